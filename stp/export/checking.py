@@ -125,7 +125,7 @@ def check(path: Path) -> Summary:
         path: a folder or a zip file.
 
     Raises:
-        StpError: it is no bundle, or it is damaged, incomplete, has files that are not listed, or
+        StpError: it is not a bundle, or is damaged, incomplete, has files that are not listed, or
             contradicts itself.
     """
     try:

@@ -191,7 +191,7 @@ class Training:
 
     @property
     def deviations(self) -> list[str]:
-        """What is otherwise than printed, in words; empty if nothing is, or nothing is printed."""
+        """Settings that differ from the printed ones, in words; empty if nothing is printed."""
         return [
             f"{name} {text} (paper: {self.published[name]})"
             for name, text in self.settings.items()
@@ -245,7 +245,7 @@ class Contents:
 
     @property
     def sources(self) -> list[str]:
-        """Origins of the bytes that it was tested on."""
+        """Origins of the data that it was tested on."""
         return sorted({cell.source for cell in self.cells})
 
     @property

@@ -305,7 +305,7 @@ def _only(copy: Path, members: list[int]) -> Path:
 
 
 def _canonical(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """One member is no ensemble."""
+    """The shape without the axis of a single member."""
     return (shape[0], *shape[2:]) if len(shape) == 6 and shape[1] == 1 else shape
 
 

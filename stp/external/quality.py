@@ -351,7 +351,7 @@ def of_cell(cell: CellRow, count: int | None = None) -> Iterator[Clip]:
         count: as in `of_folder`.
 
     Raises:
-        StpError: they are not kept, are no video of one or three channels, or are damaged.
+        StpError: predictions are not stored, not videos of 1 or 3 channels, or damaged.
     """
     stored = predictions(cell)
     for number in _some(len(stored.index), count):

@@ -81,7 +81,7 @@ class _Description(BaseModel):
         for key in {"offset", "scale"} & set(self.normalisation or {}):
             values = np.asarray((self.normalisation or {})[key])
             if values.dtype.kind not in "if" or values.size not in (1, channels):
-                raise ValueError(f"normalisation.{key} is no number for each channel")
+                raise ValueError(f"normalisation.{key} is not a number for each channel")
         return self
 
 

@@ -29,7 +29,7 @@ Metrics = Sequence[str | dict[str, str]]
 
 
 class FirstLook(NamedTuple):
-    """What a file tells of a dataset.
+    """Guesses from a file of a dataset.
 
     Attributes:
         shape: channels, height, width of a frame.

@@ -47,7 +47,7 @@ from stp.tracks.tracks import FASTEST, Tracks, check_detections, joined, jumps
 TEXT = (".csv", ".txt", ".tsv", ".tab", ".dat")
 SUFFIXES = (*TEXT, ".parquet", ".ndjson")
 NOT_DETECTIONS = re.compile(r"goals|destinations|h(-\w+)?|obstacles|groups|info|readme|licen[cs]e")
-"""Names, without suffix, of text files that are no detections."""
+"""Names, without suffix, of text files without detections."""
 FPS = 25.0
 """Frames per second of most cameras."""
 USUAL = 1.3
@@ -183,10 +183,10 @@ def _in_columns(root: Path, names: Sequence[str], fps: float | None) -> _Draft:
         used = Columns(**{key: name for key, name in columns.items() if key != but})
         return [rows(group, used, 1.0) for group in groups]
 
-    rate, told = fps, ""
+    rate, rate_note = fps, ""
     if {"frame", "time"} <= set(columns):
         rate = _rate_of_times(read("time"), read("frame"), guessed)
-        told = f"frames a second, as the column {columns['time']} says"
+        rate_note = f"frames a second, as the column {columns['time']} says"
         guessed.left_out.append(columns.pop("time" if rate else "frame"))
     parts = read()
     _note_columns(guessed, parts, notes)
@@ -202,17 +202,17 @@ def _in_columns(root: Path, names: Sequence[str], fps: float | None) -> _Draft:
         length = guessed.length or (
             _unit(speed(parts) * rate) if rate else _unit_of_frames(speed(parts))
         )
-        rate, guess_told = _rate(parts, rate, UNITS[length])
-        told, step = told or guess_told, _step(parts)
+        rate, guessed_note = _rate(parts, rate, UNITS[length])
+        rate_note, step = rate_note or guessed_note, _step(parts)
         if step:
-            options, of_clock = _of_frames(step, rate, told)
+            options, of_clock = _of_frames(step, rate, rate_note)
         else:
             columns["time"] = columns.pop("frame")
             options, of_clock = _of_times(parts, 1 / rate)
             options["time_unit"] = float(f"{1 / rate:.9g}")
             notes["time_unit"] = (
-                f"{told + ', ' if told else ''}{rate:g} a second; people are annotated at uneven "
-                "frames, which are taken for times"
+                f"{rate_note + ', ' if rate_note else ''}{rate:g} a second; people are annotated "
+                "at uneven frames, which are taken for times"
             )
     if guessed.length is None:
         notes["units"] = "CHECK: guessed from how fast people would walk"
@@ -221,7 +221,7 @@ def _in_columns(root: Path, names: Sequence[str], fps: float | None) -> _Draft:
 
 
 def _recording(root: Path, names: Sequence[str], guessed: Guessed) -> tuple[str, str]:
-    """What a recording is: a file, a folder or all files; and a remark.
+    """The files of a recording (one, those of a folder, or all), and a remark.
 
     Where several files number their people alike, the files tell them apart.
     """
@@ -240,7 +240,7 @@ def _recording(root: Path, names: Sequence[str], guessed: Guessed) -> tuple[str,
     folders = {PurePosixPath(name).parent for name in names}
     recording = "all" if len(folders) in (1, len(names)) else "folder"
     return recording, (
-        f"CHECK: {len(names)} files of one person each, most of whom are there together, are "
+        f"CHECK: {len(names)} files of one person each, most of whom are present together, are "
         "taken for one crowd" + (" in each folder" if recording == "folder" else "")
     )
 

@@ -91,7 +91,7 @@ def interval_lines(guess: TrackGuess) -> Iterator[str]:
 
 
 def count_lines(guess: TrackGuess) -> Iterator[str]:
-    """What was counted, for people."""
+    """Lines about the numbers of detections, people and scenarios."""
     if guess.protocol != PROTOCOLS[0]:
         yield (
             f"  {PROTOCOLS[0]} leaves no scenario: drafted with {guess.protocol}, where others may "

@@ -1,4 +1,4 @@
-"""What `stp list datasets` and `stp show` say of opinions: videos, raters and splits."""
+"""Description of datasets of opinions, for `stp list datasets` and `stp show`."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -304,7 +304,7 @@ def tables(rows: list[dict[str, Any]], printed: Printed, width: int) -> Iterator
 
 
 def size_text(dataset: Dataset) -> str:
-    """What a video has at each time."""
+    """Channels and sizes of the videos."""
     return "3 channels, of several sizes"
 
 

@@ -60,9 +60,9 @@ def members_of(path: Path) -> tuple[str, list[Path]]:
     if len(by_kind) != 1:
         counts = ", ".join(f"{len(members)} of {kind}" for kind, members in by_kind.items())
         kinds = {**SUFFIXES, "detections of people": guess_tracks.SUFFIXES}
-        known = "; ".join(f"{kind}: {' '.join(suffixes)}" for kind, suffixes in kinds.items())
+        listed = "; ".join(f"{kind}: {' '.join(suffixes)}" for kind, suffixes in kinds.items())
         problem = counts or "no files that can be read"
-        raise FileError(path, problem, expected=f"files of one kind ({known})")
+        raise FileError(path, problem, expected=f"files of one kind ({listed})")
     return next(iter(by_kind.items()))
 
 

@@ -29,7 +29,7 @@ PERSON = (
     "entity", "entityid", "id", "uid", "name", "p", "who",
 )  # fmt: skip
 LOST = ("lost", "islost", "outside", "outofview")
-"""Marks of rows that are no detections (SDD and VATIC, CVAT)."""
+"""Marks of rows that are not detections (SDD and VATIC, CVAT)."""
 PLACE = r"{axis}|(pos|position|poseposition|world|coord|location|loc|centre|center|c|p){axis}|" \
     r"{axis}(pos|position|world|coord|coordinate|location|loc|centre|center)"  # fmt: skip
 BOXES = re.compile(r"(bb|bbox|box)(left|top|width|height|x|y|w|h|[xy]?[12])|[xy](min|max)|[xy][12]")
@@ -141,20 +141,20 @@ def _by_name(path: Path, names: Sequence[str], table: pd.DataFrame, alone: bool)
 
 
 def _require(path: Path, names: Sequence[str], guessed: Guessed, alone: bool) -> None:
-    lacking = [key for key in ("person", "x", "y") if key not in guessed.columns]
-    if not alone and "person" in lacking:
-        lacking.remove("person")
+    missing = [key for key in ("person", "x", "y") if key not in guessed.columns]
+    if not alone and "person" in missing:
+        missing.remove("person")
     if not {"frame", "time"} & set(guessed.columns):
-        lacking.insert(0, "frame or time")
+        missing.insert(0, "frame or time")
     boxes = [name for name in names if BOXES.fullmatch(_plain(name)[0])]
-    if boxes and {"x", "y"} & set(lacking):
+    if boxes and {"x", "y"} & set(missing):
         raise _boxes_error(path, ", ".join(boxes))
-    if lacking:
+    if missing:
         raise FileError(
             path,
-            f"no column for {', '.join(lacking)} among {', '.join(names)}",
+            f"no column for {', '.join(missing)} among {', '.join(names)}",
             expected="names such as frame, id, x, y in the first line",
-            remedy=nearest(lacking[0], names),
+            remedy=nearest(missing[0], names),
         )
 
 

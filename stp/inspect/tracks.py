@@ -1,4 +1,4 @@
-"""What `stp list datasets` and `stp show` say of tracks of people: what is in them, what is not."""
+"""Description of datasets of tracks of people, for `stp list datasets` and `stp show`."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +13,7 @@ from stp.plan.dataset import Dataset
 from stp.tracks.gaps import LONGEST_GAP
 
 PARTS = {"test": "", "calibration": "-train"}
-"""What a part of the detections is called after its protocol, as subsets of frames are."""
+"""Suffix of the protocol in the name of each part of the detections, as of subsets of frames."""
 
 
 def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage | None]:
@@ -128,18 +128,18 @@ def left_out(counted: dict[str, Any]) -> Iterator[str]:
 
 def shared_people(counted: dict[str, Any]) -> str:
     """What calibration and test share."""
-    in_both, lacking, people = (
+    in_both, test_only, people = (
         counted[key] for key in ("people_in_both", "people_of_test_alone", "people")
     )
     return (
         f"calibration and test follow each other in the same recordings: under {RELEASED} "
         f"{share(in_both, people)} people are in both, under the other protocols nobody: "
-        f"{share(lacking, people)}, who are there at the cut, are left out of the calibration"
+        f"{share(test_only, people)}, who are present at the cut, are left out of the calibration"
     )
 
 
 def size_text(dataset: Dataset) -> str:
-    """What is known of each person at each time."""
+    """Values of each person at each time."""
     return "x, y of people"
 
 

@@ -97,9 +97,9 @@ def measure(
         }
         if training:
             report("memory of a training step", 0, 1)
-            what = f"a training step on {batch} clips"
-            memory.enough(_least(recipe, batch, counted), where, what, advice)
-            with memory.out_of_memory(what, advice):
+            work = f"a training step on {batch} clips"
+            memory.enough(_least(recipe, batch, counted), where, work, advice)
+            with memory.out_of_memory(work, advice):
                 used["training_bytes"] = _training_peak(
                     model, recipe, batch, compute.autocast, where
                 )

@@ -111,7 +111,7 @@ def available(device: torch.device) -> int | None:
     return min(free, default=None)
 
 
-def enough(needed: int, device: torch.device, what: str, remedy: str) -> None:
+def enough(needed: int, device: torch.device, work: str, remedy: str) -> None:
     """Refuse work that needs more memory than is free.
 
     Raises:
@@ -120,14 +120,14 @@ def enough(needed: int, device: torch.device, what: str, remedy: str) -> None:
     free = available(device)
     if free is not None and needed > free:
         raise StpError(
-            f"{what} needs more than {needed / 1e9:.1f} GB of memory",
+            f"{work} needs more than {needed / 1e9:.1f} GB of memory",
             expected=f"at most the {free / 1e9:.1f} GB that are free",
             remedy=remedy,
         )
 
 
 @contextmanager
-def out_of_memory(what: str, remedy: str) -> Iterator[None]:
+def out_of_memory(work: str, remedy: str) -> Iterator[None]:
     """Turn a lack of memory into an error with advice.
 
     Raises:
@@ -140,7 +140,7 @@ def out_of_memory(what: str, remedy: str) -> Iterator[None]:
         if not isinstance(error, torch.OutOfMemoryError) and "allocate memory" not in str(error):
             raise
         raise StpError(
-            f"{what} does not fit into memory",
+            f"{work} does not fit into memory",
             expected=str(error).partition(".")[0],
             remedy=remedy,
         ) from error

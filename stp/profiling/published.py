@@ -1,4 +1,4 @@
-"""Table 19 of PredBench: what it prints, beside what is measured here. No torch."""
+"""The printed values of Table 19 of PredBench. No torch."""
 
 from dataclasses import dataclass
 from pathlib import Path

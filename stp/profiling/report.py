@@ -104,9 +104,9 @@ def lines(measurement: Json) -> Iterator[str]:
     for part in ("context", "evaluation", "forecast"):
         amount = size["multiply_adds"][part]
         if amount or part != "context":
-            what = "once per forecast" if part == "context" else f"per {part}"
+            basis = "once per forecast" if part == "context" else f"per {part}"
             yield (
-                f"multiply-adds         {amount / 1e9:,.3f} G {what} "
+                f"multiply-adds         {amount / 1e9:,.3f} G {basis} "
                 f"({2 * amount / 1e9:,.3f} G floating point operations)"
             )
     for part, rate in (("evaluation", "evaluations_per_s"), ("forecast", "forecasts_per_s")):
@@ -133,7 +133,7 @@ def lines(measurement: Json) -> Iterator[str]:
 
 
 def _others_seconds() -> float | None:
-    """CPU seconds of all work of this machine but our own, since it started; None: not told."""
+    """CPU seconds of other processes of this machine since it started; None where unknown."""
     try:
         first = Path("/proc/stat").read_text().partition("\n")[0]
     except OSError:

@@ -16,7 +16,7 @@ PRODUCTS = ("aten.bmm", "aten.baddbmm")
 
 @dataclass(frozen=True)
 class Size:
-    """What a network needs for one clip, whatever the machine.
+    """Parameters of a network, and multiply-adds for one clip.
 
     Multiply-adds are those of convolutions and matrix products, as torch.utils.flop_counter knows
     them; normalisation, activations and resampling by interpolation are left out. One multiply-add

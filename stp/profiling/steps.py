@@ -1,4 +1,4 @@
-"""How long a step of each network of a plan takes on this machine: for `stp plan --measure`."""
+"""Durations of training steps and forecasts of the networks of a plan (`stp plan --measure`)."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -122,16 +122,16 @@ def training_step(
     optimizer = optimizer_of(model, options)
     if options.compiled:
         compile_parts(model)
-    length, told = recipe["context"] + recipe["horizon"], []
+    length, lead_times = recipe["context"] + recipe["horizon"], []
     if leads := LeadDraws.of(model, recipe["context"], 0):  # the frame of one lead time is read
         length = recipe["context"] + 1
-        told = [torch.from_numpy(leads.draw(np.arange(batch), 0)).to(compute.device)]
+        lead_times = [torch.from_numpy(leads.draw(np.arange(batch), 0)).to(compute.device)]
     clips = torch.rand(batch, length, *recipe["shape"], device=compute.device)
 
     def step() -> Tensor:
         optimizer.zero_grad()
         with compute.autocast():
-            loss = loss_at(clips, 0, *told)
+            loss = loss_at(clips, 0, *lead_times)
         loss.backward()
         if options.clip_norm is not None:
             nn.utils.clip_grad_norm_(model.parameters(), options.clip_norm)

@@ -85,7 +85,7 @@ def rows(config: Config, measured: Mapping[str, Any]) -> list[ProfileRow]:
 
     Args:
         config: of any scale.
-        measured: by model, what `measurements` or `stp.profiling.counted.count` gives.
+        measured: results of `measurements` or `stp.profiling.counted.count` by model.
 
     Raises:
         StpError: the published values are damaged.

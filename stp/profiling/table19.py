@@ -1,4 +1,4 @@
-"""How PredBench counted for its Table 19, where that is not what one forecast takes here.
+"""Parameters and multiply-adds as PredBench counted them for its Table 19.
 
 Twelve models on Moving-MNIST, 10 -> 10 frames of 64 x 64. What was counted follows from the
 numbers: only these choices give the printed ones (parameters to every printed digit, multiply-adds

@@ -81,7 +81,7 @@ class Answers:
 
 
 class _LineError(Exception):
-    """What is wrong with a line."""
+    """A problem of a line."""
 
 
 def read_answers(paths: Sequence[Path], key: Key, key_path: Path) -> Answers:

@@ -27,7 +27,7 @@ from stp.studies.answer_key import Key, kept_path
 
 PARTS = Path(__file__).parent
 """The page's HTML, CSS and JavaScript are files of this package."""
-TRIAL = "This is a trial: its clips are made up by a program, or a small sample."
+TRIAL = "This is a trial: its clips are synthetic, or a small sample."
 
 Json = dict[str, Any]
 

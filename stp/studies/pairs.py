@@ -28,7 +28,7 @@ from stp.studies.selection import choose
 
 WORDS = {
     "title": "Which video looks better?",
-    "intro": "Each question shows two short videos that computers have made up. Choose the one "
+    "intro": "Each question shows two short videos that computers have generated. Choose the one "
     "that looks better to you, or say that you cannot tell them apart. Nothing has to be done in "
     "one go, since your answers are kept in this browser. Number of questions: ",
     "choice": "Video",

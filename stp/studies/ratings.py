@@ -27,7 +27,7 @@ from stp.studies.sampling import assign, draw
 WORDS = {
     "title": "How good is this video?",
     "intro": "Each question shows two short videos. The one on the left is natural. The one on the "
-    "right is the one to rate: a computer may have made up what it shows after the first frames, "
+    "right is the one to rate: a computer may have generated what it shows after the first frames, "
     "and made mistakes in it. Look at all of it, as often as you like, and say with the slider how "
     "good it is. Number of videos: ",
     "beside": "Natural video",
@@ -85,7 +85,7 @@ def ratings(study: Ratings, folder: Path, out: Path, study_file: Path, report: R
 
     Args:
         study: the configuration.
-        folder: ``Predicted_Videos/<name>.mp4``; and where there are such, ``Tags.csv`` and
+        folder: ``Predicted_Videos/<name>.mp4``, and optionally ``Tags.csv`` and
             ``True_Videos/<name>.mp4`` (`stp.prepare.opinions`).
         out: folder of the pages.
         study_file: the file of the configuration.

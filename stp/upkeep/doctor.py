@@ -1,4 +1,4 @@
-"""What a run needs on this machine: what is present, what is missing, and what to do about it."""
+"""Checks of what a run needs on this machine, with remedies."""
 
 import os
 import shutil
@@ -21,8 +21,7 @@ from stp.run.cluster import slurm
 from stp.run.cluster.site import Site
 
 OK, ABSENT, WRONG = "ok", "absent", "wrong"
-"""States of a check: it is as it should be; it is not here, which a run can do without; it has to
-be mended before a run."""
+"""States of a check: fine; absent, which a run can do without; to be fixed before a run."""
 LEAST_FREE = 5 << 30
 """Free space below which a disk is too full for the demo and its environment, in bytes."""
 OLDEST_PYTHON = (3, 11)

@@ -1,4 +1,4 @@
-"""The folders of a store, told apart by their names.
+"""The folders of a store, distinguished by their names.
 
 Artefact folders are named by 16 hex digits. The names of leftovers of killed or superseded work
 begin with a dot and end with the reason.

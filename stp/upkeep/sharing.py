@@ -94,13 +94,13 @@ def export(
     """
     if out.exists():
         raise StpError(f"{out} exists", remedy="choose a new name")
-    wanted = [
+    selected = [
         a for a in select_artefacts(plan, words) if not scores_only or a.stage.startswith("score")
     ]
-    packed = _sort(plan, wanted, scores_only)
-    if not {a.folder for a in wanted} & {a.folder for a in packed.whole}:
+    packed = _sort(plan, selected, scores_only)
+    if not {a.folder for a in selected} & {a.folder for a in packed.whole}:
         raise StpError(
-            f"none of the {len(wanted)} selected artefacts is finished",
+            f"none of the {len(selected)} selected artefacts is finished",
             remedy="`stp status` shows the finished ones",
         )
     files = list(_files(plan, packed))
@@ -121,7 +121,7 @@ def export(
     return Export(packed.whole, packed.receipts, packed.absent, total)
 
 
-def _sort(plan: Plan, wanted: Iterable[Artefact], scores_only: bool) -> Export:
+def _sort(plan: Plan, artefacts: Iterable[Artefact], scores_only: bool) -> Export:
     """Decide what is packed whole, as a receipt, or not at all; inputs come first."""
     needed: dict[Artefact, None] = {}
 
@@ -132,7 +132,7 @@ def _sort(plan: Plan, wanted: Iterable[Artefact], scores_only: bool) -> Export:
         needed[artefact] = None
 
     selected = set()
-    for artefact in wanted:
+    for artefact in artefacts:
         selected.add(artefact.folder)
         add(artefact)
     packed = Export([], [], [], 0)

@@ -49,13 +49,13 @@ def verify(
             work += [(folder, receipt, n, e.bytes) for n, e in receipt.files.items()]
     total = sum(size for *_, size in work)
 
-    def check(what: tuple[Path, Receipt, str, int]) -> StpError | None:
+    def check(item: tuple[Path, Receipt, str, int]) -> StpError | None:
         try:
-            check_file(*what[:3])
+            check_file(*item[:3])
         except StpError as problem:
             return problem
         except OSError as problem:  # the disk itself
-            return StpError(f"{what[0] / what[2]}: cannot be read: {problem.strerror}")
+            return StpError(f"{item[0] / item[2]}: cannot be read: {problem.strerror}")
         return None
 
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:

@@ -1,4 +1,4 @@
-"""A benchmark beside others: what it has is counted, what others have is printed."""
+"""Comparison of benchmarks: our numbers are counted, those of others are printed."""
 
 import importlib
 from math import prod
@@ -10,7 +10,7 @@ from stp.plan.suite import Suite
 
 
 class BenchmarkOptions(Strict):
-    """What a suite declares of itself beside other benchmarks.
+    """Declaration of a comparison of benchmarks.
 
     Attributes:
         reader: of its raw layout.

@@ -27,7 +27,7 @@ class Size(Strict):
 
 
 class DatasetOptions(Strict):
-    """What a suite declares of a table of datasets.
+    """Declaration of a table of datasets.
 
     Attributes:
         sizes: name -> where it is found.
@@ -97,20 +97,20 @@ def _splits(
     scaled = asked.config.datasets[name]
     release = scaled.releases[scaled.release]
     at_scale: list[object] = ["", "", ""]
-    known: dict[str, counts.Row] = {}
+    rows: dict[str, counts.Row] = {}
     if is_prepared:
         clips = counts.count_clips(asked.plan, name)
-        known = {row.split: row for row in counts.rows(asked.plan, clips)}
+        rows = {row.split: row for row in counts.rows(asked.plan, clips)}
         at_scale = [release.source, scaled.release, _joined(scaled.shape)]
     for split in SPLITS:
         official = getattr(dataset.counts, split)
         published = getattr(dataset.counts.published, split)
         difference = None if None in (official, published) else official - published
         why = dataset.counts.explained.get(split, "")
-        row = known.get(split)
-        made = [row.counted, row.prepared] if row else ["", ""]
+        row = rows.get(split)
+        counted = [row.counted, row.prepared] if row else ["", ""]
         about = [split, official, published, difference, why, dataset.counts.source]
-        scale = [asked.config.scale.scale, *at_scale, *made]
+        scale = [asked.config.scale.scale, *at_scale, *counted]
         values = dict(zip((*CLIPS, *AT_SCALE), (*about, *scale), strict=True))
         here = row.ours if row else None
         notes = [f"{dataset.title}, {split}: {why}"] if why else []

@@ -1,4 +1,4 @@
-"""What all tables of printed facts are made of, and how files of printed values are read."""
+"""Rows of tables of printed facts, and readers of files of printed values."""
 
 import csv
 from collections.abc import Iterator, Mapping
@@ -59,7 +59,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a source of facts is asked.
+    """The request to a source of facts.
 
     Attributes:
         plan: of the scale at hand.

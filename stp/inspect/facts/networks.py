@@ -1,4 +1,4 @@
-"""What a network is like, read off its module, as papers list it."""
+"""Hyperparameters of a network, read from its modules, as papers list them."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar

@@ -9,7 +9,7 @@ from stp.plan.checked_config import Strict, check
 
 
 class VariableOptions(Strict):
-    """What a suite declares of a table of variables.
+    """Declaration of a table of variables.
 
     Attributes:
         reader: of the raw layout.
