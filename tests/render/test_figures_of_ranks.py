@@ -8,7 +8,7 @@ import pytest
 from figure_store import FigureStore, line_of, near, points
 
 from stp.render.figures import critical_difference, overview, ranks, speed
-from stp.render.figures.friedman import Comparison, alike, compare
+from stp.render.figures.friedman import alike, compare
 from stp.render.figures.friedman import critical_difference as nemenyi
 from stp.render.figures.kinds import render
 from stp.render.figures.ranking import rank
@@ -118,20 +118,6 @@ def test_the_overview_has_a_dot_for_each_model_and_a_line_for_each_baseline(
     assert ssim.get_title(loc="left") == "kth\nSSIM ↑" and rmse.get_title(loc="left") == "RMSE ↓"
 
 
-def test_the_overview_says_where_a_model_has_no_value_and_splits_rows_between_cases(
-    tmp_path: Path,
-) -> None:
-    store = store_of(tmp_path, THREE | {"kitti": {"A": [0.4, 2.0], "B": [0.3, 3.0]}})
-    store.scored("D", "kth", {"ssim.range2": 0.1, "rmse.per_frame": 0.5}, seed=0)
-    scores = read(*store.results())
-    figure, _ = overview.draw(scores, rank(scores))
-    titles = [axes.get_title(loc="left").splitlines()[0] for axes in figure.axes if axes.axison]
-    assert titles == ["kth", "RMSE ↓", "enso", "RMSE ↓", "kitti", "RMSE ↓"]
-    on_enso = next(axes for axes in figure.axes if axes.get_title(loc="left").startswith("enso"))
-    (gap,) = on_enso.texts
-    assert gap.get_text() == "not tested" and gap.xy[1] == 2
-
-
 # Critical differences
 
 # Demsar 2006, Table 6: AUC of C4.5 with cross-validation of m, of cf, of both, on 14 datasets; of
@@ -197,16 +183,6 @@ def test_the_diagram_shows_mean_ranks_and_groups(tmp_path: Path) -> None:
     assert [np.round(line.get_xdata()).tolist() for line in groups] == [[1, 2], [2, 3]]
 
 
-def test_without_a_significant_test_all_are_joined() -> None:
-    ranks_ = np.array([1.8, 2.0, 2.2])
-    figure = critical_difference.diagram(
-        ["A", "B", "C"], ranks_, Comparison(ranks_, 0.5, 0.2, 0.8, 0.1), 6
-    )
-    groups = [line for line in figure.axes[0].get_lines() if line.get_label() == "group"]
-    assert len(groups) == 1
-    assert any("all are joined" in text.get_text() for text in figure.axes[0].texts)
-
-
 def test_cases_of_one_dataset_are_one_block(tmp_path: Path) -> None:
     store = FigureStore(tmp_path, "robustness")
     store.column("bridge", "SSIM", "ssim.range2", **UP)
@@ -261,14 +237,6 @@ def test_the_front_is_beaten_by_nobody() -> None:
 
 
 # Too little, and files
-
-
-@pytest.mark.parametrize("kind", ["ranks", "overview", "critical_difference", "speed"])
-def test_one_model_is_too_little_and_the_figure_says_so(tmp_path: Path, kind: str) -> None:
-    manifest, results = store_of(tmp_path, {"kth": {"A": [0.9, 1.0]}}).results()
-    render(kind, manifest, results, tmp_path / "out.png")
-    text = (tmp_path / "out.svg").read_text()
-    assert "at least two" in text or "Too few for a test" in text
 
 
 @pytest.mark.parametrize("kind", ["ranks", "overview", "critical_difference", "speed"])
