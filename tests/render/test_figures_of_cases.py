@@ -1,5 +1,6 @@
 """Figures of one case, and those over the frame interval: what is drawn is what was scored."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from stp.core.errors import StpError
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
 from stp.render.figures import gain, leads, slopes, spectra
 from stp.render.figures.kinds import render
-from stp.render.figures.reading import read
+from stp.render.figures.reading import Scores, read
 from stp.render.figures.time_step import seconds_per_step, tick_labels, ticks, unit_of
 from stp.suites.chaosbench.figures import front, lead_means
 
@@ -141,7 +142,7 @@ def test_spectra_are_means_over_samples_at_the_first_and_last_lead(tmp_path: Pat
     store.column("kth", "SSIM", "ssim.range2", **SSIM)
     both = {"ssim.range2": {"mean": 0.2, "leads": [0.2, 0.2]}}
     store.scored("persistence", "kth", both, leads=2, spectra=(predicted, observed))
-    figure = spectra.draw(read(*store.results()), "kth")
+    figure, _ = spectra.draw(read(*store.results()), "kth")
     first, last, ratio_first, ratio_last = figure.axes
     k = [1.0, 2.0, 3.0, 4.0]
     assert points(line_of(first, "truth")) == list(zip(k, [8, 4, 2, 1], strict=True))
@@ -268,6 +269,14 @@ def of_centre(folder: Path, dimension: str, model: str, *values: float) -> Figur
     return store
 
 
+def beside_controls(ensemble: FigureStore, control: FigureStore) -> Scores:
+    """Scores of ensembles, whose dimension names that of the single forecasts."""
+    manifest, results = control.results()
+    scores = read(*ensemble.results())
+    plan = replace(scores.plan, controls=manifest.stem)
+    return replace(scores, plan=plan, manifest=manifest, results=results)
+
+
 def test_curves_of_a_suite_stand_beside_printed_ones(tmp_path: Path) -> None:
     store = of_centre(tmp_path / "one", "short_term", "convlstm", 1.0, 2.0)
     ours, theirs = printed("short_term", "Centre", 1.5, 2.5), printed("short_term", "Other", 3, 4)
@@ -325,7 +334,7 @@ def test_an_ensemble_is_divided_by_the_single_forecasts_of_its_model(tmp_path: P
     rows = [*printed("long_term", "Centre", 2.0, 3.0), *printed("short_term", "Centre", 4.0, 4.0)]
     in_print(ensemble, rows)
     in_print(control, rows)
-    figure, notes = gain.draw(read(*ensemble.results()), read(*control.results()), "kth")
+    figure, notes = gain.draw(beside_controls(ensemble, control), "kth")
     (axes,) = figure.axes
     assert points(line_of(axes, "mcvd")) == near((1, 0.5), (2, 0.75))
     assert points(line_of(axes, "Centre (published)")) == near((1, 0.5), (2, 0.75))
@@ -342,7 +351,7 @@ def test_an_ensemble_of_trainings_is_divided_by_one_of_them(tmp_path: Path) -> N
         store.scored("unet", "kth", given, leads=2, seed=0, variant=variant)
     in_print(ensemble, [])
     in_print(control, [])
-    figure, notes = gain.draw(read(*ensemble.results()), read(*control.results()), "kth")
+    figure, notes = gain.draw(beside_controls(ensemble, control), "kth")
     (axes,) = figure.axes
     assert points(line_of(axes, "unet")) == near((1, 0.5), (2, 0.25)) and notes == []
 

@@ -83,7 +83,7 @@ def test_the_heat_map_shows_every_rank_and_hatches_what_is_missing(tmp_path: Pat
     store.scored("D", "kth", {"ssim.range2": 0.1, "rmse.per_frame": 0.5}, seed=0)
     scores = read(*store.results())
     ranking = rank(scores)
-    (axes,) = ranks.draw(scores, ranking)[0].axes
+    (axes,) = ranks.draw(scores)[0].axes
     shown = {tuple(map(float, text.get_position())): text.get_text() for text in axes.texts}
     columns = [label.get_text() for label in axes.get_xticklabels()]
     assert columns == ["B", "A", "D *", "c"]
@@ -104,7 +104,7 @@ def test_the_overview_has_a_dot_for_each_model_and_a_line_for_each_baseline(
 ) -> None:
     values = {"kth": {"A": [0.9, 1.0], "B": [0.8, 2.0], "c": [0.7, 2.5], "d": [0.1, 90.0]}}
     scores = scores_of(tmp_path, values)
-    figure, notes = overview.draw(scores, rank(scores))
+    figure, notes = overview.draw(scores)
     ssim, rmse = figure.axes
     assert points(line_of(ssim, "A")) == [(0.9, 0)]
     assert points(line_of(ssim, "B")) == [(0.8, 1)]
@@ -172,7 +172,7 @@ def six(values: dict[str, list[float]]) -> dict[str, dict[str, list[float]]]:
 
 def test_the_diagram_shows_mean_ranks_and_groups(tmp_path: Path) -> None:
     scores = scores_of(tmp_path, six({"A": [0.9, 1.0], "B": [0.8, 2.0], "C": [0.1, 3.0]}))
-    figure, _ = critical_difference.draw(scores, rank(scores))
+    figure, _ = critical_difference.draw(scores)
     (axes,) = figure.axes
     texts = [text.get_text() for text in axes.texts]
     assert {"A  1.00", "B  2.00", "3.00  C"} <= set(texts)
@@ -191,7 +191,7 @@ def test_cases_of_one_dataset_are_one_block(tmp_path: Path) -> None:
         for number, model in enumerate("ABC"):
             store.scored(model, "bridge", {"ssim.range2": number / 10}, seed=0, **key)
     scores = read(*store.results())
-    figure, _ = critical_difference.draw(scores, rank(scores))
+    figure, _ = critical_difference.draw(scores)
     (words,) = [text.get_text() for text in figure.texts]
     assert "3 models on 1 dataset" in words
 
@@ -201,7 +201,7 @@ def test_cases_of_one_dataset_are_one_block(tmp_path: Path) -> None:
 
 def test_speed_is_frames_per_second_of_the_recorded_job(tmp_path: Path) -> None:
     scores = scores_of(tmp_path, THREE, seconds={"A": 30.0, "B": 6.0, "c": 1.0})
-    (axes,) = speed.draw(scores, rank(scores))[0].axes
+    (axes,) = speed.draw(scores)[0].axes
     assert axes.get_title() == "CPU of node1 (2 cases)"
     # 20 samples of 3 lead times
     assert points(line_of(axes, "A")) == near((2.0, 1.625))
@@ -225,7 +225,7 @@ def test_devices_are_not_mixed(tmp_path: Path) -> None:
         "CPU of node1": {"A": {"enso": 6.0}, "B": {"kth": 6.0}},
         "NVIDIA H200": {"A": {"kth": 6.0}, "B": {"enso": 6.0}},
     }
-    first, second = speed.draw(scores, rank(scores))[0].axes
+    first, second = speed.draw(scores)[0].axes
     assert first.get_title() == "CPU of node1 (0 cases)"
     assert not second.get_lines()
     assert second.texts[0].get_text() == "no case was run\nwith all its models"

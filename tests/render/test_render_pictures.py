@@ -367,7 +367,7 @@ def test_spectra_of_the_drawn_sample_leave_out_what_a_model_lacks(tmp_path: Path
     predicted = store.add("persistence", **of)
     shown = compare(store.manifest("z500", "t850"), "kth", "4")
     with strips.paper_size():
-        figure = detail.draw(shown, {"Persistence": Style("#0072b2", "-", "o")})
+        figure = detail.of_sample(shown, {"Persistence": Style("#0072b2", "-", "o")})
     assert [axes.get_title() for axes in figure.axes] == [
         f"{name}, lead time {lead}" for name in ("z500", "t850") for lead in (1, 2, 3)
     ]

@@ -3,7 +3,6 @@
 Mixtures of Gaussians and grids of probabilities are drawn on the same fine grid.
 """
 
-from pathlib import Path
 from textwrap import fill
 
 import numpy as np
@@ -14,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from stp.page.figure_style import TEXT_WIDTH, new_figure
 from stp.render.figures import crowd
-from stp.render.figures.panels import in_words, write
+from stp.render.figures.panels import in_words
 from stp.render.figures.paths import MARGIN
 from stp.render.figures.reading import Scores
 from stp.render.pictures.trajectories import observed_scenarios
@@ -44,11 +43,6 @@ CHOSEN = "the scenario of median error, by the mean ADE of the predicted points 
 HOW = "colour: expected people per square metre, all people of the scenario together, from 0.01"
 NONE = "No predictor of this test gives densities."
 INK, PAPER = "#000000", "#ffffff"
-
-
-def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
-    """Write the figure of an evaluation; see `stp.render.figures.kinds.render`."""
-    write(draw, manifest, results, out, str(case))
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:

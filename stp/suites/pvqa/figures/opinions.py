@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from stp.collect.artefact_views import QUALITY, RATINGS, files, query
 from stp.core.receipts import require_receipt
 from stp.plan.manifest import Manifest
-from stp.render.figures.panels import panels, write
+from stp.render.figures.panels import panels
 from stp.render.figures.reading import Line, Scores
 
 FIGURE = {
@@ -44,11 +44,6 @@ GROUPS = {
     "baseline": ("baseline", "#999999"),
 }
 """Measures of Figure 11: name and colour; those of the paper, and baselines."""
-
-
-def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
-    """Write the figure; see `stp.render.figures.kinds.render`."""
-    write(draw, manifest, results, out)
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
