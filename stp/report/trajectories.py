@@ -20,12 +20,10 @@ from stp.render.pictures.trajectories import (
     IN_PARENTHESES,
     RULE,
     Compared,
+    calibrated_here,
     compare,
     evaluations,
     on_map,
-)
-from stp.render.pictures.trajectories import (
-    calibrated_here as own,
 )
 from stp.report.columns import plain
 from stp.tracks import errors
@@ -49,7 +47,7 @@ class ShownModel:
         model: name.
         cell: number in the page.
         samples: number of samples of each prediction.
-        own: whether the model is the suite's own.
+        calibrated_here: whether the model is drawn at first, as it was calibrated on this dataset.
         mean: over scenarios, metres, by lead time.
         low: first quartile over scenarios, metres, by lead time.
         high: third quartile over scenarios, metres, by lead time.
@@ -59,7 +57,7 @@ class ShownModel:
     model: str
     cell: int
     samples: int
-    own: bool
+    calibrated_here: bool
     mean: list[float]
     low: list[float]
     high: list[float]
@@ -276,7 +274,7 @@ def _model(compared: Compared, label: str, numbers: Mapping[CellKey, int]) -> Sh
         model=cell.key.model,
         cell=numbers[cell.key],
         samples=len(drawn),
-        own=label in own(compared),
+        calibrated_here=label in calibrated_here(compared),
         mean=_metres(np.mean(steps, axis=1)),
         low=_metres(low),
         high=_metres(high),
