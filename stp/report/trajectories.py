@@ -221,7 +221,6 @@ def _one_setting(tests: dict[str, list[StoredCell]]) -> list[list[StoredCell]]:
 def _test(
     cells: Sequence[StoredCell], names: Names, numbers: Mapping[CellKey, int]
 ) -> tuple[ShownTest, Positions | None]:
-    """Entry of a test in the index, and its positions, if there are any."""
     key = cells[0].key
     about = ShownTest(
         dataset=key.tested_on,
@@ -264,7 +263,6 @@ def _test(
 
 
 def _model(compared: Compared, label: str, numbers: Mapping[CellKey, int]) -> ShownModel:
-    """A model, and its errors over lead times."""
     cell, drawn = compared.cells[label], compared.predicted[label]
     each = errors.displacement(drawn, compared.scenarios.future).mean(axis=0)
     steps = [errors.by_scenario(each[..., step]) for step in range(each.shape[-1])]
@@ -292,7 +290,6 @@ def _flat(positions: np.ndarray) -> list[int]:
 
 
 def _obstacles(obstacles: Obstacles | None, extent: Extent) -> DrawnObstacles | None:
-    """Obstacles within an extent."""
     if obstacles is None:
         return None
     from stp.render.pictures.people import cells_within

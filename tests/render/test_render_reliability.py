@@ -14,8 +14,7 @@ from small_store import PUBLISHED, SmallStore, table_column
 from stp.collect.published import PublishedValue, read_published
 from stp.collect.scores import collect
 from stp.core.errors import ConfigurationError, StpError
-from stp.render.tables.reliability import render_reliability
-from stp.render.tables.repeated_runs import PublishedRuns, read_column
+from stp.render.tables.reliability import PublishedRuns, read_column, render_reliability
 from stp.render.tables.run_statistics import (
     describe_runs,
     detectable_difference,

@@ -100,7 +100,6 @@ def _panel(
 
 
 def _value(course: Course, varied: str) -> float:
-    """The value of the varied setting, in the unit of the axis."""
     cell = course.cells[0]
     if varied == "noise":
         return course.setting.get("noise", 0) / 1000

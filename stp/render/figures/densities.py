@@ -147,7 +147,6 @@ def _median(drawn: dict[str, Density], scenarios: Scenarios) -> int:
 
 
 def _cells(scenario: Scenarios) -> tuple[np.ndarray, np.ndarray]:
-    """Centres of the cells of the drawing, along x and y."""
     positions = np.concatenate([scenario.observed.reshape(-1, 2), scenario.future.reshape(-1, 2)])
     low, high = np.nanmin(positions, axis=0) - MARGIN, np.nanmax(positions, axis=0) + MARGIN
     middle, longest = (low + high) / 2, (high - low).max()
@@ -160,7 +159,6 @@ def _cells(scenario: Scenarios) -> tuple[np.ndarray, np.ndarray]:
 def _people(
     axes: Axes, scenario: Scenarios, people: int, lead: int, surroundings: PreparedTracks
 ) -> None:
-    """Draw observed paths, and true paths until a lead time."""
     if surroundings.obstacles is not None:
         x, y = surroundings.obstacles.position.T
         axes.plot(x, y, "s", color="#d0d0d0", markersize=2, label="_obstacles", zorder=0)

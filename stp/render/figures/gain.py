@@ -141,5 +141,4 @@ def _pairs(ensembles: Scores, controls: Scores, case: str) -> list[Pair]:
 
 
 def _ratio(values: dict[int, float], others: dict[int, float]) -> dict[int, float]:
-    """Ratios at the lead times that both have."""
     return {lead: value / others[lead] for lead, value in values.items() if others.get(lead)}

@@ -145,7 +145,6 @@ def about_printed(comparable: bool) -> str:
 
 
 def _with_others(scores: Scores, others: Iterable[str]) -> dict[str, Style]:
-    """The styles of all models, and of those that are only published."""
     names = list(scores.styles)
     style_of = styles([*names, *others], scores.baselines)
     return scores.styles | {name: style_of[name]._replace(line="--") for name in others}

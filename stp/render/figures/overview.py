@@ -141,7 +141,6 @@ def _baselines(
 
 
 def _legend(figure: Figure, scores: Scores, baselines: list[str]) -> None:
-    """Name the lines of baselines below the panels."""
     handles = [
         Line2D([], [], color=BASELINE, ls=scores.styles[model].line, label=model)
         for model in baselines

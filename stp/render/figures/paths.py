@@ -96,7 +96,6 @@ def choose(errors: np.ndarray, people: np.ndarray) -> list[int]:
 
 
 def _average(paths: np.ndarray, scenarios: Scenarios) -> np.ndarray:
-    """ADE of each scenario, (S,)."""
     errors = displacement(paths, scenarios.future)  # (K, S, N, T)
     return np.asarray(np.nanmean(errors, axis=(0, 2, 3)))
 

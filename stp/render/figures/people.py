@@ -60,7 +60,6 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
 
 
 def _enough(courses: list[crowd.Course]) -> bool:
-    """Whether all numbers of people have enough episodes for intervals."""
     return all(
         len(np.unique(scene.episode[scene.people == size])) >= FEWEST_CLUSTERS
         for course in courses

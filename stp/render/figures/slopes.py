@@ -73,7 +73,6 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
 
 
 def _about_published(scores: Scores) -> list[str]:
-    """The note on marks of published values, with doubts about them."""
     published = [
         entry.published
         for lines in scores.cases.values()

@@ -96,7 +96,6 @@ def _scales(power: Axes, ratio: Axes, side: int) -> None:
 
 
 def _over(side: int, k: np.ndarray) -> np.ndarray:
-    """Wavenumber to wavelength, and back."""
     return side / np.maximum(np.asarray(k, np.float64), 1e-9)
 
 
@@ -134,6 +133,5 @@ def _of_cell(folder: Path) -> Spectra:
 
 
 def _shorter_side(cell: Cell) -> int:
-    """Pixels across the shorter side of a frame, as the forecasts were made."""
     shape = forecast_recipe(cell)["shape"]
     return int(min(shape[1:]))

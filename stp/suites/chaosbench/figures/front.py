@@ -87,7 +87,6 @@ def _is_of(line: Line, network: str, values: dict[str, tuple[Value, Value]]) -> 
 
 
 def _cross(axes: Axes, x: Value, y: Value, scores: Scores, model: str) -> None:
-    """A point with its intervals."""
     style = scores.styles[model]
     for value, line in ((x, axes.hlines), (y, axes.vlines)):
         if value.low is not None and value.high is not None:

@@ -66,7 +66,6 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
 
 
 def _printed_pair(scores: Scores) -> list[str]:
-    """What the paper prints of the two videos of its Figure 9."""
     printed: dict[str, list[str]] = {}
     for value in scores.published:
         if value.dimension == REVERSED_PAIR:
