@@ -19,8 +19,6 @@ ROOMS = [
 which a command starts with."""
 LONGEST = 500
 LONG_FOR_A_REASON = {
-    "stp/models/earthformer.py": "a model is one file",
-    "stp/models/mcvd.py": "a model is one file",
     "stp/collect/views.py": "one SQL statement after another",
     "stp/collect/schema.py": "one column after another",
     "stp/datasets/weatherbench/reader.py": "one reader, from its files to the prepared arrays",

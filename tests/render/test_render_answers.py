@@ -217,16 +217,6 @@ def test_a_cell_without_scores_says_why(results: Path, tmp_path: Path) -> None:
     assert "node7" in done.output and "30:00 min" in done.output and "3990" in done.output
 
 
-def test_the_log_of_an_artefact_is_named_where_it_is(results: Path) -> None:
-    log = results / "logs" / "prepare" / "moving_mnist" / "d000000000000000.log"
-    log.parent.mkdir(parents=True)
-    log.touch()
-    # A long line is broken between words, wherever the folder of this test is.
-    shown = " ".join(printed(results, "trace", "convlstm/moving_mnist/seed-0").split())
-    assert f"log: {log}" in shown
-    log.unlink()
-
-
 @pytest.mark.parametrize(
     ("what", "code", "words"),
     [
@@ -270,32 +260,6 @@ def test_a_cell_selects_values_of_numbers_only(results: Path) -> None:
 def test_a_number_says_what_it_is(results: Path, number: str, kinds: list[str]) -> None:
     found = json.loads(printed(results, "trace", number, "-f", "json"))
     assert sorted({match["kind"] for match in found}) == kinds
-
-
-@pytest.mark.long(part="kinds")
-def test_published_values_are_known_as_they_are_printed(results: Path) -> None:
-    found = json.loads(printed(results, "trace", "0.9", "-f", "json"))
-    assert all(match["value"] == 0.9 for match in found if match["kind"] == "published")
-
-
-@pytest.mark.long(part="kinds")
-def test_a_mean_over_seeds_leads_to_the_artefacts_of_each(results: Path) -> None:
-    (match,) = json.loads(printed(results, "trace", "0.7419", "-f", "json"))
-    assert match["scores"] == ["a000000000000001", "a000000000000002"]
-    trained = [step["fingerprint"] for step in match["lineage"] if step["stage"] == "model"]
-    assert trained == ["e000000000000001", "e000000000000002"]
-
-
-@pytest.mark.long(part="kinds")
-def test_a_difference_says_of_what(results: Path) -> None:
-    (match,) = json.loads(printed(results, "trace", "0.0534", "-f", "json"))
-    assert match["remark"] == "ours 0.9 - published 0.8466" and match["comparable"] is True
-
-
-@pytest.mark.long(part="kinds")
-def test_a_negative_number_is_no_option(results: Path) -> None:
-    done = ask(results, "trace", "-0.12345")
-    assert "no value in" in str(done.exception)
 
 
 # --- Formats --------------------------------------------------------------------------------------

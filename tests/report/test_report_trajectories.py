@@ -17,7 +17,6 @@ from typer.testing import CliRunner
 from stp.cli import app
 from stp.core.errors import StpError
 from stp.plan.manifest import load_manifest
-from stp.render.pictures import trajectories
 from stp.render.pictures.trajectories import (
     Compared,
     compare,
@@ -235,17 +234,6 @@ def test_a_damaged_prediction_leaves_a_gap(people, compared, tmp_path):
     assert list(found.predicted) == LABELS[:1] and "missing" in found.absent[LABELS[1]]
     with pytest.raises(StpError):
         compare(cells, manifest.names)
-
-
-def test_a_store_without_people_has_no_such_section(database, tmp_path):
-    with duckdb.connect(str(database), read_only=True) as store:
-        assert pieces(store) == {
-            "trajectories": {
-                "tests": [],
-                "rule": trajectories.RULE,
-                "in_parentheses": trajectories.IN_PARENTHESES,
-            }
-        }
 
 
 @with_browser

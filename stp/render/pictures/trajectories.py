@@ -327,7 +327,6 @@ def _of(compared: Compared, labels: Sequence[str]) -> Compared:
 
 
 def _figure(compared_tests: Sequence[Compared]) -> Figure:
-    """The figure, with the rule below it."""
     cells = [one.cells[label] for one in compared_tests for label in calibrated_here(one)]
     labels = list(
         dict.fromkeys(

@@ -222,7 +222,6 @@ def _test_of(pair: Pair) -> list[str]:
 
 
 def _untested(pairs: Iterable[Pair]) -> Iterable[str]:
-    """Why there is no test: once for each reason, with the columns of each case."""
     reasons: dict[str, dict[str, list[str]]] = {}
     for pair in pairs:
         if pair.reason:

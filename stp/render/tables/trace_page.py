@@ -50,7 +50,6 @@ def page(database: Path, number: str, matches: Sequence[trace.Match]) -> Grid:
 
 
 def _values(matches: Sequence[trace.Match], notes: list[str]) -> Section:
-    """The values, with the columns that tell them apart."""
     lines = [
         {
             "what": match.kind,
@@ -104,7 +103,6 @@ def _origin(match: trace.Match) -> str:
 
 
 def _source(database: Path, scores: Sequence[str]) -> Section:
-    """Artefacts behind the cells of one value."""
     placeholders = ", ".join("?" for _ in scores)
     cells = ask(
         database,
