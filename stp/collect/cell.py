@@ -142,7 +142,6 @@ def begins_fingerprint(database: Path, word: str) -> bool:
 
 
 def _fingerprints(cell: CellRow) -> list[str]:
-    """The fingerprints of a cell's artefacts."""
     one: list[str | None] = [getattr(cell, f"{stage}_fingerprint") for stage in STAGES]
     several = [name for part in LISTS for name in getattr(cell, f"{part}_fingerprints")]
     return [name for name in (*one, *several) if name]

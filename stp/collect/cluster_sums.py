@@ -193,12 +193,6 @@ def samples_of(cell: Cell) -> list[str]:
 
 
 def _stored(rows: pa.Table, leads: int | None) -> _StoredSums:
-    """The sums of a convention from its rows.
-
-    Args:
-        rows: rows of ``cluster_sums.parquet``.
-        leads: number of lead times; None for that of the sums.
-    """
     flat = rows["sums"].combine_chunks().flatten()
     shape = len(rows), int(rows["components"][0].as_py()), -1
     sums = flat.to_numpy(zero_copy_only=False).reshape(shape)
@@ -291,7 +285,6 @@ def _table(
     columns: list[str] | None = None,
     conventions: list[str] | None = None,
 ) -> pa.Table:
-    """Read some columns or conventions of a file; all by default."""
     rows = read_table(folder / name, columns)
     if conventions:
         rows = rows.filter(pc.is_in(rows["convention"], pa.array(conventions, pa.string())))

@@ -98,7 +98,6 @@ def _why_missing(rows: Iterable[ScoreRow], whole: ScoreRow, leads: str) -> str:
 def _mean(
     whole: ScoreRow, sums: Sums | str, left_out: LeftOut | str, options: Bootstrap, why: str
 ) -> list[ScoreRow]:
-    """The value and its interval."""
     if isinstance(sums, str):
         return [_row(whole, "mean", None, whole.n, sums)]
     clusters = len(sums.counts)
@@ -169,5 +168,4 @@ def _samples(cell: Cell, convention: str, variable: str | None) -> list[Any] | N
 def _row(
     whole: ScoreRow, statistic: str, value: float | None, n: int | None, reason: str | None
 ) -> ScoreRow:
-    """A row of the same series and lead times as another row."""
     return replace(whole, statistic=statistic, value=value, n=n, reason=reason)

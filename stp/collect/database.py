@@ -155,7 +155,6 @@ def _overall(database: duckdb.DuckDBPyConnection, which: str = "true") -> pa.Tab
 
 
 def _described(plans: list[Manifest], gaps: Gaps, people: Path | None) -> Described:
-    """The rows of all tables that describe scores, from manifests and receipts."""
     receipts = receipts_of(plans, gaps.finished)
     return {
         schema.ARTEFACTS.name: [artefact_row(receipt) for receipt in receipts],
@@ -199,9 +198,6 @@ def _fill_others(
     reading: Future[Described],
     sampling: Future[SampleFiles],
 ) -> None:
-    """Fill all other tables, and create the views of files and of suites, in a connection of its
-    own.
-    """
     with database.cursor() as own:
         own.begin()
         described = reading.result()
@@ -241,7 +237,6 @@ def _insert(database: duckdb.DuckDBPyConnection, table: Table, rows: pa.Table | 
 
 
 def _published(row: PublishedRow) -> dict[str, object]:
-    """A published value with a column for each key of its setting."""
     named: dict[str, object] = {
         name: value for name, value in vars(row).items() if name != "setting"
     }
@@ -284,7 +279,6 @@ def _cells(plans: list[Manifest]) -> Iterable[CellRow]:
 
 
 def _models(plans: list[Manifest]) -> list[ModelRow]:
-    """All models by name, with their titles and facts."""
     titles = {name: title for plan in plans for name, title in plan.names.models.items()}
     facts = {name: about for plan in plans for name, about in plan.models.items()}
     return [
@@ -294,7 +288,6 @@ def _models(plans: list[Manifest]) -> list[ModelRow]:
 
 
 def _datasets(plans: list[Manifest]) -> list[DatasetRow]:
-    """All datasets of trainings and tests by name."""
     titles = {name: title for plan in plans for name, title in plan.names.datasets.items()}
     facts = {name: vars(about) for plan in plans for name, about in plan.datasets.items()}
     return [
@@ -314,7 +307,6 @@ def _conventions(plans: list[Manifest]) -> list[ConventionRow]:
 def _create_kept_view(
     database: duckdb.DuckDBPyConnection, kept: KeptRows, files: list[Path]
 ) -> None:
-    """Create a view over Parquet files in the store."""
     view = kept.view
     comments = {name: about for name, _, about in view.columns}
     statements = [f"CREATE VIEW {identifier(view.name)} AS {kept_query(files, kept)}"]
@@ -327,7 +319,6 @@ def _create_sample_view(
     files: SampleFiles,
     conventions: list[ConventionRow],
 ) -> None:
-    """Create the view over the per-sample files, which stay in the store."""
     database.execute(f"CREATE VIEW sample_scores AS {samples_query(files)}")
     titles = {row.convention: row.title or row.description for row in conventions}
     comments = {}

@@ -107,7 +107,6 @@ def matched_distances(
 
 
 def _scored(plans: list[Manifest], scores: pa.Table) -> list[_Scored]:
-    """Find the distances of all cells, in the order of the manifests."""
     by_cell: dict[CellKey, list[ScoreRow]] = {}
     for row in score_rows(scores):
         by_cell.setdefault(row.key, []).append(row)
@@ -209,7 +208,6 @@ def _row(
 
 
 def _read_cache(path: Path | None) -> DrawnDistances:
-    """Read cached values; none if the file is damaged or outdated."""
     if path is None or not path.is_file():
         return {}
     try:

@@ -219,7 +219,6 @@ def _check_cells(
 
 
 def _of_no_cell(database: duckdb.DuckDBPyConnection, files: list[Path]) -> StpError:
-    """The error for the first row that belongs to no cell."""
     incomplete = " OR ".join(f"{name} IS NULL" for name in CELL_KEYS if name != "seed")
     unlisted = f"NOT EXISTS (FROM cells c WHERE {_SAME_KEY})"
     looks = {
@@ -251,11 +250,6 @@ def _check_conventions(
 
 
 def _check_twice(database: duckdb.DuckDBPyConnection, files: list[Path]) -> None:
-    """Find a duplicate row.
-
-    Raises:
-        StpError: there is one.
-    """
     twice = database.execute(
         f"SELECT {_KEYS}, {_ROW}, list(file || ', row ' || (row + 1) ORDER BY file, row) "
         f"FROM ({' UNION ALL '.join(_numbered(path) for path in files)}) "

@@ -136,7 +136,6 @@ def _row(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> Missin
 
 
 def _parts(cell: Cell) -> list[tuple[Path, str]]:
-    """The artefacts of a cell and the stages that make them, in the order of the work."""
     return [(f, stage) for part, stage in STAGES.items() for f in cell.folders([part])]
 
 
@@ -158,7 +157,6 @@ def _stopped(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> St
 
 
 def _standing(plan: Manifest, folder: Path, stage: str, logs: Path) -> Stopped:
-    """The state of the work on a missing artefact."""
     state, path = _state(plan, folder), _relative(plan, folder)
     told = Stopped(stage, NOT_RUN, "", path)
     before = attempts.read(state)

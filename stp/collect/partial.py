@@ -99,7 +99,6 @@ def _forget(out: Path) -> None:
 
 
 def _rows(plan: Manifest, cell: Cell) -> pa.Table:
-    """The rows of a cell, after a check that its artefacts and per-sample scores exist."""
     rows = collected_rows(plan, cell)
     for folder in cell.folders(STAGES):
         require_receipt(folder)

@@ -146,7 +146,6 @@ def _check_conventions(plan: Manifest, rows: pa.Table, folder: Path, others: set
 
 
 def _demand_columns(plan: Manifest, cell: Cell, scored: set[str]) -> None:
-    """Refuse scores that lack an available convention of a table."""
     wanted = {
         column.convention
         for table in plan.tables
@@ -163,13 +162,11 @@ def _demand_columns(plan: Manifest, cell: Cell, scored: set[str]) -> None:
 
 
 def _about(rows: pa.Table, name: str, value: Any) -> pa.Table:
-    """Add a column with one value."""
     field = COLLECTED.field(name)
     return rows.append_column(field, pa.repeat(pa.scalar(value, field.type), len(rows)))
 
 
 def _read_scores(folder: Path, receipt: Receipt, cell: Cell) -> pa.Table:
-    """Read and check one ``scores.parquet``."""
     path = check_file(folder, receipt, "scores.parquet")
     rows = _to_schema(read_table(path, expected="scores"), path)
     for name in CELL_KEYS:
@@ -225,7 +222,6 @@ def _check_rows(rows: pa.Table, path: Path) -> None:
 
 
 def _to_schema(rows: pa.Table, path: Path) -> pa.Table:
-    """Convert ``rows`` to ``SCORES``, accepting only equivalent types."""
     if problems := schema_problems(rows.schema, SCORES):
         raise ArtefactError(
             path,
@@ -237,7 +233,6 @@ def _to_schema(rows: pa.Table, path: Path) -> pa.Table:
 
 
 def _unavailable_rows(plan: Manifest, cell: Cell, scored: set[str]) -> list[ScoreRow]:
-    """A row with the value NULL for each unavailable convention of the cell."""
     return [
         ScoreRow(
             key=cell.key,

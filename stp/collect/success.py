@@ -133,7 +133,6 @@ class _Models:
         )
 
     def _gains(self, convention: str, values: np.ndarray) -> np.ndarray:
-        """Values with a sign such that larger is better."""
         return -Direction.of(self.plan, convention).losses(values)
 
     def _over_clips(self, both: tuple[str, str], there: Sequence[int]) -> np.ndarray | str:
@@ -215,7 +214,6 @@ def rankings(plan: Manifest, resamples: int = RESAMPLES) -> list[Ranking]:
 
 
 def _pooled(every: Iterable[_Drawn]) -> _Drawn:
-    """The mean over the datasets that have a correlation."""
     known = [one for one in every if one.correlation is not None]
     if not known:
         return _Drawn(None, "", "", 0, "no dataset has a correlation")

@@ -87,13 +87,11 @@ class TrainOptions:
         self._check_snapshots()
 
     def _check_targets(self) -> None:
-        """Refuse duplicate targets, and targets for the model's own loss."""
         is_unique = len(set(self.targets)) == len(self.targets)
         self._check("targets", is_unique, "names of channels, each once")
         self._check("targets", not self.targets or self.loss is not None, "none without train.loss")
 
     def _check_snapshots(self) -> None:
-        """Refuse snapshots in another order, and those that a training may never reach."""
         steps, last = self.snapshots, self.iterations
         ok = list(steps) == sorted(set(steps))
         self._check("snapshots", ok, "numbers of updates, ascending")

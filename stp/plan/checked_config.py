@@ -343,14 +343,12 @@ def _expected(problem: "ErrorDetails") -> str:
 
 
 def _fields_at(kind: type[BaseModel], location: Iterable[Any]) -> list[str]:
-    """The keys of a schema at a location inside it."""
     current = _kind_at(kind, location)
     names: Mapping[str, Any] = getattr(current, "model_fields", {})
     return list(names or getattr(current, "__annotations__", {}))
 
 
 def _kind_at(kind: type[BaseModel], location: Iterable[Any]) -> Any:
-    """The schema at a location inside a schema."""
     current: Any = kind
     for part in location:
         field = getattr(current, "model_fields", {}).get(part)
@@ -362,7 +360,6 @@ def _kind_at(kind: type[BaseModel], location: Iterable[Any]) -> Any:
 
 
 def _meaning(kind: type[BaseModel], location: Sequence[Any]) -> str:
-    """The description of the last key of a location; empty for an unknown key."""
     if not location or not isinstance(owner := _kind_at(kind, location[:-1]), type):
         return ""
     return descriptions(owner).get(str(location[-1]), "").replace("``", "`")

@@ -91,7 +91,6 @@ def manifest_text(manifest: Manifest) -> str:
 
 
 def _refusal(path: Path, error: ValidationError, remedy: str) -> StpError:
-    """The error of an invalid manifest."""
     problems = error.errors(include_url=False)
     missing = [_key(problem["loc"]) for problem in problems if problem["type"] == "missing"]
     if missing:

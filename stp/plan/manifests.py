@@ -248,12 +248,10 @@ def _convention_facts(plan: Plan, convention: str) -> ConventionFacts:
 
 
 def _is_trained_here(made: CellArtefacts) -> bool:
-    """Was the model of a cell trained here, and not released or imported?"""
     return bool(made.models)
 
 
 def _raw_facts(plan: Plan, name: str) -> RawFacts:
-    """Facts about the raw files of a dataset."""
     raw, dataset = plan.raw(name), plan.config.datasets[name]
     registered = plan.registered(raw)
     text = registered.read_bytes() if registered and registered.is_file() else None
@@ -338,7 +336,6 @@ class _Cells:
         )
 
     def _other_protocol(self, source: str) -> str:
-        """Name a protocol that is not the paper's."""
         scale = self.plan.config.scale.scale
         if f"{scale}.yaml" != self.paper.suite.protocol:
             return scale
@@ -383,7 +380,6 @@ def _printed_variant(model: Model, variant: Variant) -> str | None:
 
 
 def _model_facts(model: Model) -> ModelFacts:
-    """Facts about a model for the manifest."""
     is_archived = bool(model.archives)
     facts = ModelFacts(model.reference, model.fit, model.training or None, is_archived)
     if not tasks.find(model.kind).has_opinions:
@@ -404,12 +400,10 @@ def kind_facts(kind: Task) -> KindFacts:
 
 
 def _dataset_facts(dataset: Dataset) -> DatasetFacts:
-    """Facts about a dataset for the manifest."""
     return DatasetFacts(
         **{field.name: getattr(dataset, field.name) for field in fields(DatasetFacts)}
     )
 
 
 def _title(model: Model) -> str:
-    """Title of a model in tables and figures."""
     return f"{model.title} (external)" if model.fit == EXTERNAL else model.title

@@ -86,14 +86,12 @@ class ScoredConventions:
                 )
 
     def _check_convention(self, convention: str, where: str) -> None:
-        """Refuse a convention that is not declared, or whose function has no such options."""
         definition = find(convention, self.config.metrics, where).definition
         if self.metric(convention).available and convention not in self._checked:
             check_definition(definition, f"{where}: {convention}")
             self._checked.add(convention)
 
     def _check_column(self, column: Column, dataset: str, where: str) -> None:
-        """Refuse a column of an unknown convention, or of a variable that the data do not have."""
         self._check_convention(column.convention, where)
         thresholds = self.convention(column.convention).definition.get("thresholds", ())
         if column.threshold is not None and thresholds and column.threshold not in thresholds:
@@ -135,7 +133,6 @@ class ScoredConventions:
         return self.metric(name).conventions[name.partition(".")[2]]
 
     def _is_perceptual(self, convention: str) -> bool:
-        """Does it compare features of a network?"""
         network = self.convention(convention).network
         return self.metric(convention).perceptual or network is not None
 

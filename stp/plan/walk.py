@@ -192,7 +192,6 @@ class Walk:
         return [named_class.module_of(class_name)] if named_class.is_ours(class_name) else []
 
     def _check_options(self, kind: Task, model: str, recipe: NetworkRecipe, label: str) -> None:
-        """Refuse unknown options of a model, and a class that does not exist."""
         source = self.code.source.joinpath(*kind.models.split("."), f"{model}.py")
         name, class_name = kind.model_class, self.recipes.class_of(model)
         if class_name is not None:
@@ -342,7 +341,6 @@ class Walk:
         )  # fmt: skip
 
     def _computing(self, conventions: Mapping[str, Json]) -> list[str]:
-        """The modules that compute conventions, sorted."""
         key = tuple(conventions)
         if key not in self._modules:
             source = self.code.source

@@ -56,7 +56,6 @@ T = TypeVar("T")
 
 @cache
 def _installed() -> tuple[str, ...]:
-    """Folders of Python, of installed packages and of the system."""
     named = [*sysconfig.get_paths().values(), *site.getsitepackages(), site.getusersitepackages()]
     prefixes = [sys.prefix, sys.base_prefix, sys.exec_prefix]
     settings = [str(Path.home() / name) for name in SETTINGS]
@@ -75,14 +74,12 @@ def _as_folders(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _below(path: str, folders: tuple[str, ...]) -> bool:
-    """Whether a path lies in one of these folders."""
     if path.startswith(_CHECKOUT):  # which may itself lie below /opt, or a folder of raw files
         folders = tuple(folder for folder in folders if folder.startswith(_CHECKOUT))
     return path.startswith(folders)
 
 
 def _is_installed(path: str) -> bool:
-    """Whether a file belongs to Python, an installed package or the system."""
     if path.startswith(_OURS):  # in a wheel among installed packages, but never one of them
         return False
     return _below(path, _installed()) or any(
@@ -193,7 +190,6 @@ class ReadAudit:
             self.see(file, reader)
 
     def _is_module(self, path: str) -> bool:
-        """Whether a file is a module of the package that the fingerprint covers."""
         if not path.startswith(_OURS) or not path.endswith(".py"):
             return False
         if (own := name_of(Path(path))) is not None:

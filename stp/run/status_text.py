@@ -71,7 +71,6 @@ def summary(plan: Plan, states: dict[str, ArtefactState]) -> str:
 
 
 def _run(plan: Plan, states: dict[str, ArtefactState], driver: Driver | None) -> Iterator[str]:
-    """Lines about the current run: whether it lives, its remaining time, its running jobs."""
     running = {f: s for f, s in states.items() if s.state == RUNNING}
     needed = {f: a for f, a in plan.artefacts.items() if plan.is_wanted(a)}
     waiting = [

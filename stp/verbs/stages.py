@@ -21,7 +21,6 @@ Targets = Annotated[
 def _make(
     stage: str, targets: list[str], configfile: Path, log: Path | None, **runtime: Any
 ) -> None:
-    """Make the artefacts of one stage that the targets name."""
     from stp.run import runner
 
     plan = load_plan(configfile)
@@ -113,7 +112,6 @@ def fetch(
 
 
 def _write_lock(lock: Path, raw: Any, out: Path) -> None:
-    """Write a lock for others, unless files are missing from it."""
     from stp.core.disk import write_text, writing
     from stp.core.lock import header_of, read_lock
 
@@ -129,7 +127,6 @@ def _write_lock(lock: Path, raw: Any, out: Path) -> None:
 
 
 def _check_files(plan: Any, releases: list[Any]) -> None:
-    """Print the state of the raw files. Exit with an error unless all are present."""
     from stp.fetch.table import is_complete, lines
     from stp.run import runner
 

@@ -190,11 +190,6 @@ class Figures:
         return digest_of
 
     def _dimension(self, wildcards: Any) -> str:
-        """The dimension of a figure.
-
-        Raises:
-            StpError: the scale does not have it.
-        """
         return require_dimension(self.plan, wildcards.get("dimension") or self.on_maps or "")
 
     def digest_of(self, dimension: str, kind: str) -> str:

@@ -159,7 +159,6 @@ class Tables:
             yield self._of_store(name, view)
 
     def _rows(self, *dimensions: str) -> list[str]:
-        """What the rows of dimensions are made from."""
         return [manifest_digest(Path(self.manifests[name])) for name in dimensions]
 
     def _code(self, *modules: str) -> str:
@@ -169,7 +168,6 @@ class Tables:
         return [f"{self.results}/collected/{name}.parquet" for name in dimensions]
 
     def _read(self, about: MadeTable) -> list[str]:
-        """Tables of the scale that another one reads."""
         return [f"{self.folder}/{name}.csv" for name in about.reads]
 
     def _of_dimension(self, name: str) -> Table:
@@ -345,7 +343,6 @@ class Tables:
         return [checksum(Path(path)) for path in self.answers]
 
     def _demand_answers(self) -> None:
-        """Raises StpError: nobody answered."""
         if not self.answers:
             raise StpError(
                 f"{self.results}/human_study/answers: no answers",
@@ -354,7 +351,6 @@ class Tables:
             )
 
     def _demand_seeds(self, name: str) -> None:
-        """Raises StpError: there are too few seeds for a study of repeated runs."""
         dimension = self.suite.table_of(name)
         assert dimension is not None
         scale = self.plan.config.scale
@@ -363,7 +359,6 @@ class Tables:
         demand_runs([(m, len(scale.seeds)) for m in trained], f"the scale {scale.scale}")
 
     def _demand_printed(self, name: str) -> None:
-        """Raises StpError: no cell is one of a table of what the paper reproduced."""
         tables = {dataset: facts.table for dataset, facts in self.suite.reproduction.items()}
         published = read_published(self.suite.published_file)
         models = {(value.table, value.model) for value in published}
@@ -377,6 +372,5 @@ class Tables:
             )
 
     def _cells(self, table: str) -> list[CellArtefacts]:
-        """Cells of the dimension that a table is made from."""
         dimension = self.suite.table_of(table)
         return [made for made in self.plan.cells if made.cell.dimension == dimension]

@@ -182,6 +182,5 @@ def _why(ended: FailedSubmission) -> str:
 
 
 def _last_log() -> Path | None:
-    """The latest log of Snakemake."""
     logs = list(SNAKEMAKE_LOGS.glob("*.snakemake.log"))
     return max(logs, key=lambda path: path.stat().st_mtime).absolute() if logs else None

@@ -306,17 +306,14 @@ def _data(artefact: Artefact) -> Artefact:
 
 
 def _leads(forecast: dict[str, Any]) -> int:
-    """Number of lead times of a recipe's forecasts."""
     leads = forecast.get("leads") or range(forecast["lead_times"])
     return leads[-1] - leads[0] + 1 if forecast.get("interpolated") else len(leads)
 
 
 def _members(forecast: dict[str, Any]) -> int:
-    """Number of forecasts of each clip in a recipe."""
     return max(forecast["predict"].get(key, 1) for key in ("samples", "trainings"))
 
 
 def _values(recipe: Mapping[str, Any], frames: int) -> int:
-    """Number of values in some frames."""
     channels, height, width = recipe["shape"]
     return int(frames * channels * height * width)
