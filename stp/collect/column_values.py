@@ -65,19 +65,19 @@ def shown_rows(
         number = series_of(overall, place)
         if number is None:
             continue  # the table shows that there is no such value
-        whole = replace(overall[number], leads=part.leads)
+        overall_row = replace(overall[number], leads=part.leads)
         new: Iterable[ScoreRow] = ()
         if part.statistic == "mean" and part.leads:
-            why = _why_missing(rows, whole, part.leads)
-            new = _mean(whole, sums[place], left_out[place], resampled, why)
+            why = _why_missing(rows, overall_row, part.leads)
+            new = _mean(overall_row, sums[place], left_out[place], resampled, why)
         elif part.statistic == "sd":
-            known = any(
-                row.statistic == "sd" and row.lead is None and row.series == whole.series
+            has_row = any(
+                row.statistic == "sd" and row.lead is None and row.series == overall_row.series
                 for row in rows
             )
-            if part.leads or not known:
+            if part.leads or not has_row:
                 leads = max((row.lead for row in rows if row.lead), default=None)
-                new = [_sd(cell, whole, part, leads)]
+                new = [_sd(cell, overall_row, part, leads)]
         for row in new:
             results.setdefault((row.series, row.leads, row.statistic), row)
     return list(results.values())

@@ -119,8 +119,8 @@ def build(
             which = f"k.convention IN ({names}) AND k.leads IS NULL" if names else "false"
             distances = _overall(database, which)
             matched = matched_distances(plans, distances, cache, report)
-            kept = cache and cache.parent
-            ranks, comparisons = standings(plans, lambda: _overall(database), kept, report)
+            cache_folder = cache and cache.parent
+            ranks, comparisons = standings(plans, lambda: _overall(database), cache_folder, report)
             _insert(database, schema.MATCHED_DISTANCES, matched)
             _insert(database, schema.RANKS, ranks)
             _insert(database, schema.COMPARISONS, comparisons)
@@ -159,7 +159,7 @@ def _described(plans: list[Manifest], gaps: Gaps, people: Path | None) -> Descri
     return {
         schema.ARTEFACTS.name: [artefact_row(receipt) for receipt in receipts],
         schema.ATTEMPTS.name: [
-            *attempt_rows(Tried(one.path, one.stage, one.attempts) for one in receipts),
+            *attempt_rows(Tried(tried.path, tried.stage, tried.attempts) for tried in receipts),
             *attempt_rows(gaps.tried),
         ],
         schema.MISSING.name: gaps.rows,
@@ -198,17 +198,17 @@ def _fill_others(
     reading: Future[Described],
     sampling: Future[SampleFiles],
 ) -> None:
-    with database.cursor() as own:
-        own.begin()
+    with database.cursor() as cursor:
+        cursor.begin()
         described = reading.result()
         for table in keyed_tables(keys):
             if table.name not in _SCORED:
-                _insert(own, table, described[table.name])
-        for kept in KEPT_ROWS:
-            _create_kept_view(own, kept, kept_files(plans, kept))
-        _create_sample_view(own, sampling.result(), _conventions(plans))
-        own.commit()
-        create(own, [], views_of_plans(plans))  # they may query any of the others
+                _insert(cursor, table, described[table.name])
+        for view in KEPT_ROWS:
+            _create_kept_view(cursor, view, kept_files(plans, view))
+        _create_sample_view(cursor, sampling.result(), _conventions(plans))
+        cursor.commit()
+        create(cursor, [], views_of_plans(plans))  # they may query any of the others
 
 
 def _insert(database: duckdb.DuckDBPyConnection, table: Table, rows: pa.Table | Rows) -> None:
@@ -237,10 +237,10 @@ def _insert(database: duckdb.DuckDBPyConnection, table: Table, rows: pa.Table | 
 
 
 def _published(row: PublishedRow) -> dict[str, object]:
-    named: dict[str, object] = {
+    values: dict[str, object] = {
         name: value for name, value in vars(row).items() if name != "setting"
     }
-    return named | dict(row.setting)
+    return values | dict(row.setting)
 
 
 def _cells(plans: list[Manifest]) -> Iterable[CellRow]:
@@ -297,10 +297,10 @@ def _datasets(plans: list[Manifest]) -> list[DatasetRow]:
 
 
 def _conventions(plans: list[Manifest]) -> list[ConventionRow]:
-    known = {name: about for plan in plans for name, about in plan.conventions.items()}
+    conventions = {name: about for plan in plans for name, about in plan.conventions.items()}
     return [
         ConventionRow(metric=name.split(".")[0], convention=name, **vars(about))
-        for name, about in sorted(known.items())
+        for name, about in sorted(conventions.items())
     ]
 
 

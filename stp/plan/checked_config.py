@@ -47,11 +47,11 @@ class Strict(BaseModel):
     ) -> Json:
         """The JSON schema, with descriptions from docstrings."""
         schema = handler(core)
-        own = handler.resolve_ref_schema(schema)
-        own["description"] = summary(cls)
+        resolved = handler.resolve_ref_schema(schema)
+        resolved["description"] = summary(cls)
         for name, text in descriptions(cls).items():
-            if name in own.get("properties", {}):
-                own["properties"][name]["description"] = text
+            if name in resolved.get("properties", {}):
+                resolved["properties"][name]["description"] = text
         return schema
 
 
@@ -378,12 +378,12 @@ def check_name(name: str, what: str, where: object) -> None:
         )
 
 
-def check_known(name: str, known: Iterable[str], what: str, where: str) -> None:
+def check_known(name: str, names: Iterable[str], what: str, where: str) -> None:
     """Refuse an unknown name, and suggest the nearest known one.
 
     Raises:
         ConfigurationError: the name is unknown.
     """
-    known = list(known)
-    if name not in known:
-        raise ConfigurationError(f"{where}: unknown {what} {name!r}", remedy=nearest(name, known))
+    names = list(names)
+    if name not in names:
+        raise ConfigurationError(f"{where}: unknown {what} {name!r}", remedy=nearest(name, names))

@@ -99,8 +99,8 @@ def _check_case(
             remedy="add a line such as metrics: [mse.pixel_mean, ssim.range1]",
         )
     subsets = ["all", *trained_on.train_subsets]
-    what = f"training subset of {case.trained_on}"
-    check_known(case.train_subset, subsets, what, f"{label}.train_subset")
+    subset_kind = f"training subset of {case.trained_on}"
+    check_known(case.train_subset, subsets, subset_kind, f"{label}.train_subset")
     check_known(case.subset, ["test", *tested_on.subsets], f"subset of {case.tested_on}", label)
     if trained_on.shape != tested_on.shape:
         raise ConfigurationError(

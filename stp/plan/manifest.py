@@ -171,11 +171,11 @@ def names_of_members(samples: int, statistic: str | None) -> dict[str, str]:
         ``seen``: forecast in distances between sets of clips, such as ``first-of-100``.
     """
     statistics = {"best_of_members": "best", "ensemble_mean": "ensemble-mean"}
-    seen = "ensemble-mean" if statistic == "ensemble_mean" else "first"
+    basis = "ensemble-mean" if statistic == "ensemble_mean" else "first"
     return {
         "K": str(samples),
         "members": f"{statistics.get(statistic or '', 'mean')}-of-{samples}",
-        "seen": f"{seen}-of-{samples}",
+        "seen": f"{basis}-of-{samples}",
     }
 
 

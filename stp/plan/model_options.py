@@ -27,15 +27,15 @@ def check_model_options(source: Path, entry: str, values: Json, label: str) -> N
     Raises:
         ConfigurationError: the model has no such option.
     """
-    known = _options(source, entry) if values and source.is_file() else None
-    if known is None:
+    options = _options(source, entry) if values and source.is_file() else None
+    if options is None:
         return
-    if not known:
+    if not options:
         raise ConfigurationError(
             f"{label}: options are set, {', '.join(values)}",
             expected="none: the model has no options",
         )
-    check_keys(f"{label}: options", values, known)
+    check_keys(f"{label}: options", values, options)
 
 
 def check_options(kind: Options, settings: Json, label: str) -> None:

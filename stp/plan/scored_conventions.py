@@ -39,10 +39,10 @@ class ScoredConventions:
             return self._conventions[dataset, samples > 1]
         suite, row = self.config.suite, self.config.suite.datasets.get(dataset, "")
         where = f"config/suites/{self.config.scale.suite}/suite.yaml"
-        own = self.config.datasets[dataset].metrics
+        metrics = self.config.datasets[dataset].metrics
         for columns, table in (
             (suite.columns.get(row, ()), f"{where}: columns.{row}"),
-            (own, f"{self.config.declared[dataset]}: metrics"),
+            (metrics, f"{self.config.declared[dataset]}: metrics"),
             (self.curves(dataset), f"{where}: curves.{row}"),
             (self.sampled_columns(dataset), f"{where}: sampled.{row}"),
         ):
@@ -55,7 +55,7 @@ class ScoredConventions:
             for convention in conventions:
                 self._check_convention(convention, key)
         names = [column.name for column in self.columns(dataset)]
-        twice = next((column.name for column in own if names.count(column.name) > 1), None)
+        twice = next((column.name for column in metrics if names.count(column.name) > 1), None)
         if twice is not None:
             raise ConfigurationError(
                 f"{self.config.declared[dataset]}: metrics: its table has another column {twice!r}",

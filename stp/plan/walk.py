@@ -310,10 +310,10 @@ class Walk:
 
         def scores(perceptual: bool) -> Artefact:
             conventions = self.recipes.scored(cell.tested_on, perceptual, samples)
-            own = as_json(self.recipes.score(cell, conventions, statistic))
+            score_recipe = as_json(self.recipes.score(cell, conventions, statistic))
             subfolder, addition = (f"/{PERCEPTUAL}", ", perceptual") if perceptual else ("", "")
             metrics = sorted({name.partition(".")[0] for name in conventions})
-            computing = self._computing(own["conventions"])
+            computing = self._computing(score_recipe["conventions"])
             roots, declaring = [kind.cores.score, *computing], entries_of("conventions", *metrics)
             of_clips = self._features(cell, conventions, recipe, predictions, sources)
             inputs: Mapping[str, Artefact | Raw] = {**sources, **of_clips}
@@ -321,12 +321,15 @@ class Walk:
                 assert rollout
                 roots = [rollout, *computing, *modules]
                 declaring += entries
-                own |= {"rollout": as_json(recipe), **({} if perceptual else {"keep": stored})}
+                score_recipe |= {
+                    "rollout": as_json(recipe),
+                    **({} if perceptual else {"keep": stored}),
+                }
             else:
                 inputs = {"data": data, "predictions": predictions, **of_clips}
             features.update(of_clips)
             return self._artefact(
-                "score", f"{folder}{subfolder}", f"{label}{addition}", own, inputs, *roots,
+                "score", f"{folder}{subfolder}", f"{label}{addition}", score_recipe, inputs, *roots,
                 dataset=cell.tested_on, dimension=cell.dimension, perceptual=perceptual,
                 entries=declaring,
             )  # fmt: skip

@@ -56,11 +56,11 @@ T = TypeVar("T")
 
 @cache
 def _installed() -> tuple[str, ...]:
-    named = [*sysconfig.get_paths().values(), *site.getsitepackages(), site.getusersitepackages()]
+    folders = [*sysconfig.get_paths().values(), *site.getsitepackages(), site.getusersitepackages()]
     prefixes = [sys.prefix, sys.base_prefix, sys.exec_prefix]
     settings = [str(Path.home() / name) for name in SETTINGS]
     settings += filter(None, [os.environ.get("NUMBA_CACHE_DIR")])
-    return _as_folders([*named, *prefixes, *SYSTEM, *settings])
+    return _as_folders([*folders, *prefixes, *SYSTEM, *settings])
 
 
 def _absolute(name: str) -> str:
@@ -69,8 +69,8 @@ def _absolute(name: str) -> str:
 
 
 def _as_folders(names: Iterable[str]) -> tuple[str, ...]:
-    found = {form for name in names for form in (_absolute(name), os.path.realpath(name))}
-    return tuple(sorted(name.rstrip(os.sep) + os.sep for name in found if name != os.sep))
+    forms = {form for name in names for form in (_absolute(name), os.path.realpath(name))}
+    return tuple(sorted(name.rstrip(os.sep) + os.sep for name in forms if name != os.sep))
 
 
 def _below(path: str, folders: tuple[str, ...]) -> bool:
@@ -231,12 +231,12 @@ class ReadAudit:
     def _remedy(self, reader: str) -> str:
         """How to declare a file: in the entry named like the reading module, if there is one."""
         files = tuple(f"/{part}.yaml" for part in reader.split("."))
-        named = [entry for entry in self.entries if entry.endswith(files)] or self.entries
-        if not named:
+        entries = [entry for entry in self.entries if entry.endswith(files)] or self.entries
+        if not entries:
             return "make it a part of the code, by an import statement, or of the configuration"
         places = " or ".join(map(str, [SOURCE_FOLDER, *(root.parent for root in own_modules())]))
         return (
-            f"declare it in {' or '.join(named)} with `reads: [PATH]`, a path in {places}: its "
+            f"declare it in {' or '.join(entries)} with `reads: [PATH]`, a path in {places}: its "
             "content is then a part of the fingerprints"
         )
 

@@ -188,14 +188,14 @@ def _results(plan: Plan, driver: Driver | None) -> Iterator[str]:
     """Lines that name the existing results, and say which of them are of an earlier run."""
     results = results_of(plan)
     tables = [results / "tables" / f"{name}.csv" for name in plan.dimensions]
-    made = [table for table in tables if table.is_file()]
-    if made:
+    existing = [table for table in tables if table.is_file()]
+    if existing:
         yield ""
-    for table in made:
+    for table in existing:
         is_older = table.stat().st_mtime < progress.run_started(plan)
         older = ", of an earlier run" if is_older and not (driver and driver.succeeded) else ""
         yield f"  table: {table} (and .md){older}"
-    if made:
+    if existing:
         yield f"  database: {results}/results.duckdb"
         yield f"  store: {short(plan.store)}"
         yield f"  logs: {results}/logs"
@@ -203,5 +203,5 @@ def _results(plan: Plan, driver: Driver | None) -> Iterator[str]:
 
 def short(path: Path) -> Path:
     """A path relative to the working directory, if it is below it."""
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
+    cwd = Path.cwd()
+    return path.relative_to(cwd) if path.is_relative_to(cwd) else path

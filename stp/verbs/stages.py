@@ -24,9 +24,9 @@ def _make(
     from stp.run import runner
 
     plan = load_plan(configfile)
-    named = [target for target in targets if target.endswith("artefact.json")]
-    words = [target for target in targets if target not in named]
-    artefacts = [plan.find(target) for target in named]
+    receipts = [target for target in targets if target.endswith("artefact.json")]
+    words = [target for target in targets if target not in receipts]
+    artefacts = [plan.find(target) for target in receipts]
     if words:
         artefacts += [
             artefact
@@ -34,11 +34,13 @@ def _make(
             if artefact.stage == stage and artefact.words.issuperset(words)
         ]
     if not artefacts:
-        known = {word for a in plan.artefacts.values() if a.stage == stage for word in a.words}
-        unknown = [word for word in words if word not in known]
+        words_of_stage = {
+            word for a in plan.artefacts.values() if a.stage == stage for word in a.words
+        }
+        unknown = [word for word in words if word not in words_of_stage]
         raise StpError(
             f"nothing to {stage} matches {' '.join(targets)!r}",
-            remedy=nearest(unknown[0], known)
+            remedy=nearest(unknown[0], words_of_stage)
             if unknown
             else "use fewer words; `stp plan --list` lists all artefacts",
         )

@@ -199,8 +199,8 @@ class Run:
         return next(
             (
                 name
-                for name, of in dimensions
-                if any(table.study == self.study.name for table in of.tables.values())
+                for name, dimension in dimensions
+                if any(table.study == self.study.name for table in dimension.tables.values())
             ),
             None,
         )

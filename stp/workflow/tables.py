@@ -87,8 +87,12 @@ class Table:
     @property
     def files(self) -> dict[str, str]:
         """All of its files, by names for a rule."""
-        named = {ending.removesuffix(".csv").strip("_."): ending for ending in self.endings}
-        further = {name: f"{self.folder}/{self.name}{ending}" for name, ending in named.items()}
+        ending_of_file = {
+            ending.removesuffix(".csv").strip("_."): ending for ending in self.endings
+        }
+        further = {
+            name: f"{self.folder}/{self.name}{ending}" for name, ending in ending_of_file.items()
+        }
         return {"table": self.path, **further}
 
     @cached_property
@@ -171,8 +175,8 @@ class Tables:
         return [f"{self.folder}/{name}.csv" for name in about.reads]
 
     def _of_dimension(self, name: str) -> Table:
-        of = self.suite.dimensions[name]
-        printed = f" (the paper's {of.printed})" if of.printed else ""
+        dimension = self.suite.dimensions[name]
+        printed = f" (the paper's {dimension.printed})" if dimension.printed else ""
         return Table(
             name=name,
             folder=self.folder,
@@ -185,11 +189,11 @@ class Tables:
             inputs=self._collected([name]),
             endings=(
                 "_tidy.csv",
-                *(("_leads.csv",) if of.by_lead else ()),
+                *(("_leads.csv",) if dimension.by_lead else ()),
                 *(f".{page}" for page in PAGES),
             ),
             captions=("dimension",),
-            about=f"{of.title}: {of.about}{printed}. {of.question}",
+            about=f"{dimension.title}: {dimension.about}{printed}. {dimension.question}",
             data_origin=self.data_origins[name],
         )
 
