@@ -7,9 +7,8 @@ from pathlib import Path
 from stp.core.errors import ConfigurationError, StpError
 from stp.core.fingerprint import not_python
 from stp.core.json_files import Json
-from stp.core.options import check_keys
+from stp.core.options import Options, check_keys
 from stp.options.train import TrainOptions
-from stp.tasks.task import Options
 
 ABOUT_DATA = frozenset({"self", "shape", "context", "horizon"})
 """Arguments of a model that the dataset sets."""
@@ -38,7 +37,7 @@ def check_model_options(source: Path, entry: str, values: Json, label: str) -> N
     check_keys(f"{label}: options", values, options)
 
 
-def check_options(kind: Options, settings: Json, label: str) -> None:
+def check_options(kind: type[Options], settings: Json, label: str) -> None:
     """Refuse settings while planning that a job would refuse after hours of waiting.
 
     Raises:
