@@ -93,8 +93,7 @@ class StorePopulation(Population):
             except duckdb.Error as error:
                 raise StpError(
                     f"--where {where!r}: {str(error).splitlines()[0]}",
-                    expected="a condition in SQL on the table cells of the results store",
-                    remedy="`stp list store cells` lists its columns",
+                    remedy="`stp list store cells` lists the columns of the table cells",
                 ) from None
             values = store.execute(VALUES, [conventions]).fetchall()
         for heading, measure in metrics.items():
@@ -181,7 +180,7 @@ class TablePopulation(Population):
         for number, line in lines:
             name, where = line["model"], f"{path}, line {number}"
             if not name or name in self.models:
-                raise FileError(where, f"model {name!r}", expected="a name, each once")
+                raise FileError(where, f"model {name!r} is empty or repeated")
             self.models[name] = ScoredModel(
                 values={
                     heading: _number(line[column], where) if column else None
@@ -192,7 +191,7 @@ class TablePopulation(Population):
                 predictions=str(path.parent / line["clips"]),
             )
         if not self.models:
-            raise FileError(path, "no models", expected="a line for each model")
+            raise FileError(path, "no models")
 
     def _videos(self, model: str) -> list[Clip]:
         return find_clips(Path(self.models[model].predictions))
