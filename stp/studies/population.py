@@ -5,12 +5,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pandas as pd
 
-from stp.collect.connection import opened
-from stp.collect.query import of_answer
+from stp.collect.query import answer, ask
 from stp.collect.schema import CellRow
 from stp.collect.videos import place, predictions, video
 from stp.core.errors import FileError, StpError
@@ -82,20 +80,10 @@ class StorePopulation(Population):
 
     def __init__(self, path: Path, metrics: Mapping[str, Measure], where: str) -> None:
         conventions = [measure.convention for measure in metrics.values()]
-        with opened(path, locked=[]) as store:
-            directions = dict(
-                store.execute("SELECT convention, higher_is_better FROM conventions").fetchall()
-            )
-            try:
-                answer = store.execute(f"FROM cells WHERE {where or 'true'} ORDER BY number")
-                columns = [column[0] for column in answer.description or ()]
-                cells = of_answer(CellRow, columns, answer.fetchall())
-            except duckdb.Error as error:
-                raise StpError(
-                    f"--where {where!r}: {str(error).splitlines()[0]}",
-                    remedy="`stp list store cells` lists the columns of the table cells",
-                ) from None
-            values = store.execute(VALUES, [conventions]).fetchall()
+        _, rows = answer(path, "SELECT convention, higher_is_better FROM conventions")
+        directions = dict(rows)
+        cells = ask(path, CellRow, f"FROM cells WHERE {where or 'true'} ORDER BY number")
+        _, values = answer(path, VALUES, [conventions])
         for heading, measure in metrics.items():
             stored = directions.get(measure.convention)
             if stored is not None and stored != measure.higher_is_better:
