@@ -335,7 +335,7 @@ def find_cell(database: Path, what: str) -> CellRow:
     cell = find(database, what)
     if not isinstance(cell, CellRow):
         raise StpError(
-            f"{what} is not a cell with scores", remedy=f"`stp show {what}` says what is known"
+            f"{what} is not a cell with scores", remedy=f"`stp trace {what}` says what is known"
         )
     return cell
 

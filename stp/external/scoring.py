@@ -24,8 +24,8 @@ from stp.core.disk import require_regular
 from stp.core.errors import FileError, StpError
 from stp.core.job import Job
 from stp.core.parquet import read_table
+from stp.data.feature_table import Features, write
 from stp.features.frames import CHOICES
-from stp.features.table import Features, write
 from stp.metrics.perceptual import Embed, Weights
 from stp.options.score import CELL_KEYS, ScoreOptions
 from stp.plan import weights as files

@@ -92,7 +92,7 @@ def _next_steps(folder: Path, name: str, root: Path, table: str) -> Iterator[str
     yield "read the comments, change what is wrong, and then:"
     yield f"  stp fetch {name} --configfile {scale}"
     yield f"  stp prepare {name} --configfile {scale}"
-    yield f"  stp show {name} --configfile {scale}"
+    yield f"  stp draw clips {name} --configfile {scale}"
     yield f"  snakemake --profile local --configfile {scale} -- results/tables/{table}.csv"
 
 

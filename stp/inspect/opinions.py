@@ -1,4 +1,4 @@
-"""Description of datasets of opinions, for `stp list datasets` and `stp show`."""
+"""Description of datasets of opinions, for `stp list datasets` and `stp draw clips`."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator

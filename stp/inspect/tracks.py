@@ -1,4 +1,4 @@
-"""Description of datasets of tracks of people, for `stp list datasets` and `stp show`."""
+"""Description of datasets of tracks of people, for `stp list datasets` and `stp draw clips`."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tables 1 and 2 of PVQA, as a file and by `stp show`, with what the paper prints beside."""
+"""Tables 1 and 2 of PVQA, as a file and by `stp draw clips`, with what the paper prints beside."""
 
 import csv
 import json

@@ -1,6 +1,6 @@
 """Opinions of people: videos of each source, groups of videos, raters, beside printed numbers.
 
-`stp show` prints the same numbers (`stp.inspect.opinions`).
+`stp draw clips` prints the same numbers (`stp.inspect.opinions`).
 """
 
 from stp.core.errors import StpError
