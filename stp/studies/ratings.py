@@ -50,25 +50,13 @@ class _Files:
 
 @dataclass(frozen=True)
 class _Video:
-    """A video of the folder.
-
-    Attributes:
-        folder: `PREDICTED` or `TRUE`.
-        name: of the video.
-        content: class of its content.
-        kind: tags, or else the dataset.
-        is_natural: whether no frame is predicted.
-        shape: of the frames, (T, H, W, 3).
-        first_frame: checksum: predictions and the true future of one clip share the first frame.
-    """
-
-    folder: str
+    folder: str  # `PREDICTED` or `TRUE`
     name: str
-    content: str
-    kind: str
-    is_natural: bool
-    shape: tuple[int, ...]
-    first_frame: str
+    content: str  # class of the content
+    kind: str  # tags, or else the dataset
+    is_natural: bool  # no frame is predicted
+    shape: tuple[int, ...]  # of the frames, (T, H, W, 3)
+    first_frame: str  # checksum: predictions and the true future of a clip share the first frame
 
     @property
     def file(self) -> str:
