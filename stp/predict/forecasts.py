@@ -131,7 +131,7 @@ class Forecasts:
         with torch.inference_mode():
             frames, _ = self._arguments(rows)
         if not bool(frames.isfinite().all()):
-            return "look at the data (`stp show`): context frames are not finite"
+            return "look at the data (`stp draw clips`): context frames are not finite"
         less = "" if self.compute.used == "float32" else ", or predict in float32"
         return (
             "its weights and context are finite: look for a logarithm, a root, a division or a "
