@@ -179,19 +179,21 @@ def read(database: Path) -> tuple[Effects, list[DataUsed]]:
 
 def _tested(rows: Effects, tests: Iterable[tuple[Any, ...]]) -> Effects:
     winner_of = {}
-    for *place, model, variant, other, other_variant, first_is_better in tests:
+    for *evaluation, model, variant, other, other_variant, first_is_better in tests:
         first, second = (model, variant), (other, other_variant)
         better = {True: first, False: second}.get(first_is_better)
-        winner_of[*place, frozenset((first, second))] = better
+        winner_of[*evaluation, frozenset((first, second))] = better
     confirmed = []
     for row in rows:
         best = row.best_model, row.best_variant
         other_best = row.other_best_model, row.other_best_variant
-        both = frozenset((best, other_best))
-        place = [getattr(row, name) for name in _TESTED]
+        winners = frozenset((best, other_best))
+        evaluation = [getattr(row, name) for name in _TESTED]
         choices = [(row.convention, best), (row.other, other_best)]
-        if all((*place, name, both) in winner_of for name, _ in choices):
-            sure = (name for name, winner in choices if winner_of[*place, name, both] == winner)
+        if all((*evaluation, name, winners) in winner_of for name, _ in choices):
+            sure = (
+                name for name, winner in choices if winner_of[*evaluation, name, winners] == winner
+            )
             row = replace(row, sure=tuple(sure))
         confirmed.append(row)
     return confirmed

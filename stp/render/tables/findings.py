@@ -386,11 +386,11 @@ def _section(finding: Finding) -> Section:
     parts = [{part.name: part for part in finding.parts[side]} for side in SIDES]
     rows: list[list[str | Item]] = []
     for name in dict.fromkeys(name for of_side in parts for name in of_side):
-        both = [of_side.get(name) for of_side in parts]
+        sides = [of_side.get(name) for of_side in parts]
         row: list[str | Item] = [name]
-        for part in both:
+        for part in sides:
             row += [part.verdict, _counts(part)] if part else [NOTHING, "–"]
-        rows.append([*row, str(next(part.wanted for part in both if part))])
+        rows.append([*row, str(next(part.wanted for part in sides if part))])
     notes = []
     for side, words in SIDES.items():
         notes += [f"{words.capitalize()}, {line}." for line in shown(finding, side)]

@@ -143,8 +143,8 @@ def grid(pairs: Sequence[Pair], a: str, b: str) -> Grid:
     sources = sorted({pair.source for pair in pairs})
     sections = []
     for dimension in dict.fromkeys(pair.dimension for pair in pairs):
-        here = [pair for pair in pairs if pair.dimension == dimension]
-        sections.append(_section(dimension, here, a, b, with_source=len(sources) > 1))
+        of_dimension = [pair for pair in pairs if pair.dimension == dimension]
+        sections.append(_section(dimension, of_dimension, a, b, with_source=len(sources) > 1))
     wins = [
         f"{model} is significantly better in {sum(pair.better == model for pair in tested)} of "
         f"{len(tested)} comparisons."
