@@ -41,7 +41,6 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     if leads and leads[-1] == 1:
         raise StpError(
             f"forecasts of {case} have one lead time",
-            expected="several, to draw a curve",
             remedy="draw a case with a longer horizon, or look at `ranks`",
         )
     columns_drawn: list[str] = []

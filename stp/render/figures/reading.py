@@ -79,7 +79,6 @@ class Scores:
         if case not in self.cases:
             raise StpError(
                 f"nothing of the dimension {self.plan.dimension} was tested on {case!r}",
-                expected=f"one of {', '.join(self.cases)}",
                 remedy=nearest(str(case), self.cases),
             )
         return self.cases[case]

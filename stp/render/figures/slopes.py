@@ -32,7 +32,6 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
         raise StpError(
             f"nothing of the dimension {scores.plan.dimension} has several values of a setting",
             expected=f"a dimension that varies {' or '.join(SLOPES)}",
-            remedy="name its manifest, results/<scale>/plan/<dimension>.json",
         )
     absent: dict[str, list[str]] = {}
     columns_of: dict[str, list[str]] = {}

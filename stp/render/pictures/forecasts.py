@@ -154,7 +154,6 @@ class Kept:
                 self.folder,
                 f"{len(self._frames)} predictions, {len(self._index)} rows of the index, "
                 f"{len(self.samples)} numbers of samples",
-                expected="one of each for a sample",
             )
         attributes = read_metadata(self.folder / "predictions.zarr", "group")["attributes"]
         self.interval = int(attributes.get("interval", 1))

@@ -126,7 +126,6 @@ def errors_of(
                 ):
                     raise StpError(
                         f"{folder}: other samples than in {folders[0]}",
-                        expected="models that were tested on the same clips",
                         remedy="run the table command again",
                     )
             errors, has_sample = [], []

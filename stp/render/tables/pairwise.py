@@ -102,7 +102,6 @@ def compare(
     if not manifests:
         raise StpError(
             f"nothing has been collected in {results / 'collected'}",
-            expected="the scores of a dimension",
             remedy="make a table, such as results/tables/short_term.csv",
         )
     every = [read(manifest, results) for manifest in manifests]
@@ -237,7 +236,6 @@ def _check_known(kind: str, names: Iterable[str], available: set[str]) -> None:
         if name not in available:
             raise NothingFoundError(
                 f"no {kind} {name!r} was evaluated",
-                expected=f"one of {', '.join(sorted(available))}",
                 remedy=nearest(name, available),
             )
 
