@@ -14,7 +14,7 @@ from stp.cli import app
 from stp.collect import trace
 from stp.collect.refresh import build_database, collect_dimension
 from stp.core.errors import StpError
-from stp.render.tables.pairwise import compare
+from stp.render.tables.pairwise import compare, grid
 from stp.score.tables import write_clusters
 
 CLUSTERS = 20
@@ -110,6 +110,8 @@ def test_without_sums_there_is_a_reason_and_no_p(results: Path, tmp_path: Path) 
         path.unlink()
     (pair,) = compare(copy, "persistence", "convlstm")
     assert pair.p is None and "no sums over clusters" in pair.reason
+    (intro,) = grid([pair], "persistence", "convlstm").intro
+    assert pair.reason in intro
 
 
 def test_the_best_of_many_forecasts_is_not_compared_with_one(tmp_path: Path) -> None:

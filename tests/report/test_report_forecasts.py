@@ -294,7 +294,7 @@ def test_what_cannot_be_wanted_is_refused(store: ForecastStore) -> None:
 def test_stp_report_takes_as_many_as_it_is_told(store: ForecastStore, tmp_path: Path) -> None:
     def page(*options: str) -> str:
         out = tmp_path / "report.html"
-        given = ["report", "--database", str(store.database()), "--out", str(out), *options]
+        given = ["render", str(store.database()), "--out", str(out), *options]
         result = CliRunner().invoke(app, given)
         assert result.exit_code == 0, result.output
         return out.read_text(encoding="utf-8")

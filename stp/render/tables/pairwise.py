@@ -149,6 +149,9 @@ def grid(pairs: Sequence[Pair], a: str, b: str) -> Grid:
         f"{len(tested)} comparisons."
         for model in (a, b)
     ]
+    if not tested:
+        reasons = "; ".join(dict.fromkeys(pair.reason for pair in pairs))
+        wins = [f"No difference can be tested: {reasons}."]
     return Grid(
         name="compared",
         title=f"{a} and {b}",

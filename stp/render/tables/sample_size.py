@@ -9,7 +9,7 @@ import numpy as np
 from stp.collect.conventions import convention_of
 from stp.collect.sensitivity import looked
 from stp.metrics import frechet
-from stp.metrics.perceptual import SetDistance
+from stp.metrics.set_distance import SetDistance
 from stp.page.figure_style import TEXT_WIDTH, new_figure, origin_note, paper_size, save, styles
 from stp.page.grid import Item, Section
 from stp.plan.manifest import Cell, Manifest, load_manifest

@@ -38,7 +38,7 @@ def page(database: Path, number: str, matches: Sequence[trace.Match]) -> Grid:
         sections += [_source(database, scores) for scores in sources]
     else:
         sections[0].notes.append(
-            "Choose one with --cell to see its artefacts, or use `stp show` on its scores."
+            "Choose one with --cell to see its artefacts, or use `stp trace` with its scores."
         )
     return Grid(
         name="trace",
@@ -114,5 +114,5 @@ def _source(database: Path, scores: Sequence[str]) -> Section:
     named = " and ".join(scores)
     section = made_of(database, lineage(database, cells), f"Scores {named} are made of")
     section.notes.extend(dict.fromkeys(cell.accepted for cell in cells if cell.accepted))
-    section.notes.append(f"All details: `stp show {scores[0]}`")
+    section.notes.append(f"All details: `stp trace {scores[0]}`")
     return section
