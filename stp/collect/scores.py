@@ -203,9 +203,7 @@ def _check_rows(rows: pa.Table, path: Path) -> None:
         number = pc.index(bad, True).as_py()
         if number >= 0:
             convention = rows["convention"][number].as_py()
-            raise ArtefactError(
-                path, f"row {number + 1}: {what} ({convention})", expected=expected
-            )
+            raise ArtefactError(path, f"row {number + 1}: {what} ({convention})", expected=expected)
     names = [name for name in _ROW if name in rows.column_names]
     counts = rows.group_by(names).aggregate([([], "count_all")])
     if len(counts) < len(rows):
