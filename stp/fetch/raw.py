@@ -437,7 +437,6 @@ def _with_registered(
             f"{registered} and the files that are declared of {header['dataset']} (release "
             f"{header['release']}) are not the same: "
             + some(sorted(set(named) | (set(official.files) - declared))),
-            expected="the same files, each declared by its name or a pattern",
             remedy="correct either of them, or register the changed files as a new release",
         )
     return {**release, "files": files}
@@ -492,11 +491,10 @@ def _require_locked(
     wrong = [name for name in sorted(checksums) if checksums[name] != locked.get(name)]
     if wrong:
         listed, rest = wrong[:_SHOWN], len(wrong) - _SHOWN
+        lines = "".join(f"\n  {where[name]}: {checksums[name]}" for name in listed)
         more = f"\n  ... and {rest} more; see `stp fetch --check`" if rest > 0 else ""
         raise StpError(
-            f"raw bytes that differ from the lock file {lock}:\n"
-            + "\n".join(f"  {where[name]}: {checksums[name]}" for name in listed)
-            + more,
+            f"raw files that differ from the lock file {lock}:{lines}{more}",
             expected="\n".join(f"{name}: {locked.get(name, 'not in the lock')}" for name in listed),
             remedy="restore the originals, or declare a new release: docs/data_access.md, Locks",
         )
