@@ -204,7 +204,6 @@ def fetch(
         raise StpError(
             f"the files declared for {title} are not those of its lock file {lock}: "
             f"{some(sorted(names ^ set(locked.files)))}",
-            expected="the same files as when the release was locked",
             remedy="declare the changed list of files as a new release",
         )
 
