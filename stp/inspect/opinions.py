@@ -11,7 +11,7 @@ from stp.collect.published import read_published
 from stp.core import store
 from stp.core.receipts import require_receipt
 from stp.inspect.counts import Row
-from stp.inspect.descriptions import Leakage, markdown_row
+from stp.inspect.descriptions import Leakage
 from stp.opinions.moments import Moments, p_value
 from stp.opinions.prepared import open_database
 from stp.opinions.raters import identical_text
@@ -357,8 +357,4 @@ def protocol_text(dataset: Dataset) -> str:
 
 def section(dataset: Dataset) -> Iterator[str]:
     """The parts of a dataset, in Markdown."""
-    yield ""
-    yield markdown_row(("splits", "what they are"))
-    yield markdown_row(("---", "---"))
-    for name, subset in dataset.subsets.items():
-        yield markdown_row((f"`{name}`", subset.title))
+    yield from (f"- **Splits `{name}`:** {part.title}." for name, part in dataset.subsets.items())

@@ -163,5 +163,5 @@ def protocol_text(dataset: Dataset) -> str:
 
 def section(dataset: Dataset) -> Iterator[str]:
     """The protocols, in Markdown."""
-    yield from ("", "**Protocols**, of a test and of a calibration:", "")
-    yield from (f"- `{label}`: {subset.title}" for label, subset in dataset.subsets.items())
+    protocols = (f"`{label}` ({subset.title})" for label, subset in dataset.subsets.items())
+    yield f"- **Protocols of test and calibration:** {', '.join(protocols)}."
