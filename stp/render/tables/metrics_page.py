@@ -24,7 +24,7 @@ prediction is possible or right, *graded* success to what share.
 
 Networks of LPIPS, FVD and KVD need [weights](data_access.md#weights-of-metrics).
 `stp videos evaluate` and `stp videos fvd` compare
-[two folders of videos](external.md#two-folders-without-a-plan). [own_metrics.md](own_metrics.md)
+[two folders of videos](notebook.md#two-folders-without-a-plan). [own_metrics.md](own_metrics.md)
 adds a metric.
 
 ## Conventions
