@@ -347,7 +347,7 @@ def test_every_weight_learns(name):
     assert losses[-1] < losses[0]
 
 
-# Sizes: derived layer by layer, as docs/scv.md has them
+# Sizes, derived layer by layer
 
 
 def conv(before: int, after: int, side: int) -> int:
