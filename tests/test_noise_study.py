@@ -21,8 +21,8 @@ from stp.collect.schema import AgreementRow
 from stp.collect.sensitivity import CONSTANT, curves, rank_correlation
 from stp.collect.trust_card import card
 from stp.core.errors import StpError
+from stp.data import feature_table as table
 from stp.export.bundle import export
-from stp.features import table
 from stp.page.safe_text import csv_text
 from stp.plan.cells import Plan
 from stp.plan.checked_config import merge

@@ -1,4 +1,4 @@
-"""One cell of the results store with its scores, artefacts and cost: ``stp show CELL``.
+"""One cell of the results store with its scores, artefacts and cost: ``stp trace CELL``.
 
 A cell is selected by words of its key in any order (``simvpv2/kth``, ``convlstm/kth/seed-0``), or
 by the first characters of the fingerprint of one of its artefacts.
@@ -132,12 +132,11 @@ def every(database: Path) -> list[Planned]:
     ]
 
 
-def has_fingerprint(cells: Iterable[Planned], start: str) -> bool:
-    """Whether the fingerprint of an artefact of one of these cells begins with a text."""
-    return any(
-        name.startswith(start)
-        for cell in cells
-        if isinstance(cell, CellRow)
+def begins_fingerprint(database: Path, word: str) -> bool:
+    """Whether the fingerprint of an artefact of a cell with scores begins with a word."""
+    return is_fingerprint(word) and any(
+        name.startswith(word)
+        for cell in ask(database, CellRow, "FROM cells")
         for name in _fingerprints(cell)
     )
 
@@ -189,7 +188,6 @@ def find(database: Path, what: str) -> CellRow | Artefact | Missing:
     raise StpError(
         f"{len(chosen)} cells are {what!r}:\n"
         + "\n".join(f"  {name}" for name in [*candidates[:MOST], *more]),
-        expected="one cell",
         remedy="name more of its key, as in this list",
     )
 
@@ -264,7 +262,6 @@ def _of_fingerprint(
         raise StpError(
             f"{len(found)} fingerprints begin with {start}: {', '.join(sorted(found)[:MOST])}",
             expected="one artefact",
-            remedy="give more letters",
         )
     ((fingerprint, behind),) = found.items()
     if len(behind) == 1:

@@ -22,11 +22,10 @@ from stp.core.disk import beside
 from stp.core.errors import ArtefactError
 from stp.core.parquet import read_table
 from stp.core.receipts import check_file, making, require_receipt
-from stp.features.table import FEATURES
-from stp.metrics.perceptual import SetDistance
+from stp.data.feature_table import FEATURES
+from stp.metrics.set_distance import SetDistance, at_n, read_features
 from stp.plan.cell_key import CellKey
 from stp.plan.manifest import Cell, Manifest
-from stp.score.sets import at_n, read
 
 REPEATS = 10
 """Number of draws of a value; the index of a draw, from 0, is its seed."""
@@ -178,7 +177,7 @@ def _value(
     }
     for features in inputs.values():
         check_file(features, require_receipt(features), FEATURES)
-    pair = read(inputs, name)
+    pair = read_features(inputs, name)
     metric = convention_in(folder, member.row.convention)
     if not isinstance(metric, SetDistance):
         return None, "it is a mean over single clips, which needs no draws"

@@ -17,7 +17,7 @@ from stp.collect.score_rows import ScoreRow, as_table
 from stp.collect.table import arrow_schema
 from stp.collect.table import columns_of as fields_of
 from stp.core.disk import beside
-from stp.core.errors import ArtefactError, StpError, again
+from stp.core.errors import ArtefactError, StpError
 from stp.core.parquet import read_table, schema_problems
 from stp.core.receipts import Receipt, check_file, require_receipt
 from stp.options.score import CELL_KEYS
@@ -131,18 +131,17 @@ def _check_conventions(plan: Manifest, rows: pa.Table, folder: Path, others: set
     known = set(plan.conventions)
     for number, convention in enumerate(rows["convention"].to_pylist()):
         if known and convention not in known:
-            raise StpError(
-                f"{path}, row {number + 1}: convention {convention}, which the manifest does not "
-                "know",
+            raise ArtefactError(
+                path,
+                f"row {number + 1}: convention {convention}, which the manifest does not know",
                 expected=f"one of {', '.join(sorted(known))}",
-                remedy=again(folder),
             )
         if convention in others:
-            raise StpError(
-                f"{path}, row {number + 1}: convention {convention}, which the other scores of "
-                "this cell have as well",
+            raise ArtefactError(
+                path,
+                f"row {number + 1}: convention {convention}, which the other scores of this cell "
+                "have as well",
                 expected="each convention in one score artefact of a cell",
-                remedy=again(folder),
             )
 
 
@@ -182,11 +181,11 @@ def _read_scores(folder: Path, receipt: Receipt, cell: Cell) -> pa.Table:
                 f"rows of another cell, {name} is {found}",
                 expected=f"{name} {wanted!r} only (cell: {describe(cell.key)})",
             )
-    _check_rows(rows, path, folder)
+    _check_rows(rows, path)
     return rows
 
 
-def _check_rows(rows: pa.Table, path: Path, folder: Path) -> None:
+def _check_rows(rows: pa.Table, path: Path) -> None:
     """Refuse invalid values and duplicate rows, by their numbers.
 
     A missing value is NULL with a reason, such as PSNR where a frame is predicted exactly
@@ -204,10 +203,8 @@ def _check_rows(rows: pa.Table, path: Path, folder: Path) -> None:
         number = pc.index(bad, True).as_py()
         if number >= 0:
             convention = rows["convention"][number].as_py()
-            raise StpError(
-                f"{path}, row {number + 1}: {what} ({convention})",
-                expected=expected,
-                remedy=again(folder),
+            raise ArtefactError(
+                path, f"row {number + 1}: {what} ({convention})", expected=expected
             )
     names = [name for name in _ROW if name in rows.column_names]
     counts = rows.group_by(names).aggregate([([], "count_all")])
@@ -220,11 +217,11 @@ def _check_rows(rows: pa.Table, path: Path, folder: Path) -> None:
                     for name, value in zip(names, row, strict=True)
                     if value is not None
                 )
-                raise StpError(
-                    f"{path}, row {number + 1}: {len(rows) - len(counts)} rows appear twice, "
-                    f"this is the first ({told})",
+                raise ArtefactError(
+                    path,
+                    f"row {number + 1}: {len(rows) - len(counts)} rows appear twice, this is the "
+                    f"first ({told})",
                     expected=f"one row for each {', '.join(names)}",
-                    remedy=again(folder),
                 )
             seen.add(row)
 

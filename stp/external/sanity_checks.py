@@ -173,13 +173,13 @@ def units(tables: SampleStatistics, names: list[str]) -> Problem | None:
     for channel, name in enumerate(names):
         if spread[channel] <= 1e-6 * max(abs(centre[channel]), 1e-6):
             continue  # a constant
-        own = _distance(mean, std, centre, spread, channel)
+        actual = _distance(mean, std, centre, spread, channel)
         candidates = []
         for number, mistake in enumerate(tables.mistakes, 1):
             shifted = mistake.scale * centre + mistake.offset, np.abs(mistake.scale) * spread
             other = _distance(mean, std, *shifted, channel)
             errors = tables.errors[:, :, channel].mean(axis=1)
-            closer = own > 1 and other < own / 2 and (other < CLOSE or own > DISTANT)
+            closer = actual > 1 and other < actual / 2 and (other < CLOSE or actual > DISTANT)
             if closer and errors[number] < errors[0] / 1.5:
                 candidates.append((other, number))
         if candidates:
@@ -196,7 +196,6 @@ def units(tables: SampleStatistics, names: list[str]) -> Problem | None:
 
 
 def _impossible(tables: SampleStatistics, names: list[str], spread: np.ndarray) -> Problem | None:
-    """Find a sample whose values are far from the data."""
     lowest, highest = tables.lowest, tables.highest
     room = BEYOND * np.maximum(highest - lowest, spread)
     far = np.abs(tables.mean - tables.before) > FAR * spread
@@ -256,20 +255,20 @@ def order(
         table.astype(np.float64) / scale
         for table in (tables.forecasts, tables.latest, tables.observed)
     )
-    own = np.minimum(_near(forecasts, latest), _near(forecasts, observed))
+    distance = np.minimum(_near(forecasts, latest), _near(forecasts, observed))
     misplaced: list[tuple[int, int]] = []
-    size = max(1, PAIRS // len(own))
-    for begin in range(0, len(own), size):
+    size = max(1, PAIRS // len(distance))
+    for begin in range(0, len(distance), size):
         rows = slice(begin, begin + size)
         each = np.minimum(_far(forecasts[rows], latest), _far(forecasts[rows], observed))
         overlap = (starts[rows, None] < stops) & (starts < stops[rows, None])
         each[overlap] = np.inf
-        each[each >= 0.5 * own] = np.inf  # that sample's own forecast fits it as well
+        each[each >= 0.5 * distance] = np.inf  # that sample's own forecast fits it as well
         best = each.argmin(axis=1)
         nearest = each[np.arange(len(best)), best]
-        hits = np.flatnonzero(nearest < 0.5 * own[rows])
+        hits = np.flatnonzero(nearest < 0.5 * distance[rows])
         misplaced += [(begin + int(i), int(best[i])) for i in hits]
-        report("order of samples checked", min(begin + size, len(own)), len(own))
+        report("order of samples checked", min(begin + size, len(distance)), len(distance))
     if not misplaced:
         return None
     sample, other = misplaced[0]

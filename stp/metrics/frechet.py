@@ -15,7 +15,7 @@ complex, and covariances may be singular.
 import numpy as np
 
 from stp.core.errors import StpError
-from stp.metrics.perceptual import SetDistance
+from stp.metrics.set_distance import SetDistance
 
 
 def distance(x: np.ndarray, y: np.ndarray) -> float:

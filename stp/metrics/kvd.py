@@ -13,7 +13,7 @@ by the number of features, and its values are about a million times smaller.
 import numpy as np
 
 from stp.core.errors import StpError
-from stp.metrics.perceptual import SetDistance
+from stp.metrics.set_distance import SetDistance
 
 ROWS = 512
 """Rows of the kernel's matrix that are computed at a time."""

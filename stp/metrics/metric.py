@@ -4,13 +4,65 @@ Shape letters: N samples, M members of an ensemble, K components, S series, T le
 channels, H, W.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 Windows = tuple[tuple[int, int], ...]
 """First and last lead times, from 1."""
+
+
+class NetworkInputs(NamedTuple):
+    """What conventions that use a network are computed from.
+
+    Attributes:
+        weights: checksums of the declared weights, by network.
+        files: paths of files of weights, by network.
+        features: name of the features of each distance between sets of clips.
+        folders: artefacts of features, ``<name>.observed`` and ``<name>.predicted``.
+        device: "auto", "cpu" or "cuda".
+        threads: number of CPU threads.
+    """
+
+    weights: Mapping[str, Mapping[str, str]]
+    files: Mapping[str, str]
+    features: Mapping[str, str]
+    folders: Mapping[str, Path]
+    device: str
+    threads: int
+
+
+class SetValue(NamedTuple):
+    """The value of a convention for all clips together.
+
+    Attributes:
+        value: the value; None where there is a ``reason``.
+        n: number of clips.
+        reason: why the value is missing.
+    """
+
+    value: float | None
+    n: int
+    reason: str | None
+
+
+@runtime_checkable
+class Convention(Protocol):
+    """A function of ``stp.metrics`` with options, which says how it scores forecasts of frames."""
+
+    def loaded(self, name: str, networks: NetworkInputs, /) -> "Metric | SetValue":
+        """The metric of single clips, or the value of all clips.
+
+        Args:
+            name: name of the convention.
+            networks: weights of networks, and features that networks computed.
+
+        Raises:
+            StpError: weights or features are missing or damaged, or this convention does not
+                compare frames.
+        """
 
 
 class Series(NamedTuple):
@@ -129,6 +181,10 @@ class Metric(NamedTuple):
     keep_samples: bool = True
     share: bool = False
     reason: str = ""
+
+    def loaded(self, _: str, networks: NetworkInputs) -> "Metric":
+        """The metric itself, which needs no network."""
+        return self
 
     def valued(self, leads: Iterable[int]) -> frozenset[int]:
         """The lead times with a value, of forecasts with the lead times `leads`; numbers from 0."""

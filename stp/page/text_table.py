@@ -189,7 +189,6 @@ def _part(column: Column, start: int, end: int) -> Column:
 
 
 def _changes(column: Column) -> set[int]:
-    """The rows whose cell differs from that of the row above."""
     texts = [cell.plain for cell in column.cells]
     return {i for i in range(1, len(texts)) if texts[i] != texts[i - 1]}
 

@@ -161,7 +161,6 @@ def _check_kinds(
         raise ConfigurationError(
             f"{where}: {name} on {tested_on} has `fit: read`",
             expected=f"a model that computes its forecasts, as all models of {model.kind}",
-            remedy="name another model",
         )
     for key in case.setting:
         check_known(key, ("horizon", *samples.settings), f"setting of {model.kind}", where)
@@ -230,7 +229,6 @@ def load(
         if name in models:
             raise ConfigurationError(
                 f"{where}: forecasts.{name}: the name of a model",
-                remedy="choose another name",
             )
         releases = {key: datasets[key].release for key in suite.datasets if key in datasets}
         models[name] = own.model(name, releases)

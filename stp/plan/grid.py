@@ -186,13 +186,11 @@ class Grid(Strict):
                 raise ConfigurationError(
                     f"{where}.without.{number} matches no combination of its grid",
                     expected=f"some of {_some(cases)}",
-                    remedy="correct it, or remove it",
                 )
             cases = [case for case in _narrowed(cases, out) if case.models]
         if not cases:
             raise ConfigurationError(
                 f"{where}: `without` leaves no combination of the grid",
-                remedy="remove the entry, or some of its `without`",
             )
         return cases
 

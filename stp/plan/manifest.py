@@ -190,7 +190,6 @@ def columns_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, Column]:
         raise StpError(
             f"no table {table!r} in the manifest",
             expected=f"one of {', '.join(sorted(manifest.tables))}",
-            remedy="name another table",
         )
     of_table, tested = manifest.tables[table], cell.key.tested_on
     columns = by_name(of_table.columns.get(tested, ()))

@@ -142,7 +142,6 @@ class Submission(Strict):
         sha256: of the file, which identifies it and is its name.
         members: number of forecasts of each sample.
         statistic: of several forecasts, scored by metrics of one (stp/score/members.py).
-        imported: date of the import.
         note: footnote of tables, such as agreement with the truth, or equal members.
     """
 
@@ -158,7 +157,6 @@ class Submission(Strict):
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
     members: int = Field(default=1, ge=1)
     statistic: Statistic | None = None
-    imported: str = ""
     note: str = ""
 
     @property

@@ -34,7 +34,6 @@ def check_model_options(source: Path, entry: str, values: Json, label: str) -> N
         raise ConfigurationError(
             f"{label}: options are set, {', '.join(values)}",
             expected="none: the model has no options",
-            remedy="remove them",
         )
     check_keys(f"{label}: options", values, known)
 

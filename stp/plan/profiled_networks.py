@@ -42,7 +42,6 @@ def network(config: Config, model: str, dataset: str) -> Json:
         raise StpError(
             f"profile: {model} is not a network: there is nothing to count or to train",
             expected=f"one of {', '.join(known)}",
-            remedy="name a model that is trained by gradient descent",
         )
     recipe = as_json(Recipes(config).train(model, dataset, 0))
     network = {key: recipe[key] for key in NETWORK_KEYS if key in recipe}

@@ -59,7 +59,6 @@ class ScoredConventions:
         if twice is not None:
             raise ConfigurationError(
                 f"{self.config.declared[dataset]}: metrics: its table has another column {twice!r}",
-                remedy="remove it, or give it another heading",
             )
         names = [column.convention for column in self.columns(dataset)] + self.also(dataset)
         of_several = [

@@ -301,7 +301,6 @@ def read_suites(folder: Path = CONFIG_FOLDER / "suites") -> dict[str, Suite]:
                 raise ConfigurationError(
                     f"{paths[name]}: the suite {first} has a table {table}, too",
                     expected="names of tables that are unique over suites",
-                    remedy="rename one of the two",
                 )
     return suites
 

@@ -253,7 +253,6 @@ class Walk:
                 f"{cell}: predict.trainings is {members}",
                 expected="predict.trainings of models that are trained by gradient descent, with "
                 "one network for all lead times",
-                remedy="remove predict.trainings from its configuration",
             )
         rest = (cell.train_subset, variant)
         models = {

@@ -134,7 +134,7 @@ class Forecasts:
         with torch.inference_mode():
             shown, _ = self._given(rows)
         if not bool(shown.isfinite().all()):
-            return "look at the data (`stp show`): frames that the model is shown are not finite"
+            return "look at the data (`stp draw clips`): context frames are not finite"
         less = "" if self.compute.used == "float32" else ", or predict in float32"
         return (
             "its weights and what it is shown are finite: look for a logarithm, a root, a division "

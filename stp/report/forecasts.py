@@ -146,7 +146,6 @@ def _described(
 
 
 def _evaluations(database: duckdb.DuckDBPyConnection) -> list[_Evaluation]:
-    """All evaluations with pictures, in the order of the store."""
     names = titles(database)
     areas = dict(database.execute("SELECT dataset, list_product(shape) FROM datasets").fetchall())
     columns: dict[tuple[str, str], dict[tuple[str, str], str]] = {}
@@ -184,7 +183,6 @@ def _root(evaluations: list[_Evaluation]) -> str:
 def _evaluation(
     evaluation: _Evaluation, samples: int, share: float, coasts: list[Coast], root: str
 ) -> tuple[ShownEvaluation, list[SampleSheets]]:
-    """Entry of an evaluation in the index, and the sheets of its samples."""
     key = evaluation.case.cells[0].key
     entry = ShownEvaluation(
         dimension=evaluation.dimension,
@@ -246,7 +244,6 @@ def _evaluation(
 
 
 def _model(label: str, cell: StoredCell) -> dict[str, object]:
-    """A model of an evaluation, and the origin of its data."""
     key = cell.key
     return {
         "label": label,
@@ -272,7 +269,6 @@ def _sample(
     scores: tuple[list[ShownMetric], list[list[list[float | str] | None]]],
     root: str,
 ) -> ShownSample:
-    """Entry of a sample in the index."""
     steps = range(1 - len(shown.context), len(shown.truth) + 1)
     remarks = {
         label: f"the first of {kept.members} members"
@@ -300,7 +296,6 @@ def _sample(
 
 
 def _maps(evaluations: list[ShownEvaluation]) -> dict[str, str]:
-    """The colours of all scales by name."""
     scales = [s for e in evaluations for one in e.samples for pair in one.scales for s in pair]
     return {name: picture_sheets.colours(name) for name in sorted({scale[2] for scale in scales})}
 
@@ -384,7 +379,6 @@ def _guess(scaled: Scaled, look: Look) -> float:
 
 
 def _sheets(scaled: Scaled, look: Look) -> SampleSheets:
-    """Sheets of a sample by variable."""
     shown, scales = scaled
     made = []
     for variable, (values, errors) in zip(shown.variables, scales, strict=True):

@@ -81,7 +81,6 @@ def _texts(column: Words | list[Value]) -> list[str]:
 
 
 def _linked(made: Rows, number: dict[str, int], lock_of: dict[str, int]) -> Rows:
-    """Replace the paths of inputs by numbers."""
     rows = []
     for *about, written in made:
         inputs = [path for path in json.loads(written or "{}").values() if isinstance(path, str)]
@@ -91,7 +90,6 @@ def _linked(made: Rows, number: dict[str, int], lock_of: dict[str, int]) -> Rows
 
 
 def _paths(folders: Iterable[str | None], known: dict[str, int]) -> list[str]:
-    """Paths of artefacts in the store, from their folders."""
     paths = []
     for folder in folders:
         parts = Path(folder).parts if folder else ()

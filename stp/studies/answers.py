@@ -81,7 +81,7 @@ class Answers:
 
 
 class _LineError(Exception):
-    """What is wrong with a line."""
+    """A problem of a line."""
 
 
 def read_answers(paths: Sequence[Path], key: Key, key_path: Path) -> Answers:
@@ -142,7 +142,6 @@ def read_answers(paths: Sequence[Path], key: Key, key_path: Path) -> Answers:
 
 
 def _answer(fields: dict[str, str], key: Key, numbers: dict[str, int]) -> tuple[Rater, Answer]:
-    """Check the fields of a line against the key."""
 
     def demand(column: str, is_valid: object, expected: str) -> None:
         if not is_valid:
@@ -252,8 +251,10 @@ def read_csv(path: Path) -> tuple[tuple[str, ...], list[tuple[int, dict[str, str
 def _refuse(problems: list[str], studies: set[str], key_path: Path) -> None:
     more = len(problems) - MOST_PROBLEMS
     lines = [*problems[:MOST_PROBLEMS], *([f"... and {more} more"] if more > 0 else [])]
-    kept = [kept_path(key_path, study) for study in sorted(studies) if re.fullmatch(r"\w+", study)]
-    earlier = [str(path) for path in kept if path.is_file()]
+    copies = [
+        kept_path(key_path, study) for study in sorted(studies) if re.fullmatch(r"\w+", study)
+    ]
+    earlier = [str(path) for path in copies if path.is_file()]
     remedy = "fix these files, or remove them; a rater counts once"
     if earlier:
         remedy = f"answers of an earlier questionnaire are read with its key: {', '.join(earlier)}"

@@ -28,7 +28,7 @@ from stp.studies.selection import choose
 
 WORDS = {
     "title": "Which video looks better?",
-    "intro": "Each question shows two short videos that computers have made up. Choose the one "
+    "intro": "Each question shows two short videos that computers have generated. Choose the one "
     "that looks better to you, or say that you cannot tell them apart. Nothing has to be done in "
     "one go, since your answers are kept in this browser. Number of questions: ",
     "choice": "Video",
@@ -175,10 +175,12 @@ def write_next_page(first_page: Path, answers: Sequence[Path], out: Path) -> tup
             remedy=REMEDY,
         )
     by_question = answers_by_question(key, read_answers(answers, key, key_path)).values()
-    needs = [needs_rater(own) for own in by_question]
+    needs = [needs_rater(pair_answers) for pair_answers in by_question]
     questions = [
-        {**question, "answered_by": [answer.rater for answer in own]}
-        for question, own, need in zip(payload["questions"], by_question, needs, strict=True)
+        {**question, "answered_by": [answer.rater for answer in pair_answers]}
+        for question, pair_answers, need in zip(
+            payload["questions"], by_question, needs, strict=True
+        )
         if need
     ]
     if not questions:

@@ -36,7 +36,7 @@ def accept(make_plan: Callable[[], Plan], words: list[str], reason: str) -> list
             code alone; or there is no reason.
     """
     if not reason.strip():
-        raise StpError("no reason is given", remedy='add --reason "..."')
+        raise StpError("no --reason is given")
     entries: list[Accepted] = []
     while True:
         plan = make_plan()

@@ -110,7 +110,7 @@ class Run:
                 *(RESULTS / name for name in ("plan", "profile")),
             )
             resume.tell_of_owner(Path.cwd())
-        config["whose_bytes"] = run.whose
+        config["data_origin"] = run.data_origin
         config["captions"] = {"figures": {name: kind.caption for name, kind in KINDS.items()}}
         return run
 
@@ -130,13 +130,13 @@ class Run:
         return list(self.plan.config.scale.dimensions)
 
     @cached_property
-    def whose(self) -> dict[str, str]:
+    def data_origin(self) -> dict[str, str]:
         """The origin of the data of each dimension, and of all together, for captions."""
         return workflow_files.data_origins(self.plan)
 
-    def whose_of(self, wildcards: Any) -> str:
+    def data_origin_of(self, wildcards: Any) -> str:
         """The origin of the data of a figure."""
-        return self.whose[wildcards.get("dimension") or "all"]
+        return self.data_origin[wildcards.get("dimension") or "all"]
 
     @property
     def prepared(self) -> list[str]:

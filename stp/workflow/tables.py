@@ -53,7 +53,7 @@ class Table:
         endings: endings of its files besides the CSV file: ``.md``, ``_tidy.csv``.
         captions: names of captions for `snakemake --report`; the first existing one is used.
         about: its content, as text.
-        whose: origin of its data, as text.
+        data_origin: origin of its data, as text.
         memory_mb: memory of its job, in MB.
         is_local: whether its job always runs beside Snakemake, even on a cluster.
         on_demand: whether it is left out of the tables of a scale.
@@ -71,7 +71,7 @@ class Table:
     endings: tuple[str, ...] = ()
     captions: tuple[str, ...] = ()
     about: str = ""
-    whose: str = ""
+    data_origin: str = ""
     memory_mb: int = 2000
     is_local: bool = True
     on_demand: bool = False
@@ -140,7 +140,7 @@ class Tables:
         self.folder = f"{self.results}/tables"
         self.database = f"{self.results}/results.duckdb"
         self.manifests = {name: str(path) for name, path in manifests.items()}
-        self.whose = data_origins(plan)
+        self.data_origins = data_origins(plan)
         self.suite_file = self.suite.folder / SUITE_FILE
 
     def __iter__(self) -> Iterator[Table]:
@@ -192,13 +192,13 @@ class Tables:
             ),
             captions=("dimension",),
             about=f"{of.title}: {of.about}{printed}. {of.question}",
-            whose=self.whose[name],
+            data_origin=self.data_origins[name],
         )
 
     def _further(self, name: str, about: NamedTable, **more: Any) -> Table:
         drawn = isinstance(about, MadeTable) and about.drawn
         pages = (*PAGES, *(PICTURES if drawn else ()))
-        defaults = {"whose": self.whose["all"], "captions": (name, "table")}
+        defaults = {"data_origin": self.data_origins["all"], "captions": (name, "table")}
         return Table(
             name=name,
             folder=self.folder,
@@ -307,7 +307,7 @@ class Tables:
             words=["check", "facts", self.suite_name, "--table", f"{self.folder}/{name}.csv"],
             ancient=[f"{self.plan.store}/{receipt}" for receipt in receipts],
             captions=("facts",),
-            whose=self.whose["all"] if source.prepared else NO_DATA,
+            data_origin=self.data_origins["all"] if source.prepared else NO_DATA,
             memory_mb=4000 if source.networks else 2000,
             is_local=not source.networks,
             takes_configfile=True,
@@ -326,7 +326,7 @@ class Tables:
             inputs=[
                 f"results/profile/{model}/{DATASET}.json" for model in published(self.plan.config)
             ],
-            whose=NO_DATA,
+            data_origin=NO_DATA,
             on_demand=True,
         )
 

@@ -247,7 +247,7 @@ def test_the_verb(make_plan, publish, tmp_path):
     scale.write_text("{scale: small, dimensions: {}}")
     publish(make_plan(), "kth")
     out = tmp_path / "show" / "kth.gif"
-    given = ["show", "kth", "--configfile", str(scale), "--out", str(out), "--clips", "1"]
+    given = ["draw", "clips", "kth", "--configfile", str(scale), "--out", str(out), "--clips", "1"]
     done = CliRunner().invoke(app, given, catch_exceptions=False)
     assert done.exit_code == 0 and done.stdout.strip() == str(out) and out.is_file()
 

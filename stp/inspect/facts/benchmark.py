@@ -1,4 +1,4 @@
-"""A benchmark beside others: what it has is counted, what others have is printed."""
+"""Comparison of benchmarks: our numbers are counted, those of others are printed."""
 
 import importlib
 from math import prod
@@ -10,7 +10,7 @@ from stp.plan.suite import Suite
 
 
 class BenchmarkOptions(Strict):
-    """What a suite declares of itself beside other benchmarks.
+    """Declaration of a comparison of benchmarks.
 
     Attributes:
         reader: of its raw layout.
@@ -58,11 +58,11 @@ def facts(asked: Asked) -> Facts:
     differences = {
         column: beside[column] for column in ours if beside and beside[column] != ours[column]
     }
-    here = {"benchmark": asked.suite.title, "whose": "here", **ours, **kinds}
+    ours_row = {"benchmark": asked.suite.title, "whose": "here", **ours, **kinds}
     columns = ("benchmark", "whose", *ours, *kinds)
     return Facts(
         columns,
-        [*rows, Fact(here, differences)],
+        [*rows, Fact(ours_row, differences)],
         (
             "Rows of other benchmarks are as printed; ours is counted in the reader and the suite. "
             f"The scale {asked.config.scale.scale} reads {dataset.shape[0]} variables.",
@@ -71,7 +71,6 @@ def facts(asked: Asked) -> Facts:
 
 
 def _metrics(suite: Suite) -> set[str]:
-    """The metrics whose conventions a suite names."""
     scored = [column.convention for of in (suite.columns, suite.sampled) for columns in of.values()
               for column in columns]  # fmt: skip
     scored += [

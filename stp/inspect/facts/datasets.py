@@ -27,7 +27,7 @@ class Size(Strict):
 
 
 class DatasetOptions(Strict):
-    """What a suite declares of a table of datasets.
+    """Declaration of a table of datasets.
 
     Attributes:
         sizes: name -> where it is found.
@@ -60,7 +60,7 @@ def facts(asked: Asked) -> Facts:
     prepared = {artefact.dataset for artefact in asked.plan.prepared}
     columns = [column for size in options.sizes.values() for column in size.printed]
     rows: list[Fact] = []
-    strange = {}
+    unofficial = {}
     for row in printed_rows(asked.file, ("dataset", *columns)):
         name = named(asked.file, row, "dataset", names)
         dataset = protocol.datasets[name]
@@ -73,20 +73,16 @@ def facts(asked: Asked) -> Facts:
                 differing[size_name] = printed
         release = asked.config.datasets[name].releases[asked.config.datasets[name].release]
         if name in prepared and release.source != "official":
-            strange[dataset.title] = release.source
+            unofficial[dataset.title] = release.source
         rows += _splits(asked, name, dataset, sizes, differing, name in prepared)
     sizes_header = [text for name in options.sizes for text in (name, f"{name} published")]
-    return Facts(
-        ("dataset", *sizes_header, *CLIPS, *AT_SCALE),
-        rows,
-        warnings=(
-            f"At the scale {asked.config.scale.scale}, {', '.join(strange)} are made from "
-            f"{' and '.join(sorted(set(strange.values())))} bytes: their numbers there are not "
-            "those of the datasets.",
-        )
-        if strange
-        else (),
+    warning = (
+        f"At the scale {asked.config.scale.scale}, {', '.join(unofficial)} are made from "
+        f"{' and '.join(sorted(set(unofficial.values())))} data: their numbers there are not those "
+        "of the datasets."
     )
+    columns = ("dataset", *sizes_header, *CLIPS, *AT_SCALE)
+    return Facts(columns, rows, warnings=(warning,) if unofficial else ())
 
 
 def _splits(
@@ -101,20 +97,20 @@ def _splits(
     scaled = asked.config.datasets[name]
     release = scaled.releases[scaled.release]
     at_scale: list[object] = ["", "", ""]
-    known: dict[str, counts.Row] = {}
+    rows: dict[str, counts.Row] = {}
     if is_prepared:
         clips = counts.count_clips(asked.plan, name)
-        known = {row.split: row for row in counts.rows(asked.plan, clips)}
+        rows = {row.split: row for row in counts.rows(asked.plan, clips)}
         at_scale = [release.source, scaled.release, _joined(scaled.shape)]
     for split in SPLITS:
         official = getattr(dataset.counts, split)
         published = getattr(dataset.counts.published, split)
         difference = None if None in (official, published) else official - published
         why = dataset.counts.explained.get(split, "")
-        row = known.get(split)
-        made = [row.counted, row.prepared] if row else ["", ""]
+        row = rows.get(split)
+        counted = [row.counted, row.prepared] if row else ["", ""]
         about = [split, official, published, difference, why, dataset.counts.source]
-        scale = [asked.config.scale.scale, *at_scale, *made]
+        scale = [asked.config.scale.scale, *at_scale, *counted]
         values = dict(zip((*CLIPS, *AT_SCALE), (*about, *scale), strict=True))
         here = row.ours if row else None
         notes = [f"{dataset.title}, {split}: {why}"] if why else []

@@ -1,4 +1,4 @@
-"""What all tables of printed facts are made of, and how files of printed values are read."""
+"""Rows of tables of printed facts, and readers of files of printed values."""
 
 import csv
 from collections.abc import Iterator, Mapping
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stp.core.errors import StpError
+from stp.core.errors import FileError
 from stp.plan.config import Config
 from stp.plan.suite import FactSource, Suite
 
@@ -59,7 +59,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a source of facts is asked.
+    """The request to a source of facts.
 
     Attributes:
         plan: of the scale at hand.
@@ -95,16 +95,11 @@ def printed_rows(file: Path, columns: tuple[str, ...]) -> Iterator[dict[str, str
     try:
         text = file.read_text(encoding="utf-8")
     except OSError as error:
-        raise StpError(
-            f"{file}: {error.strerror}", expected="printed values", remedy="restore the file"
-        ) from None
+        raise FileError(file, str(error.strerror), expected="printed values") from None
     reader = csv.DictReader(text.splitlines())
     if missing := set(columns) - set(reader.fieldnames or ()):
-        raise StpError(
-            f"{file} has no column {', '.join(sorted(missing))}",
-            expected=", ".join(columns),
-            remedy="restore the file",
-        )
+        problem = f"no column {', '.join(sorted(missing))}"
+        raise FileError(file, problem, remedy="restore the file")
     yield from reader
 
 
@@ -121,8 +116,9 @@ def named(file: Path, row: Mapping[str, str], column: str, names: Mapping[str | 
         StpError: nothing is published under this name.
     """
     if row[column] not in names:
-        raise StpError(
-            f"{file}: unknown {column} {row[column]!r}",
+        raise FileError(
+            file,
+            f"unknown {column} {row[column]!r}",
             expected=f"one of {', '.join(filter(None, names))}",
             remedy="correct the file, or `published_name` in the configuration",
         )

@@ -8,7 +8,7 @@ from stp.profiling.table import COUNTED, ProfileRow, rows
 
 
 class SizeOptions(Strict):
-    """What a suite declares of a table of sizes.
+    """Declaration of a table of sizes.
 
     Attributes:
         within: column of the difference in per cent -> the largest one that counts as printed.

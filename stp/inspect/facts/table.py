@@ -155,18 +155,19 @@ def checked(tables: Mapping[str, Facts], suite: Suite, rows: Sequence[Sequence[s
 
 def _sections(compared: Facts, page: FactPage) -> Iterator[Section]:
     across = page.across[0] if page.across else None
-    shown = page.columns or tuple(
+    visible = page.columns or tuple(
         column for column in compared.columns if column not in (*page.sections, across)
     )
     for title, facts in _grouped(compared.rows, page.sections).items():
-        columns, rows = list(shown), [[_item(fact, column) for column in shown] for fact in facts]
+        columns = list(visible)
+        rows = [[_item(fact, column) for column in visible] for fact in facts]
         if page.across:
             key, value = page.across
             places = dict.fromkeys(str(fact.values[key]) for fact in facts)
-            columns, rows = [*shown, *places], []
-            for alike in _grouped(facts, shown).values():
+            columns, rows = [*visible, *places], []
+            for alike in _grouped(facts, visible).values():
                 by_place = {str(fact.values[key]): fact for fact in alike}
-                first = [_item(alike[0], column) for column in shown]
+                first = [_item(alike[0], column) for column in visible]
                 of_places = [
                     _item(by_place[name], value) if name in by_place else "–" for name in places
                 ]
@@ -180,7 +181,6 @@ def _sections(compared: Facts, page: FactPage) -> Iterator[Section]:
 
 
 def _grouped(facts: Iterable[Fact], columns: Sequence[str]) -> dict[tuple[str, ...], list[Fact]]:
-    """Facts that are alike in some columns, in their order."""
     groups: dict[tuple[str, ...], list[Fact]] = {}
     for fact in facts:
         groups.setdefault(tuple(str(fact.values[column]) for column in columns), []).append(fact)

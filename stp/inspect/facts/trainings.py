@@ -29,7 +29,7 @@ class Setting(Strict):
         ours: its place in the recipe (``train.lr``), `ANNEALED`, or a name in
             `stp.inspect.facts.networks`, which reads it off the network (``network.channels``).
         published: the column of the file that has it as printed.
-        released: likewise, as the released code has it.
+        released: the column of the file that has it as in the released code.
         words: what is printed or configured -> what it is compared as.
         terms: of a loss: option of a model that weighs a term -> what the paper calls this term.
         weight: of a loss: the column that has the printed weight of its terms.
@@ -44,7 +44,7 @@ class Setting(Strict):
 
 
 class TrainingOptions(Strict):
-    """What a suite declares of a table of trainings.
+    """Declaration of a table of trainings.
 
     Attributes:
         settings: name -> where it is found.
@@ -140,7 +140,7 @@ def source_of(suite: Suite) -> FactSource:
 
 
 def options_of(source: FactSource) -> TrainingOptions:
-    """What a suite declares of such a table."""
+    """The declaration of a table of trainings."""
     return check(TrainingOptions, source.options, source.file)
 
 
@@ -274,7 +274,6 @@ def _of_recipe(recipe: Json, setting: Setting) -> str:
 
 
 def _annealed_rate(train: Json) -> str:
-    """The learning rate from the first to the last step."""
     first, schedule = train["lr"], train["schedule"]
     if isinstance(schedule, dict) and "cosine" in schedule:
         return f"CosineAnnealing({first:g} -> {first * schedule['cosine'].get('last', 0):g})"

@@ -13,7 +13,6 @@ from stp.page.figure_style import TEXT_WIDTH, Style, new_figure
 from stp.render.figures import crowd
 from stp.render.figures.crowd import COLUMNS, Course
 from stp.render.figures.kinds import varied_setting
-from stp.render.figures.panels import write
 from stp.render.figures.reading import Scores
 from stp.tracks import prepared
 
@@ -31,11 +30,6 @@ AXES = {
     "people": "people in a scenario, at least",
 }
 SCALED = f"under {RELEASED} noise is divided by the annotations per second, as in its released code"
-
-
-def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
-    """Write the figure; see `stp.render.figures.kinds.render`."""
-    write(draw, manifest, results, out)
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
@@ -106,7 +100,6 @@ def _panel(
 
 
 def _value(course: Course, varied: str) -> float:
-    """The value of the varied setting, in the unit of the axis."""
     cell = course.cells[0]
     if varied == "noise":
         return course.setting.get("noise", 0) / 1000

@@ -212,7 +212,6 @@ def _is_home(course: Course) -> bool:
 
 
 def _label(scores: Scores, cell: Cell) -> str:
-    """The title of a predictor, with its calibration and, if it is ours, the protocol."""
     key = cell.key
     name = scores.plan.names.models.get(key.model, key.model)
     if not cell.calibrated:

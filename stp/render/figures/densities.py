@@ -3,7 +3,6 @@
 Mixtures of Gaussians and grids of probabilities are drawn on the same fine grid.
 """
 
-from pathlib import Path
 from textwrap import fill
 
 import numpy as np
@@ -14,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from stp.page.figure_style import TEXT_WIDTH, new_figure
 from stp.render.figures import crowd
-from stp.render.figures.panels import in_words, write
+from stp.render.figures.panels import in_words
 from stp.render.figures.paths import MARGIN
 from stp.render.figures.reading import Scores
 from stp.render.pictures.trajectories import observed_scenarios
@@ -44,11 +43,6 @@ CHOSEN = "the scenario of median error, by the mean ADE of the predicted points 
 HOW = "colour: expected people per square metre, all people of the scenario together, from 0.01"
 NONE = "No predictor of this test gives densities."
 INK, PAPER = "#000000", "#ffffff"
-
-
-def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
-    """Write the figure of an evaluation; see `stp.render.figures.kinds.render`."""
-    write(draw, manifest, results, out, str(case))
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
@@ -153,7 +147,6 @@ def _median(drawn: dict[str, Density], scenarios: Scenarios) -> int:
 
 
 def _cells(scenario: Scenarios) -> tuple[np.ndarray, np.ndarray]:
-    """Centres of the cells of the drawing, along x and y."""
     positions = np.concatenate([scenario.observed.reshape(-1, 2), scenario.future.reshape(-1, 2)])
     low, high = np.nanmin(positions, axis=0) - MARGIN, np.nanmax(positions, axis=0) + MARGIN
     middle, longest = (low + high) / 2, (high - low).max()
@@ -166,7 +159,6 @@ def _cells(scenario: Scenarios) -> tuple[np.ndarray, np.ndarray]:
 def _people(
     axes: Axes, scenario: Scenarios, people: int, lead: int, surroundings: PreparedTracks
 ) -> None:
-    """Draw observed paths, and true paths until a lead time."""
     if surroundings.obstacles is not None:
         x, y = surroundings.obstacles.position.T
         axes.plot(x, y, "s", color="#d0d0d0", markersize=2, label="_obstacles", zorder=0)

@@ -1,7 +1,6 @@
 """Scores over lead time: a panel for each column of the paper, or for each curve of its suite."""
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -9,7 +8,7 @@ from matplotlib.figure import Figure
 from stp.core.errors import StpError
 from stp.page.figure_style import Style, styles
 from stp.plan.manifest import forecast_recipe
-from stp.render.figures.panels import curve, in_words, legend, legend_height, panels, write
+from stp.render.figures.panels import curve, in_words, legend, legend_height, panels
 from stp.render.figures.reading import (
     Scores,
     by_lead,
@@ -24,11 +23,6 @@ FIGURE = {
     "caption": "Scores over the lead time, one panel for each column of the paper. Bands are 95 % "
     "intervals over clusters of clips; right of the dashed line lies extrapolation",
 }
-
-
-def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
-    """Write the figure of a case; see `stp.render.figures.kinds.render`."""
-    write(draw, manifest, results, out, str(case))
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
@@ -151,7 +145,6 @@ def about_printed(comparable: bool) -> str:
 
 
 def _with_others(scores: Scores, others: Iterable[str]) -> dict[str, Style]:
-    """The styles of all models, and of those that are only published."""
     names = list(scores.styles)
     style_of = styles([*names, *others], scores.baselines)
     return scores.styles | {name: style_of[name]._replace(line="--") for name in others}

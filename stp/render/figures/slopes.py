@@ -1,7 +1,5 @@
 """Scores over a setting, such as the frame interval: a panel for each dataset and column."""
 
-from pathlib import Path
-
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -9,7 +7,7 @@ from stp.core.errors import StpError
 from stp.page.figure_style import TEXT_WIDTH, new_figure
 from stp.plan.setting import setting_of
 from stp.render.figures.kinds import SLOPES
-from stp.render.figures.panels import curve, in_words, legend, legend_height, write
+from stp.render.figures.panels import curve, in_words, legend, legend_height
 from stp.render.figures.reading import Scores
 
 FIGURE = {
@@ -17,11 +15,6 @@ FIGURE = {
     "about": "scores over the frame interval, or another setting",
     "caption": "Scores over the frame interval, the share of training or the number of components",
 }
-
-
-def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
-    """Write the figure; see `stp.render.figures.kinds.render`."""
-    write(draw, manifest, results, out)
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
@@ -80,7 +73,6 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
 
 
 def _about_published(scores: Scores) -> list[str]:
-    """The note on marks of published values, with doubts about them."""
     published = [
         entry.published
         for lines in scores.cases.values()

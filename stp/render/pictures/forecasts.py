@@ -378,7 +378,6 @@ class Case:
         )
 
     def _missing(self, absent: dict[str, str]) -> list[str]:
-        """Notes on what is not drawn, or only in part."""
         open_or_absent = {**self.kept, **absent}
         left_out = [label for label in self.cells if label not in open_or_absent]
         seeds = {
@@ -425,7 +424,6 @@ def one_seed(tested: TestedCase) -> dict[str, StoredCell]:
 
 
 def _listed(labels: Sequence[str]) -> str:
-    """Labels of `one_seed` in a sentence, with variants in brackets."""
     parts = (label.partition(", ") for label in labels)
     return ", ".join(f"{name} ({variant})" if variant else name for name, _, variant in parts)
 

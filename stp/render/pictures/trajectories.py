@@ -253,6 +253,31 @@ def evaluation_of(manifest: Manifest, name: str | None = None) -> Compared:
     return compare(tests[name or next(iter(tests))], manifest.names)
 
 
+def labels_of_models(compared: Compared, models: Sequence[str]) -> list[str]:
+    """Labels of some models of a test.
+
+    Args:
+        compared: the test.
+        models: names of models, ``social_force``, or of one variant, ``social_force:released``.
+
+    Raises:
+        StpError: one of them was not tested.
+    """
+    labels: dict[str, list[str]] = {}
+    for label in compared.predicted:
+        key = compared.cells[label].key
+        for name in (key.model, f"{key.model}:{key.variant}"):
+            labels.setdefault(name, []).append(label)
+    for name in models:
+        if name not in labels:
+            raise StpError(
+                f"{compared.title}: no model {name!r}",
+                expected=", ".join(labels),
+                remedy=nearest(name, labels),
+            )
+    return [label for name in models for label in labels[name]]
+
+
 def calibrated_here(compared: Compared) -> list[str]:
     """Labels of the first `MOST_MODELS` models that were calibrated on the dataset of the test, or
     else of all models.
@@ -302,7 +327,6 @@ def _of(compared: Compared, labels: Sequence[str]) -> Compared:
 
 
 def _figure(compared_tests: Sequence[Compared]) -> Figure:
-    """The figure, with the rule below it."""
     cells = [one.cells[label] for one in compared_tests for label in calibrated_here(one)]
     labels = list(
         dict.fromkeys(

@@ -178,7 +178,6 @@ def read(database: Path) -> tuple[Effects, list[DataUsed]]:
 
 
 def _tested(rows: Effects, tests: Iterable[tuple[Any, ...]]) -> Effects:
-    """Add to each row the conventions that tell its two winners apart."""
     winner_of = {}
     for *place, model, variant, other, other_variant, first_is_better in tests:
         first, second = (model, variant), (other, other_variant)
@@ -318,7 +317,6 @@ def _overview(rows: Effects) -> Section:
 
 
 def _section(metric: str, rows: Effects) -> Section:
-    """A row for each pair of conventions and dataset."""
     descriptions = {row.convention: row.description for row in rows}
     descriptions |= {row.other: row.other_description for row in rows}
     several_models = [row.models for row in rows]
@@ -345,7 +343,6 @@ def _section(metric: str, rows: Effects) -> Section:
 
 
 def _winners(rows: Effects) -> list[str]:
-    """Name where the convention decides who wins."""
     parts_of: dict[tuple[tuple[str, str], str, str, str, str, str], list[str]] = {}
     for row in rows:
         if row.another_wins:
@@ -365,7 +362,6 @@ def _winners(rows: Effects) -> list[str]:
 
 
 def _sureness(row: Effect) -> str:
-    """By which conventions the two winners differ significantly."""
     if row.sure is None:
         return "the two are not tested"
     names = [f"`{_choice(name)}`" for name in row.sure]
@@ -384,7 +380,6 @@ def _part(row: Effect) -> str:
 
 
 def _grouped(rows: Effects, key: Callable[[Effect], K]) -> Iterable[tuple[K, list[Effect]]]:
-    """Group rows by a key, in the order in which keys first occur."""
     groups: dict[K, list[Effect]] = {}
     for row in rows:
         groups.setdefault(key(row), []).append(row)

@@ -359,7 +359,6 @@ def grid(findings: list[Finding], name: str) -> Grid:
 
 
 def _folder(findings: list[Finding]) -> str:
-    """The folder of the queries, in config/."""
     return findings[0].question.path.parent.name
 
 

@@ -150,6 +150,9 @@ def grid(pairs: Sequence[Pair], a: str, b: str) -> Grid:
         f"{len(tested)} comparisons."
         for model in (a, b)
     ]
+    if not tested:
+        reasons = "; ".join(dict.fromkeys(pair.reason for pair in pairs))
+        wins = [f"No difference can be tested: {reasons}."]
     return Grid(
         name="compared",
         title=f"{a} and {b}",
@@ -219,7 +222,6 @@ def _test_of(pair: Pair) -> list[str]:
 
 
 def _untested(pairs: Iterable[Pair]) -> Iterable[str]:
-    """Why there is no test: once for each reason, with the columns of each case."""
     reasons: dict[str, dict[str, list[str]]] = {}
     for pair in pairs:
         if pair.reason:

@@ -124,7 +124,6 @@ def grid(rows: list[RuntimeLine], name: str) -> Grid:
 
 
 def _place(row: RuntimeLine) -> tuple[object, ...]:
-    """What lines of one section share."""
     return row.dataset, row.subset, row.horizon, row.host, row.processor, row.threads
 
 

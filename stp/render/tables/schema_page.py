@@ -26,6 +26,7 @@ stp query "FROM leaderboard LIMIT 5"     # also -f csv, json, markdown; --out ro
 stp list store leaderboard               # columns of a table or view, with their meaning
 stp table short_term --cell kth          # a table of the paper; without a name: all
 stp compare simvpv2 convlstm --cell kth  # paired tests, wherever both were evaluated
+stp trace simvpv2/kth                    # all that is known of one cell
 stp trace 0.8478 --cell simvpv2          # from a printed number to artefacts, code and raw files
 duckdb -readonly results/results.duckdb  # DuckDB's own shell, if it is installed
 ```

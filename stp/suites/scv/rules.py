@@ -84,7 +84,6 @@ def _plain(seen: Seen) -> np.ndarray:
 
 
 def _discs(places: Iterable[np.ndarray], radius: float, size: int) -> list[np.ndarray]:
-    """Pixels around each position, bool (size, size)."""
     rows, columns = np.mgrid[:size, :size]
     return [np.hypot(rows - at[0], columns - at[1]) < radius for at in places]
 
