@@ -35,10 +35,8 @@ def test_every_dataset_has_a_line_and_a_section():
             assert text in page_text
         for release in dataset.releases.values():
             for file in release.files:
-                alike = [f.path for f in release.files if masked(f.path) == masked(file.path)]
-                assert (
-                    f"`{file.path}`" in page_text or f"`{alike[0]}` to `{alike[-1]}`" in page_text
-                )
+                similar = [f.path for f in release.files if masked(f.path) == masked(file.path)]
+                assert f"`{similar[0]}`" in page_text and f"`{similar[-1]}`" in page_text
                 assert " ".join(file.instructions.split()) in page_text
 
 
