@@ -3,12 +3,12 @@
 import datetime
 import json
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from asking import ask
 from small_store import PUBLISHED, SmallStore, convention_facts, suite
 
 from stp.collect import schema
@@ -36,11 +36,6 @@ def built(store: SmallStore, name: str = "results.duckdb") -> Path:
     collect(manifest, rows)
     build([manifest], [rows], store.folder / name)
     return store.folder / name
-
-
-def ask(database: Path, sql: str) -> list[tuple[Any, ...]]:
-    with duckdb.connect(str(database), read_only=True) as connection:
-        return connection.execute(sql).fetchall()
 
 
 def test_every_table_view_and_column_has_a_comment(store: SmallStore) -> None:

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-import duckdb
 import pytest
+from asking import ask
 from old_store import as_before
 from small_store import SmallStore
 from typer.testing import CliRunner
@@ -40,8 +40,7 @@ def run(*words: str) -> str:
 
 def test_the_columns_of_today_are_there_and_null(database: Path) -> None:
     content = database.read_bytes()
-    with duckdb.connect(str(database), read_only=True) as plain:
-        names = [name for name, *_ in plain.execute("DESCRIBE cells").fetchall()]
+    names = [name for name, *_ in ask(database, "DESCRIBE cells")]
     assert "accepted" not in names
     for relation, column in (
         ("cells", "accepted"),

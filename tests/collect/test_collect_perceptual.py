@@ -3,9 +3,9 @@
 import csv
 from pathlib import Path
 
-import duckdb
 import pyarrow.parquet as pq
 import pytest
+from asking import ask
 from small_store import SmallStore
 
 from stp.collect.database import build
@@ -30,11 +30,6 @@ def built(store: SmallStore) -> tuple[Path, Path]:
     collect(manifest, rows)
     build([manifest], [rows], store.folder / "results.duckdb")
     return manifest, store.folder / "results.duckdb"
-
-
-def ask(database: Path, sql: str) -> list[tuple[object, ...]]:
-    with duckdb.connect(str(database), read_only=True) as connection:
-        return connection.execute(sql).fetchall()
 
 
 def test_the_table_shows_them_in_one_row(store: SmallStore) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from asking import ask
 from small_store import SmallStore
 
 from stp.collect.database import build
@@ -85,5 +86,4 @@ def test_who_has_the_store_open_goes_on_with_what_it_has(tmp_path: Path) -> None
         # What it has not read before the rebuild is the old store's as well.
         assert reader.execute("SELECT count(*), max(seed) FROM cells").fetchall() == [(1, 0)]
         assert len(reader.execute("FROM leaderboard").fetchall()) == 1
-    with duckdb.connect(str(database), read_only=True) as reader:
-        assert reader.execute("SELECT count(*) FROM cells").fetchall() == [(3,)]
+    assert ask(database, "SELECT count(*) FROM cells") == [(3,)]

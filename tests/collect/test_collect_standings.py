@@ -9,6 +9,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
+from asking import ask
 from scipy import stats
 from small_store import SmallStore, convention_facts, table_column, write_receipt
 from statsmodels.stats.multitest import multipletests
@@ -237,11 +238,11 @@ def test_seeds_stand_beside_clips(tmp_path: Path) -> None:
     manifest, rows = store.write(), tmp_path / "rows.parquet"
     collect(manifest, rows)
     build([manifest], [rows], tmp_path / "results.duckdb")
-    with duckdb.connect(str(tmp_path / "results.duckdb"), read_only=True) as database:
-        (found,) = database.execute(
-            "SELECT interval_width, sd_per_width, seed_share FROM seed_variance "
-            "WHERE convention = 'ssim.range2'"
-        ).fetchall()
+    (found,) = ask(
+        tmp_path / "results.duckdb",
+        "SELECT interval_width, sd_per_width, seed_share FROM seed_variance "
+        "WHERE convention = 'ssim.range2'",
+    )
     assert found == pytest.approx((0.392, 0.005**0.5 / 0.392, 0.005 / (0.005 + 0.01)))
 
 
@@ -355,10 +356,9 @@ def test_distances_of_unequal_numbers_of_clips_are_not_ranked_together(
     assert found == {"persistence": (2, 2), "convlstm": (1, 2), "mcvd": (1, 1)}
     collect(store.write(), rows := tmp_path / "rows.parquet")
     build([store.folder / "manifest.json"], [rows], tmp_path / "results.duckdb")
-    with duckdb.connect(str(tmp_path / "results.duckdb"), read_only=True) as database:
-        told = database.execute(
-            "SELECT model, rank, ranked, best_model FROM leaderboard"
-        ).fetchall()
+    told = ask(
+        tmp_path / "results.duckdb", "SELECT model, rank, ranked, best_model FROM leaderboard"
+    )
     best = {"persistence": "convlstm", "convlstm": "convlstm", "mcvd": "mcvd"}
     assert {(m, *found[m], best[m]) for m in found} == set(told)
 
