@@ -5,11 +5,9 @@ from pathlib import Path
 
 import pytest
 from asking import ask
-from small_store import SmallStore
+from small_store import SmallStore, built
 
-from stp.collect.database import build
 from stp.collect.merge_scales import combine
-from stp.collect.scores import collect
 from stp.core.errors import StpError
 
 
@@ -21,9 +19,7 @@ def results(tmp_path: Path) -> Path:
         folder.mkdir()
         small = SmallStore(folder)
         small.add("persistence", "moving_mnist", {"ssim.range2": {"mean": value}})
-        manifest, rows = small.write(), folder / "short_term.parquet"
-        collect(manifest, rows)
-        build([manifest], [rows], folder / "results.duckdb")
+        built(small)
     return tmp_path
 
 

@@ -8,10 +8,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from asking import ask
-from small_store import SmallStore
-
-from stp.collect.database import build
-from stp.collect.scores import collect
+from small_store import SmallStore, built
 
 READER = """
 import sys, time
@@ -41,10 +38,7 @@ REBUILDS = 4
 def grown(store: SmallStore, seed: int) -> Path:
     """Add a cell and build the store anew."""
     store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 0.5 + seed}}, seed=seed)
-    manifest, rows = store.write(), store.folder / "short_term.parquet"
-    collect(manifest, rows)
-    build([manifest], [rows], store.folder / "results.duckdb")
-    return store.folder / "results.duckdb"
+    return built(store)
 
 
 @pytest.mark.long(part="processes")
