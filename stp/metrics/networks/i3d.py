@@ -271,10 +271,11 @@ def resize(frames: Tensor, size: int = SIZE) -> Tensor:
 
 
 def prepare(clips: np.ndarray, device: torch.device | str = "cpu") -> Tensor:
-    """Turn clips into what the network wants.
+    """Turn clips into inputs of the network.
 
     Args:
-        clips: float32 (N, T, C, H, W), C is 1 or 3, in [0, 1]; what lies outside is clipped.
+        clips: float32 (N, T, C, H, W), C is 1 or 3, in [0, 1]; values outside are clipped.
+        device: device of the result.
 
     Returns:
         float32 (N, 3, T, 224, 224) in [-1, 1].

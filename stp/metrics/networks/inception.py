@@ -1,10 +1,8 @@
 """Inception-v3 (Szegedy et al. 2016, arXiv 1512.00567) up to its last pool, and its classifier.
 
-Layers are named as in torchvision.
-
-Its weights are those of TensorFlow's release for ImageNet, which expects
-pictures in [-1, 1]. FID is often computed through another training of the same network, whose
-pools differ; values of the two do not compare.
+Layers are named as in torchvision. Weights are those of TensorFlow's release for ImageNet, which
+expects pictures in [-1, 1]. FID is often computed through another training of the same network,
+whose pools differ; values of the two are not comparable.
 """
 
 import torch
@@ -18,7 +16,7 @@ SIZE = 299
 
 FEATURES = 2048
 CLASSES = 1000
-"""Of ImageNet."""
+"""Classes of ImageNet."""
 BATCH_NORM_EPSILON = 1e-3
 CLASSIFIER = "fc."
 LEFT_OUT = ("AuxLogits.", CLASSIFIER)
@@ -217,11 +215,11 @@ def read_classifier(state: State) -> nn.Linear | None:
     return classifier.eval().requires_grad_(False)
 
 
-def entropy(found: Tensor) -> Tensor:
-    """Entropy of the classes of a picture, nats (N,): from 0 to log 1000.
+def entropy(logits: Tensor) -> Tensor:
+    """Entropy of the classes of pictures, nats (N,): from 0 to log 1000.
 
     Args:
-        found: what `read_classifier` gives, (N, 1000).
+        logits: outputs of the classifier, (N, 1000).
     """
-    logarithms = found.log_softmax(dim=1)
+    logarithms = logits.log_softmax(dim=1)
     return -(logarithms.exp() * logarithms).sum(dim=1)
