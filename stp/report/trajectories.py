@@ -263,15 +263,15 @@ def _test(
 
 
 def _model(compared: Compared, label: str, numbers: Mapping[CellKey, int]) -> ShownModel:
-    cell, drawn = compared.cells[label], compared.predicted[label]
-    each = errors.displacement(drawn, compared.scenarios.future).mean(axis=0)
+    cell, predicted = compared.cells[label], compared.predicted[label]
+    each = errors.displacement(predicted, compared.scenarios.future).mean(axis=0)
     steps = [errors.by_scenario(each[..., step]) for step in range(each.shape[-1])]
     low, high = (np.percentile(steps, share, axis=1) for share in (25, 75))
     return ShownModel(
         label=label,
         model=cell.key.model,
         cell=numbers[cell.key],
-        samples=len(drawn),
+        samples=len(predicted),
         calibrated_here=label in calibrated_here(compared),
         mean=_metres(np.mean(steps, axis=1)),
         low=_metres(low),

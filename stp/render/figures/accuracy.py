@@ -45,7 +45,6 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
     if varied is None:
         raise StpError(
             f"no predictor of the dimension {scores.plan.dimension} has several settings",
-            expected=f"several values of {', '.join(AXES)}",
             remedy="look at `horizon` or `people`",
         )
     courses = crowd.courses(scores)

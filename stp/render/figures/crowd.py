@@ -187,7 +187,6 @@ def courses(scores: Scores, case: str | None = None) -> list[Course]:
     if case not in by_evaluation:
         raise StpError(
             f"nothing of the dimension {scores.plan.dimension} was tested on {case!r}",
-            expected=f"one of {', '.join(by_evaluation)}",
             remedy=nearest(case, by_evaluation),
         )
     return by_evaluation[case]

@@ -63,8 +63,8 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     }
     if not density_of:
         return in_words(NONE), []
-    drawn = dict(list(density_of.items())[:MOST])
-    row = _median(drawn, scenarios)
+    densities_drawn = dict(list(density_of.items())[:MOST])
+    row = _median(densities_drawn, scenarios)
     scenario = scenarios.chosen(np.array([row]))
     people, steps = int(scenario.present.sum()), scenario.future.shape[2]
     leads = list(dict.fromkeys(-(-steps * part // 3) for part in (1, 2, 3)))
@@ -72,13 +72,15 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     points = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     expected = {
         (label, lead): per_square_metre(density, row, people, lead, points).reshape(len(y), len(x))
-        for label, density in drawn.items()
+        for label, density in densities_drawn.items()
         for lead in leads
     }
     most = max(values.max() for values in expected.values())
     norm = LogNorm(LEAST, max(most, 2 * LEAST))
-    figure = new_figure(TEXT_WIDTH, 0.9 + 2.2 * len(drawn))
-    panels = figure.subplots(len(drawn), len(leads), squeeze=False, sharex=True, sharey=True)
+    figure = new_figure(TEXT_WIDTH, 0.9 + 2.2 * len(densities_drawn))
+    panels = figure.subplots(
+        len(densities_drawn), len(leads), squeeze=False, sharex=True, sharey=True
+    )
     for axes, (label, lead) in zip(panels.ravel(), expected, strict=True):
         image = axes.pcolormesh(
             x, y, np.ma.masked_less(expected[label, lead], LEAST),
@@ -86,7 +88,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
         )  # fmt: skip
         _people(axes, scenario, people, lead, surroundings)
         axes.set_title(f"{lead * scenario.dt:.3g} s ahead")
-    for row_of_panels, label in zip(panels, drawn, strict=True):
+    for row_of_panels, label in zip(panels, densities_drawn, strict=True):
         row_of_panels[0].set_ylabel(f"{fill(label, 28)}\ny [m]")
     for axes in panels[-1]:
         axes.set_xlabel("x [m]")
@@ -137,10 +139,11 @@ def per_square_metre(
     return expected
 
 
-def _median(drawn: dict[str, Density], scenarios: Scenarios) -> int:
+def _median(densities_drawn: dict[str, Density], scenarios: Scenarios) -> int:
     """The scenario of median error, by the mean over predictors of the predicted points' ADE."""
     displacements = [
-        displacement(density.point()[None], scenarios.future) for density in drawn.values()
+        displacement(density.point()[None], scenarios.future)
+        for density in densities_drawn.values()
     ]
     errors = np.mean([np.nanmean(values, axis=(0, 2, 3)) for values in displacements], axis=0)
     return int(np.argsort(errors, kind="stable")[(len(errors) - 1) // 2])

@@ -58,7 +58,6 @@ def draw(ensembles: Scores, case: str) -> tuple[Figure, list[str]]:
         raise StpError(
             f"{ensembles.plan.dimension} names no single forecasts of its ensembles",
             expected="a dimension with `controls` (config/suites)",
-            remedy="draw another figure of it",
         )
     controls = read(ensembles.manifest.with_stem(ensembles.plan.controls), ensembles.results)
     ensembles, controls = ensembles.over_leads(), controls.over_leads()

@@ -68,8 +68,8 @@ def _scenarios(plan: Plan, name: str, keys: Sequence[CellKey]) -> list[str]:
     of_longest = varied == "horizon" and name == "horizon"
     if (name == "accuracy") != (varied is not None) and not of_longest:
         return []
-    kept = [key for key in keys if name != "densities" or _gives_densities(plan, key)]
-    return list(dict.fromkeys(evaluation_name(key) for key in kept))
+    keys_of_figure = [key for key in keys if name != "densities" or _gives_densities(plan, key)]
+    return list(dict.fromkeys(evaluation_name(key) for key in keys_of_figure))
 
 
 def _gives_densities(plan: Plan, key: CellKey) -> bool:

@@ -61,7 +61,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
         panel.set_xticks([0, 1], ["lowest", "highest"])
         panel.set_xlabel("rank of the observation")
     named = (panel.get_legend_handles_labels() for panel in axes.flat)
-    handles, labels = max(named, key=lambda both: len(both[1]))
+    handles, labels = max(named, key=lambda handles_and_labels: len(handles_and_labels[1]))
     figure.legend(handles, labels, loc="lower center", ncols=LEADS, frameon=False)
     return figure, [
         "share of each rank, divided by that of members indistinguishable from the observation"

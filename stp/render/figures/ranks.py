@@ -45,7 +45,7 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
         range(len(models)), model_labels, rotation=45, ha="left", rotation_mode="anchor"
     )
     axes.xaxis.tick_top()
-    row_labels = ["mean rank", *(scores.heading(*place) for place in places)]
+    row_labels = ["mean rank", *(scores.heading(*case_and_column) for case_and_column in places)]
     axes.set_yticks([-1.6, *range(len(places))], row_labels)
     axes.tick_params(length=0)
     for spine in axes.spines.values():

@@ -79,7 +79,6 @@ class Scores:
         if case not in self.cases:
             raise StpError(
                 f"nothing of the dimension {self.plan.dimension} was tested on {case!r}",
-                expected=f"one of {', '.join(self.cases)}",
                 remedy=nearest(str(case), self.cases),
             )
         return self.cases[case]
@@ -238,15 +237,15 @@ def at_leads(scores: Scores, case: str, convention: str) -> dict[str, dict[Place
         seeds: dict[Place, dict[str, list[float]]] = {}
         for folder in (folder for cell in line.cells for folder in cell.folders(("scores",))):
             for row in by_cell.get(folder.name, ()):
-                place = seeds.setdefault((row["variable"], row["threshold"], row["lead"]), {})
-                place.setdefault(row["statistic"], []).append(row["value"])
+                key = seeds.setdefault((row["variable"], row["threshold"], row["lead"]), {})
+                key.setdefault(row["statistic"], []).append(row["value"])
         by_model[line.model] = {
-            place: Value(
+            key: Value(
                 fmean(statistics["mean"]),
                 _mean(statistics, "ci95_low"),
                 _mean(statistics, "ci95_high"),
             )
-            for place, statistics in seeds.items()
+            for key, statistics in seeds.items()
             if "mean" in statistics
         }
     return by_model

@@ -102,7 +102,6 @@ def compare(
     if not manifests:
         raise StpError(
             f"nothing has been collected in {results / 'collected'}",
-            expected="the scores of a dimension",
             remedy="make a table, such as results/tables/short_term.csv",
         )
     every = [read(manifest, results) for manifest in manifests]
@@ -143,8 +142,8 @@ def grid(pairs: Sequence[Pair], a: str, b: str) -> Grid:
     sources = sorted({pair.source for pair in pairs})
     sections = []
     for dimension in dict.fromkeys(pair.dimension for pair in pairs):
-        here = [pair for pair in pairs if pair.dimension == dimension]
-        sections.append(_section(dimension, here, a, b, with_source=len(sources) > 1))
+        of_dimension = [pair for pair in pairs if pair.dimension == dimension]
+        sections.append(_section(dimension, of_dimension, a, b, with_source=len(sources) > 1))
     wins = [
         f"{model} is significantly better in {sum(pair.better == model for pair in tested)} of "
         f"{len(tested)} comparisons."
@@ -240,7 +239,6 @@ def _check_known(kind: str, names: Iterable[str], available: set[str]) -> None:
         if name not in available:
             raise NothingFoundError(
                 f"no {kind} {name!r} was evaluated",
-                expected=f"one of {', '.join(sorted(available))}",
                 remedy=nearest(name, available),
             )
 

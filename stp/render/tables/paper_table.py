@@ -105,7 +105,6 @@ def read_scores(path: Path, plan: Manifest) -> pa.Table:
         raise FileError(
             path,
             f"cannot be read ({error})",
-            expected="a results store with a table of scores",
             remedy=f"delete {path} and run again",
         ) from None
     return rows.cast(COLLECTED)

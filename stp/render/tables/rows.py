@@ -139,9 +139,9 @@ def overall(scores: pa.Table, lead: int | None = None) -> Overall:
             rows_of[(row.key, row.convention, part, row.statistic)] = row
         together = Part(leads=row.leads)
         alone_at.setdefault((row.key, row.convention, together, row.statistic), []).append(row)
-    for place, rows in alone_at.items():
+    for key, rows in alone_at.items():
         if len(rows) == 1:
-            rows_of.setdefault(place, rows[0])
+            rows_of.setdefault(key, rows[0])
     return rows_of
 
 

@@ -94,13 +94,13 @@ _SPLITS = (
 
 def _intro(rows: list[Row]) -> str:
     """What the numbers are; for own data, without words about a paper."""
-    own = _is_own(rows)
+    is_own = _is_own(rows)
     if any(row.counted for row in rows):
-        text = _PEOPLE + ("" if own else _PRINTED_PEOPLE) + _SPREAD
-        return text + ("" if own else _DIFFERENCE_PEOPLE) + "."
+        text = _PEOPLE + ("" if is_own else _PRINTED_PEOPLE) + _SPREAD
+        return text + ("" if is_own else _DIFFERENCE_PEOPLE) + "."
     parts = [entry.part for row in rows for entry in row.entries.values()]
     text = _SPLITS if any(part.statistic == "median" for part in parts) else _FRAMES
-    return text + ("" if own else _PRINTED_FRAMES) + "."
+    return text + ("" if is_own else _PRINTED_FRAMES) + "."
 
 
 def _warnings(rows: list[Row], partial: bool) -> Iterable[str]:

@@ -59,9 +59,9 @@ def render_trust_cards(manifest: Path, out: Path) -> None:
     plan = load_manifest(manifest)
     people = read_agreements(out.with_name(f"{TABLE}.csv"))
     all_cards = [
-        Card(dataset, convention, of, *with_people(people, convention))
+        Card(dataset, convention, card_of_dataset, *with_people(people, convention))
         for convention, by_dataset in cards(plan).items()
-        for dataset, of in by_dataset.items()
+        for dataset, card_of_dataset in by_dataset.items()
     ]
     cells = cells_of(plan)
     rows = [

@@ -117,7 +117,6 @@ def read_tables(plan: Manifest, collected: Path, manifest: Path) -> list[Reprodu
     if not cells:
         raise ConfigurationError(
             f"{manifest}: no cell of Tables 13-16",
-            expected="a model and a dataset of these tables in the short-term dimension",
             remedy="add some to the scale file, such as convlstm on moving_mnist",
         )
     rows = read_collected(collected)

@@ -109,8 +109,8 @@ def _fill(database: duckdb.DuckDBPyConnection, plan: Manifest) -> None:
         features, predictions = cell.folders(["features"]), cell.demand_predictions()
         folders |= {*features, predictions}
         names = [cell.key.suite, cell.key.model, cell.key.variant, predictions.name]
-        seen = [folder.name for folder in features]
-        database.execute("INSERT INTO cells VALUES (?, ?, ?, ?, ?)", [*names, seen])
+        feature_fingerprints = [folder.name for folder in features]
+        database.execute("INSERT INTO cells VALUES (?, ?, ?, ?, ?)", [*names, feature_fingerprints])
     database.execute(
         "CREATE TABLE models (model VARCHAR, title VARCHAR, role VARCHAR, network VARCHAR, "
         "parts VARCHAR[], learns BOOLEAN)"
