@@ -15,7 +15,7 @@ from stp.predict.source import Source, given_for, open_source
 
 
 def run(job: Job) -> dict[str, Any]:
-    """Write what `stp.features.run` writes, of forecasts that are read while they are looked at.
+    """Write what `stp.features.run` writes, of forecasts that are read on demand.
 
     Args:
         job: the recipe is a `FeatureOptions` with ``rollout``, a recipe of forecasts with
