@@ -46,6 +46,7 @@ class Unit(nn.Module):
         self.bn = nn.BatchNorm2d(out, eps=BATCH_NORM_EPSILON)
 
     def forward(self, x: Tensor) -> Tensor:
+        """(N, channels, H, W) to (N, out, H', W')."""
         return F.relu(self.bn(self.conv(x)), inplace=True)
 
 
@@ -73,6 +74,7 @@ class Mixed5(nn.Module):
         self.branch_pool = Unit(channels, pooled)
 
     def forward(self, x: Tensor) -> Tensor:
+        """(N, channels, H, W) to (N, 224 + pooled, H, W)."""
         double = self.branch3x3dbl_3(self.branch3x3dbl_2(self.branch3x3dbl_1(x)))
         five = self.branch5x5_2(self.branch5x5_1(x))
         return torch.cat([self.branch1x1(x), five, double, self.branch_pool(_mean(x))], 1)
@@ -88,6 +90,7 @@ class Mixed6a(nn.Module):
         self.branch3x3dbl_3 = _shrinking(96, 96)
 
     def forward(self, x: Tensor) -> Tensor:
+        """(N, 288, H, W) to (N, 768, (H - 1) // 2, (W - 1) // 2)."""
         double = self.branch3x3dbl_3(self.branch3x3dbl_2(self.branch3x3dbl_1(x)))
         return torch.cat([self.branch3x3(x), double, _max(x)], 1)
 
@@ -108,6 +111,7 @@ class Mixed6(nn.Module):
         self.branch_pool = Unit(768, 192)
 
     def forward(self, x: Tensor) -> Tensor:
+        """(N, 768, H, W) to the same shape."""
         seven = self.branch7x7_3(self.branch7x7_2(self.branch7x7_1(x)))
         double = self.branch7x7dbl_3(self.branch7x7dbl_2(self.branch7x7dbl_1(x)))
         double = self.branch7x7dbl_5(self.branch7x7dbl_4(double))
@@ -124,6 +128,7 @@ class Mixed7a(nn.Module):
         self.branch7x7x3_3, self.branch7x7x3_4 = Unit(192, 192, (7, 1)), _shrinking(192, 192)
 
     def forward(self, x: Tensor) -> Tensor:
+        """(N, 768, H, W) to (N, 1280, (H - 1) // 2, (W - 1) // 2)."""
         seven = self.branch7x7x3_3(self.branch7x7x3_2(self.branch7x7x3_1(x)))
         return torch.cat(
             [self.branch3x3_2(self.branch3x3_1(x)), self.branch7x7x3_4(seven), _max(x)], 1
@@ -144,6 +149,7 @@ class Mixed7(nn.Module):
         self.branch_pool = Unit(channels, 192)
 
     def forward(self, x: Tensor) -> Tensor:
+        """(N, channels, H, W) to (N, 2048, H, W)."""
         three = self.branch3x3_1(x)
         double = self.branch3x3dbl_2(self.branch3x3dbl_1(x))
         branches = [self.branch1x1(x), self.branch3x3_2a(three), self.branch3x3_2b(three)]

@@ -26,6 +26,7 @@ class Fire(nn.Module):
         self.expand3x3 = nn.Conv2d(narrow, wide, 3, padding=1)
 
     def forward(self, x: Tensor) -> Tensor:
+        """(N, channels, H, W) to (N, 2 * wide, H, W)."""
         x = self.squeeze(x).relu()
         return torch.cat([self.expand1x1(x).relu(), self.expand3x3(x).relu()], dim=1)
 
