@@ -19,7 +19,7 @@ from stp.options.predict import PredictOptions
 from stp.options.score import NOTE, ScoreOptions
 from stp.predict.agreement import Agreement, levels
 from stp.predict.output import create_predictions
-from stp.predict.source import Given, Source, given_for, open_source
+from stp.predict.source import ForecastRequest, Source, open_source, request_for
 from stp.score.samples import ALL, Availability, FrameSamples, wanted_samples
 from stp.score.scoring import score
 
@@ -48,12 +48,12 @@ def run(job: Job) -> Extras:
     options = ScoreOptions.from_recipe(recipe)
     predict = PredictOptions.from_recipe(rollout["predict"])
     data = Prepared(job.inputs["data"])
-    given = given_for(job, rollout, data)
-    with closing(open_source(rollout, given)) as source:
-        samples = ReadSamples(given, source)
+    request = request_for(job, rollout, data)
+    with closing(open_source(rollout, request)) as source:
+        samples = ReadSamples(request, source)
         if samples.members == 1:
             options = replace(options, statistic=None)
-        kept_clips = wanted_samples(given.clips, keep)
+        kept_clips = wanted_samples(request.clips, keep)
         where = f"forecasts of {rollout['model']}"
         scores = score(job, options, data, samples, where=where, threads=predict.threads)
         kept = kept_of(samples.rows, kept_clips)
@@ -62,7 +62,7 @@ def run(job: Job) -> Extras:
         if note := "; ".join(filter(None, (samples.note(), source.note))):
             content = {"note": note, "members": samples.members}
             write_text(job.out / NOTE, json.dumps(content))
-    return {**scores, "kept": len(kept), "of samples": len(given.clips)}
+    return {**scores, "kept": len(kept), "of samples": len(request.clips)}
 
 
 def kept_of(rows: np.ndarray, clips: np.ndarray) -> np.ndarray:
@@ -86,32 +86,32 @@ class ReadSamples(FrameSamples):
     """Forecasts of a split that are read on demand.
 
     Args:
-        given: data, clips and lead times that forecasts are read for.
+        request: data, clips and lead times that forecasts are read for.
         source: source of the forecasts.
 
     Attributes:
         rows: indices of the clips with forecasts, in the order of the samples.
     """
 
-    def __init__(self, given: Given, source: Source) -> None:
+    def __init__(self, request: ForecastRequest, source: Source) -> None:
         self.rows = source.rows
-        leads = np.arange(given.lead_times) if source.leads is None else source.leads
+        leads = np.arange(request.lead_times) if source.leads is None else source.leads
         shape = (
             len(source.rows),
-            given.members if source.members is None else source.members,
+            request.members if source.members is None else source.members,
             len(leads),
             len(source.channels),
-            *given.data.shape[1:],
+            *request.data.shape[1:],
         )
         super().__init__(
-            given.clips,
+            request.clips,
             shape,
             rows=source.rows,
-            leads=given.lead_times,
+            leads=request.lead_times,
             there=Availability(leads, source.channels),
         )
-        self._given, self._source = given, source
-        self._aside = given.aside / "levels.npy"
+        self._request, self._source = request, source
+        self._aside = request.aside / "levels.npy"
         self._levels = _put_aside(self._aside, (shape[0], shape[2]))
 
     def read(self, start: int, stop: int, leads: slice = ALL) -> tuple[np.ndarray, np.ndarray]:
@@ -144,7 +144,7 @@ class ReadSamples(FrameSamples):
         """Write some forecasts, which are read again, and their part of the index."""
         rows = np.sort(self.rows[kept])
         position = {int(row): i for i, row in enumerate(self.rows)}
-        data = self._given.data
+        data = self._request.data
         attrs = dict(data.attrs)
         if names := attrs.get("variables"):
             attrs["variables"] = [names[c] for c in self.there.channels]
@@ -154,7 +154,7 @@ class ReadSamples(FrameSamples):
             for row in rows.tolist():
                 forecast = self.forecasts(position[row], position[row] + 1)
                 writer.append(forecast.reshape(1, *stored.shape[1:]))
-        index = self._given.clips.index.iloc[rows].assign(sample=rows)
+        index = self._request.clips.index.iloc[rows].assign(sample=rows)
         index.to_parquet(out / "index.parquet", index=False, write_page_checksum=True)
 
 
