@@ -70,7 +70,7 @@ class PeopleSamples(Samples):
         episodes = [f"episode {number}" for number in scenarios.episode]
         self.index = pd.DataFrame({"clip": names, "cluster": episodes})
         self.blocks = None
-        self.there = Availability(np.arange(self.leads), np.arange(self.shape[3]))
+        self.available = Availability(np.arange(self.leads), np.arange(self.shape[3]))
 
     def read(self, start: int, stop: int, leads: slice = ALL) -> tuple[np.ndarray, np.ndarray]:
         """Predicted (n, K, T, 2, 1, N) and true (n, T, 2, 1, N) positions, float32."""

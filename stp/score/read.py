@@ -108,7 +108,7 @@ class ReadSamples(FrameSamples):
             shape,
             rows=source.rows,
             leads=request.lead_times,
-            there=Availability(leads, source.channels),
+            available=Availability(leads, source.channels),
         )
         self._request, self._source = request, source
         self._aside = request.aside / "levels.npy"
@@ -118,12 +118,12 @@ class ReadSamples(FrameSamples):
         """See `Samples.read`; results about forecasts of unknown origin survive a crash."""
         forecasts, observed = super().read(start, stop, leads)
         if self._source.is_unknown:
-            valid = self.context + self.there.leads[leads]
+            valid = self.context + self.available.leads[leads]
             around = valid[:, None] + np.arange(-2, 2)
             around = np.unique(around.clip(0, self.context + self.leads - 1))
             frames = self._clips.read(
                 self._rows[start:stop], length=int(around[-1]) + 1, frames=around
-            )[:, :, self.there.channels]
+            )[:, :, self.available.channels]
             self._levels[start:stop, leads] = levels(forecasts, frames, around, valid)
             with beside(self._aside) as temporary, temporary.open("wb") as file:
                 np.save(file, self._levels)
@@ -136,8 +136,8 @@ class ReadSamples(FrameSamples):
         return agreement.note([str(clip) for clip in self.index["clip"]])
 
     def forecasts(self, start: int, stop: int, leads: slice = ALL) -> np.ndarray:
-        """Forecasts of samples start..stop-1, float32 (n, M, t, C_there, H, W)."""
-        steps = self.there.leads[leads]
+        """Forecasts of samples start..stop-1, float32 (n, M, t, C_available, H, W)."""
+        steps = self.available.leads[leads]
         return np.stack([self._source.read(int(row), steps) for row in self.rows[start:stop]])
 
     def store(self, out: Path, recipe: Recipe, kept: np.ndarray) -> None:
@@ -147,8 +147,8 @@ class ReadSamples(FrameSamples):
         data = self._request.data
         attrs = dict(data.attrs)
         if names := attrs.get("variables"):
-            attrs["variables"] = [names[c] for c in self.there.channels]
-        recipe = {**recipe, "leads": (1 + self.there.leads).tolist()}
+            attrs["variables"] = [names[c] for c in self.available.channels]
+        recipe = {**recipe, "leads": (1 + self.available.leads).tolist()}
         stored = create_predictions(out, recipe, attrs, self.shape[1:], rows, complete=False)
         with SequentialWriter(stored) as writer:
             for row in rows.tolist():

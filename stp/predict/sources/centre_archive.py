@@ -199,8 +199,8 @@ class CentreArchive(Source):
         pairs = self._levels
         variables = {v: [level for w, level in pairs if w == v] for v, _ in pairs}
         fields = self._fields(name, opened, variables, at)
-        there = np.isfinite(fields).reshape(len(self._names), -1).any(axis=1)
-        return [channel for channel, has in zip(self._names, there, strict=True) if has]
+        present = np.isfinite(fields).reshape(len(self._names), -1).any(axis=1)
+        return [channel for channel, has in zip(self._names, present, strict=True) if has]
 
     def _check(self, name: str, opened: xr.Dataset) -> None:
         """Refuse another number of steps or members, and contradictory times."""

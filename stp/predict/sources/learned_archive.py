@@ -146,10 +146,10 @@ def onto_grid(
     if lat[0] < lat[-1]:
         fields, lat = fields[..., ::-1, :], lat[::-1]
     values = np.isfinite(fields).any(axis=(*range(fields.ndim - 2), -1))
-    there = np.flatnonzero(values)
-    if not len(there):
+    rows_with_values = np.flatnonzero(values)
+    if not len(rows_with_values):
         return np.full((*fields.shape[:-2], grid.rows, grid.columns), np.nan, np.float32)
-    rows = slice(there[0], there[-1] + 1)
+    rows = slice(rows_with_values[0], rows_with_values[-1] + 1)
     fields, lat = fields[..., rows, :], lat[rows]
     cell = 360 / grid.columns
     even = np.ptp(np.diff(lat)) < SAME and np.abs(np.diff(lon) % 360 - cell).max() < SAME
