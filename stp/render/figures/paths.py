@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from stp.render.figures import crowd
-from stp.render.figures.panels import panels
+from stp.render.figures.panels import legend, panels
 from stp.render.figures.reading import Scores
 from stp.render.pictures import people
 from stp.render.pictures.scene import scene_of
@@ -61,7 +61,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
         CHOSEN,
         *left_out,
     ]
-    legend_height = crowd.legend(figure, style_of, handles.values())
+    legend_height = legend(figure, style_of, style_of, first=handles.values())
     figure.set_figheight(figure.get_figheight() + legend_height)
     return figure, notes
 
