@@ -21,7 +21,6 @@ LONGEST = 500
 LONG_FOR_A_REASON = {
     "stp/collect/views.py": "one SQL statement after another",
     "stp/collect/schema.py": "one column after another",
-    "stp/datasets/weatherbench/reader.py": "one reader, from its files to the prepared arrays",
 }
 """docs/development.md gives the same reasons."""
 

@@ -25,7 +25,6 @@ def convention_in(folder: Path, name: str) -> Convention:
 
 
 def _recorded(folder: Path) -> dict[str, Json] | list[str]:
-    """The conventions of a score recipe; empty without a receipt."""
     receipt = read_receipt(folder)
     recorded: dict[str, Json] | list[str] = receipt.recipe.get("conventions", []) if receipt else []
     return recorded

@@ -135,8 +135,10 @@ def clips_of(cell: Cell) -> Clips:
     scores = Path(cell.scores)
     require_receipt(scores)
     table = read_table(scores / "sample_scores.parquet", ["sample", "cluster"])
-    of = dict(zip(table["sample"].to_pylist(), table["cluster"].to_pylist(), strict=True))
-    clusters = [of[sample] for sample in sorted(of)]
+    cluster_of_sample = dict(
+        zip(table["sample"].to_pylist(), table["cluster"].to_pylist(), strict=True)
+    )
+    clusters = [cluster_of_sample[sample] for sample in sorted(cluster_of_sample)]
     names = list(dict.fromkeys(clusters))
     return Clips(names, np.array([names.index(cluster) for cluster in clusters]))
 

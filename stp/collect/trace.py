@@ -172,26 +172,28 @@ def matches(database: Path, number: str, cell: str | None = None) -> list[Match]
     Raises:
         NothingFoundError: no value is printed like this number.
     """
-    found = ask(database, Match, *asked(number, cell))
-    if not found:
+    values = ask(database, Match, *asked(number, cell))
+    if not values:
         raise nothing(database, number)
-    return found
+    return values
 
 
-def with_lineage(database: Path, found: Sequence[Match]) -> list[Traced]:
+def with_lineage(database: Path, values: Sequence[Match]) -> list[Traced]:
     """Each value with its artefacts."""
-    known: dict[str, list[Step]] = {}
-    for scores in {scores for match in found for scores in match.scores}:
+    lineages: dict[str, list[Step]] = {}
+    for scores in {scores for match in values for scores in match.scores}:
         cells = ask(
             database,
             CellRow,
             "FROM cells WHERE scores_fingerprint = ? OR perceptual_fingerprint = ?",
             [scores, scores],
         )
-        known[scores] = lineage(database, cells)
+        lineages[scores] = lineage(database, cells)
     return [
-        Traced(**vars(match), lineage=[step for scores in match.scores for step in known[scores]])
-        for match in found
+        Traced(
+            **vars(match), lineage=[step for scores in match.scores for step in lineages[scores]]
+        )
+        for match in values
     ]
 
 

@@ -123,8 +123,8 @@ def rows(
     return [
         (c.convention, c.dataset, c.distortion, is_temporal(c), c.n, c.correlation, c.low, c.high,
          c.why, *with_people(people, c.convention))
-        for of in of_all.values()
-        for c in of.curves
+        for datasets in of_all.values()
+        for c in datasets.curves
     ]  # fmt: skip
 
 

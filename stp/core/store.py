@@ -319,7 +319,6 @@ def _take_over(path: Path) -> bool:
 
 
 def _is_dead(path: Path, content: str) -> bool:
-    """Is the holder of a lease dead?"""
     try:
         age = time.time() - path.stat().st_mtime
         holder = json.loads(content)

@@ -306,7 +306,7 @@ def _trainings(model: str, cells: Sequence[CellRow], ancestors: Lineage) -> list
     options = trainings.options_of(source)
     published = {
         printed.dataset: printed.published
-        for printed in trainings.trainings(paper, paper.suite, source)
+        for printed in trainings.trainings(paper, source)
         if about and printed.model == about.title
     }
     described = []

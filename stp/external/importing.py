@@ -5,7 +5,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -274,7 +274,7 @@ def _copy(
     row_of = {sample: row for row, sample in enumerate(order)}
     names = [str(clip) for clip in clips.index["clip"]]
     row_bytes = 4 * int(np.prod(source.shape[1:]))
-    with NpyWriter(copy, _canonical(source.shape)) as writer:
+    with closing(NpyWriter(copy, _canonical(source.shape))) as writer:
         for samples in sample_ranges(count, row_bytes):
             frames = clips.read(samples, length=context + windows.evaluation.horizon)
             for sample, context_frames in zip(samples, frames[:, :context], strict=True):
@@ -298,7 +298,7 @@ def _copy(
 def _only(copy: Path, members: list[int]) -> Path:
     array = np.load(copy, mmap_mode="r")
     shape = (len(array), len(members), *array.shape[2:])
-    with NpyWriter(copy.with_name("distinct.npy"), _canonical(shape)) as writer:
+    with closing(NpyWriter(copy.with_name("distinct.npy"), _canonical(shape))) as writer:
         for rows in sample_ranges(len(array), array[:1].nbytes):
             writer.append(array[rows.start : rows.stop, members])
     return copy.with_name("distinct.npy")

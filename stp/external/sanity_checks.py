@@ -65,36 +65,31 @@ def unit_mistakes(description: dict[str, Any]) -> list[UnitMistake]:
     values = {key: np.array(value) for key, value in description["values"].items()}
     channels = len(values["mean"])
 
-    def every(value: float) -> np.ndarray:
-        return np.full(channels, value)
+    def mistake(what: str, remedy: str, scale: Any, offset: Any) -> UnitMistake:
+        by_channel = (np.asarray(value, float).reshape(-1) for value in (scale, offset))
+        return UnitMistake(what, remedy, *(np.broadcast_to(v, (channels,)) for v in by_channel))
 
     mistakes = []
-    units = description["units"]
-    if units == "1" and values["low"].min() >= 0 and values["high"].max() <= 1:
-        mistakes.append(
-            UnitMistake("values 0..255 for 0..1", "divide by 255", every(255), every(0))
-        )
-        mistakes.append(
-            UnitMistake("values -1..1 for 0..1", "add 1, divide by 2", every(2), every(-1))
-        )
+    if description["units"] == "1" and values["low"].min() >= 0 and values["high"].max() <= 1:
+        mistakes += [
+            mistake("values 0..255 for 0..1", "divide by 255", 255, 0),
+            mistake("values -1..1 for 0..1", "add 1, divide by 2", 2, -1),
+        ]
     constants = description.get("normalisation") or {}
     if "scale" in constants and "offset" in constants:
-        scale, offset = (
-            np.broadcast_to(np.asarray(constants[key], float).reshape(-1), (channels,))
-            for key in ("scale", "offset")
-        )
+        scale, offset = (np.asarray(constants[key], float) for key in ("scale", "offset"))
         if (scale != 1).any() or (offset != 0).any():
             what = "values normalised by the constants of training"
             remedy = "undo it: value * scale + offset (normalisation in windows.json)"
-            mistakes.append(UnitMistake(what, remedy, 1 / scale, -offset / scale))
+            mistakes.append(mistake(what, remedy, 1 / scale, -offset / scale))
     what = "values normalised to mean 0 and standard deviation 1"
     scale = 1 / np.where(values["std"] > 0, values["std"], 1)
-    mistakes.append(UnitMistake(what, "undo the normalisation", scale, -values["mean"] * scale))
-    what, remedy = "degrees Celsius for Kelvin", "add 273.15"
-    mistakes.append(UnitMistake(what, remedy, every(1), every(-273.15)))
-    what, remedy = "Kelvin for degrees Celsius", "subtract 273.15"
-    mistakes.append(UnitMistake(what, remedy, every(1), every(273.15)))
-    return mistakes
+    return [
+        *mistakes,
+        mistake(what, "undo the normalisation", scale, -values["mean"] * scale),
+        mistake("degrees Celsius for Kelvin", "add 273.15", 1, -273.15),
+        mistake("Kelvin for degrees Celsius", "subtract 273.15", 1, 273.15),
+    ]
 
 
 class SampleStatistics:

@@ -155,9 +155,9 @@ def promise(plan: Plan, name: str) -> Planned:
     except ModuleNotFoundError as error:
         if not module.startswith(error.name or module):
             raise
-        raise StpError("there is no reader for it yet", expected=module) from None
+        raise StpError(f"there is no reader {module} yet") from None
     if not hasattr(reader, "count"):
-        raise StpError("known only when it is prepared", expected="a reader with `count`")
+        raise StpError(f"{NOT_PREPARED}: its reader has no `count`")
     planned: Planned = reader.count(as_json(recipe), Lists(plan.raw_roots(plan.raw(name))))
     return planned
 

@@ -64,10 +64,7 @@ def measure(
     """
     check_known(name, plan.config.datasets, "dataset", "stp check leak")
     if not plan.recipes.samples(name).has_scenarios:
-        raise StpError(
-            f"{name} has {plan.config.datasets[name].kind}",
-            expected="a dataset of scenarios, such as tracks of people",
-        )
+        raise StpError(f"{name} has {plan.config.datasets[name].kind}, and no scenarios")
     detections = prepared.read(prepared_folder(plan, name))
     recipe = plan.data(name).recipe
     lengths = observe or recipe["context"], predict or recipe["horizon"]

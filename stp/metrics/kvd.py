@@ -26,6 +26,9 @@ def distance(x: np.ndarray, y: np.ndarray) -> float:
         x: (M, D).
         y: (N, D).
 
+    Returns:
+        float64; may be negative.
+
     Raises:
         StpError: fewer than two samples in a set, or values that are not finite.
     """

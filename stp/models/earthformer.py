@@ -2,8 +2,8 @@
 
 Gao et al. 2022, "Earthformer: Exploring Space-Time Transformers for Earth System Forecasting",
 https://arxiv.org/abs/2207.05833. Convolutions make frames smaller, an encoder of two or more
-resolutions turns them into memories, a decoder reads these from learned queries, one for each
-forecast frame and position, and convolutions turn its output into frames. The cuboids are those
+resolutions turns them into memories, a decoder with one learned query for each forecast frame and
+position attends to these, and convolutions turn its output into frames. The cuboids are those
 that the paper found best and PredBench uses: axial ones in self-attention (all of T, all of H, all
 of W, one after the other) and columns of 1 x 1 x T in cross-attention.
 """
@@ -35,8 +35,8 @@ class Model(ForecastModel):
     """Forecasts T_out frames at once from T_in.
 
     Frames are padded with zeros, below and to the right, to what patches and resolutions need,
-    and the forecast is cropped. Parameters that never learn, but belong to the published sizes:
-    rows of the cross-attention's bias (`CrossAttention`) and, with global vectors, the vectors'
+    and the forecast is cropped. Some parameters count in the published sizes but never learn: rows
+    of the cross-attention's bias (`CrossAttention`) and, with global vectors, the layers of their
     last update, which nothing reads.
 
     Args:
@@ -53,7 +53,7 @@ class Model(ForecastModel):
         stem_convs: convolutions of each stage.
         head_convs: convolutions of each mirrored stage, in the order of `stem_channels`.
         position: ``t+h+w`` or ``t+hw``: how positions are embedded.
-        global_vectors: number of vectors that collect what is known of the whole clip; 0: none.
+        global_vectors: number of vectors that attend to the whole clip; 0: none.
         decoder_frames: most frames of a cuboid in time of the decoder. ``horizon``: all T_out, so
             that attention covers the whole axis as in the encoder. ``context``: T_in, as in the
             releases of the authors and of PredBench, which size the decoder by its memory; where

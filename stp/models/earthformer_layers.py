@@ -26,12 +26,12 @@ def linear(inputs: int, outputs: int, *, bias: bool = False) -> nn.Linear:
 
 
 def table(rows: int, columns: int) -> nn.Parameter:
-    """Learned numbers, small at first."""
+    """Learned numbers (rows, columns), small at first."""
     return nn.Parameter(nn.init.trunc_normal_(torch.empty(rows, columns), std=0.02))
 
 
 def split(x: Tensor, heads: int, parts: int = 1) -> tuple[Tensor, ...]:
-    """(..., n, parts * C) -> as many (..., heads, n, C / heads)."""
+    """(..., n, parts * C) -> one (..., heads, n, C / heads) for each part."""
     return tuple(part.unflatten(-1, (heads, -1)).transpose(-2, -3) for part in x.chunk(parts, -1))
 
 
@@ -41,7 +41,7 @@ def merge(x: Tensor) -> Tensor:
 
 
 def scores(q: Tensor, k: Tensor) -> Tensor:
-    """(..., n, d) and (..., m, d) -> (..., n, m)."""
+    """Scores of attention: queries (..., n, d) and keys (..., m, d) -> (..., n, m)."""
     return (q * q.shape[-1] ** -0.5) @ k.transpose(-1, -2)
 
 
@@ -51,7 +51,7 @@ class DistanceBias(nn.Module):
     Args:
         rows: number of rows.
         columns: number of columns.
-        reach: distances from -(reach - 1) to reach - 1 have a number.
+        reach: distances from -(reach - 1) to reach - 1 have a number each.
         heads: number of heads.
     """
 
@@ -77,10 +77,10 @@ class AxialAttention(nn.Module):
         width: C.
         axis: TIME, HEIGHT or WIDTH.
         length: length of the axis.
-        most: length of a cuboid; longer lines are cut into several, after padding with zeros.
+        most: greatest length of a cuboid; longer lines are padded with zeros and cut into several.
         heads: number of heads; divides `width`.
         drop: probability of dropout.
-        exchange: whether global vectors take part; not where lines are padded.
+        exchange: whether global vectors take part; they cannot where lines are padded.
     """
 
     def __init__(
@@ -121,11 +121,11 @@ class AxialAttention(nn.Module):
 
 
 class Exchange(nn.Module):
-    """What positions and global vectors tell each other (Gao et al. 2022).
+    """Attention between positions and global vectors (Gao et al. 2022).
 
-    A position attends to the vectors beside its line, with another query, in one softmax. A vector
-    attends to all positions and to all vectors. The last layer keeps torch's initial weights, as
-    in the release.
+    A position attends to its line and, with a second query, to the vectors; both share one
+    softmax. A vector attends to all positions and to all vectors. The last layer keeps torch's
+    initial weights, as in the release.
     """
 
     def __init__(self, width: int, heads: int, drop: float) -> None:
@@ -141,7 +141,11 @@ class Exchange(nn.Module):
         self.leave = nn.Sequential(nn.Linear(width, width), nn.Dropout(drop))
 
     def read(self, lines: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
-        """Cuboids (B, a, b, c, n, C), vectors (B, N, C), both normalised -> what cuboids can read.
+        """Scores and values of the vectors for the positions of each cuboid.
+
+        Args:
+            lines: normalised cuboids (B, a, b, c, n, C).
+            vectors: normalised global vectors (B, N, C).
 
         Returns:
             scores (B, a, b, c, heads, n, N) and values (B, a, b, c, heads, N, C / heads).
@@ -164,7 +168,7 @@ class Exchange(nn.Module):
 class CrossAttention(nn.Module):
     """Every forecast frame attends to all frames of a memory, at its own position.
 
-    Positions do not see each other here. The bias has as many rows as in the authors' release,
+    Positions do not attend to each other. The bias has as many rows as in the authors' release,
     2 (T_in + T_out) - 1, of which T_in + T_out - 1 occur.
     """
 
@@ -255,7 +259,7 @@ class ReadBlock(nn.Module):
         width: C.
         heads: number of heads.
         drop: probability of dropout.
-        first: whether nothing was read yet; then there is no self-attention.
+        first: whether it is the first block of the decoder, which has no self-attention.
     """
 
     def __init__(
@@ -300,7 +304,7 @@ class PatchMerge(nn.Module):
 
 
 class Upsample(nn.Module):
-    """Repeats positions, then a 3x3 convolution; (B, T, H, W, C) -> (B, T, H', W', C')."""
+    """Repeats positions, then convolves 3x3: (B, T, H, W, C) -> (B, T, H', W', C')."""
 
     def __init__(self, inputs: int, outputs: int, scale: tuple[int, int]) -> None:
         super().__init__()
@@ -331,7 +335,7 @@ class Convolutions(nn.Sequential):
 
 
 class Position(nn.Module):
-    """Adds what is learned of each time and place to (B, T, H, W, C).
+    """Adds learned embeddings of times and positions to (B, T, H, W, C).
 
     Args:
         size: (T, H, W).
@@ -360,6 +364,6 @@ class Position(nn.Module):
 
 
 def _each_frame(apply: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    """Apply something to (N, C, H, W) to each frame of (B, T, H, W, C)."""
+    """Apply a function of (N, C, H, W) to each frame of (B, T, H, W, C)."""
     frames = apply(x.movedim(-1, 2).flatten(0, 1))
     return frames.unflatten(0, x.shape[:2]).movedim(2, -1)

@@ -36,8 +36,8 @@ class Sampler:
             DDIMSampler calls ddpm.
         steps: evaluations of the network, evenly spaced in the noise levels. 250 in the paper
             (PredBench, appendix D); 100 in the released configurations.
-        clip: largest absolute value of the frames that a step may believe in, in the range that
-            the network works in; None: any.
+        clip: largest absolute value of the clean frames that a step may estimate, in the range
+            that the network works in ([-1, 1]); None: no limit.
         denoise: whether to take out, after the last step, the noise that the network still sees at
             the last level. The release asks for the noise of level `steps` - 1 there, and leaves
             out the division by the root of the share of signal.
@@ -69,7 +69,10 @@ class Sampler:
             noise_in: (noisy samples, index of their noise level) -> noise in them, mean 0 and
                 variance 1.
             signal: share of the variance that is signal at each noise level, from the noisiest.
-            draw: white noise of the shape of the samples, another one each time.
+            draw: gives new white noise of the shape of the samples at each call.
+
+        Returns:
+            Samples of the same shape.
         """
         steps = min(self.steps, len(signal))
         chosen = [i * len(signal) // steps for i in range(steps)]
@@ -111,7 +114,7 @@ class Model(ForecastModel):
     """Draws T_out frames at once, given T_in.
 
     Normalised frames are mapped linearly from `data_range` to [-1, 1], the range the network works
-    in, and back; video normalised to [0, 1] so becomes value / 127.5 - 1, as published. They are
+    in, and back; video normalised to [0, 1] thus becomes value / 127.5 - 1, as published. They are
     padded with zeros, below and to the right, to a multiple of 2^(resolutions - 1); what is added
     is predicted like the rest and then cut off.
 
@@ -224,7 +227,7 @@ class Model(ForecastModel):
         return forecast[..., :height, :width]
 
     def loss(self, clip: Tensor, step: int) -> Tensor:
-        """Half the squared error of the noise, summed over pixels and frames, mean of the clips.
+        """Half the squared error of the noise, summed over pixels and frames, mean over clips.
 
         Args:
             clip: (B, T_in + T_out, C, H, W).
@@ -236,7 +239,7 @@ class Model(ForecastModel):
         return errors.flatten(1).sum(dim=1).mean() / 2
 
     def validation_errors(self, clips: Tensor, **arguments: Any) -> Tensor:
-        """Squared errors of the noise, which depends on each clip and the sampler's seed alone.
+        """Squared errors of noise that depends on each clip and the sampler's seed alone.
 
         Args:
             clips: (B, T_in + T_out, C, H, W).
@@ -283,7 +286,7 @@ class Model(ForecastModel):
         return errors
 
     def add_noise(self, clean: Tensor, index: Tensor, noise: Tensor) -> Tensor:
-        """Bring clean frames (B, ...) to the noise levels `index` (B,) with white noise."""
+        """Mix clean frames (B, ...) with white noise (B, ...) to the noise levels `index` (B,)."""
         share = self.signal[index].reshape(-1, *[1] * (clean.dim() - 1))
         return share.sqrt() * clean + (1 - share).sqrt() * noise
 

@@ -48,10 +48,10 @@ def groups(channels: int) -> int:
 
 
 class Spade(nn.Module):
-    """Group norm whose factor and offset depend on the place: made from the context frames.
+    """Group norm whose factor and offset at each position are computed from the context frames.
 
-    Park et al. 2019, https://arxiv.org/abs/1903.07291; and on the noise level, through one more
-    factor and offset for each channel.
+    Park et al. 2019, https://arxiv.org/abs/1903.07291. The noise level gives each channel one more
+    factor and offset.
 
     Args:
         channels: channels of the input.
@@ -162,13 +162,13 @@ class Attention(nn.Module):
 
 
 class Stage(nn.Module):
-    """A residual block, with attention behind it or not.
+    """A residual block, followed by attention or not.
 
     Args:
         block: the residual block.
-        before: how often the resolution was halved before it.
-        after: and after it.
-        attention: None: none.
+        before: how often the resolution of its input has been halved.
+        after: how often that of its output has been.
+        attention: applied to the output; None: no attention.
     """
 
     def __init__(
@@ -179,7 +179,7 @@ class Stage(nn.Module):
         self.levels = before, after
 
     def norms(self) -> list[tuple[Spade, int]]:
-        """Its normalisations, each with how often the resolution was halved there."""
+        """Its normalisations, each with how often the resolution has been halved there."""
         before, after = self.levels
         return [(self.block.enter_norm, before), (self.block.leave_norm, after)]
 
@@ -189,11 +189,11 @@ class Stage(nn.Module):
 
 
 class UNet(nn.Module):
-    """Tells the noise in frames, from the frames, their noise level and the context.
+    """Estimates the noise in frames from the frames, their noise level and the context.
 
     Args:
-        frames: channels of all frames that are noisy.
-        context: channels of all context frames.
+        frames: channels of all noisy frames together.
+        context: channels of all context frames together.
         columns: W, which decides where there is attention.
         width: channels at the full resolution.
         multipliers: how many times as wide each resolution is; it has half the sides of the one
@@ -259,7 +259,7 @@ class UNet(nn.Module):
         self.leave = conv(now, frames, scale=SILENT)
 
     def modulations(self, context: Tensor) -> Iterator[tuple[Modulation, ...]]:
-        """What the context (B, T_in * C, H, W) does to each stage, in the order of use."""
+        """Modulations of each stage by the context (B, T_in * C, H, W), in the order of use."""
         # Every 2^level-th pixel: nearest-neighbour interpolation of sides that divide.
         pyramid = [context[..., :: 2**level, :: 2**level] for level in range(self.levels)]
         for stage in self._stages():
@@ -267,7 +267,7 @@ class UNet(nn.Module):
         yield (self.norm.modulation(context),)
 
     def modulation_bytes(self, height: int, width: int) -> int:
-        """Memory of all modulations of one clip, in float32."""
+        """Bytes of all modulations of one clip of H x W pixels, in float32."""
         norms = [(self.norm, 0)]
         for stage in self._stages():
             norms += stage.norms()

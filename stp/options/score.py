@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field, NonNegativeInt, PositiveInt, with_config
 from stp.core.errors import StpError
 from stp.core.job import Recipe
 from stp.core.json_files import Json
-from stp.core.options import build, check_keys
+from stp.core.options import Options, build, check_keys
 
 CELL_KEYS = (
     "suite",
@@ -49,7 +49,7 @@ class Bootstrap:
 
 
 @dataclass(frozen=True)
-class ScoreOptions:
+class ScoreOptions(Options):
     """A score recipe.
 
     Attributes:
@@ -70,6 +70,8 @@ class ScoreOptions:
         features: of distances between sets of clips: convention -> name of its inputs,
             ``<name>.observed`` and ``<name>.predicted``; those without have no value.
     """
+
+    PART = "score recipe"
 
     cell: CellValues
     conventions: Mapping[str, Json]

@@ -47,11 +47,11 @@ class Strict(BaseModel):
     ) -> Json:
         """The JSON schema, with descriptions from docstrings."""
         schema = handler(core)
-        own = handler.resolve_ref_schema(schema)
-        own["description"] = summary(cls)
+        resolved = handler.resolve_ref_schema(schema)
+        resolved["description"] = summary(cls)
         for name, text in descriptions(cls).items():
-            if name in own.get("properties", {}):
-                own["properties"][name]["description"] = text
+            if name in resolved.get("properties", {}):
+                resolved["properties"][name]["description"] = text
         return schema
 
 
@@ -343,14 +343,12 @@ def _expected(problem: "ErrorDetails") -> str:
 
 
 def _fields_at(kind: type[BaseModel], location: Iterable[Any]) -> list[str]:
-    """The keys of a schema at a location inside it."""
     current = _kind_at(kind, location)
     names: Mapping[str, Any] = getattr(current, "model_fields", {})
     return list(names or getattr(current, "__annotations__", {}))
 
 
 def _kind_at(kind: type[BaseModel], location: Iterable[Any]) -> Any:
-    """The schema at a location inside a schema."""
     current: Any = kind
     for part in location:
         field = getattr(current, "model_fields", {}).get(part)
@@ -362,7 +360,6 @@ def _kind_at(kind: type[BaseModel], location: Iterable[Any]) -> Any:
 
 
 def _meaning(kind: type[BaseModel], location: Sequence[Any]) -> str:
-    """The description of the last key of a location; empty for an unknown key."""
     if not location or not isinstance(owner := _kind_at(kind, location[:-1]), type):
         return ""
     return descriptions(owner).get(str(location[-1]), "").replace("``", "`")
@@ -381,12 +378,12 @@ def check_name(name: str, what: str, where: object) -> None:
         )
 
 
-def check_known(name: str, known: Iterable[str], what: str, where: str) -> None:
+def check_known(name: str, names: Iterable[str], what: str, where: str) -> None:
     """Refuse an unknown name, and suggest the nearest known one.
 
     Raises:
         ConfigurationError: the name is unknown.
     """
-    known = list(known)
-    if name not in known:
-        raise ConfigurationError(f"{where}: unknown {what} {name!r}", remedy=nearest(name, known))
+    names = list(names)
+    if name not in names:
+        raise ConfigurationError(f"{where}: unknown {what} {name!r}", remedy=nearest(name, names))

@@ -13,7 +13,6 @@ from stp.plan.setting import setting_name
 
 
 def _listed(value: object) -> list[object] | tuple[object, ...]:
-    """Turn a single value into a tuple."""
     return value if isinstance(value, list | tuple) else (value,)
 
 
@@ -201,6 +200,5 @@ def _narrowed(cases: Iterable[Case], out: Combinations) -> Iterator[Case]:
 
 
 def _some(cases: list[Case]) -> str:
-    """The first three as text."""
     text = "; ".join(map(str, cases[:3]))
     return text if len(cases) <= 3 else f"{text}; ... ({len(cases)} in all)"

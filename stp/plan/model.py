@@ -381,9 +381,9 @@ class Model(ModelSettings):
         variants = dict(self.variants)
         for name, grid in self.grids.items():
             points = grid.variants()
-            if taken := {"default", *variants} & {name, *points}:
+            if repeated := {"default", *variants} & {name, *points}:
                 raise ConfigurationError(
-                    f"{self.title}: the grid {name} has a variant {min(taken)}: the name is taken",
+                    f"{self.title}: the grid {name} repeats the variant {min(repeated)}",
                     remedy="rename the grid, or remove the values that two grids share",
                 )
             variants |= points

@@ -148,7 +148,6 @@ class Recipes(ScoredConventions):
         return self._networks[model, name, variant]
 
     def _trained_horizon(self, model: str, name: str, variant: str) -> int:
-        """Number of lead times of a training clip."""
         dataset = self.config.datasets[name]
         if self.config.models[model].fit != "sgd" or not dataset.samples.has_shape:
             return dataset.horizon
@@ -341,7 +340,6 @@ class Recipes(ScoredConventions):
             )
 
     def _check_snapshot(self, model: str, dataset: str, variant: str, update: int) -> None:
-        """Refuse weights after an update that the training does not keep."""
         snapshots = self.settings(model, dataset, "train", variant).get("snapshots", ())
         if self.config.models[model].fit != "sgd" or update not in snapshots:
             raise ConfigurationError(

@@ -210,14 +210,12 @@ def files_of_answers(paths: Sequence[Path]) -> list[Path]:
         if path.is_dir():
             inside = sorted(path.glob("*.csv"))
             if not inside:
-                raise StpError(
-                    f"{path}: no answers", expected="files that the questionnaire saved, *.csv"
-                )
+                raise FileError(path, "no answers", expected="files that the page saved, *.csv")
             files |= dict.fromkeys(map(require_regular, inside))
         elif path.is_file():
             files[path] = None
         else:
-            raise StpError(f"{path}: no such file or folder", expected="files of answers")
+            raise FileError(path, "no such file or folder")
     return list(files)
 
 

@@ -108,7 +108,6 @@ def _readers(
         raise StpError(
             f"human study: {dataset} is not a video dataset ({data.shape[0]} channels of "
             f"{data.frames.dtype})",
-            expected="datasets of 8-bit grey or colour frames",
             remedy="leave it out of `clips` in the configuration of the study",
         )
     by_model = {model: cells[model, dataset] for model in study.models}

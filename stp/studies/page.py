@@ -115,10 +115,10 @@ def write_pages(draft: Draft, key_path: Path, report: Report) -> Key:
     """
     mark = f'"item": "{draft.key.about.item}"'
     if key_path.exists() and mark not in key_path.read_text(encoding="utf-8", errors="replace"):
-        raise StpError(
-            f"{key_path} belongs to a questionnaire of another kind",
-            expected=f"a separate folder for a study of the item {draft.key.about.item}",
-            remedy="name one with --out",
+        raise FileError(
+            key_path,
+            "it belongs to a questionnaire of another kind",
+            remedy=f"name another folder for a study of the item {draft.key.about.item} (--out)",
         )
     limit = draft.key.about.max_megabytes * 1e6
     contents = [draft.content(page) for page in draft.pages]

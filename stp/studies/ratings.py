@@ -50,25 +50,13 @@ class _Files:
 
 @dataclass(frozen=True)
 class _Video:
-    """A video of the folder.
-
-    Attributes:
-        folder: `PREDICTED` or `TRUE`.
-        name: of the video.
-        content: class of its content.
-        kind: tags, or else the dataset.
-        is_natural: whether no frame is predicted.
-        shape: of the frames, (T, H, W, 3).
-        first_frame: checksum: predictions and the true future of one clip share the first frame.
-    """
-
-    folder: str
+    folder: str  # `PREDICTED` or `TRUE`
     name: str
-    content: str
-    kind: str
-    is_natural: bool
-    shape: tuple[int, ...]
-    first_frame: str
+    content: str  # class of the content
+    kind: str  # tags, or else the dataset
+    is_natural: bool  # no frame is predicted
+    shape: tuple[int, ...]  # of the frames, (T, H, W, 3)
+    first_frame: str  # checksum: predictions and the true future of a clip share the first frame
 
     @property
     def file(self) -> str:
@@ -222,8 +210,8 @@ def _training(
     others = np.setdiff1d(np.arange(len(rated)), assigned)
     if len(others) < count:
         raise StpError(
-            f"a rater rates {assigned.size} of {len(rated)} videos, which leaves {len(others)}",
-            expected=f"{count} others for the training",
+            f"a rater rates {assigned.size} of {len(rated)} videos: {len(others)} are left, and "
+            f"the training needs {count}",
             remedy="lower `videos` or `training` in the configuration of the study",
         )
     kinds = pd.Series([rated[video].kind for video in others])
@@ -253,8 +241,7 @@ def write_ratings(answers: Sequence[Path], key: RatingKey, key_path: Path, out: 
         name = key.questions[answer.question].id
         if (answer.rater, name) not in session_of:
             raise StpError(
-                f"rater {answer.rater} was not asked to rate {name}",
-                expected=f"answers to the pages of {key_path}",
+                f"rater {answer.rater} was not asked to rate {name} (key {key_path})",
                 remedy="remove the file of this rater",
             )
         sessions.setdefault((answer.rater, session_of[answer.rater, name]), []).append(answer)
@@ -266,7 +253,6 @@ def write_ratings(answers: Sequence[Path], key: RatingKey, key_path: Path, out: 
             raise StpError(
                 f"rater {rater}: session {number} began {first}, less than {hours:g} hours "
                 f"after session {number - 1}",
-                expected=f"sessions that are {hours:g} hours apart",
                 remedy="remove the file of one of the two sessions",
             )
     # Names are not escaped for spreadsheets: the reader compares them.

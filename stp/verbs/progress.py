@@ -203,7 +203,6 @@ def plan(
 
 
 def _measure(planned: "Plan", dimension: str | None) -> None:
-    """Measure the networks that are still needed for a table, or for the whole plan."""
     from stp.profiling.steps import measure_plan
 
     folders = {
@@ -263,7 +262,6 @@ def status(
 
 
 def _scale(last: "Driver") -> str | None:
-    """The scale of the last run; None if its configuration is missing."""
     from stp.plan.checked_config import read_yaml
 
     configfile = Path(last.configfile)

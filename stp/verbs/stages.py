@@ -21,13 +21,12 @@ Targets = Annotated[
 def _make(
     stage: str, targets: list[str], configfile: Path, log: Path | None, **runtime: Any
 ) -> None:
-    """Make the artefacts of one stage that the targets name."""
     from stp.run import runner
 
     plan = load_plan(configfile)
-    named = [target for target in targets if target.endswith("artefact.json")]
-    words = [target for target in targets if target not in named]
-    artefacts = [plan.find(target) for target in named]
+    receipts = [target for target in targets if target.endswith("artefact.json")]
+    words = [target for target in targets if target not in receipts]
+    artefacts = [plan.find(target) for target in receipts]
     if words:
         artefacts += [
             artefact
@@ -35,11 +34,13 @@ def _make(
             if artefact.stage == stage and artefact.words.issuperset(words)
         ]
     if not artefacts:
-        known = {word for a in plan.artefacts.values() if a.stage == stage for word in a.words}
-        unknown = [word for word in words if word not in known]
+        words_of_stage = {
+            word for a in plan.artefacts.values() if a.stage == stage for word in a.words
+        }
+        unknown = [word for word in words if word not in words_of_stage]
         raise StpError(
             f"nothing to {stage} matches {' '.join(targets)!r}",
-            remedy=nearest(unknown[0], known)
+            remedy=nearest(unknown[0], words_of_stage)
             if unknown
             else "use fewer words; `stp plan --list` lists all artefacts",
         )
@@ -113,7 +114,6 @@ def fetch(
 
 
 def _write_lock(lock: Path, raw: Any, out: Path) -> None:
-    """Write a lock for others, unless files are missing from it."""
     from stp.core.disk import write_text, writing
     from stp.core.lock import header_of, read_lock
 
@@ -129,7 +129,6 @@ def _write_lock(lock: Path, raw: Any, out: Path) -> None:
 
 
 def _check_files(plan: Any, releases: list[Any]) -> None:
-    """Print the state of the raw files. Exit with an error unless all are present."""
     from stp.fetch.table import is_complete, lines
     from stp.run import runner
 

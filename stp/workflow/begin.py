@@ -179,7 +179,6 @@ class Run:
         return lambda wildcards: manifest_digest(self.manifests[dimension])
 
     def _digest_of(self, module: str, files: Iterable[Path | str] = ()) -> str:
-        """A digest of the rows of all dimensions, code, and further files."""
         rows = [manifest_digest(path) for path in self.manifests.values()]
         code = self.plan.sources.code_of([module]).fingerprint
         return digest([rows, code, [checksum(Path(path)) for path in files]])
@@ -200,8 +199,8 @@ class Run:
         return next(
             (
                 name
-                for name, of in dimensions
-                if any(table.study == self.study.name for table in of.tables.values())
+                for name, dimension in dimensions
+                if any(table.study == self.study.name for table in dimension.tables.values())
             ),
             None,
         )

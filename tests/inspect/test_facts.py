@@ -122,8 +122,7 @@ def test_the_scale_says_what_it_has_otherwise(make_plan):
         dimensions={"short_term": {"datasets": ["kth"], "models": ["tau", "mcvd"]}},
         models={"tau": {"datasets": {"kth": {"train": {"lr": 0.5}}}}},
     )
-    suite = plan.config.suite
-    compared = trainings.trainings(plan.config, suite, trainings.source_of(suite))
+    compared = trainings.trainings(plan.config, trainings.source_of(plan.config.suite))
     found = {(one.model, one.dataset): one for one in compared}
     tau = found["TAU", "KTH"]
     assert tau.at_scale == {**tau.ours, "learning rate": "0.5"}

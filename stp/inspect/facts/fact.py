@@ -4,14 +4,12 @@ import csv
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from stp.core.errors import FileError
+from stp.plan import config as configuration
+from stp.plan.checked_config import CONFIG_FOLDER
 from stp.plan.config import Config
-from stp.plan.suite import FactSource, Suite
-
-if TYPE_CHECKING:
-    from stp.plan.cells import Plan
+from stp.plan.suite import Suite
 
 
 @dataclass(frozen=True)
@@ -57,29 +55,10 @@ class Facts:
     legend: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Asked:
-    """The request to a source of facts.
-
-    Attributes:
-        plan: of the scale at hand.
-        suite: the suite of the table, which is that of the scale.
-        source: what the suite declares of the table.
-    """
-
-    plan: "Plan"
-    suite: Suite
-    source: FactSource
-
-    @property
-    def config(self) -> Config:
-        """The configuration of the scale at hand."""
-        return self.plan.config
-
-    @property
-    def file(self) -> Path:
-        """The file of printed values."""
-        return self.suite.folder / self.source.file
+def protocol_of(suite: Suite) -> Config:
+    """The configuration of a suite's protocol."""
+    assert suite.protocol is not None
+    return configuration.load(CONFIG_FOLDER / suite.protocol)
 
 
 def printed_rows(file: Path, columns: tuple[str, ...]) -> Iterator[dict[str, str]]:

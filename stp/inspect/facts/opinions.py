@@ -7,49 +7,51 @@ from stp.core.errors import StpError
 from stp.core.receipts import require_receipt
 from stp.inspect import opinions
 from stp.inspect.counts import prepared_folder
-from stp.inspect.facts.fact import Asked, Fact, Facts
+from stp.inspect.facts.fact import Fact, Facts
 from stp.inspect.opinions import Number
 from stp.opinions.prepared import open_database
 from stp.opinions.raters import identical_text
+from stp.plan.cells import Plan
+from stp.plan.suite import FactSource
 
 COLUMNS = ("dataset", "source", "scale", "table", "name", "quantity", "value", "published")
 
 
-def facts(asked: Asked) -> Facts:
+def facts(plan: Plan, source: FactSource) -> Facts:
     """A row for each number of each database of opinions.
 
     Raises:
         StpError: the scale has none, or they are not prepared or damaged.
     """
-    plan, config = asked.plan, asked.config
+    config = plan.config
     prepared = (artefact.dataset for artefact in plan.prepared)
     names = [name for name in prepared if plan.recipes.samples(name).has_opinions]
     if not names:
         raise StpError(
             f"the scale {config.scale.scale} has no opinions",
-            remedy=f"name a scale of the suite {asked.suite.title} that has, with --configfile",
+            remedy=f"name a scale of the suite {config.suite.title} that has, with --configfile",
         )
     rows: list[Fact] = []
     notes: list[str] = []
     unofficial: set[str] = set()
     for name in names:
         dataset = config.datasets[name]
-        source = dataset.releases[dataset.release].source
-        unofficial |= {source} - {"official"}
-        numbers, remarks = _numbers(asked, name)
+        origin = dataset.releases[dataset.release].source
+        unofficial |= {origin} - {"official"}
+        numbers, remarks = _numbers(plan, name)
         notes += [f"{dataset.title}: {remark}" for remark in remarks]
-        about = dataset.title, source, config.scale.scale
-        rows += [_fact(number, about, source == "official") for number in numbers]
+        about = dataset.title, origin, config.scale.scale
+        rows += [_fact(number, about, origin == "official") for number in numbers]
     warning = f"Made from {' and '.join(sorted(unofficial))} data: they say nothing about people."
     warnings = (warning,) if unofficial else ()
     return Facts(COLUMNS, rows, tuple(notes), warnings, (opinions.LEGEND,))
 
 
-def _numbers(asked: Asked, name: str) -> tuple[list[Number], list[str]]:
-    folder = prepared_folder(asked.plan, name)
+def _numbers(plan: Plan, name: str) -> tuple[list[Number], list[str]]:
+    folder = prepared_folder(plan, name)
     counted = require_receipt(folder).extras
     videos = open_database(folder, 0).table.to_pylist()
-    printed = opinions.printed_of(asked.plan, name)
+    printed = opinions.printed_of(plan, name)
     pairs = opinions.pairs_of(videos)
     raters = opinions.of_raters(counted, printed)
     remarks = [

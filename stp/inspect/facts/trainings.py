@@ -8,9 +8,9 @@ from typing import Any
 
 from stp.core.errors import StpError
 from stp.core.options import as_json
-from stp.inspect.facts.fact import Asked, Fact, Facts, named, printed_rows
-from stp.plan import config as configuration
-from stp.plan.checked_config import CONFIG_FOLDER, Json, Strict, check
+from stp.inspect.facts.fact import Fact, Facts, named, printed_rows, protocol_of
+from stp.plan.cells import Plan
+from stp.plan.checked_config import Json, Strict, check
 from stp.plan.config import Config
 from stp.plan.enumeration import enumerate_cells
 from stp.plan.recipes import Recipes
@@ -89,15 +89,15 @@ class Training:
         return printed is not None and printed.casefold() != self.ours[name].casefold()
 
 
-def facts(asked: Asked) -> Facts:
+def facts(plan: Plan, source: FactSource) -> Facts:
     """A row for each setting of each training, in the order of the file.
 
     Raises:
         StpError: see `trainings`.
     """
-    options = options_of(asked.source)
-    scale = asked.config.scale.scale
-    compared = trainings(asked.config, asked.suite, asked.source, asked.file)
+    options = options_of(source)
+    scale = plan.config.scale.scale
+    compared = trainings(plan.config, source)
     rows: list[Fact] = []
     name_of = options.long[0] if options.long else "setting"
     for training in compared:
@@ -112,25 +112,21 @@ def facts(asked: Asked) -> Facts:
                 **{"ours": ours, "published": printed, "differs": "yes" if differs else "no"},
                 **{"released": training.released.get(name, ""), "scale": scale, "at scale": here},
             }
+            note = f"{training.dataset}, released otherwise: {otherwise}"
             rows.append(
                 Fact(
                     {column: values[column] for column in options.header},
                     {"ours": printed} if differs else {},
-                    notes=(f"{training.dataset}, released otherwise: {otherwise}",)
-                    if otherwise and not number
-                    else (),
+                    notes=(note,) if otherwise and not number else (),
                     scaled={"ours": here} if here not in ("", ours) else {},
                 )
             )
     count = sum(training.at_scale is not None for training in compared)
-    return Facts(
-        options.header,
-        rows,
-        (
-            f"As config/{asked.suite.protocol} has it. The scale {scale} trains {count} of the "
-            f"{len(compared)} networks that are printed.",
-        ),
+    intro = (
+        f"As config/{plan.config.suite.protocol} has it. The scale {scale} trains {count} of the "
+        f"{len(compared)} networks that are printed."
     )
+    return Facts(options.header, rows, (intro,))
 
 
 def source_of(suite: Suite) -> FactSource:
@@ -144,24 +140,19 @@ def options_of(source: FactSource) -> TrainingOptions:
     return check(TrainingOptions, source.options, source.file)
 
 
-def trainings(
-    config: Config, suite: Suite, source: FactSource, file: Path | None = None
-) -> list[Training]:
+def trainings(config: Config, source: FactSource) -> list[Training]:
     """Compare all trainings that a paper prints, in its order.
 
     Args:
         config: of the scale at hand.
-        suite: that has the table, and a protocol.
-        source: what it declares of the table.
-        file: of printed values, if not the declared one.
+        source: declaration of the table by the suite of the scale.
 
     Raises:
-        StpError: a row names a model, dataset or setting that is not known, or a number is none.
+        StpError: a row names an unknown model, dataset or setting, or a number is malformed.
     """
-    options = options_of(source)
-    file = file or suite.folder / source.file
-    assert suite.protocol is not None
-    protocol = configuration.load(CONFIG_FOLDER / suite.protocol)
+    options, suite = options_of(source), config.suite
+    file = suite.folder / source.file
+    protocol = protocol_of(suite)
     models: dict[str | None, str] = {
         model.published_name or model.title: name
         for name, model in protocol.models.items()

@@ -4,8 +4,10 @@ import importlib
 
 from stp.core import named_modules
 from stp.core.errors import FileError
-from stp.inspect.facts.fact import Asked, Fact, Facts, printed_rows
+from stp.inspect.facts.fact import Fact, Facts, printed_rows
+from stp.plan.cells import Plan
 from stp.plan.checked_config import Strict, check
+from stp.plan.suite import FactSource
 
 
 class VariableOptions(Strict):
@@ -27,25 +29,24 @@ class VariableOptions(Strict):
 COLUMNS = ("table", "name", "long_name", "units")
 
 
-def facts(asked: Asked) -> Facts:
+def facts(plan: Plan, source: FactSource) -> Facts:
     """A row for each variable, in the order of the channels.
 
     Raises:
         StpError: the printed names are not those of the reader.
     """
-    options = check(VariableOptions, asked.source.options, asked.source.file)
+    options = check(VariableOptions, source.options, source.file)
+    file = plan.config.suite.folder / source.file
     units: dict[str, str] = getattr(
         importlib.import_module(named_modules.reader(options.reader)), options.constant
     )
     printed = {
-        row["name"]: row
-        for row in printed_rows(asked.file, COLUMNS)
-        if row["table"] == options.table
+        row["name"]: row for row in printed_rows(file, COLUMNS) if row["table"] == options.table
     }
     if list(printed) != list(units):
         differ = ", ".join(sorted(set(printed) ^ set(units))) or "the order"
         raise FileError(
-            asked.file,
+            file,
             f"Table {options.table} and the reader {options.reader} differ in {differ}",
             expected=f"the {len(units)} variables of the reader, in the order of its channels",
         )
