@@ -36,9 +36,6 @@ SCALED = f"under {RELEASED} noise is divided by the annotations per second, as i
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
     """Draw a row of panels for each evaluation, a panel for each column.
 
-    Returns:
-        the figure, and notes.
-
     Raises:
         StpError: no setting is varied.
     """

@@ -163,7 +163,6 @@ def courses(scores: Scores, case: str | None = None) -> list[Course]:
     """All predictors in all evaluations, or in one, in the order of the manifest.
 
     Args:
-        scores: the scores of a dimension.
         case: name of an evaluation, see `stp.render.figures.kinds.evaluation_name`.
 
     Raises:

@@ -49,9 +49,6 @@ INK, PAPER = "#000000", "#ffffff"
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw a row of panels for each predictor, a panel for each of up to three lead times.
 
-    Returns:
-        the figure, and notes.
-
     Raises:
         StpError: there is no such evaluation, or predictions or data are damaged.
     """

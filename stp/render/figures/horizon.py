@@ -19,9 +19,6 @@ FIGURE = {
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw a panel for each column.
 
-    Returns:
-        the figure, and notes.
-
     Raises:
         StpError: there is no such evaluation.
     """

@@ -57,11 +57,8 @@ def curve(
     """Draw values with markers, and a band of their intervals where they have some.
 
     Args:
-        axes: the panel.
         x, y: the values, in the order of x.
         ends: lower and upper end of the interval of each value, or None.
-        style: style of the model.
-        label: name of the model.
     """
     axes.plot(
         x,
@@ -103,8 +100,6 @@ def legend(
     """Draw a legend below the panels, with lines or points.
 
     Args:
-        figure: the figure.
-        styles: style by name.
         names: the names in the legend; repeated ones count once.
         lines: whether styles are drawn as lines.
         first: handles before those of the names.

@@ -31,9 +31,6 @@ CHOSEN = "scenarios of smallest, median and largest mean ADE of those drawn; tha
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw a panel for each chosen scenario.
 
-    Returns:
-        the figure, and notes.
-
     Raises:
         StpError: there is no such evaluation, or predictions or data are damaged.
     """

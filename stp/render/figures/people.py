@@ -23,9 +23,6 @@ ONE = "no band where there is one scenario"
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw a panel for each column.
 
-    Returns:
-        the figure, and notes.
-
     Raises:
         StpError: there is no such evaluation.
     """

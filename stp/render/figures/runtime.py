@@ -27,11 +27,7 @@ NOTE = (
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
-    """Draw a panel for each test and machine.
-
-    Returns:
-        the figure, and notes.
-    """
+    """Draw a panel for each test and machine."""
     rows = list(runtimes(scores.cells()))
     if not rows:
         return in_words("The runtime of these predictions was not measured."), []

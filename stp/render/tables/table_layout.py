@@ -31,9 +31,6 @@ def grid(
     """Make the grid of a table.
 
     Args:
-        rows: of the table.
-        ranked: their standings.
-        partial: whether cells are missing.
         leads: values at each lead time, which get sections of their own.
     """
     sections = []
