@@ -281,16 +281,17 @@ def _licences(citations: Sequence[Citation]) -> Iterable[str]:
 
 def _reproduce(contents: Contents) -> Iterable[str]:
     made_by = commits(contents.lineage)
-    known = [commit for commit in made_by if commit]
-    if known:
-        listed = ", ".join(f"`{commit}`" for commit in known)
+    hashes = [commit for commit in made_by if commit]
+    if hashes:
+        listed = ", ".join(f"`{commit}`" for commit in hashes)
         yield f"The artefacts were made by commit {listed}."
-    if any(commit.endswith("-dirty") for commit in known):
+    if any(commit.endswith("-dirty") for commit in hashes):
         yield "A commit that ends in `-dirty` had uncommitted changes: `receipts.json` has the"
         yield "digests of its code."
     if "" in made_by:
-        yield f"{'Some' if known else 'They'} were made outside a git checkout: `receipts.json` has"
-        yield "the digests of the code."
+        which = "Some" if hashes else "They"
+        yield f"{which} were made outside a git checkout: `receipts.json` has the digests of the"
+        yield "code."
     devices = sorted({str(machine["device"]) for machine in environments(contents.lineage)})
     yield f"Devices: {', '.join(devices)}; versions: `environment.json`."
     yield ""

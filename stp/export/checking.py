@@ -272,8 +272,8 @@ def _check_scores(bundle: _Bundle, described: BundleManifest) -> dict[str, int]:
         for what, condition in problems.items():
             if number := count(condition):
                 _refuse(bundle.path, f"scores.parquet: {number} {what}", "none")
-        place = ", ".join(_PLACE)
-        if twice := count(f"true GROUP BY {place} HAVING count(*) > 1"):
+        group = ", ".join(_PLACE)
+        if twice := count(f"true GROUP BY {group} HAVING count(*) > 1"):
             _refuse(bundle.path, f"scores.parquet: one value {twice} times", "every value once")
         cells = database.execute(
             f"SELECT dimension, count(DISTINCT ({', '.join(CELL_KEYS)}, scale)) FROM scores "

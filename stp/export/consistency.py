@@ -73,7 +73,7 @@ def contradictions(
     """
     rows = scores.to_pylist()
     cells = _csv_rows(read("cells.csv"))
-    receipts = {one["fingerprint"]: one for one in json.loads(read("receipts.json"))}
+    receipts = {receipt["fingerprint"]: receipt for receipt in json.loads(read("receipts.json"))}
     yield from _of_manifest(described, cells)
     yield from _of_cells(cells, receipts)
     yield from _of_scores(rows, cells, receipts)

@@ -267,8 +267,8 @@ def open_measure(plan: Plan, model: str, variant: str = "default") -> Measure:
             f"the weights of {network} are missing below {plan.weights}",
             remedy=f"`stp list weights {network}` says how to get them",
         )
-    data, seen = (plan.store / artefact.folder for artefact in (cell.data, *cell.features))
-    for folder in (data, seen):
+    data, seen_folder = (plan.store / artefact.folder for artefact in (cell.data, *cell.features))
+    for folder in (data, seen_folder):
         if not store.is_complete(folder):
             raise StpError(
                 f"{folder} is not made yet",
@@ -276,7 +276,7 @@ def open_measure(plan: Plan, model: str, variant: str = "default") -> Measure:
             )
     dataset = plan.config.datasets[cell.cell.tested_on]
     database = open_database(data, dataset.context)
-    features = network_features.read(seen, database.names, options.parts)
+    features = network_features.read(seen_folder, database.names, options.parts)
     return Measure(
         network,
         plan.weight_files[network],

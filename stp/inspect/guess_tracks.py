@@ -374,8 +374,8 @@ def _tried(
             prepare["fewest"] = 1
             notes["fewest"] = "people that a scenario has at least"
         episodes = [
-            (seen, predicted, counted(seen, predicted, fewest, protocol)["test"]["episodes"])
-            for seen, predicted in LENGTHS[LENGTHS.index((context, horizon)) + 1 :]
+            (*lengths, counted(*lengths, fewest, protocol)["test"]["episodes"])
+            for lengths in LENGTHS[LENGTHS.index((context, horizon)) + 1 :]
             if counts["test"]["episodes"] < FEWEST_CLUSTERS
         ]
         enough = (option for option in episodes if option[2] >= FEWEST_CLUSTERS)

@@ -122,13 +122,13 @@ def measure_prepared(data: Prepared, name: str, source: str, ocean: Collection[s
         if before not in first:
             continue
         valid = [months[first_frame + lead * stride] for lead in leads]
-        own, late = (
+        current, late = (
             np.mean([error(shows, month) for month in valid], axis=0)
             for shows in (months[start], before)
         )
         day = int((days[start] - months[start].astype(days.dtype)).astype(int)) + 1
         for part in (ALL, *(part for part, days_of_part in THIRDS.items() if day in days_of_part)):
-            errors[part].append((own, late))
+            errors[part].append((current, late))
     if not errors[ALL]:
         raise StpError(
             f"{name}: no test window has a month before its start in the data",

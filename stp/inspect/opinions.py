@@ -50,8 +50,8 @@ def lines(plan: Plan, name: str, leakage: Leakage, width: int) -> Iterator[str]:
     printed = printed_of(plan, name)
     if numbers := of_raters(counted, printed):
         yield raters(numbers)
-    if said := identical_text(counted["identical"]):
-        yield said
+    if warning := identical_text(counted["identical"]):
+        yield warning
     yield leakage.reason
     yield ""
     rows = open_database(prepared_folder(plan, name), 0).table.to_pylist()

@@ -132,14 +132,14 @@ def outliers(scores: Ratings) -> np.ndarray:
     """
     table = pd.DataFrame({"rater": scores.rater, "video": scores.video, "score": scores.score})
     videos = table.groupby("video")["score"]
-    away = table["score"] - videos.transform("mean")
-    second = (away**2).groupby(table["video"]).transform("mean")
-    fourth = (away**4).groupby(table["video"]).transform("mean")
+    deviation = table["score"] - videos.transform("mean")
+    second = (deviation**2).groupby(table["video"]).transform("mean")
+    fourth = (deviation**4).groupby(table["video"]).transform("mean")
     with np.errstate(divide="ignore", invalid="ignore"):  # a video with one rating has no spread
         kurtosis = fourth / second**2
     limit = np.where(kurtosis.between(2, 4), 2.0, np.sqrt(20)) * videos.transform("std")
-    above = ((away >= limit) & (limit > 0)).groupby(table["rater"]).sum()
-    below = ((away <= -limit) & (limit > 0)).groupby(table["rater"]).sum()
+    above = ((deviation >= limit) & (limit > 0)).groupby(table["rater"]).sum()
+    below = ((deviation <= -limit) & (limit > 0)).groupby(table["rater"]).sum()
     far, rated = above + below, table.groupby("rater").size()
     balance = (above - below).abs() / far.where(far > 0)
     rejected = (far / rated > MOST_FAR) & (balance < MOST_BALANCED)

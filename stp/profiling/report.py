@@ -140,5 +140,5 @@ def _others_seconds() -> float | None:
         return None
     # user, nice, system, idle, waiting, interrupts twice, and what a virtual machine did not get
     counts = [int(count) for count in first.split()[1:9]]
-    everything = sum(counts) - sum(counts[3:5])
-    return everything / os.sysconf("SC_CLK_TCK") - time.process_time()
+    busy = sum(counts) - sum(counts[3:5])
+    return busy / os.sysconf("SC_CLK_TCK") - time.process_time()

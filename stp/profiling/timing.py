@@ -35,10 +35,10 @@ class Timing:
     repetitions: int
 
     @classmethod
-    def of(cls, taken: Sequence[float]) -> "Timing":
+    def of(cls, durations: Sequence[float]) -> "Timing":
         """Sum up at least two durations."""
-        low, median, high = statistics.quantiles(taken, n=4, method="inclusive")
-        return cls(median, low, high, len(taken))
+        low, median, high = statistics.quantiles(durations, n=4, method="inclusive")
+        return cls(median, low, high, len(durations))
 
     def times(self, factor: float) -> "Timing":
         """The timing of several such pieces, one after the other."""

@@ -146,7 +146,7 @@ def checked(tables: Mapping[str, Facts], suite: Suite, rows: Sequence[Sequence[s
         title=f"What the paper of {suite.title} prints, and what is here",
         intro=[],
         sections=parts if rows else parts[1:],
-        legend=list(dict.fromkeys(text for one in tables.values() for text in one.warnings)),
+        legend=list(dict.fromkeys(text for facts in tables.values() for text in facts.warnings)),
     )
 
 
