@@ -121,9 +121,6 @@ def check(path: Path) -> Summary:
     """Verify a bundle: checksums of all files, schema and values of the scores, and agreement of
     the files with each other.
 
-    Args:
-        path: a folder or a zip file.
-
     Raises:
         StpError: it is not a bundle, or is damaged, incomplete, has files that are not listed, or
             contradicts itself.

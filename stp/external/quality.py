@@ -188,9 +188,6 @@ class Measure:
     def save(self, path: Path) -> dict[str, object]:
         """Write the fitted measure with the weights of its network, for the metric.
 
-        Args:
-            path: ``.npz`` file.
-
         Returns:
             size (``bytes``) and checksums of the file.
 
@@ -346,10 +343,6 @@ def of_cell(cell: CellRow, count: int | None = None) -> Iterator[Clip]:
     Where nothing was observed, as of distortions of whole clips, the first frames are those of the
     real clip.
 
-    Args:
-        cell: of a results store.
-        count: as in `of_folder`.
-
     Raises:
         StpError: predictions are not stored, not videos of 1 or 3 channels, or damaged.
     """
@@ -395,12 +388,7 @@ def _some(samples: int, count: int | None) -> list[int]:
 
 
 def summary(results: ClipRatings, others: Sequence[Agreement] = ()) -> list[str]:
-    """Lines about ratings: their accuracy, number and mean.
-
-    Args:
-        results: the ratings.
-        others: metrics of the same clips.
-    """
+    """Lines about ratings: their accuracy, number and mean."""
     origin = "their opinions are official"
     if results.source != OFFICIAL:
         origin = f"these are {results.source}: the numbers say nothing about people"

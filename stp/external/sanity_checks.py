@@ -57,11 +57,7 @@ class Problem(NamedTuple):
 
 
 def unit_mistakes(description: dict[str, Any]) -> list[UnitMistake]:
-    """The mistakes of units that the exported windows allow.
-
-    Args:
-        description: content of `windows.json`.
-    """
+    """The mistakes of units that the exported windows allow."""
     values = {key: np.array(value) for key, value in description["values"].items()}
     channels = len(values["mean"])
 
@@ -157,12 +153,7 @@ def _pooled(frames: np.ndarray) -> np.ndarray:
 
 
 def units(tables: SampleStatistics, names: list[str]) -> Problem | None:
-    """Find a likely mistake of units, or impossible values.
-
-    Args:
-        tables: statistics of all samples.
-        names: of the channels.
-    """
+    """Find a likely mistake of units, or impossible values."""
     mean, std = _pooled_moments(tables.mean, tables.square)
     centre, spread = _pooled_moments(tables.before, tables.before_square)
     for channel, name in enumerate(names):

@@ -72,10 +72,6 @@ class ShownMonths:
 def measure(plan: Plan, name: str) -> ShownMonths:
     """Measure prepared data with channels of ORAS5, `ocean_month: published`, on its test windows.
 
-    Args:
-        plan: of a scale.
-        name: of the dataset.
-
     Raises:
         StpError: the dataset is not prepared, has no such channels or has lagged months, or no
             start has a month before it in the data.

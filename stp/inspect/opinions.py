@@ -126,12 +126,7 @@ def raters(numbers: list[Number]) -> str:
 
 
 def of_sources(rows: list[dict[str, Any]], printed: Printed) -> list[Number]:
-    """Videos of each source dataset, as in Table 1 of the paper.
-
-    Args:
-        rows: of the videos, `stp.opinions.prepared.OPINION_COLUMNS`.
-        printed: values of the paper.
-    """
+    """Videos of each source dataset, as in Table 1 of the paper."""
     return [
         Number("1", name, "videos", count, printed.get((SOURCES.get(name, name), "videos"), ""))
         for name, count in sorted(Counter(row["dataset"] for row in rows).items())

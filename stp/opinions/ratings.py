@@ -57,9 +57,6 @@ class Ratings:
     def check(self, where: str) -> None:
         """Refuse ratings from which no MOS can be computed.
 
-        Args:
-            where: source of the ratings, for errors.
-
         Raises:
             StpError: a score is outside 0 to 100, or a rater rated a video twice.
         """
@@ -123,9 +120,6 @@ def outliers(scores: Ratings) -> np.ndarray:
 
     A Z-score is far where it differs from the mean of its video by 2 standard deviations, or by
     sqrt(20) where the scores of the video are not distributed normally (kurtosis outside 2 to 4).
-
-    Args:
-        scores: Z-scores.
 
     Returns:
         the names of the rejected raters, sorted.

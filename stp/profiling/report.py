@@ -27,13 +27,6 @@ def profile(
 ) -> Json:
     """Measure a network as a scale configures it.
 
-    Args:
-        config: of the scale.
-        model: its name.
-        dataset: whose frames it predicts.
-        report: progress callback.
-        how: the other arguments of stp.profiling.measure.measure.
-
     Returns:
         What `measure` returns, with ``model``, ``dataset``, ``title``, ``network``, ``machine``
         and, for a model of Table 19 on Moving-MNIST, ``as_published``: what it counts.

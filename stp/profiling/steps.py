@@ -63,12 +63,6 @@ def measure_plan(
 def measure_step(plan: Plan, training: Artefact, report: Report, seconds: float) -> Step:
     """Measure real training steps and forecasts with fresh weights on random frames.
 
-    Args:
-        plan: the plan of the training.
-        training: of a network.
-        report: progress callback.
-        seconds: to spend on each duration.
-
     Raises:
         StpError: the machine has no GPU, or too little memory, or the network refuses the frames.
     """

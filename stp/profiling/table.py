@@ -173,12 +173,7 @@ def _digits(value: float) -> float:
 
 
 def as_grid(table: list[ProfileRow], name: str) -> Grid:
-    """The table for people.
-
-    Args:
-        table: the rows.
-        name: of its files.
-    """
+    """The table for people."""
     columns = {**_COUNTED, **_MEASURED}
     notes = [*_machines(table), f"Published speed: {CLIPS_PER_S}"]
     notes += [f"{row.title}: {row.notes}." for row in table if row.notes]

@@ -223,9 +223,6 @@ def files_of_answers(paths: Sequence[Path]) -> list[Path]:
 def read_csv(path: Path) -> tuple[tuple[str, ...], list[tuple[int, dict[str, str]]]]:
     """Read a CSV file, such as a spreadsheet saves it.
 
-    Args:
-        path: of the file.
-
     Returns:
         columns; and for each line its number in the file and its fields.
 

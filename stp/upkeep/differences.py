@@ -65,11 +65,7 @@ class Comparison:
 
 
 class OlderArtefacts:
-    """The older artefacts of a store, for comparisons with a plan.
-
-    Args:
-        plan: the current plan.
-    """
+    """The older artefacts of a store, for comparisons with a plan."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -189,12 +185,7 @@ def _code(plan: Plan, artefact: Artefact, then: RecordedCode) -> Iterator[Differ
 
 
 def changed_names(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
-    """Name the definitions of a module that were changed, added or removed.
-
-    Args:
-        old: hash by name, from `stp.core.fingerprint.definitions`.
-        new: current hash by name.
-    """
+    """Name the definitions of a module that were changed, added or removed."""
     names = []
     for name in sorted({*old, *new}):
         if old.get(name) != new.get(name):

@@ -232,13 +232,7 @@ def _printed_text(setting: Setting, row: Mapping[str, str]) -> str:
 
 
 def ours(recipe: Json, names: list[str], options: TrainingOptions) -> dict[str, str]:
-    """Settings of a training as texts.
-
-    Args:
-        recipe: of the training.
-        names: of the settings.
-        options: where they are found.
-    """
+    """Settings of a training as texts."""
     from_network = [name for name in names if options.settings[name].ours.startswith("network.")]
     texts = {}
     if from_network:
