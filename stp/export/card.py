@@ -49,15 +49,7 @@ def card(
     with_samples: bool,
     with_checkpoints: bool,
 ) -> str:
-    """Write the card.
-
-    Args:
-        contents: contents of the bundle.
-        citations: works that the results rest on.
-        checkpoints: rows of checkpoints.csv.
-        with_samples: whether the bundle has the scores of test samples.
-        with_checkpoints: whether the bundle has the trained models.
-    """
+    """Write the card."""
     left_out = set() if with_samples else {"sample_scores.parquet"}
     left_out |= set() if with_checkpoints else {"checkpoints/"}
     sections = {

@@ -63,11 +63,6 @@ def contradictions(
 ) -> Iterator[Contradiction]:
     """Compare the files of a bundle with each other.
 
-    Args:
-        described: the manifest.
-        scores: the table scores.parquet.
-        read: a function that returns the content of a file.
-
     Raises:
         ValueError, KeyError, TypeError, csv.Error: a file does not have the exported form.
     """

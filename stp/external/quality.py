@@ -238,11 +238,6 @@ class Measure:
 def open_measure(plan: Plan, model: str, variant: str = "default") -> Measure:
     """Open a measure with its rated videos.
 
-    Args:
-        plan: of opinions.
-        model: measure that uses features of a network.
-        variant: of the measure.
-
     Raises:
         StpError: the plan has no such measure; the measure needs true futures or learns nothing;
             its weights are missing; its data or features are not finished.
@@ -322,9 +317,6 @@ def of_folder(folder: Path, context: int, count: int | None = None) -> Iterator[
 
 def find_cell(database: Path, what: str) -> CellRow:
     """Find a cell of a results store.
-
-    Args:
-        what: words of its key (see `stp.collect.cell.find`).
 
     Raises:
         StpError: there is none, or several.

@@ -115,11 +115,6 @@ def _is_table(path: Path) -> bool:
 def guess(root: Path, names: Sequence[str], fps: float | None = None) -> TrackGuess:
     """Guess the options of the reader, and try them.
 
-    Args:
-        root: the folder that names are relative to.
-        names: of the files.
-        fps: frames per second, if known.
-
     Raises:
         StpError: a file cannot be read, or lacks a column; or it has times, and a rate is given.
     """

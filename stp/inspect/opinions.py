@@ -91,12 +91,7 @@ class Number(NamedTuple):
 
 
 def of_raters(counted: dict[str, Any], printed: Printed) -> list[Number]:
-    """Numbers of raters and of rejected ones, and the agreement of halves of the others.
-
-    Args:
-        counted: see `facts`; without single ratings there are no numbers.
-        printed: values of the paper.
-    """
+    """Numbers of raters and of rejected ones, and the agreement of halves of the others."""
     if not counted["raters"]:
         return []
     values = (
@@ -263,13 +258,7 @@ LEGEND = (
 
 
 def tables(rows: list[dict[str, Any]], printed: Printed, width: int) -> Iterator[str]:
-    """Videos of each source dataset, opinions of groups of videos, and tests of their means.
-
-    Args:
-        rows: of the videos, `stp.opinions.prepared.OPINION_COLUMNS`.
-        printed: values of the paper.
-        width: of the terminal.
-    """
+    """Videos of each source dataset, opinions of groups of videos, and tests of their means."""
     sources = [
         (source.name, number(int(source.value)), source.published)
         for source in of_sources(rows, printed)

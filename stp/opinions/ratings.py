@@ -152,11 +152,6 @@ def rescaled(scores: Ratings, rescaling: Rescaling) -> Ratings:
 def opinions(ratings: Ratings, rescaling: Rescaling = "fixed", where: str = "ratings") -> Opinions:
     """Compute mean opinion scores from ratings.
 
-    Args:
-        ratings: ratings of all raters.
-        rescaling: rescaling of Z-scores.
-        where: source of the ratings, for errors.
-
     Raises:
         StpError: a rating is out of range or given twice, a session does not vary, or a video is
             rated by rejected raters alone.

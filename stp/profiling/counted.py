@@ -15,10 +15,6 @@ from stp.profiling.table19 import as_published
 def count(config: Config, report: Report = silent) -> dict[str, Any]:
     """Count the networks of the table, in its order.
 
-    Args:
-        config: configuration of the scale with their options.
-        report: progress callback.
-
     Returns:
         ``size`` and ``as_published`` of each network, as in a measurement.
 

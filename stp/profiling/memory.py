@@ -58,12 +58,7 @@ def process_peak() -> int:
 
 
 def kept_for_backward(model: nn.Module, loss: Callable[[], Tensor]) -> int:
-    """Bytes that a loss keeps until its backward pass; also for meta tensors.
-
-    Args:
-        model: the model, whose weights do not count.
-        loss: computes the loss.
-    """
+    """Bytes that a loss keeps until its backward pass; also for meta tensors."""
     weights = set(_storages([*model.parameters(), *model.buffers()]))
     storages: dict[int, Any] = {}
 

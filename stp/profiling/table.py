@@ -83,10 +83,6 @@ def measurements(folder: Path, config: Config) -> dict[str, Any]:
 def rows(config: Config, measured: Mapping[str, Any]) -> list[ProfileRow]:
     """The rows of the table, in the order of the paper.
 
-    Args:
-        config: of any scale.
-        measured: results of `measurements` or `stp.profiling.counted.count` by model.
-
     Raises:
         StpError: the published values are damaged.
     """

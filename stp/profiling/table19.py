@@ -31,12 +31,7 @@ class Counted:
 
 
 def as_published(recipe: Mapping[str, Any], counted_size: Size | None = None) -> Counted:
-    """Count a network of Moving-MNIST as the paper did.
-
-    Args:
-        recipe: as for stp.models.create.
-        counted_size: its size, where it is known already.
-    """
+    """Count a network of Moving-MNIST as the paper did."""
     name = recipe["model"]
     if name in CHANNELS:
         channels = CHANNELS[name]

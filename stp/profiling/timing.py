@@ -74,10 +74,6 @@ def timed(
 class Laps:
     """Durations within a piece of work that evaluates a network several times.
 
-    Args:
-        network: the network.
-        wait: returns when the device has finished all of its work.
-
     Attributes:
         before: from the start to the first evaluation, once for each lap.
         inside: of each evaluation.

@@ -46,9 +46,6 @@ class Check(NamedTuple):
 def examine(configfile: Path) -> list[Check]:
     """Examine this machine.
 
-    Args:
-        configfile: the scale file whose folders are examined.
-
     Raises:
         StpError: the scale file cannot be read.
     """

@@ -71,12 +71,7 @@ def suggestion(reasons: Iterable[Reason]) -> Iterator[str]:
 
 
 def tell(plan: Plan, words: list[str]) -> None:
-    """Print why artefacts would be made.
-
-    Args:
-        plan: the plan.
-        words: select artefacts; empty for all that would be made.
-    """
+    """Print why artefacts would be made."""
     if words:
         past, standing = OlderArtefacts(plan), artefact_states(plan)
         reasons = [

@@ -144,10 +144,6 @@ def options_of(source: FactSource) -> TrainingOptions:
 def trainings(config: Config, source: FactSource) -> list[Training]:
     """Compare all trainings that a paper prints, in its order.
 
-    Args:
-        config: of the scale at hand.
-        source: declaration of the table by the suite of the scale.
-
     Raises:
         StpError: a row names an unknown model, dataset or setting, or a number is malformed.
     """
