@@ -28,8 +28,8 @@ def profile(
     """Measure a network as a scale configures it.
 
     Returns:
-        What `measure` returns, with ``model``, ``dataset``, ``title``, ``network``, ``machine``
-        and, for a model of Table 19 on Moving-MNIST, ``as_published``: what it counts.
+        the result of `measure`, with ``model``, ``dataset``, ``title``, ``network``, ``machine``
+        and, for a model of Table 19 on Moving-MNIST, ``as_published``, its counts.
 
     Raises:
         StpError: unknown names, or a problem of `measure`.
@@ -49,12 +49,7 @@ def profile(
         **measured,
     }
     if dataset == DATASET and model in published(config):
-        counted = as_published(recipe)
-        measurement["as_published"] = {
-            "parameters": counted.parameters,
-            "multiply_adds": counted.multiply_adds,
-            "how": counted.how,
-        }
+        measurement["as_published"] = vars(as_published(recipe))
     about = describe_machine()
     measurement["machine"] = {
         **{name: getattr(about, name) for name in _MACHINE},
