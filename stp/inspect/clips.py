@@ -20,14 +20,14 @@ def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage |
     Raises:
         StpError: prepared data are damaged.
     """
-    known = count_clips(plan, name)
-    return rows(plan, known), _leaks(known) if leakage else None
+    clip_counts = count_clips(plan, name)
+    return rows(plan, clip_counts), _leaks(clip_counts) if leakage else None
 
 
-def _leaks(known: ClipCounts) -> Leakage:
-    shared = report(known.index())
-    reason = known.reason or "its clips are known by number only, before it is prepared"
-    return Leakage(shared, known.unnamed(), "" if shared else reason)
+def _leaks(clip_counts: ClipCounts) -> Leakage:
+    shared = report(clip_counts.index())
+    reason = clip_counts.reason or "its clips are known by number only, before it is prepared"
+    return Leakage(shared, clip_counts.unnamed(), "" if shared else reason)
 
 
 def facts(plan: Plan, name: str) -> dict[str, Any] | None:
