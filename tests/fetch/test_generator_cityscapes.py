@@ -1,15 +1,12 @@
 """The generated CityScapes package has the official names and numbering, and streets move by."""
 
-import io
 import re
 import zipfile
 from collections import Counter
 from itertools import groupby
 from pathlib import Path
 
-import numpy as np
 import pytest
-from PIL import Image
 
 from stp.fetch.raw import run_generator
 
@@ -26,15 +23,6 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     files = [path for path in out.rglob("*") if path.is_file()]
     assert files == [out / "cityscapes" / "leftImg8bit_sequence_trainvaltest.zip"]
     return files[0]
-
-
-def pictures(package: Path) -> dict[str, np.ndarray]:
-    with zipfile.ZipFile(package) as archive:
-        assert archive.testzip() is None
-        return {
-            name: np.asarray(Image.open(io.BytesIO(archive.read(name))))
-            for name in archive.namelist()
-        }
 
 
 def test_names_and_numbers_are_in_the_official_style(package: Path) -> None:
