@@ -107,7 +107,7 @@ def test_the_middle_is_cut_out():
     np.testing.assert_array_equal(centre_crop(frames, 2, 3), frames[:, 1:3, 2:5])
     # 3.5 columns are left on one side: rounded to the even 4, as Python and mmcv round
     assert centre_crop(np.arange(11)[None, None], 1, 4)[0, 0, 0] == 4
-    with pytest.raises(StpError, match="7 x 4 .*8 x 2"):
+    with pytest.raises(StpError, match=r"7 x 4 .*8 x 2"):
         centre_crop(frames, 2, 8)
 
 
