@@ -36,7 +36,6 @@ OPTIONS = {
     "years": {"train": [2019, 2020], "val": [2021, 2021], "test": [2022, 2022]},
     "days_per_year": 9,
     "subsets": {"two_years": [2022, 2023]},
-    "cluster_days": 2,
 }
 HORIZON = 4
 
@@ -89,13 +88,12 @@ def test_windows_frames_and_climatology_of_generated_days(
     extras = run(job)
     # 9 days hold 5 windows of 5 days; the last one of each split is left out.
     assert extras["clips"] == {"train": 9, "val": 4, "test": 4, "two_years": 9}
-    # Blocks of 2 days: 3 in which windows begin on 5 days, and those of days 9 to 12.
-    assert extras["clusters"] == {"train": 6, "val": 2, "test": 2, "two_years": 6}
+    assert extras["clusters"] == extras["clips"]
     data = Prepared(job.out)
     test = data.clips("test").index
     assert test["clip"].tolist() == [f"2022-01-0{d}" for d in (1, 2, 3, 4)]
     assert test["start"].tolist() == [27, 28, 29, 30] and set(test["length"]) == {5}
-    assert test["cluster_start"].tolist() == [27, 27, 29, 29] and set(test["cluster_length"]) == {2}
+    assert test["cluster_start"].tolist() == [27, 28, 29, 30] and set(test["cluster_length"]) == {1}
     frames = xr.open_zarr(job.out / "frames.zarr", consolidated=False)
     assert frames["time"].dt.strftime("%m-%d").to_numpy()[27] == "01-01"
     np.testing.assert_array_equal(frames["lat"], [90, 45, 0, -45, -90])
@@ -545,7 +543,6 @@ def test_blocks_are_longer_than_the_last_lead_time_of_each_column() -> None:
     assert [int(common.merged(lead).max()) + 1 for lead in (7, 14, 28)] == [21, 11, 10]
     every16 = ChaosbenchOptions(stride={"train": 1, "val": 16, "test": 16})
     assert (blocks_of(every16, "test").length == 16).all()
-    assert blocks_of(ChaosbenchOptions(cluster_days=8), "test").length.tolist() == [8] * 40
     # The winter of one year and that of the next are far apart.
     winter = blocks_of(ChaosbenchOptions(), "djf")
     assert sorted(set(winter.length.tolist())) == [1, 276]

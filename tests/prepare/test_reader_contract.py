@@ -107,7 +107,7 @@ CASES = {
         },
         {
             "years": {"train": [2019, 2019], "val": [2020, 2020], "test": [2021, 2021]},
-            **{"variables": {"t": [500]}, "days_per_year": 4, "subsets": {}, "cluster_days": 1},
+            **{"variables": {"t": [500]}, "days_per_year": 4, "subsets": {}},
         },
         context=1,
     ),

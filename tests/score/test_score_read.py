@@ -73,7 +73,6 @@ def prepare_days(folder: Path, shape: list[int], variables: dict[str, Any]) -> P
         "years": {"train": [2019, 2020], "val": [2021, 2021], "test": [2022, 2022]},
         "days_per_year": 9,
         "subsets": {},
-        "cluster_days": 1,
     }
     recipe = {
         **{"dataset": "d", "source": "synthetic", "release": "tiny", "shape": shape, "context": 1},

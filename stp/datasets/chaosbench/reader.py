@@ -10,7 +10,6 @@ Variables of land and ocean are in streams of their own (`stp.datasets.chaosbenc
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
-from itertools import zip_longest
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -94,10 +93,6 @@ class ChaosbenchOptions:
             `common_starts` are those from which others ran trained models, and the rest are
             seasons.
         stride: days between the windows of each split; of subsets as of test.
-        cluster_days: windows that start in the same block of so many days are one cluster, which
-            lasts until the next one starts. Values at longer lead times are of longer blocks (see
-            `stp.score.blocks`), and those of single days fit every lead time best: of 320 daily
-            starts, 40 blocks are longer than a week and 7 than 44 days.
         gravity: m s-2, by which the release divided geopotential; heights are geopotential over
             9.80665 m s-2, whatever it was.
         land: variables of ERA5-Land, channels after those on levels.
@@ -131,7 +126,6 @@ class ChaosbenchOptions:
         }
     )
     stride: dict[str, PositiveInt] = field(default_factory=lambda: dict.fromkeys(SPLITS, 1))
-    cluster_days: PositiveInt = 1
     gravity: PositiveFloat = 9.81
     land: list[str] = field(default_factory=list)
     ocean: list[str] = field(default_factory=list)
@@ -218,9 +212,10 @@ class ChaosbenchOptions:
 
 
 def cut(options: ChaosbenchOptions, span: int) -> tuple[list[Clip], dict[str, tuple[int, int]]]:
-    """The windows of all splits and subsets, and where their clusters lie.
+    """The windows of all splits and subsets, and the location of their clusters.
 
-    No window reaches over days that are not read.
+    No window reaches over days that are not read. Each window is a cluster, which lasts until the
+    next one starts; `stp.score.blocks` merges them into blocks longer than a lead time.
 
     As in the released code the last window that would fit is left out: that gives the 320 starts of
     2022 of the published scores.
@@ -241,17 +236,16 @@ def cut(options: ChaosbenchOptions, span: int) -> tuple[list[Clip], dict[str, tu
         stride = options.stride.get(split, options.stride["test"])
         last = first + np.arange(max(count - span, 0)) + span - 1
         unbroken = days[last] - days[last - span + 1] == np.timedelta64(span - 1, "D")
-        begins: dict[str, int] = {}
-        for start in range(0, count - span, stride):
-            if not unbroken[start] or not options.starts_on(split, str(days[first + start])):
-                continue
-            block = start // options.cluster_days
-            cluster = f"{split}/block-{block:04d}"
-            begins[cluster] = first + block * options.cluster_days
+        begins = [
+            start
+            for start in range(0, count - span, stride)
+            if unbroken[start] and options.starts_on(split, str(days[first + start]))
+        ]
+        ends = [*begins[1:], begins[-1] + stride] if begins else []
+        for start, end in zip(begins, ends, strict=True):
+            cluster = f"{split}/block-{start:04d}"
             clips.append(Clip(split, str(days[first + start]), first + start, 1, span, cluster))
-        for (cluster, begin), after in zip_longest(begins.items(), list(begins.values())[1:]):
-            end = begin + max(options.cluster_days, stride) if after is None else after
-            blocks[cluster] = begin, end - begin
+            blocks[cluster] = first + start, end - start
     return clips, blocks
 
 
