@@ -85,9 +85,7 @@ def pieces(
     are left out before the look becomes worse than good.
 
     Args:
-        database: the results store.
         pictures: number and size of the pictures.
-        report: callback for the progress.
 
     Returns:
         ``forecasts``, the index, and ``forecasts-<n>``, the sheets of one sample each, which the

@@ -209,7 +209,7 @@ def add(store: SmallStore, model: str, errors: np.ndarray, lacking: tuple[int, .
     ones = np.ones(len(errors), np.int64)
     sums = {"mse.pixel_mean": errors[:, None]}
     known = {"mse.pixel_mean": there[None]}
-    write_clusters(folder / "cluster_sums.parquet", names, ones, sums, there=known)
+    write_clusters(folder / "cluster_sums.parquet", names, ones, sums, defined=known)
     write_receipt(folder, "score", recipe={"bootstrap": {"resamples": 300, "seed": 5}})
 
 
