@@ -3,7 +3,7 @@
 from typing import Any
 
 from stp.plan.metric import declared
-from stp.score.conventions import Convention, build
+from stp.score.conventions import build
 
 
 def defined(*names: str) -> dict[str, dict[str, Any]]:
@@ -13,5 +13,4 @@ def defined(*names: str) -> dict[str, dict[str, Any]]:
 
 def convention(name: str) -> Any:
     """A convention that computes."""
-    built: Convention = build(name, defined(name)[name])
-    return built
+    return build(name, defined(name)[name])

@@ -1,6 +1,6 @@
 """What happens before a run begins: calls that are refused, and errors without frames.
 
-The messages themselves are in tests/run/user_texts.txt.
+Mistakes that one process can make are in tests/run/test_user_mistakes.py.
 """
 
 import subprocess

@@ -16,7 +16,7 @@ from stp.core.file_identity import identify
 from stp.core.fingerprint import SHELL_OF_CORES
 from stp.core.imports import meaning
 from stp.core.receipts import require_receipt
-from stp.features import table
+from stp.data import feature_table as table
 from stp.metrics import frechet
 from stp.metrics.networks.i3d import I3D
 from stp.plan import config

@@ -102,12 +102,12 @@ def test_a_child_has_the_folder_files_and_environment_of_the_job(environment, tm
 
 def waiting(environment: dict[str, str], scale_file: Path) -> tuple[subprocess.Popen[str], int]:
     """A verb that waits for its input, and its child of the server."""
-    fifo = scale_file.with_name("fifo.json")
+    fifo, out = scale_file.with_name("fifo.json"), scale_file.with_name("x.parquet")
     if not fifo.exists():
         os.mkfifo(fifo)
     before = children_of_servers(environment)
     process = subprocess.Popen(
-        [sys.executable, "-m", "stp", "collect", str(fifo), "--out", "x.parquet"],
+        [sys.executable, "-m", "stp", "collect", str(fifo), "--out", str(out)],
         cwd=ROOT, env=environment, text=True, stderr=subprocess.PIPE,
     )  # fmt: skip
     while not (new := children_of_servers(environment) - before):

@@ -6,6 +6,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import own_data as made
+import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import xarray as xr
@@ -201,23 +202,42 @@ def test_a_draft_leaves_enough_clusters_to_test_where_there_are(tmp_path, count,
     assert draft.clusters["train"] >= count // 2
 
 
-def test_a_draft_with_few_clusters_says_the_edit_that_gets_ten(tmp_path):
-    """The edit is made, and gives them."""
-    (tmp_path / "few").mkdir()
+def make_few(folder: Path) -> Path:
+    (folder / "few").mkdir()
     for i in range(4):
-        np.save(tmp_path / "few" / f"{i}.npy", np.full((400, 8, 8), i, np.uint8))
-    draft = draft_dataset(tmp_path / "few")
+        np.save(folder / "few" / f"{i}.npy", np.full((400, 8, 8), i, np.uint8))
+    return folder / "few"
+
+
+def make_months(folder: Path, count: int = 240) -> Path:
+    when = pd.date_range("2000-01-01", periods=count, freq="MS").to_numpy()
+    made.grid(when, 2, 2)[["t2m"]].to_netcdf(folder / "months.nc")
+    return folder / "months.nc"
+
+
+@pytest.mark.parametrize("make", [make_few, make_months])
+def test_a_draft_with_few_clusters_says_the_edit_that_gets_ten(tmp_path, make):
+    """The edit is made, and gives them."""
+    path = make(tmp_path)
+    draft = draft_dataset(path)
     assert draft.clusters["test"] < 10 and draft.more_clusters
-    text = dataset_text(draft)
-    assert f"# To get them, change: {draft.more_clusters}" in text
+    assert draft.more_clusters in dataset_text(draft)
     changed = yaml.safe_load("{" + draft.more_clusters.partition(" (")[0] + "}")
     assert changed["splits"]["by"] == "time"
-    raw = UnlockedFiles(draft.root, [f"few/{i}.npy" for i in range(4)])
-    options = build_options(in_order({"kind": "arrays", **draft.options, **changed}))
-    found = KINDS["arrays"].raw_contents(raw, options, tuple(draft.shape), tmp_path)
-    span = draft.context + draft.horizon
+    files = [path] if path.is_file() else sorted(path.iterdir())
+    raw = UnlockedFiles(draft.root, [file.relative_to(draft.root).as_posix() for file in files])
+    span = changed.pop("context", draft.context) + changed.pop("horizon", draft.horizon)
+    options = build_options(in_order({"kind": draft.kind, **draft.options, **changed}))
+    found = KINDS[draft.kind].raw_contents(raw, options, tuple(draft.shape), tmp_path)
     clips = cut(found, deal(found, options, lambda name: []), options, span)
     assert len({clip.cluster for clip in clips if clip.split == "test"}) >= 10
+
+
+def test_a_draft_of_too_few_frames_says_how_many_are_needed(tmp_path):
+    draft = draft_dataset(make_months(tmp_path, 48))
+    assert draft.clusters["test"] < 10 and draft.more_clusters is None
+    needed = -(-48 * 10 // draft.clusters["test"])
+    assert f"About {needed} frames" in dataset_text(draft)
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def test_every_table_of_a_suite_has_a_rule_and_a_digest(scale: str, tmp_path: Pa
     assert tables.keys() == made
     for table in tables.values():
         assert table.path in table.words, "its verb is told the file"
-        assert len(table.digest) == 16 and table.about and table.whose
+        assert len(table.digest) == 16 and table.about and table.data_origin
         assert table.files["table"] == table.path and table.captions
 
 

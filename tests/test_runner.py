@@ -446,12 +446,6 @@ def test_unknown_dataset_and_gated_data_are_explained(tmp_path):
     assert done.returncode == 1
     assert "missing  kth/walking.zip" in done.stdout
     assert "missing  enso/CMIP_train.nc" in done.stdout
-    done = stp("train", "convlstn", "kth")
-    assert done.returncode == 1 and "did you mean convlstm?" in done.stdout
-    done = stp("query", "select 1", "--database", str(tmp_path / "none.duckdb"))
-    assert done.returncode == 1 and "none.duckdb" in done.stdout
-    done = stp("plan", "--configfile", str(tmp_path / "none.yaml"))
-    assert done.returncode == 1 and "none.yaml" in done.stdout
 
 
 @IN_PROCESSES

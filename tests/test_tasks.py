@@ -64,22 +64,6 @@ def test_nothing_outside_of_the_room_tells_kinds_apart() -> None:
     assert found == [], "name what differs in stp/tasks/task.py, and ask that"
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "if dataset.kind == 'tracks': pass",
-        "x = 1 if 'frames' != kind else 2",
-        "if kind in ('tracks', 'opinions'): pass",
-        "def is_of_people(cell): return True",
-        "match kind:\n    case 'tracks': pass",
-        "query = \"SELECT 1 FROM datasets WHERE domain = 'people'\"",
-        "query = \"WHERE d.kind IN ('tracks')\"",
-    ],
-)
-def test_the_search_finds_what_it_is_for(code: str) -> None:
-    assert list(branches(code))
-
-
 @EACH
 def test_the_modules_that_a_task_names_exist(name: str) -> None:
     task = tasks.find(name)

@@ -6,12 +6,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from snakemake.target_jobs import parse_target_jobs_cli_args
-from snakemake_interface_executor_plugins.utils import (
-    TargetSpec,
-    encode_target_jobs_cli_args,
-    format_cli_arg,
-)
 
 from stp.collect.cell import matching
 from stp.core.errors import StpError
@@ -23,7 +17,7 @@ from stp.plan.model import Submission
 from stp.plan.setting import WILDCARD, current_name, setting_of
 
 SCALES = sorted(
-    path for path in CONFIG_FOLDER.glob("*.yaml") if "dimensions" in yaml.safe_load(path.open())
+    path for path in CONFIG_FOLDER.glob("*.yaml") if "\ndimensions:" in path.read_text()
 )
 
 
@@ -40,9 +34,14 @@ def parts_of(plan: Plan) -> set[str]:
 @pytest.mark.parametrize("scale", SCALES, ids=lambda path: path.stem)
 def test_every_part_of_a_path_survives_the_command_line_of_a_job(scale: Path) -> None:
     """`horizon-16,training-20` was divided at its comma, and no job of its group was read."""
+    from snakemake.target_jobs import parse_target_jobs_cli_args
+    from snakemake_interface_executor_plugins import utils
+
     wildcards = {f"w{i}": part for i, part in enumerate(sorted(parts_of(Plan.load(scale))))}
-    given = [TargetSpec("score_short_term", wildcards), TargetSpec("all", {})]
-    words = shlex.split(format_cli_arg("--target-jobs", encode_target_jobs_cli_args(given)))
+    given = [utils.TargetSpec("score_short_term", wildcards), utils.TargetSpec("all", {})]
+    words = shlex.split(
+        utils.format_cli_arg("--target-jobs", utils.encode_target_jobs_cli_args(given))
+    )
     assert parse_target_jobs_cli_args(words[1:]) == given
     assert [part for part in wildcards.values() if not re.fullmatch(WILDCARD, part)] == []
 

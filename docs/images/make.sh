@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.."
 stp draw pictures results/demo/plan/short_term.json --cell kth --models persistence,convlstm \
     --out docs/images/demo_kth.png
 rm docs/images/demo_kth.svg
-stp report --database results/demo/results.duckdb --out results/demo/report/index.html
+stp render results/demo/results.duckdb
 chromium --headless --no-sandbox --hide-scrollbars --window-size=1200,1000 --virtual-time-budget=8000 \
     --screenshot="$PWD/docs/images/report.png" \
     "file://$PWD/results/demo/report/index.html#overview" 2> /dev/null

@@ -101,6 +101,8 @@ def query(paths: Iterable[Path], kept: KeptRows) -> str:
         empty = ", ".join(f"NULL::{kind} AS {name}" for name, kind, _ in columns)
         return f"SELECT {empty} WHERE false"
     # The name of an artefact's folder is its fingerprint.
-    of = {FINGERPRINT: "parse_path(filename)[-2]"}
-    names = ", ".join(f"{of.get(name, name)}::{kind} AS {name}" for name, kind, _ in columns)
+    expressions = {FINGERPRINT: "parse_path(filename)[-2]"}
+    names = ", ".join(
+        f"{expressions.get(name, name)}::{kind} AS {name}" for name, kind, _ in columns
+    )
     return f"SELECT {names} FROM read_parquet([{listed}], filename=true, hive_partitioning=false)"

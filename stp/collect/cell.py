@@ -1,4 +1,4 @@
-"""One cell of the results store with its scores, artefacts and cost: ``stp show CELL``.
+"""One cell of the results store with its scores, artefacts and cost: ``stp trace CELL``.
 
 A cell is selected by words of its key in any order (``simvpv2/kth``, ``convlstm/kth/seed-0``), or
 by the first characters of the fingerprint of one of its artefacts.
@@ -132,21 +132,19 @@ def every(database: Path) -> list[Planned]:
     ]
 
 
-def has_fingerprint(cells: Iterable[Planned], start: str) -> bool:
-    """Whether the fingerprint of an artefact of one of these cells begins with a text."""
-    return any(
-        name.startswith(start)
-        for cell in cells
-        if isinstance(cell, CellRow)
+def begins_fingerprint(database: Path, word: str) -> bool:
+    """Whether the fingerprint of an artefact of a cell with scores begins with a word."""
+    return is_fingerprint(word) and any(
+        name.startswith(word)
+        for cell in ask(database, CellRow, "FROM cells")
         for name in _fingerprints(cell)
     )
 
 
 def _fingerprints(cell: CellRow) -> list[str]:
-    """The fingerprints of a cell's artefacts."""
-    one: list[str | None] = [getattr(cell, f"{stage}_fingerprint") for stage in STAGES]
+    single: list[str | None] = [getattr(cell, f"{stage}_fingerprint") for stage in STAGES]
     several = [name for part in LISTS for name in getattr(cell, f"{part}_fingerprints")]
-    return [name for name in (*one, *several) if name]
+    return [name for name in (*single, *several) if name]
 
 
 def find(database: Path, what: str) -> CellRow | Artefact | Missing:
@@ -166,15 +164,17 @@ def find(database: Path, what: str) -> CellRow | Artefact | Missing:
     cells = every(database)
     words = [word for word in what.strip("/").split("/") if word]
     if words and is_fingerprint(words[-1]):
-        found = _of_fingerprint(database, cells, words[-1])
-        if found is not None:
-            return found
+        artefact = _of_fingerprint(database, cells, words[-1])
+        if artefact is not None:
+            return artefact
     chosen = matching(cells, words)
     if len(chosen) == 1:
-        (one,) = chosen
-        return one if isinstance(one, CellRow) else _missing(database, one)
+        (cell_row,) = chosen
+        return cell_row if isinstance(cell_row, CellRow) else _missing(database, cell_row)
     if not chosen:
-        known = {word for cell in cells for word in (cell.dimension, cell.model, cell.case_name)}
+        names_of_cells = {
+            word for cell in cells for word in (cell.dimension, cell.model, cell.case_name)
+        }
         true = {_folded(word) for cell in cells for word in _words(cell)}
         unknown = [word for word in words if _folded(word) not in true]
         raise NothingFoundError(
@@ -182,14 +182,15 @@ def find(database: Path, what: str) -> CellRow | Artefact | Missing:
             expected="words of its key with / between them, such as "
             f"{names(cells)[0] if cells else 'MODEL/DATASET'}; or {FEWEST_LETTERS} letters or more "
             "of a fingerprint",
-            remedy=nearest(unknown[0], known) if unknown else "`stp query 'FROM cells'` lists all",
+            remedy=nearest(unknown[0], names_of_cells)
+            if unknown
+            else "`stp query 'FROM cells'` lists all",
         )
     candidates = names(chosen)
     more = [f"and {len(candidates) - MOST} more"] if len(candidates) > MOST else []
     raise StpError(
         f"{len(chosen)} cells are {what!r}:\n"
         + "\n".join(f"  {name}" for name in [*candidates[:MOST], *more]),
-        expected="one cell",
         remedy="name more of its key, as in this list",
     )
 
@@ -204,14 +205,16 @@ def _attempts(database: Path, path: str) -> list[AttemptRow]:
 
 def matching(cells: Iterable[Planned], words: Sequence[str]) -> list[Planned]:
     """The cells that all words are true of; that of a training counts where no other does."""
-    asked = {_folded(word) for word in words}
+    folded = {_folded(word) for word in words}
     every = list(cells)
-    for told in (_tested_words, _words):
-        found = [
-            cell for cell in every if asked <= {current_name(str(w)).casefold() for w in told(cell)}
+    for words_of in (_tested_words, _words):
+        matches = [
+            cell
+            for cell in every
+            if folded <= {current_name(str(w)).casefold() for w in words_of(cell)}
         ]
-        if found and asked:
-            return found
+        if matches and folded:
+            return matches
     return []
 
 
@@ -223,10 +226,10 @@ def _folded(word: object) -> str:
 def _tested_words(cell: Planned) -> set[str]:
     """What a cell is called by: all of its key but the dataset of its training."""
     seed = "none" if cell.seed is None else cell.seed
-    shown = cell.model if cell.variant == "default" else f"{cell.model}:{cell.variant}"
-    told = {cell.suite, cell.dimension, cell.model, cell.variant, cell.tested_on, cell.subset}
-    told |= {cell.setting, *parts_of_name(cell.setting)}
-    return told | {shown, cell.case_name, f"seed-{seed}"}
+    model_name = cell.model if cell.variant == "default" else f"{cell.model}:{cell.variant}"
+    words = {cell.suite, cell.dimension, cell.model, cell.variant, cell.tested_on, cell.subset}
+    words |= {cell.setting, *parts_of_name(cell.setting)}
+    return words | {model_name, cell.case_name, f"seed-{seed}"}
 
 
 def _words(cell: Planned) -> set[str]:
@@ -253,20 +256,20 @@ def _of_fingerprint(
     database: Path, cells: Iterable[Planned], start: str
 ) -> CellRow | Artefact | None:
     """The cell of an artefact, or the artefact where several cells share it."""
-    found: dict[str, list[CellRow]] = {}
+    cells_of_artefact: dict[str, list[CellRow]] = {}
     for cell in (cell for cell in cells if isinstance(cell, CellRow)):
         for fingerprint in _fingerprints(cell):
             if fingerprint.startswith(start):
-                found.setdefault(fingerprint, []).append(cell)
-    if not found:
+                cells_of_artefact.setdefault(fingerprint, []).append(cell)
+    if not cells_of_artefact:
         return None
-    if len(found) > 1:
+    if len(cells_of_artefact) > 1:
         raise StpError(
-            f"{len(found)} fingerprints begin with {start}: {', '.join(sorted(found)[:MOST])}",
+            f"{len(cells_of_artefact)} fingerprints begin with {start}: "
+            + ", ".join(sorted(cells_of_artefact)[:MOST]),
             expected="one artefact",
-            remedy="give more letters",
         )
-    ((fingerprint, behind),) = found.items()
+    ((fingerprint, behind),) = cells_of_artefact.items()
     if len(behind) == 1:
         return behind[0]
     # Artefacts of every cell have a row.
@@ -305,7 +308,7 @@ def lineage(database: Path, cells: Sequence[CellRow]) -> list[Step]:
         "(" + " AND ".join(f"{key} IS NOT DISTINCT FROM ?" for key in CELL_KEYS) + ")"
         for _ in cells
     )
-    found = ask(
+    steps = ask(
         database,
         LineageRow,
         f"SELECT DISTINCT * EXCLUDE ({', '.join(CELL_KEYS)}) FROM lineage WHERE {where} "
@@ -314,7 +317,7 @@ def lineage(database: Path, cells: Sequence[CellRow]) -> list[Step]:
     )
     return [
         Step(**vars(row), attempts=_attempts(database, row.path), log=_log(database, row))
-        for row in found
+        for row in steps
     ]
 
 

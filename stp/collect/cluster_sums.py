@@ -89,7 +89,8 @@ class _StoredSums(NamedTuple):
         in_time = np.argsort(self.blocks.start, kind="stable")
         members = [in_time[groups[in_time] == number] for number in range(len(counts))]
         names = [
-            " to ".join(dict.fromkeys((self.names[of[0]], self.names[of[-1]]))) for of in members
+            " to ".join(dict.fromkeys((self.names[clusters[0]], self.names[clusters[-1]])))
+            for clusters in members
         ]
         filled = np.flatnonzero(counts)
         return self._replace(
@@ -138,24 +139,24 @@ def read_sums(
         StpError: a file is damaged.
     """
     results: dict[Place, Sums | str] = {}
-    asked: dict[str, list[Place]] = {}
+    places_of: dict[str, list[Place]] = {}
     for place in places:
-        asked.setdefault(place.convention, []).append(place)
+        places_of.setdefault(place.convention, []).append(place)
     for kind in ("scores", "perceptual"):
         folder = cell.folder(kind)
-        if not asked or folder is None or not (folder / "scores.parquet").is_file():
+        if not places_of or folder is None or not (folder / "scores.parquet").is_file():
             continue
         has_sums = (folder / "cluster_sums.parquet").is_file()  # agreement of opinions has none
         sums = CLUSTERS.empty_table()
         if has_sums:
-            sums = _table(folder, "cluster_sums.parquet", conventions=sorted(asked))
-        rows = _table(folder, "scores.parquet", conventions=sorted(asked))
+            sums = _table(folder, "cluster_sums.parquet", conventions=sorted(places_of))
+        rows = _table(folder, "scores.parquet", conventions=sorted(places_of))
         series = _overall(rows)
         for convention in sums["convention"].unique().to_pylist():
-            own = sums.filter(pc.equal(sums["convention"], convention))
-            metric = _metric(folder, convention, own["components"][0].as_py())
+            sums_of_convention = sums.filter(pc.equal(sums["convention"], convention))
+            metric = _metric(folder, convention, sums_of_convention["components"][0].as_py())
             stored = _stored(
-                own,
+                sums_of_convention,
                 pc.max(rows.filter(pc.equal(rows["convention"], convention))["lead"]).as_py(),
             )
             overall = series.get(convention, [])
@@ -163,13 +164,13 @@ def read_sums(
             if samples is not None:
                 some = _of_samples(stored, folder, convention, overall, samples)
             merged: dict[int, _StoredSums] = {}
-            for place in asked[convention]:
+            for place in places_of[convention]:
                 results[place] = (
                     NOT_KEPT if some is None else _of_place(metric, some, merged, overall, place)
                 )
-        for convention in set(asked) - set(sums["convention"].unique().to_pylist()):
+        for convention in set(places_of) - set(sums["convention"].unique().to_pylist()):
             overall = series.get(convention, [])
-            for place in asked[convention]:
+            for place in places_of[convention]:
                 number = series_of(overall, place)
                 if number is not None and (reason := overall[number].reason):
                     results[place] = reason
@@ -193,12 +194,6 @@ def samples_of(cell: Cell) -> list[str]:
 
 
 def _stored(rows: pa.Table, leads: int | None) -> _StoredSums:
-    """The sums of a convention from its rows.
-
-    Args:
-        rows: rows of ``cluster_sums.parquet``.
-        leads: number of lead times; None for that of the sums.
-    """
     flat = rows["sums"].combine_chunks().flatten()
     shape = len(rows), int(rows["components"][0].as_py()), -1
     sums = flat.to_numpy(zero_copy_only=False).reshape(shape)
@@ -240,20 +235,20 @@ def _of_samples(
         return None
     table = _table(folder, SAMPLE_SCORES, columns=["clip", "cluster", "variable", *parts])
     table = table.filter(pc.is_in(table["clip"], pa.array(sorted(samples), pa.string())))
-    names, of = table["cluster"].to_pylist(), np.array(table["variable"].to_pylist(), object)
+    names, variables = table["cluster"].to_pylist(), np.array(table["variable"].to_pylist(), object)
     number_of = {name: number for number, name in enumerate(stored.names)}
     codes = np.array([number_of[name] for name in names], np.int64)
     sums = np.full(stored.sums.shape, np.nan)
     for number, variable in enumerate(dict.fromkeys(row.variable for row in overall)):
         # A convention of all variables together has values in the first rows.
-        here = np.flatnonzero(of == (of[0] if variable is None else variable))
+        rows = np.flatnonzero(variables == (variables[0] if variable is None else variable))
         for k, name in enumerate(parts, number * len(parts)):
-            each = table[name].take(here).combine_chunks()
+            each = table[name].take(rows).combine_chunks()
             if len(each) and not each.null_count:  # else the forecasts lack the variable
-                values = each.flatten().to_numpy(zero_copy_only=False).reshape(len(here), -1)
+                values = each.flatten().to_numpy(zero_copy_only=False).reshape(len(rows), -1)
                 sums[:, k] = 0
-                np.add.at(sums[:, k], codes[here], values)
-    counts = np.bincount(codes[of == of[0]], minlength=len(stored.names))
+                np.add.at(sums[:, k], codes[rows], values)
+    counts = np.bincount(codes[variables == variables[0]], minlength=len(stored.names))
     filled = slice(None) if stored.blocks is not None else np.flatnonzero(counts)
     names = tuple(np.array(stored.names, object)[filled].tolist())
     return stored._replace(names=names, counts=counts[filled], sums=sums[filled])
@@ -291,7 +286,6 @@ def _table(
     columns: list[str] | None = None,
     conventions: list[str] | None = None,
 ) -> pa.Table:
-    """Read some columns or conventions of a file; all by default."""
     rows = read_table(folder / name, columns)
     if conventions:
         rows = rows.filter(pc.is_in(rows["convention"], pa.array(conventions, pa.string())))
@@ -317,7 +311,7 @@ def series_of(overall: Sequence[ScoreRow], place: Place) -> int | None:
 
 def _of_place(
     metric: Metric,
-    whole: _StoredSums,
+    unmerged: _StoredSums,
     merged: dict[int, _StoredSums],
     overall: Sequence[ScoreRow],
     place: Place,
@@ -326,7 +320,7 @@ def _of_place(
 
     Args:
         metric: the convention.
-        whole: its sums.
+        unmerged: its sums.
         merged: its sums over merged clusters, by lead time; filled here.
         overall: a row for each series.
         place: the value.
@@ -337,13 +331,14 @@ def _of_place(
     if place.part.statistic != "mean":
         return NO_TEST_OF_SD
     leads = place.part.leads
-    steps = lead_range(leads) if leads else range(1, whole.leads + 1)
-    if steps[-1] > whole.leads:
-        return f"there are only {whole.leads} lead times"
+    steps = lead_range(leads) if leads else range(1, unmerged.leads + 1)
+    if steps[-1] > unmerged.leads:
+        return f"there are only {unmerged.leads} lead times"
     if steps[-1] not in merged:
-        merged[steps[-1]] = whole.merged(steps[-1])
+        merged[steps[-1]] = unmerged.merged(steps[-1])
     stored = merged[steps[-1]]
-    first = whole.leads - stored.sums.shape[-1] + 1  # a running mean has no value at the first ones
+    # A running mean has no value at the first lead times.
+    first = unmerged.leads - stored.sums.shape[-1] + 1
     # Which lead times are defined in the components of this series.
     parts = (
         stored.defined.reshape(len(overall), -1, stored.defined.shape[-1])[number]
@@ -355,19 +350,19 @@ def _of_place(
         variable = overall[number].variable
         lacking = "lead times " + leads if leads and parts.any() else variable or "value"
         return f"the forecasts have no {lacking}"
-    here: Leads = np.array(available)
+    lead_index: Leads = np.array(available)
     if available == list(range(available[0], available[-1] + 1)):
-        here = slice(available[0], available[-1] + 1)
+        lead_index = slice(available[0], available[-1] + 1)
     lacks = stored.lacks
     if len(available) < len([lead for lead in steps if lead >= first]):
         lacks = f"{lacks}; lead times {[lead + first for lead in available]} alone"
     sums = stored.sums
     if metric.leads == "pool":
-        sums, here = sums[..., here].mean(axis=-1, keepdims=True), slice(None)
+        sums, lead_index = sums[..., lead_index].mean(axis=-1, keepdims=True), slice(None)
     elif metric.finish is first_component or metric.finish is every_component:
         chosen = number if metric.finish is every_component else 0
-        sums = sums[:, chosen : chosen + 1][..., here].mean(axis=-1, keepdims=True)
-        metric, number, here = metric._replace(finish=first_component), 0, slice(None)
+        sums = sums[:, chosen : chosen + 1][..., lead_index].mean(axis=-1, keepdims=True)
+        metric, number, lead_index = metric._replace(finish=first_component), 0, slice(None)
     clusters = Clusters(stored.names, tuple(stored.counts.tolist()), lacks)
-    longer = None if whole.blocks is None else steps[-1]
-    return Sums(clusters, stored.counts, sums, metric, number, here, longer)
+    longer = None if unmerged.blocks is None else steps[-1]
+    return Sums(clusters, stored.counts, sums, metric, number, lead_index, longer)

@@ -65,19 +65,19 @@ def shown_rows(
         number = series_of(overall, place)
         if number is None:
             continue  # the table shows that there is no such value
-        whole = replace(overall[number], leads=part.leads)
+        overall_row = replace(overall[number], leads=part.leads)
         new: Iterable[ScoreRow] = ()
         if part.statistic == "mean" and part.leads:
-            why = _why_missing(rows, whole, part.leads)
-            new = _mean(whole, sums[place], left_out[place], resampled, why)
+            why = _why_missing(rows, overall_row, part.leads)
+            new = _mean(overall_row, sums[place], left_out[place], resampled, why)
         elif part.statistic == "sd":
-            known = any(
-                row.statistic == "sd" and row.lead is None and row.series == whole.series
+            has_row = any(
+                row.statistic == "sd" and row.lead is None and row.series == overall_row.series
                 for row in rows
             )
-            if part.leads or not known:
+            if part.leads or not has_row:
                 leads = max((row.lead for row in rows if row.lead), default=None)
-                new = [_sd(cell, whole, part, leads)]
+                new = [_sd(cell, overall_row, part, leads)]
         for row in new:
             results.setdefault((row.series, row.leads, row.statistic), row)
     return list(results.values())
@@ -98,7 +98,6 @@ def _why_missing(rows: Iterable[ScoreRow], whole: ScoreRow, leads: str) -> str:
 def _mean(
     whole: ScoreRow, sums: Sums | str, left_out: LeftOut | str, options: Bootstrap, why: str
 ) -> list[ScoreRow]:
-    """The value and its interval."""
     if isinstance(sums, str):
         return [_row(whole, "mean", None, whole.n, sums)]
     clusters = len(sums.counts)
@@ -169,5 +168,4 @@ def _samples(cell: Cell, convention: str, variable: str | None) -> list[Any] | N
 def _row(
     whole: ScoreRow, statistic: str, value: float | None, n: int | None, reason: str | None
 ) -> ScoreRow:
-    """A row of the same series and lead times as another row."""
     return replace(whole, statistic=statistic, value=value, n=n, reason=reason)

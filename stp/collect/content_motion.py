@@ -59,18 +59,18 @@ def compare(plan: Manifest) -> list[Compared]:
     Raises:
         StpError: a file is missing or damaged.
     """
-    found = curves(plan, resamples=0)
+    all_curves = curves(plan, resamples=0)
     errors = {
         (c.dataset, c.distortion): [_error(v) for v in c.values]
-        for c in found
+        for c in all_curves
         if c.convention == ERROR
     }
-    distances = [c for c in found if plan.conventions[c.convention].compares_sets]
+    distances = [c for c in all_curves if plan.conventions[c.convention].compares_sets]
     compared = []
     for curve in distances:
         if not is_temporal(curve):
             continue
-        own = errors.get((curve.dataset, curve.distortion))
+        errors_of_distortion = errors.get((curve.dataset, curve.distortion))
         space = [
             (c, errors[c.dataset, c.distortion])
             for c in distances
@@ -79,7 +79,7 @@ def compare(plan: Manifest) -> list[Compared]:
             and (c.dataset, c.distortion) in errors
         ]
         for i, intensity in enumerate(curve.intensities):
-            error = None if own is None else own[i]
+            error = None if errors_of_distortion is None else errors_of_distortion[i]
             compared.append(_compared(curve, intensity, curve.values[i], error, space))
     return compared
 
@@ -116,10 +116,10 @@ def _read(
     error: float, errors: Iterable[float | None], values: Iterable[float | None]
 ) -> float | None:
     """The interpolated value at an error; None beyond the strongest intensity."""
-    known = sorted(
+    points = sorted(
         (e, v) for e, v in zip(errors, values, strict=True) if e is not None and v is not None
     )
-    if not known or error > known[-1][0]:
+    if not points or error > points[-1][0]:
         return None
-    x, y = zip((0.0, 0.0), *known, strict=True)
+    x, y = zip((0.0, 0.0), *points, strict=True)
     return float(np.interp(error, x, y))

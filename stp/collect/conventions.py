@@ -3,10 +3,11 @@
 from pathlib import Path
 
 from stp.core.receipts import read_receipt
+from stp.metrics.metric import Convention
 from stp.plan.checked_config import Json
 from stp.plan.manifest_types import StoredCell
 from stp.plan.metric import declared
-from stp.score.conventions import Convention, build
+from stp.score.conventions import build
 
 
 def convention_in(folder: Path, name: str) -> Convention:
@@ -24,7 +25,6 @@ def convention_in(folder: Path, name: str) -> Convention:
 
 
 def _recorded(folder: Path) -> dict[str, Json] | list[str]:
-    """The conventions of a score recipe; empty without a receipt."""
     receipt = read_receipt(folder)
     recorded: dict[str, Json] | list[str] = receipt.recipe.get("conventions", []) if receipt else []
     return recorded

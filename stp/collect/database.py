@@ -119,8 +119,8 @@ def build(
             which = f"k.convention IN ({names}) AND k.leads IS NULL" if names else "false"
             distances = _overall(database, which)
             matched = matched_distances(plans, distances, cache, report)
-            kept = cache and cache.parent
-            ranks, comparisons = standings(plans, lambda: _overall(database), kept, report)
+            cache_folder = cache and cache.parent
+            ranks, comparisons = standings(plans, lambda: _overall(database), cache_folder, report)
             _insert(database, schema.MATCHED_DISTANCES, matched)
             _insert(database, schema.RANKS, ranks)
             _insert(database, schema.COMPARISONS, comparisons)
@@ -155,12 +155,11 @@ def _overall(database: duckdb.DuckDBPyConnection, which: str = "true") -> pa.Tab
 
 
 def _described(plans: list[Manifest], gaps: Gaps, people: Path | None) -> Described:
-    """The rows of all tables that describe scores, from manifests and receipts."""
     receipts = receipts_of(plans, gaps.finished)
     return {
         schema.ARTEFACTS.name: [artefact_row(receipt) for receipt in receipts],
         schema.ATTEMPTS.name: [
-            *attempt_rows(Tried(one.path, one.stage, one.attempts) for one in receipts),
+            *attempt_rows(Tried(tried.path, tried.stage, tried.attempts) for tried in receipts),
             *attempt_rows(gaps.tried),
         ],
         schema.MISSING.name: gaps.rows,
@@ -199,20 +198,17 @@ def _fill_others(
     reading: Future[Described],
     sampling: Future[SampleFiles],
 ) -> None:
-    """Fill all other tables, and create the views of files and of suites, in a connection of its
-    own.
-    """
-    with database.cursor() as own:
-        own.begin()
+    with database.cursor() as cursor:
+        cursor.begin()
         described = reading.result()
         for table in keyed_tables(keys):
             if table.name not in _SCORED:
-                _insert(own, table, described[table.name])
-        for kept in KEPT_ROWS:
-            _create_kept_view(own, kept, kept_files(plans, kept))
-        _create_sample_view(own, sampling.result(), _conventions(plans))
-        own.commit()
-        create(own, [], views_of_plans(plans))  # they may query any of the others
+                _insert(cursor, table, described[table.name])
+        for view in KEPT_ROWS:
+            _create_kept_view(cursor, view, kept_files(plans, view))
+        _create_sample_view(cursor, sampling.result(), _conventions(plans))
+        cursor.commit()
+        create(cursor, [], views_of_plans(plans))  # they may query any of the others
 
 
 def _insert(database: duckdb.DuckDBPyConnection, table: Table, rows: pa.Table | Rows) -> None:
@@ -241,11 +237,10 @@ def _insert(database: duckdb.DuckDBPyConnection, table: Table, rows: pa.Table | 
 
 
 def _published(row: PublishedRow) -> dict[str, object]:
-    """A published value with a column for each key of its setting."""
-    named: dict[str, object] = {
+    values: dict[str, object] = {
         name: value for name, value in vars(row).items() if name != "setting"
     }
-    return named | dict(row.setting)
+    return values | dict(row.setting)
 
 
 def _cells(plans: list[Manifest]) -> Iterable[CellRow]:
@@ -284,7 +279,6 @@ def _cells(plans: list[Manifest]) -> Iterable[CellRow]:
 
 
 def _models(plans: list[Manifest]) -> list[ModelRow]:
-    """All models by name, with their titles and facts."""
     titles = {name: title for plan in plans for name, title in plan.names.models.items()}
     facts = {name: about for plan in plans for name, about in plan.models.items()}
     return [
@@ -294,7 +288,6 @@ def _models(plans: list[Manifest]) -> list[ModelRow]:
 
 
 def _datasets(plans: list[Manifest]) -> list[DatasetRow]:
-    """All datasets of trainings and tests by name."""
     titles = {name: title for plan in plans for name, title in plan.names.datasets.items()}
     facts = {name: vars(about) for plan in plans for name, about in plan.datasets.items()}
     return [
@@ -304,17 +297,16 @@ def _datasets(plans: list[Manifest]) -> list[DatasetRow]:
 
 
 def _conventions(plans: list[Manifest]) -> list[ConventionRow]:
-    known = {name: about for plan in plans for name, about in plan.conventions.items()}
+    conventions = {name: about for plan in plans for name, about in plan.conventions.items()}
     return [
         ConventionRow(metric=name.split(".")[0], convention=name, **vars(about))
-        for name, about in sorted(known.items())
+        for name, about in sorted(conventions.items())
     ]
 
 
 def _create_kept_view(
     database: duckdb.DuckDBPyConnection, kept: KeptRows, files: list[Path]
 ) -> None:
-    """Create a view over Parquet files in the store."""
     view = kept.view
     comments = {name: about for name, _, about in view.columns}
     statements = [f"CREATE VIEW {identifier(view.name)} AS {kept_query(files, kept)}"]
@@ -327,7 +319,6 @@ def _create_sample_view(
     files: SampleFiles,
     conventions: list[ConventionRow],
 ) -> None:
-    """Create the view over the per-sample files, which stay in the store."""
     database.execute(f"CREATE VIEW sample_scores AS {samples_query(files)}")
     titles = {row.convention: row.title or row.description for row in conventions}
     comments = {}

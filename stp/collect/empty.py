@@ -34,25 +34,27 @@ def write_empty(path: Path, keys: Keys) -> None:
     Args:
         keys: columns for keys of settings in `keyed_tables` and views.
     """
-    tables, asked = keyed_tables(keys), list(views.with_keys(key for key, *_ in keys))
+    tables, described = keyed_tables(keys), list(views.with_keys(key for key, *_ in keys))
     modules = (__file__, connection.__file__, sample_files.__file__, views.__file__)
     code = [Path(module).read_bytes() for module in modules]
     made_by = (duckdb.__version__, hashlib.sha256(b"".join(code)).hexdigest())
-    layouts = repr((made_by, tables, asked)).encode()
+    layouts = repr((made_by, tables, described)).encode()
     name = f"empty-{hashlib.sha256(layouts).hexdigest()[:16]}.duckdb.gz"
-    kept = MEMORY / name
+    cached = MEMORY / name
     # gzip verifies a checksum; an empty file decompresses to nothing.
     with contextlib.suppress(OSError, EOFError, zlib.error):
-        if content := gzip.decompress(kept.read_bytes()):
+        if content := gzip.decompress(cached.read_bytes()):
             path.write_bytes(content)
             return
     with connection.created(path) as database:
-        create(database, tables, asked)
+        create(database, tables, described)
     with contextlib.suppress(OSError, StpError):
-        with beside(kept) as temporary:
+        with beside(cached) as temporary:
             temporary.write_bytes(gzip.compress(path.read_bytes(), compresslevel=1))
-        found = sorted(kept.parent.glob("empty-*.duckdb.gz"), key=lambda file: file.stat().st_mtime)
-        for old in found[:-REMEMBERED]:
+        cached_files = sorted(
+            cached.parent.glob("empty-*.duckdb.gz"), key=lambda file: file.stat().st_mtime
+        )
+        for old in cached_files[:-REMEMBERED]:
             old.unlink()
 
 
@@ -63,7 +65,7 @@ def keyed_tables(keys: Keys) -> list[Table]:
 
 
 def create(
-    database: duckdb.DuckDBPyConnection, tables: Iterable[Table], asked: Iterable[View]
+    database: duckdb.DuckDBPyConnection, tables: Iterable[Table], views_to_create: Iterable[View]
 ) -> None:
     """Create empty tables and views with their comments.
 
@@ -77,31 +79,31 @@ def create(
         statements.append(f"CREATE TABLE {identifier(table.name)} ({columns})")
         comments = {column: comment for column, _, comment in table.columns}
         statements += commented("TABLE", table.name, table.comment, comments)
-    described = {view.name: view for view in asked}
+    described = {view.name: view for view in views_to_create}
     statements += [
         f"CREATE VIEW {identifier(view.name)} AS {view.sql}" for view in described.values()
     ]
     database.execute(";\n".join(statements))
-    found: dict[str, dict[str, str]] = {name: {} for name in described}
+    columns_of_views: dict[str, dict[str, str]] = {name: {} for name in described}
     for name, column in database.execute(
         "SELECT table_name, column_name FROM duckdb_columns() "
         "WHERE list_contains(?, table_name) ORDER BY column_index",
         [list(described)],
     ).fetchall():
         # Columns of tables keep their comments.
-        found[name][column] = views.comment_of(described[name], column)
+        columns_of_views[name][column] = views.comment_of(described[name], column)
     statements = []
     for name, view in described.items():
-        statements += commented("VIEW", name, view.comment, found[name])
+        statements += commented("VIEW", name, view.comment, columns_of_views[name])
     database.execute(";\n".join(statements))
     database.commit()
 
 
 def commented(kind: str, name: str, comment: str, columns: Mapping[str, str]) -> list[str]:
     """Statements that set the comments of a table or view and its columns."""
-    one = identifier(name)
-    return [f"COMMENT ON {kind} {one} IS {sample_files.quoted(comment)}"] + [
-        f"COMMENT ON COLUMN {one}.{identifier(column)} IS {sample_files.quoted(about)}"
+    relation = identifier(name)
+    return [f"COMMENT ON {kind} {relation} IS {sample_files.quoted(comment)}"] + [
+        f"COMMENT ON COLUMN {relation}.{identifier(column)} IS {sample_files.quoted(about)}"
         for column, about in columns.items()
     ]
 

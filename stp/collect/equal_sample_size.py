@@ -22,11 +22,10 @@ from stp.core.disk import beside
 from stp.core.errors import ArtefactError
 from stp.core.parquet import read_table
 from stp.core.receipts import check_file, making, require_receipt
-from stp.features.table import FEATURES
-from stp.metrics.perceptual import SetDistance
+from stp.data.feature_table import FEATURES
+from stp.metrics.set_distance import SetDistance, at_n, read_features
 from stp.plan.cell_key import CellKey
 from stp.plan.manifest import Cell, Manifest
-from stp.score.sets import at_n, read
 
 REPEATS = 10
 """Number of draws of a value; the index of a draw, from 0, is its seed."""
@@ -82,7 +81,7 @@ def matched_distances(
         StpError: features are damaged.
     """
     groups = _groups(_scored(plans, scores), compared(plans))
-    known = _read_cache(cache)
+    cached = _read_cache(cache)
     used: DrawnDistances = {}
     rows = []
     drawn = 0
@@ -91,24 +90,23 @@ def matched_distances(
         n = min(counts, default=None)
         for member in members:
             row, folder = member.row, member.cell.folder("perceptual")
-            made = making(folder) if folder else ""
-            key = (row.scores_fingerprint, row.convention, n, member.code, made)
-            found, reason = _value(member, n, known.get(key))
-            if n is not None and found is not None and found[1] is not None:
-                used[key] = (found[0], found[1])
-                if key not in known:
-                    known[key] = used[key]
+            making_of_scores = making(folder) if folder else ""
+            key = (row.scores_fingerprint, row.convention, n, member.code, making_of_scores)
+            distance, reason = _value(member, n, cached.get(key))
+            if n is not None and distance is not None and distance[1] is not None:
+                used[key] = (distance[0], distance[1])
+                if key not in cached:
+                    cached[key] = used[key]
                     drawn += 1
                     if report and drawn % 20 == 1:
                         report(f"distances at equal n: {comparison}, new cell {drawn}")
-            rows.append(_row(comparison, member, n, found, reason))
+            rows.append(_row(comparison, member, n, distance, reason))
     if cache is not None and (used or cache.exists()):
         _write_cache(cache, used)
     return rows
 
 
 def _scored(plans: list[Manifest], scores: pa.Table) -> list[_Scored]:
-    """Find the distances of all cells, in the order of the manifests."""
     by_cell: dict[CellKey, list[ScoreRow]] = {}
     for row in score_rows(scores):
         by_cell.setdefault(row.key, []).append(row)
@@ -126,10 +124,10 @@ def compared(plans: Iterable[Manifest]) -> dict[str, str]:
     Dimensions with clips of other lengths are not included.
     """
     return {
-        name: of.changes_from
+        name: dimension.changes_from
         for plan in plans
-        for name, of in plan.suite.dimensions.items()
-        if of.changes_from is not None
+        for name, dimension in plan.suite.dimensions.items()
+        if dimension.changes_from is not None
     }
 
 
@@ -178,7 +176,7 @@ def _value(
     }
     for features in inputs.values():
         check_file(features, require_receipt(features), FEATURES)
-    pair = read(inputs, name)
+    pair = read_features(inputs, name)
     metric = convention_in(folder, member.row.convention)
     if not isinstance(metric, SetDistance):
         return None, "it is a mean over single clips, which needs no draws"
@@ -210,7 +208,6 @@ def _row(
 
 
 def _read_cache(path: Path | None) -> DrawnDistances:
-    """Read cached values; none if the file is damaged or outdated."""
     if path is None or not path.is_file():
         return {}
     try:
@@ -227,6 +224,8 @@ def _read_cache(path: Path | None) -> DrawnDistances:
 
 
 def _write_cache(path: Path, known: DrawnDistances) -> None:
-    rows = [dict(zip(_CACHE.names, [*key, *found], strict=True)) for key, found in known.items()]
+    rows = [
+        dict(zip(_CACHE.names, [*key, *distance], strict=True)) for key, distance in known.items()
+    ]
     with beside(path) as temporary:
         pq.write_table(pa.Table.from_pylist(rows, _CACHE), temporary, write_page_checksum=True)

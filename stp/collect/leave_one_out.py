@@ -118,9 +118,9 @@ def in_common(rivals: Sequence[Sequence[tuple[RowValue, LeftOut | str]]]) -> lis
             if not isinstance(value, str) and value.clusters.samples
         }
         for i, (_, value) in enumerate(group):
-            own = "" if isinstance(value, str) else value.clusters.samples
-            for other in set(cell_of) - {own} if own else ():
-                both = min(own, other), max(own, other)
+            samples = "" if isinstance(value, str) else value.clusters.samples
+            for other in set(cell_of) - {samples} if samples else ():
+                both = min(samples, other), max(samples, other)
                 pairs.setdefault(both, []).append((g, i, other))
                 cells |= {name: cell_of[name] for name in both}
     names = {name: frozenset(samples_of(cell)) for name, cell in cells.items()}
@@ -168,7 +168,7 @@ def without_each(by_place: dict[Place, Sums | str]) -> dict[Place, LeftOut | str
     """Values of a cell, and values without each of the clusters."""
     results: dict[Place, LeftOut | str] = {}
     # Parts of a convention may share sums.
-    known: dict[tuple[int, str], tuple[np.ndarray, np.ndarray]] = {}
+    computed: dict[tuple[int, str], tuple[np.ndarray, np.ndarray]] = {}
     for place, sums in by_place.items():
         if isinstance(sums, str):
             results[place] = sums
@@ -178,14 +178,14 @@ def without_each(by_place: dict[Place, Sums | str]) -> dict[Place, LeftOut | str
             results[place] = few(clusters, FEWEST_CLUSTERS, sums.longer)
             continue
         same = id(sums.sums), str(sums.leads)
-        if same not in known:
-            whole = sums.finished(sums.sums.sum(axis=0) / sums.counts.sum())
-            known[same] = whole, sums.finished(left_out_means(sums.sums, sums.counts))
-        whole, each = (values[..., sums.series] for values in known[same])
+        if same not in computed:
+            overall = sums.finished(sums.sums.sum(axis=0) / sums.counts.sum())
+            computed[same] = overall, sums.finished(left_out_means(sums.sums, sums.counts))
+        overall, each = (values[..., sums.series] for values in computed[same])
         lost = int((~np.isfinite(each)).sum())
         results[place] = (
             f"no value without any one of {lost} of {clusters} clusters"
             if lost
-            else LeftOut(sums.clusters, float(whole), each)
+            else LeftOut(sums.clusters, float(overall), each)
         )
     return results

@@ -86,20 +86,20 @@ def claims(plans: list[Manifest], manifests: list[Path], files: list[Path]) -> l
     Raises:
         StpError: two manifests list the same cell.
     """
-    known: dict[CellKey, Claim] = {}
+    claimed: dict[CellKey, Claim] = {}
     for plan, manifest, path in zip(plans, manifests, files, strict=True):
         for number, cell in enumerate(plan.cells):
             key = cell.key
             claim = Claim(f"{manifest}: cells[{number}]", key, path)
-            if key in known:
+            if key in claimed:
                 raise StpError(
-                    f"{claim.where} claims the same cell as {known[key].where} ({describe(key)})",
+                    f"{claim.where} claims the same cell as {claimed[key].where} ({describe(key)})",
                     expected="one score artefact for each cell",
                     remedy="keep one of the two, and collect again: "
                     f"`stp collect {manifest} --out {path}`",
                 )
-            known[key] = claim
-    return list(known.values())
+            claimed[key] = claim
+    return list(claimed.values())
 
 
 def fill(database: duckdb.DuckDBPyConnection, files: list[Path]) -> None:
@@ -147,8 +147,8 @@ def check_schema(path: Path) -> None:
     Raises:
         StpError: the file is missing, damaged, or has other columns.
     """
-    found = check_pages(path, expected=EXPECTED, remedy=_again(path))
-    problems = schema_problems(found, COLLECTED)
+    schema = check_pages(path, expected=EXPECTED, remedy=_again(path))
+    problems = schema_problems(schema, COLLECTED)
     if problems:
         raise StpError(
             f"{path}: wrong columns: {'; '.join(problems)}",
@@ -176,41 +176,41 @@ def check(
             cell that only a manifest or only its rows have, or on which they disagree.
     """
     for table, looks in (("score_rows", _BAD_VALUES), ("score_kinds", _BAD_KINDS)):
-        asked = ", ".join(f"bool_or({condition})" for condition, _ in looks.values())
-        answers = database.execute(f"SELECT {asked} FROM {table}").fetchall()[0]
-        for (what, (condition, expected)), bad in zip(looks.items(), answers, strict=True):
+        conditions = ", ".join(f"bool_or({condition})" for condition, _ in looks.values())
+        answers = database.execute(f"SELECT {conditions} FROM {table}").fetchall()[0]
+        for (problem, (condition, expected)), bad in zip(looks.items(), answers, strict=True):
             if bad:
-                raise _bad_row(database, files, what, condition, expected)
+                raise _bad_row(database, files, problem, condition, expected)
     (kinds,) = database.execute("SELECT count(*) FROM score_kinds").fetchall()[0]
     # A bit for each kind of a cell: six times as fast as a search for equal rows.
-    found = {
+    is_distinct = {
         cell: rows == different
         for cell, rows, different in database.execute(
             f"SELECT cell, count(*), bit_count(bitstring_agg(kind, 1, {max(1, kinds)})) "
             "FROM score_rows GROUP BY cell"
         ).fetchall()
     }
-    _check_cells(database, found.keys(), claimed, files)
+    _check_cells(database, is_distinct.keys(), claimed, files)
     _check_conventions(database, plans, files)
-    if not all(found.values()):
+    if not all(is_distinct.values()):
         _check_twice(database, files)
 
 
 def _check_cells(
     database: duckdb.DuckDBPyConnection,
-    found: Collection[int | None],
+    numbers: Collection[int | None],
     claimed: list[Claim],
     files: list[Path],
 ) -> None:
     """Check that each cell has rows, that each row has a cell, and that both agree.
 
     Args:
-        found: numbers of cells with rows.
+        numbers: numbers of cells with rows.
     """
-    if None in found:
+    if None in numbers:
         raise _of_no_cell(database, files)
     for number, claim in enumerate(claimed, start=1):
-        if number not in found:
+        if number not in numbers:
             raise StpError(
                 f"{claim.path}: no rows of {claim.where} ({describe(claim.key)})",
                 expected=EXPECTED,
@@ -219,7 +219,6 @@ def _check_cells(
 
 
 def _of_no_cell(database: duckdb.DuckDBPyConnection, files: list[Path]) -> StpError:
-    """The error for the first row that belongs to no cell."""
     incomplete = " OR ".join(f"{name} IS NULL" for name in CELL_KEYS if name != "seed")
     unlisted = f"NOT EXISTS (FROM cells c WHERE {_SAME_KEY})"
     looks = {
@@ -228,10 +227,11 @@ def _of_no_cell(database: duckdb.DuckDBPyConnection, files: list[Path]) -> StpEr
     }
     for name in ABOUT:
         same = f"{_SAME_KEY} AND r.{name} IS NOT DISTINCT FROM c.{name}"
-        what = f"{name} is not what its manifest says"
-        looks[what] = (f"NOT EXISTS (FROM cells c WHERE {same})", "what was collected from it")
-    found = (_found(database, files, what, *look) for what, look in looks.items())
-    return next(filter(None, found), StpError(_UNLISTED, expected=EXPECTED, remedy="collect again"))
+        problem = f"{name} is not what its manifest says"
+        looks[problem] = (f"NOT EXISTS (FROM cells c WHERE {same})", "what was collected from it")
+    errors = (_found(database, files, problem, *look) for problem, look in looks.items())
+    unlisted = StpError(_UNLISTED, expected=EXPECTED, remedy="collect again")
+    return next(filter(None, errors), unlisted)
 
 
 def _check_conventions(
@@ -242,20 +242,17 @@ def _check_conventions(
         "(SELECT DISTINCT dimension, kind FROM score_rows JOIN cells c ON c.number = cell) "
         "JOIN score_kinds k ON k.number = kind ORDER BY ALL"
     ).fetchall():
-        known = {name for plan in plans if plan.dimension == dimension for name in plan.conventions}
-        if known and convention not in known:
+        conventions = {
+            name for plan in plans if plan.dimension == dimension for name in plan.conventions
+        }
+        if conventions and convention not in conventions:
             condition = f"dimension = {_literal(dimension)} AND convention = {_literal(convention)}"
-            what = f"convention {convention}, which the manifest does not know"
-            expected = f"one of {', '.join(sorted(known))}"
-            raise _bad_row(database, files, what, condition, expected)
+            problem = f"convention {convention}, which the manifest does not know"
+            expected = f"one of {', '.join(sorted(conventions))}"
+            raise _bad_row(database, files, problem, condition, expected)
 
 
 def _check_twice(database: duckdb.DuckDBPyConnection, files: list[Path]) -> None:
-    """Find a duplicate row.
-
-    Raises:
-        StpError: there is one.
-    """
     twice = database.execute(
         f"SELECT {_KEYS}, {_ROW}, list(file || ', row ' || (row + 1) ORDER BY file, row) "
         f"FROM ({' UNION ALL '.join(_numbered(path) for path in files)}) "
@@ -273,31 +270,31 @@ def _check_twice(database: duckdb.DuckDBPyConnection, files: list[Path]) -> None
 def _bad_row(
     database: duckdb.DuckDBPyConnection,
     files: Iterable[Path],
-    what: str,
+    problem: str,
     condition: str,
     expected: str,
 ) -> StpError:
     """The error for the first invalid row, for which files are searched again."""
-    found = _found(database, files, what, condition, expected)
-    return found or StpError(what, expected=expected, remedy="collect again")
+    error = _found(database, files, problem, condition, expected)
+    return error or StpError(problem, expected=expected, remedy="collect again")
 
 
 def _found(
     database: duckdb.DuckDBPyConnection,
     files: Iterable[Path],
-    what: str,
+    problem: str,
     condition: str,
     expected: str,
 ) -> StpError | None:
     """The error for the first row that fulfils a condition; None if there is none."""
     for path in files:
-        found = database.execute(
+        rows = database.execute(
             f"SELECT row, {_KEYS}, convention FROM ({_numbered(path)}) r "
             f"WHERE {condition} ORDER BY row LIMIT 1"
         ).fetchall()
-        for row, *key, convention in found:
+        for row, *key, convention in rows:
             return StpError(
-                f"{path}, row {row + 1}: {what} ({describe(CellKey(*key))}, {convention})",
+                f"{path}, row {row + 1}: {problem} ({describe(CellKey(*key))}, {convention})",
                 expected=expected,
                 remedy=_again(path),
             )
@@ -312,8 +309,8 @@ def _numbered(path: Path) -> str:
 
 
 def _read(path: Path, *options: str) -> str:
-    given = ", ".join([_literal(str(path)), "hive_partitioning=false", *options])
-    return f"read_parquet({given})"
+    arguments = ", ".join([_literal(str(path)), "hive_partitioning=false", *options])
+    return f"read_parquet({arguments})"
 
 
 def _literal(value: str | int) -> str:

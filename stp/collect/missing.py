@@ -72,17 +72,17 @@ def planned(folder: Path, scale: str) -> list[Manifest]:
     Raises:
         StpError: a manifest of the scale lacks something.
     """
-    found = []
+    manifests = []
     for path in sorted(folder.glob("*.json")):
         try:
             content = json.loads(path.read_bytes())
         except ValueError:
             continue
-        told = content if isinstance(content, dict) else {}
-        named = {"dimension": path.stem, "scale": scale}
-        if told.get("cells") and named.items() <= told.items():
-            found.append(load_manifest(path))
-    return found
+        entries = content if isinstance(content, dict) else {}
+        identity = {"dimension": path.stem, "scale": scale}
+        if entries.get("cells") and identity.items() <= entries.items():
+            manifests.append(load_manifest(path))
+    return manifests
 
 
 def gaps(
@@ -102,13 +102,13 @@ def gaps(
     Returns:
         what the database is to be told of them, in the order of the plans.
     """
-    held = {cell.key for plan in collected for cell in plan.cells}
+    collected_keys = {cell.key for plan in collected for cell in plan.cells}
     rows = []
     finished: dict[str, Receipt] = {}
     tried: dict[str, Tried] = {}
     for plan in plans:
         for cell in plan.cells:
-            if cell.key in held:
+            if cell.key in collected_keys:
                 continue
             for folder, stage in _parts(cell):
                 receipt = read_receipt(folder) if (folder / RECEIPT).is_file() else None
@@ -136,7 +136,6 @@ def _row(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> Missin
 
 
 def _parts(cell: Cell) -> list[tuple[Path, str]]:
-    """The artefacts of a cell and the stages that make them, in the order of the work."""
     return [(f, stage) for part, stage in STAGES.items() for f in cell.folders([part])]
 
 
@@ -154,39 +153,38 @@ def _stopped(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> St
         return Stopped("score", NOT_USABLE, unusable, _relative(plan, scores))
     if not open_ones:
         return Stopped("collect", NOT_COLLECTED, "", _relative(plan, scores))
-    return next((one for one in open_ones if one.how != NOT_RUN), open_ones[0])
+    return next((stopped for stopped in open_ones if stopped.how != NOT_RUN), open_ones[0])
 
 
 def _standing(plan: Manifest, folder: Path, stage: str, logs: Path) -> Stopped:
-    """The state of the work on a missing artefact."""
     state, path = _state(plan, folder), _relative(plan, folder)
-    told = Stopped(stage, NOT_RUN, "", path)
+    stopped = Stopped(stage, NOT_RUN, "", path)
     before = attempts.read(state)
     failure = failures.read(state)
     if before:
         last = before[-1]
-        told = replace(
-            told,
+        stopped = replace(
+            stopped,
             how=last.how or attempts.KILLED,
             detail=last.detail or ("" if last.how else "vanished without a word"),
             attempts=len(before),
             ended=_time(last.ended),
         )
     elif failure:
-        told = replace(told, how=attempts.FAILED, ended=_time(failure.time))
-    if told.how == attempts.FAILED and failure and failure.error:
-        told = replace(told, detail=failure.error.partition("\n")[0])
+        stopped = replace(stopped, how=attempts.FAILED, ended=_time(failure.time))
+    if stopped.how == attempts.FAILED and failure and failure.error:
+        stopped = replace(stopped, detail=failure.error.partition("\n")[0])
     if store.is_held(state):
-        told = replace(told, how=RUNNING, detail="", ended=None)
-    return replace(told, log=next(_logs(failure, stage, path, logs), None))
+        stopped = replace(stopped, how=RUNNING, detail="", ended=None)
+    return replace(stopped, log=next(_logs(failure, stage, path, logs), None))
 
 
 def _logs(failure: Failure | None, stage: str, path: str, logs: Path) -> Iterator[str]:
     """Logs that there are: the one that the failure names; the one of the workflow's rule."""
     rule = logs / stage / f"{path.partition('/')[2]}.log"
-    for named in (failure and failure.log, rule):
-        if named and Path(named).is_file():
-            yield str(named)
+    for log in (failure and failure.log, rule):
+        if log and Path(log).is_file():
+            yield str(log)
 
 
 def _relative(plan: Manifest, folder: Path) -> str:

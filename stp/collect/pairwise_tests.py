@@ -205,7 +205,6 @@ class _Test(NamedTuple):
 
 
 def _pairs(entrants: Sequence[Entrant], direction: Direction) -> list[Pair]:
-    """Compare each pair of entrants, and correct for all of them."""
     groups: dict[Clusters, list[int]] = {}
     for number, entrant in enumerate(entrants):
         if entrant.value is not None and not isinstance(entrant.left_out, str):

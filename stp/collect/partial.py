@@ -56,7 +56,7 @@ def build_partial(
     plans = [load_manifest(path) for path in manifests]
     held: list[tuple[Manifest, pa.Table]] = []
     unusable = {}
-    made: dict[str, dict[str, str]] = {}
+    making_of_rows: dict[str, dict[str, str]] = {}
     for plan in plans:
         tables, cells = [], []
         for cell in plan.cells:
@@ -64,7 +64,7 @@ def build_partial(
                 before = makings([cell])
                 tables.append(_rows(plan, cell))
                 cells.append(cell)
-                made.setdefault(plan.dimension, {}).update(before)
+                making_of_rows.setdefault(plan.dimension, {}).update(before)
             except StpError as problem:
                 if Path(cell.scores, RECEIPT).is_file():
                     unusable[cell.key] = problem.what
@@ -76,7 +76,7 @@ def build_partial(
         for path, (plan, rows) in zip(files, held, strict=True):
             write_text(path, manifest_text(plan))
             pq.write_table(rows, path.with_suffix(".parquet"), write_page_checksum=True)
-            note_makings(path.with_suffix(".parquet"), made[plan.dimension])
+            note_makings(path.with_suffix(".parquet"), making_of_rows[plan.dimension])
         collected = [path.with_suffix(".parquet") for path in files]
         cache = out / COLLECTED / "matched_distances.parquet"
         build(files, collected, out / DATABASE, cache, report, gaps)
@@ -99,7 +99,6 @@ def _forget(out: Path) -> None:
 
 
 def _rows(plan: Manifest, cell: Cell) -> pa.Table:
-    """The rows of a cell, after a check that its artefacts and per-sample scores exist."""
     rows = collected_rows(plan, cell)
     for folder in cell.folders(STAGES):
         require_receipt(folder)

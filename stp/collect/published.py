@@ -137,15 +137,15 @@ def beside(
     key = cell.key
     dataset = manifest.published_names.datasets.get(key.tested_on)
     facts = manifest.datasets[key.tested_on]
-    own: dict[str, Value] = {name: getattr(facts, fact) for name, fact in OWN.items()}
-    setting = own | values_of(key.setting)
+    defaults: dict[str, Value] = {name: getattr(facts, fact) for name, fact in OWN.items()}
+    setting = defaults | values_of(key.setting)
     return [
         value
         for value in values
         if value.dimension == manifest.dimension
         and value.tested_on == dataset
         and value.subset == key.subset
-        and {**own, **value.setting} == setting
+        and {**defaults, **value.setting} == setting
     ]
 
 

@@ -196,7 +196,6 @@ def _check(format: str) -> None:
         raise StpError(
             f"unknown format {format!r}",
             expected=f"one of {', '.join(_WRITERS)}",
-            remedy="choose one of them",
         )
 
 

@@ -126,9 +126,12 @@ ORDER BY missing DESC, dimension, trained_on, tested_on, subset, setting, model;
     ),
     Question(
         "How does the error grow with lead time?",
-        "",
-        "SELECT tested_on, model, lead, value FROM scores WHERE convention = 'mse.pixel_mean' "
-        "AND statistic = 'mean' AND lead IS NOT NULL AND variable IS NULL ORDER BY ALL;",
+        "Means over seeds.",
+        """\
+SELECT dimension, trained_on, tested_on, subset, setting, model, variant, lead, avg(value) AS value
+FROM by_lead
+WHERE convention = 'mse.pixel_mean' AND variable IS NULL
+GROUP BY ALL ORDER BY ALL;""",
     ),
     Question(
         "How far are values from the published ones?",

@@ -166,7 +166,6 @@ class Group(NamedTuple):
 
 
 def _overall_rows(scores: pa.Table) -> Rows:
-    """Means over all lead times, and over those that columns show, by cell."""
     by_cell: Rows = {}
     for row in score_rows(scores):
         if row.lead is None and row.statistic in ("mean", "median"):
@@ -175,7 +174,6 @@ def _overall_rows(scores: pa.Table) -> Rows:
 
 
 def _computed(evaluation: _Evaluation, rows: Rows) -> RankTables:
-    """All rows of an evaluation: of ``ranks``, and of ``comparisons``."""
     ranked: list[RankRow] = []
     compared: list[ComparisonRow] = []
     for group, entrants in _entrants(evaluation, rows).items():
@@ -222,7 +220,6 @@ Contestants = dict[tuple[str, str], Entrant]
 
 
 def _entrants(evaluation: _Evaluation, rows: Rows) -> dict[Group, Contestants]:
-    """Values that may be compared with each other, by model and variant."""
     # Imported here, since a store with cached results needs no metrics.
     from stp.collect.leave_one_out import RowValue
 
@@ -307,7 +304,6 @@ def _cached(folder: Path | None) -> dict[str, RankTables]:
 
 
 def _by_key(table: pa.Table) -> dict[str, pa.Table]:
-    """The rows of each key, which are contiguous."""
     rows = table.drop_columns("key").replace_schema_metadata(None)
     start, by_key = 0, {}
     for key, same in groupby(table["key"].to_pylist()):

@@ -82,25 +82,25 @@ def receipts_of(plans: list[Manifest], more: list[Receipt]) -> list[Receipt]:
 
 def artefact_row(receipt: Receipt) -> ArtefactRow:
     """The row of an artefact."""
-    made = receipt.provenance
+    provenance = receipt.provenance
     return ArtefactRow(
         stage=receipt.stage,
         path=receipt.path,
         fingerprint=receipt.fingerprint,
         code_fingerprint=receipt.code.fingerprint,
-        commit=made.commit,
+        commit=provenance.commit,
         recipe=_json(receipt.recipe),
         extras=_json(receipt.extras),
         inputs=_json(receipt.inputs),
-        host=made.host,
-        device=made.device,
-        person=made.user,
-        slurm_job=made.slurm_job,
-        started=_time(made.started),
-        finished=_time(made.finished),
-        seconds=made.seconds,
-        python=made.python,
-        packages=_json(made.packages),
+        host=provenance.host,
+        device=provenance.device,
+        person=provenance.user,
+        slurm_job=provenance.slurm_job,
+        started=_time(provenance.started),
+        finished=_time(provenance.finished),
+        seconds=provenance.seconds,
+        python=provenance.python,
+        packages=_json(provenance.packages),
         bytes=sum(file.bytes for file in receipt.files.values()),
         files=len(receipt.files),
     )

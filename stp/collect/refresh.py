@@ -29,11 +29,11 @@ def collect_dimension(manifest: Path, rows: Path) -> None:
         manifest: manifest of the dimension.
         rows: Parquet file to write; the manifest is copied to the same name with ``.json``.
     """
-    kept = rows.with_suffix(".json")
+    manifest_copy = rows.with_suffix(".json")
     with _alone(rows.parent):
-        kept.unlink(missing_ok=True)  # rows without a manifest do not count
+        manifest_copy.unlink(missing_ok=True)  # rows without a manifest do not count
         note_makings(rows, collect(manifest, rows))
-        with beside(kept) as temporary:
+        with beside(manifest_copy) as temporary:
             shutil.copyfile(manifest, temporary)
 
 
@@ -57,32 +57,34 @@ def build_database(
         StpError: nothing was collected, or a file is damaged.
     """
     with _alone(collected):
-        kept = [path for path in collected.glob("*.json") if path.with_suffix(".parquet").is_file()]
-        kept.sort(key=lambda path: (path.stat().st_mtime_ns, path.name))
-        if not kept:
+        manifests = [
+            path for path in collected.glob("*.json") if path.with_suffix(".parquet").is_file()
+        ]
+        manifests.sort(key=lambda path: (path.stat().st_mtime_ns, path.name))
+        if not manifests:
             raise StpError(
                 f"nothing has been collected in {collected}",
                 expected="the rows of a dimension, and their manifest",
                 remedy="make a table, such as results/tables/short_term.csv",
             )
-        plans = {path: load_manifest(path) for path in kept}
-        scale = plans[kept[-1]].scale
+        plans = {path: load_manifest(path) for path in manifests}
+        scale = plans[manifests[-1]].scale
         left_out = {}
-        for path in kept[:-1]:
+        for path in manifests[:-1]:
             reason = _why_not(plans[path], scale)
             if reason:
                 left_out[path.stem] = reason
-        for path in kept:
+        for path in manifests:
             rows = path.with_suffix(".parquet")
             if path.stem in left_out or made_again(rows) == []:
                 continue
             try:
                 note_makings(rows, collect(path, rows))
             except StpError as problem:
-                if path == kept[-1]:
+                if path == manifests[-1]:
                     raise
                 left_out[path.stem] = f"its scores have changed since ({problem.what})"
-        used = sorted(path for path in kept if path.stem not in left_out)
+        used = sorted(path for path in manifests if path.stem not in left_out)
         files = [path.with_suffix(".parquet") for path in used]
         planned = missing.planned(collected.parent / "plan", scale)
         gaps = missing.gaps(planned, [plans[path] for path in used], collected.parent / "logs")

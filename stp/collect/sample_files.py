@@ -33,13 +33,13 @@ def sample_files(plans: list[Manifest]) -> SampleFiles:
     files: SampleFiles = {"scores": [], "perceptual": []}
     for kind, groups in files.items():
         schemas: list[pa.Schema] = []
-        known: dict[bytes, int] = {}
+        group_of_schema: dict[bytes, int] = {}
         for folder in (
             folder for plan in plans for cell in plan.cells for folder in cell.folders([kind])
         ):
             path = (folder / SAMPLE_SCORES).absolute()
             stated = stated_schema(path)
-            group = known.get(stated) if stated else None
+            group = group_of_schema.get(stated) if stated else None
             if group is None:
                 sample_file(folder)
                 schema = read_schema(path).remove_metadata()
@@ -47,7 +47,7 @@ def sample_files(plans: list[Manifest]) -> SampleFiles:
                     schemas.append(schema)
                     groups.append([])
                 group = schemas.index(schema)
-                known |= {stated: group} if stated else {}
+                group_of_schema |= {stated: group} if stated else {}
             groups[group].append(path)
     return files
 

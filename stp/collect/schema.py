@@ -88,8 +88,8 @@ class About:
     ]
     accepted: Annotated[
         str | None,
-        "Artefacts made by older code, who accepted them as current, and why (stp accept); NULL if "
-        "there are none.",
+        "Artefacts made by older code, who accepted them as current, and why (stp store accept); "
+        "NULL if there are none.",
     ]
     scale: Scale
     protocol: Protocol

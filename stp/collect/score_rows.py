@@ -66,8 +66,8 @@ def score_rows(table: pa.Table) -> Iterator[ScoreRow]:
 
 def as_table(rows: Iterable[ScoreRow], schema: pa.Schema) -> pa.Table:
     """A table with a schema from rows."""
-    named = [vars(row.key) | {name: getattr(row, name) for name in _COLUMNS} for row in rows]
-    return pa.Table.from_pylist(named, schema)
+    records = [vars(row.key) | {name: getattr(row, name) for name in _COLUMNS} for row in rows]
+    return pa.Table.from_pylist(records, schema)
 
 
 def _column(table: pa.Table, name: str) -> list[str | float | int | None]:

@@ -17,7 +17,7 @@ from stp.collect.score_rows import ScoreRow, as_table
 from stp.collect.table import arrow_schema
 from stp.collect.table import columns_of as fields_of
 from stp.core.disk import beside
-from stp.core.errors import ArtefactError, StpError, again
+from stp.core.errors import ArtefactError, StpError
 from stp.core.parquet import read_table, schema_problems
 from stp.core.receipts import Receipt, check_file, require_receipt
 from stp.options.score import CELL_KEYS
@@ -48,7 +48,7 @@ def collect(manifest: Path, out: Path) -> dict[str, str]:
             message names all such artefacts.
     """
     plan = load_manifest(manifest)
-    made = makings(plan.cells)
+    makings_before = makings(plan.cells)
     tables = []
     problems = []
     for cell in plan.cells:
@@ -66,7 +66,7 @@ def collect(manifest: Path, out: Path) -> dict[str, str]:
         )
     with beside(out) as temporary:
         pq.write_table(pa.concat_tables(tables), temporary, write_page_checksum=True)
-    return made
+    return makings_before
 
 
 def read_collected(path: Path) -> pa.Table:
@@ -109,51 +109,49 @@ def _with_shown(plan: Manifest, cell: Cell, scores: pa.Table, receipt: Receipt) 
     every = {
         column.place for table in plan.tables for column in columns_of(plan, table, cell).values()
     }
-    wanted = [
+    shown_parts = [
         (convention, part)
         for convention, part in every
         if part.leads is not None or part.statistic != "mean"
     ]
     scored = set(scores["convention"].unique().to_pylist())
-    wanted = sorted(((c, p) for c, p in wanted if c in scored), key=repr)
-    if not wanted:
+    shown_parts = sorted(((c, p) for c, p in shown_parts if c in scored), key=repr)
+    if not shown_parts:
         return scores
     # Imported here, since most tables need no metrics.
     from stp.collect.column_values import shown_rows
 
-    made = shown_rows(cell, scores, wanted, receipt.recipe.get("bootstrap", {}))
-    return pa.concat_tables([scores, as_table(made, scores.schema)])
+    extra_rows = shown_rows(cell, scores, shown_parts, receipt.recipe.get("bootstrap", {}))
+    return pa.concat_tables([scores, as_table(extra_rows, scores.schema)])
 
 
 def _check_conventions(plan: Manifest, rows: pa.Table, folder: Path, others: set[str]) -> None:
     """Refuse conventions that are not in the manifest, or are in another artefact as well."""
     path = folder / "scores.parquet"
-    known = set(plan.conventions)
+    conventions = set(plan.conventions)
     for number, convention in enumerate(rows["convention"].to_pylist()):
-        if known and convention not in known:
-            raise StpError(
-                f"{path}, row {number + 1}: convention {convention}, which the manifest does not "
-                "know",
-                expected=f"one of {', '.join(sorted(known))}",
-                remedy=again(folder),
+        if conventions and convention not in conventions:
+            raise ArtefactError(
+                path,
+                f"row {number + 1}: convention {convention}, which the manifest does not know",
+                expected=f"one of {', '.join(sorted(conventions))}",
             )
         if convention in others:
-            raise StpError(
-                f"{path}, row {number + 1}: convention {convention}, which the other scores of "
-                "this cell have as well",
+            raise ArtefactError(
+                path,
+                f"row {number + 1}: convention {convention}, which the other scores of this cell "
+                "have as well",
                 expected="each convention in one score artefact of a cell",
-                remedy=again(folder),
             )
 
 
 def _demand_columns(plan: Manifest, cell: Cell, scored: set[str]) -> None:
-    """Refuse scores that lack an available convention of a table."""
-    wanted = {
+    conventions = {
         column.convention
         for table in plan.tables
         for column in columns_of(plan, table, cell).values()
     }
-    lacking = sorted(wanted - scored - set(plan.unavailable))
+    lacking = sorted(conventions - scored - set(plan.unavailable))
     if lacking:
         folder = Path(cell.scores)
         raise ArtefactError(
@@ -164,29 +162,27 @@ def _demand_columns(plan: Manifest, cell: Cell, scored: set[str]) -> None:
 
 
 def _about(rows: pa.Table, name: str, value: Any) -> pa.Table:
-    """Add a column with one value."""
     field = COLLECTED.field(name)
     return rows.append_column(field, pa.repeat(pa.scalar(value, field.type), len(rows)))
 
 
 def _read_scores(folder: Path, receipt: Receipt, cell: Cell) -> pa.Table:
-    """Read and check one ``scores.parquet``."""
     path = check_file(folder, receipt, "scores.parquet")
     rows = _to_schema(read_table(path, expected="scores"), path)
     for name in CELL_KEYS:
-        found = rows[name].unique().to_pylist()
-        wanted = getattr(cell.key, name)
-        if len(rows) and found != [wanted]:
+        values = rows[name].unique().to_pylist()
+        expected_value = getattr(cell.key, name)
+        if len(rows) and values != [expected_value]:
             raise ArtefactError(
                 path,
-                f"rows of another cell, {name} is {found}",
-                expected=f"{name} {wanted!r} only (cell: {describe(cell.key)})",
+                f"rows of another cell, {name} is {values}",
+                expected=f"{name} {expected_value!r} only (cell: {describe(cell.key)})",
             )
-    _check_rows(rows, path, folder)
+    _check_rows(rows, path)
     return rows
 
 
-def _check_rows(rows: pa.Table, path: Path, folder: Path) -> None:
+def _check_rows(rows: pa.Table, path: Path) -> None:
     """Refuse invalid values and duplicate rows, by their numbers.
 
     A missing value is NULL with a reason, such as PSNR where a frame is predicted exactly
@@ -197,40 +193,37 @@ def _check_rows(rows: pa.Table, path: Path, folder: Path) -> None:
 
     unexplained = pc.and_(pc.is_null(rows["value"]), pc.is_null(rows["reason"]))
     not_finite = pc.invert(pc.is_finite(rows["value"]))
-    for what, expected, bad in (
+    for problem, expected, bad in (
         ("a value is NULL without a reason", "a reason wherever there is no value", unexplained),
         ("a value is NaN or infinite", "a finite value, or NULL with a reason", not_finite),
     ):
         number = pc.index(bad, True).as_py()
         if number >= 0:
             convention = rows["convention"][number].as_py()
-            raise StpError(
-                f"{path}, row {number + 1}: {what} ({convention})",
-                expected=expected,
-                remedy=again(folder),
+            raise ArtefactError(
+                path, f"row {number + 1}: {problem} ({convention})", expected=expected
             )
     names = [name for name in _ROW if name in rows.column_names]
     counts = rows.group_by(names).aggregate([([], "count_all")])
     if len(counts) < len(rows):
-        seen: set[tuple[Any, ...]] = set()
+        earlier_rows: set[tuple[Any, ...]] = set()
         for number, row in enumerate(zip(*(rows[name].to_pylist() for name in names), strict=True)):
-            if row in seen:
-                told = ", ".join(
+            if row in earlier_rows:
+                row_text = ", ".join(
                     f"{name} {value}"
                     for name, value in zip(names, row, strict=True)
                     if value is not None
                 )
-                raise StpError(
-                    f"{path}, row {number + 1}: {len(rows) - len(counts)} rows appear twice, "
-                    f"this is the first ({told})",
+                raise ArtefactError(
+                    path,
+                    f"row {number + 1}: {len(rows) - len(counts)} rows appear twice, this is the "
+                    f"first ({row_text})",
                     expected=f"one row for each {', '.join(names)}",
-                    remedy=again(folder),
                 )
-            seen.add(row)
+            earlier_rows.add(row)
 
 
 def _to_schema(rows: pa.Table, path: Path) -> pa.Table:
-    """Convert ``rows`` to ``SCORES``, accepting only equivalent types."""
     if problems := schema_problems(rows.schema, SCORES):
         raise ArtefactError(
             path,
@@ -242,7 +235,6 @@ def _to_schema(rows: pa.Table, path: Path) -> pa.Table:
 
 
 def _unavailable_rows(plan: Manifest, cell: Cell, scored: set[str]) -> list[ScoreRow]:
-    """A row with the value NULL for each unavailable convention of the cell."""
     return [
         ScoreRow(
             key=cell.key,

@@ -23,11 +23,10 @@ from stp.collect.direction import NO_DIRECTION, Direction
 from stp.collect.overall import overall
 from stp.core.parquet import read_table
 from stp.core.receipts import require_receipt
-from stp.metrics.perceptual import SetDistance
+from stp.metrics.set_distance import SetDistance, SetFeatures, read_features
 from stp.plan.column import Part
 from stp.plan.manifest import Cell, Manifest, columns_of
 from stp.plan.setting import setting_of
-from stp.score import sets
 from stp.score.jackknife import FEWEST_CLUSTERS
 
 RESAMPLES = 200
@@ -136,8 +135,10 @@ def clips_of(cell: Cell) -> Clips:
     scores = Path(cell.scores)
     require_receipt(scores)
     table = read_table(scores / "sample_scores.parquet", ["sample", "cluster"])
-    of = dict(zip(table["sample"].to_pylist(), table["cluster"].to_pylist(), strict=True))
-    clusters = [of[sample] for sample in sorted(of)]
+    cluster_of_sample = dict(
+        zip(table["sample"].to_pylist(), table["cluster"].to_pylist(), strict=True)
+    )
+    clusters = [cluster_of_sample[sample] for sample in sorted(cluster_of_sample)]
     names = list(dict.fromkeys(clusters))
     return Clips(names, np.array([names.index(cluster) for cluster in clusters]))
 
@@ -244,7 +245,7 @@ class Looked(NamedTuple):
         seconds: time of the network for the distorted clips; None if unknown.
     """
 
-    pair: sets.SetFeatures
+    pair: SetFeatures
     seconds: float | None
 
 
@@ -260,7 +261,7 @@ def looked(cell: Cell, convention: str) -> Looked:
     store = folder.parents[len(Path(receipt.path).parts) - 1]
     inputs = {name: store / at for name, at in receipt.inputs.items()}
     name = receipt.recipe.get("features", {}).get(convention)
-    pair = sets.read(inputs, name)
+    pair = read_features(inputs, name)
     seconds = (
         None if name is None else require_receipt(inputs[f"{name}.predicted"]).provenance.seconds
     )

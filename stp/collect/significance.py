@@ -57,21 +57,21 @@ class Tests(NamedTuple):
     skewed: np.ndarray
 
 
-def tested(ones: "Sequence[LeftOut]", direction: Direction) -> Tests:
+def tested(left_out_values: "Sequence[LeftOut]", direction: Direction) -> Tests:
     """Compare each pair of values.
 
     Args:
-        ones: values without each cluster, of the same clusters.
+        left_out_values: values without each cluster, of the same clusters.
         direction: which values are better.
     """
     # Imported here, since a store without sums over clusters has no tests.
     from scipy.special import bdtr, stdtr, stdtrit
 
-    counts = np.array(ones[0].clusters.counts)
+    counts = np.array(left_out_values[0].clusters.counts)
     freedom = degrees_of_freedom(counts)
     # Values of all clusters, followed by values without each of them, (1 + G, M).
-    values = np.stack([np.append(one.value, one.values) for one in ones], axis=1)
-    first, second = np.triu_indices(len(ones), 1)
+    values = np.stack([np.append(v.value, v.values) for v in left_out_values], axis=1)
+    first, second = np.triu_indices(len(left_out_values), 1)
     size = np.maximum(np.abs(values[:, first]), np.abs(values[:, second]))
     tied = np.abs(values[:, second] - values[:, first]) <= RESOLUTION * size
 

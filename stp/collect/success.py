@@ -106,37 +106,38 @@ class _Models:
 
     def beside(self, success: str, convention: str) -> _Drawn:
         """Correlate a metric with success."""
-        both = [self.values(name) for name in (convention, success)]
-        there = [
-            n for n in range(len(self.cells)) if all(values[n][0] is not None for values in both)
+        values_of_both = [self.values(name) for name in (convention, success)]
+        scored = [
+            n
+            for n in range(len(self.cells))
+            if all(values[n][0] is not None for values in values_of_both)
         ]
         why = self.plan.unavailable.get(convention, "")
         if not why and not Direction.of(self.plan, convention).known:
-            return _Drawn(None, "", "", len(there), NO_DIRECTION)
+            return _Drawn(None, "", "", len(scored), NO_DIRECTION)
         x, y = (
-            self._gains(name, np.array([values[n][0] for n in there], float))
-            for name, values in zip((convention, success), both, strict=True)
+            self._gains(name, np.array([values[n][0] for n in scored], float))
+            for name, values in zip((convention, success), values_of_both, strict=True)
         )
-        if len(there) < FEWEST:
-            reasons = [w for values in both for value, w in values if value is None and w]
-            few = f"{len(there)} models have both; ranks need {FEWEST}"
-            return _Drawn(None, "", "", len(there), why or "; ".join([few, *reasons[:1]]))
+        if len(scored) < FEWEST:
+            reasons = [w for values in values_of_both for value, w in values if value is None and w]
+            few = f"{len(scored)} models have both; ranks need {FEWEST}"
+            return _Drawn(None, "", "", len(scored), why or "; ".join([few, *reasons[:1]]))
         (correlation,) = rank_correlation(x[None], y)
         if np.isnan(correlation):
             same = "success" if np.ptp(y) == 0 else "the metric"
-            return _Drawn(None, "", "", len(there), f"{same} is equal for all models")
+            return _Drawn(None, "", "", len(scored), f"{same} is equal for all models")
         return _Drawn(
             float(correlation),
-            self._over_clips((convention, success), there),
-            _over_models([self.cells[n].key.model for n in there], x, y, self.resamples),
-            len(there),
+            self._over_clips((convention, success), scored),
+            _over_models([self.cells[n].key.model for n in scored], x, y, self.resamples),
+            len(scored),
         )
 
     def _gains(self, convention: str, values: np.ndarray) -> np.ndarray:
-        """Values with a sign such that larger is better."""
         return -Direction.of(self.plan, convention).losses(values)
 
-    def _over_clips(self, both: tuple[str, str], there: Sequence[int]) -> np.ndarray | str:
+    def _over_clips(self, conventions: tuple[str, str], scored: Sequence[int]) -> np.ndarray | str:
         if self._clips is None:
             self._clips = clips_of(self.cells[0])
         clusters = len(self._clips.names)
@@ -146,15 +147,15 @@ class _Models:
             clusters, np.full(clusters, 1 / clusters), self.resamples
         )
         again: list[np.ndarray] = []
-        for name in both:
+        for name in conventions:
             of_models = []
-            for n in there:
+            for n in scored:
                 if (n, name) not in self._again:
                     self._again[n, name] = resampled(self.cells[n], name, self._clips, drawn)
-                found = self._again[n, name]
-                if isinstance(found, str):
-                    return found
-                of_models.append(found)
+                resamples = self._again[n, name]
+                if isinstance(resamples, str):
+                    return resamples
+                of_models.append(resamples)
             again.append(self._gains(name, np.stack(of_models, axis=1)))
         return rank_correlation(*again)
 
@@ -170,13 +171,17 @@ def _over_models(
         x, y: values of the metric and of success, (N,).
         resamples: number of resamples R.
     """
-    of = [[n for n, name in enumerate(names) if name == model] for model in dict.fromkeys(names)]
-    if len(of) < FEWEST_CLUSTERS:
-        return f"{len(of)} models; an interval over models needs {FEWEST_CLUSTERS}"
-    drawn = np.random.default_rng(SEED).integers(len(of), size=(resamples, len(of)))
+    runs_of_model = [
+        [n for n, name in enumerate(names) if name == model] for model in dict.fromkeys(names)
+    ]
+    if len(runs_of_model) < FEWEST_CLUSTERS:
+        return f"{len(runs_of_model)} models; an interval over models needs {FEWEST_CLUSTERS}"
+    drawn = np.random.default_rng(SEED).integers(
+        len(runs_of_model), size=(resamples, len(runs_of_model))
+    )
     correlations = np.empty(resamples)
     for r, models in enumerate(drawn):
-        chosen = [n for model in models for n in of[model]]
+        chosen = [n for model in models for n in runs_of_model[model]]
         (correlations[r],) = rank_correlation(x[chosen][None], y[chosen])
     return correlations
 
@@ -195,35 +200,34 @@ def rankings(plan: Manifest, resamples: int = RESAMPLES) -> list[Ranking]:
     for cell in plan.cells:
         setting = setting_of(cell.key.setting)
         setting.pop("update", None)
-        place = cell.key.tested_on, cell.key.subset, setting_name(setting)
-        groups.setdefault(place, []).append(cell)
-    found: list[Ranking] = []
+        evaluation = cell.key.tested_on, cell.key.subset, setting_name(setting)
+        groups.setdefault(evaluation, []).append(cell)
+    all_rankings: list[Ranking] = []
     of_metric: dict[tuple[str, str], list[_Drawn]] = {}
     successes = [name for name, about in plan.conventions.items() if about.success]
     metrics = [name for name in plan.conventions if name not in successes]
-    for place, cells in groups.items():
+    for evaluation, cells in groups.items():
         models = _Models(plan, cells, resamples)
         for success in filter(models.is_scored, successes):
             for convention in metrics:
                 if models.is_scored(convention) or convention in plan.unavailable:
                     drawn = models.beside(success, convention)
                     of_metric.setdefault((success.partition(".")[0], convention), []).append(drawn)
-                    found.append(_ranking(*place, convention, success, drawn))
+                    all_rankings.append(_ranking(*evaluation, convention, success, drawn))
     for (success, convention), every in of_metric.items():
-        found.append(_ranking(ALL, "", "", convention, success, _pooled(every)))
-    return found
+        all_rankings.append(_ranking(ALL, "", "", convention, success, _pooled(every)))
+    return all_rankings
 
 
 def _pooled(every: Iterable[_Drawn]) -> _Drawn:
-    """The mean over the datasets that have a correlation."""
-    known = [one for one in every if one.correlation is not None]
-    if not known:
+    drawn = [dataset for dataset in every if dataset.correlation is not None]
+    if not drawn:
         return _Drawn(None, "", "", 0, "no dataset has a correlation")
     return _Drawn(
-        float(np.mean([one.correlation for one in known])),
-        _mean([one.over_clips for one in known]),
-        _mean([one.over_models for one in known]),
-        sum(one.models for one in known),
+        float(np.mean([dataset.correlation for dataset in drawn])),
+        _mean([dataset.over_clips for dataset in drawn]),
+        _mean([dataset.over_models for dataset in drawn]),
+        sum(dataset.models for dataset in drawn),
     )
 
 
@@ -243,13 +247,13 @@ def _mean(every: Sequence[np.ndarray | str]) -> np.ndarray | str:
 def _ranking(
     dataset: str, subset: str, setting: str, convention: str, success: str, drawn: _Drawn
 ) -> Ranking:
-    place = (dataset, subset, setting, convention, success, drawn.models)
+    identity = (dataset, subset, setting, convention, success, drawn.models)
     if drawn.correlation is None:
-        return Ranking(*place, None, None, None, drawn.why)
-    both = [_ends(each) for each in (drawn.over_clips, drawn.over_models)]
-    clips, models = (None if isinstance(ends, str) else ends for ends in both)
-    why = dict.fromkeys(ends for ends in both if isinstance(ends, str))
-    return Ranking(*place, drawn.correlation, clips, models, "; ".join(why))
+        return Ranking(*identity, None, None, None, drawn.why)
+    intervals = [_ends(each) for each in (drawn.over_clips, drawn.over_models)]
+    clips, models = (None if isinstance(ends, str) else ends for ends in intervals)
+    why = dict.fromkeys(ends for ends in intervals if isinstance(ends, str))
+    return Ranking(*identity, drawn.correlation, clips, models, "; ".join(why))
 
 
 def _ends(resamples: np.ndarray | str) -> Interval | str:

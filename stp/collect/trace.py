@@ -9,7 +9,6 @@ from stp.collect.cell import Step, lineage
 from stp.collect.query import ask
 from stp.collect.schema import ALIKE, CellRow
 from stp.collect.table import SETTING_KEYS
-from stp.core.errors import StpError
 from stp.core.exit_codes import NothingFoundError
 from stp.options.score import CELL_KEYS
 from stp.plan.setting import JOINT
@@ -134,20 +133,16 @@ class Traced(Match):
     lineage: list[Step]
 
 
-def places(number: str) -> int:
-    """Number of decimal places of a printed number.
-
-    Raises:
-        StpError: the text is not a number.
-    """
+def is_number(text: str) -> bool:
+    """Whether a text is a finite number."""
     try:
-        is_number = math.isfinite(float(number))
+        return math.isfinite(float(text))
     except ValueError:
-        is_number = False
-    if not is_number:
-        raise StpError(
-            f"{number!r} is not a number", expected="a value as a table prints it, such as 0.9248"
-        )
+        return False
+
+
+def places(number: str) -> int:
+    """Number of decimal places of a printed number."""
     digits, _, power = number.lower().partition("e")
     return len(digits.partition(".")[2]) - int(power or 0)
 
@@ -159,9 +154,6 @@ def asked(number: str, cell: str | None = None) -> tuple[str, list[float | list[
         number: as printed; ``0.92`` matches values from 0.915 to 0.925, but only published values
             that are printed as 0.92 or 0.920.
         cell: words of the keys of cells, separated by ``/``; None for all cells.
-
-    Raises:
-        StpError: the text is not a number.
     """
     half = 0.5 * 10.0 ** -places(number)
     low, high = float(number) - half, float(number) + half
@@ -179,28 +171,29 @@ def matches(database: Path, number: str, cell: str | None = None) -> list[Match]
 
     Raises:
         NothingFoundError: no value is printed like this number.
-        StpError: the text is not a number.
     """
-    found = ask(database, Match, *asked(number, cell))
-    if not found:
+    values = ask(database, Match, *asked(number, cell))
+    if not values:
         raise nothing(database, number)
-    return found
+    return values
 
 
-def with_lineage(database: Path, found: Sequence[Match]) -> list[Traced]:
+def with_lineage(database: Path, values: Sequence[Match]) -> list[Traced]:
     """Each value with its artefacts."""
-    known: dict[str, list[Step]] = {}
-    for scores in {scores for match in found for scores in match.scores}:
+    lineages: dict[str, list[Step]] = {}
+    for scores in {scores for match in values for scores in match.scores}:
         cells = ask(
             database,
             CellRow,
             "FROM cells WHERE scores_fingerprint = ? OR perceptual_fingerprint = ?",
             [scores, scores],
         )
-        known[scores] = lineage(database, cells)
+        lineages[scores] = lineage(database, cells)
     return [
-        Traced(**vars(match), lineage=[step for scores in match.scores for step in known[scores]])
-        for match in found
+        Traced(
+            **vars(match), lineage=[step for scores in match.scores for step in lineages[scores]]
+        )
+        for match in values
     ]
 
 

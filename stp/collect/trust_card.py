@@ -12,7 +12,7 @@ from stp.collect.schema import AgreementRow
 from stp.collect.sensitivity import CONSTANT, Curve, curves, looked
 from stp.core.errors import StpError, nearest
 from stp.data.distortions import DISTORTIONS
-from stp.metrics.perceptual import SetDistance
+from stp.metrics.set_distance import SetDistance
 from stp.plan.manifest import Cell, Manifest
 from stp.score.sample_size import SHARES, AtSize, resolution, within
 
@@ -123,8 +123,8 @@ def rows(
     return [
         (c.convention, c.dataset, c.distortion, is_temporal(c), c.n, c.correlation, c.low, c.high,
          c.why, *with_people(people, c.convention))
-        for of in of_all.values()
-        for c in of.curves
+        for datasets in of_all.values()
+        for c in datasets.curves
     ]  # fmt: skip
 
 

@@ -38,7 +38,6 @@ def predictions(cell: CellRow) -> Predictions:
         raise StpError(
             f"{cell.key.path} predicts no video ({data.shape[0]} channels of {data.frames.dtype})",
             expected="predictions of 8-bit grey or colour pictures",
-            remedy="choose another cell",
         )
     interval = setting_of(cell.setting).get("interval", 1)
     return Predictions(stored, data, cell.subset, int(interval))

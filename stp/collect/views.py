@@ -205,7 +205,7 @@ def _deltas(keys: Iterable[str]) -> str:
         """The value of a key in a setting, by default that of the dataset."""
         return f"coalesce({table}.{key}, d.{OWN[key]})" if key in OWN else f'{table}."{key}"'
 
-    named = [f'"{key}"' for key in keys]
+    columns = [f'"{key}"' for key in keys]
     alike = "\n        AND ".join(
         f"{stated('p', key)} IS NOT DISTINCT FROM {stated('k', key)}" for key in keys
     )
@@ -251,7 +251,7 @@ ours AS (
 printed AS (
     -- Where several numbers are printed for the same key, none is shown.
     SELECT
-        dimension, model, variants, trained_on, tested_on, subset, {", ".join(named)}, variable,
+        dimension, model, variants, trained_on, tested_on, subset, {", ".join(columns)}, variable,
         threshold, leads, metric, min(value) AS published, nullif(min(note), '') AS remark
     FROM published
     GROUP BY ALL HAVING count(*) = 1

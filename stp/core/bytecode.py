@@ -30,8 +30,8 @@ def refuse_stale(modules: Iterable[str]) -> None:
         if isinstance(loader, SourceFileLoader):
             source = Path(loader.get_filename())
             compiled = Path(cache_from_source(source))
-            both = source.read_bytes(), compiled.read_bytes() if compiled.is_file() else b""
-            cached.get(module, b"\0".join(both), partial(_compare, module, loader))
+            contents = source.read_bytes(), compiled.read_bytes() if compiled.is_file() else b""
+            cached.get(module, b"\0".join(contents), partial(_compare, module, loader))
     cached.save()
 
 

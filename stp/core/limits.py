@@ -55,7 +55,6 @@ def read(text: str) -> Limits:
             raise StpError(
                 f"{VARIABLE} has {pair!r}",
                 expected=f"<name>=<whole number>; names are {', '.join(names)}",
-                remedy="correct the environment variable",
             )
         values[name] = int(value)
     return replace(Limits(), **values)

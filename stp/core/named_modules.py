@@ -79,7 +79,6 @@ def _candidates(room: str, name: str, folder: Path) -> list[tuple[str, Path]]:
 
 
 def _matching(pattern: str, folder: Path) -> list[tuple[str, Path]]:
-    """Modules whose names below the package match a pattern, with their files."""
     modules: dict[str, Path] = {}
     further = list(sys.modules[PACKAGE].__path__)[1:]  # of a project, and of extensions
     for root in (folder / PACKAGE, *map(Path, further)):
@@ -95,11 +94,6 @@ def _full(module: str) -> str:
 
 
 def _only(candidates: Iterable[tuple[str, Path]]) -> str | None:
-    """The name of the only module; None if there is none.
-
-    Raises:
-        StpError: there are several.
-    """
     modules = dict(candidates)
     if len(modules) > 1:
         raise StpError(

@@ -20,7 +20,9 @@ from typing import (
     TYPE_CHECKING,
     Annotated,
     Any,
+    ClassVar,
     Literal,
+    Self,
     TypeVar,
     Union,
     get_args,
@@ -86,6 +88,25 @@ def build(kind: type[T], values: Mapping[str, object], where: str) -> T:
         raise ConfigurationError(
             f"{label} is {shown(values[name])}", expected=description(hints[name])
         ) from None
+
+
+class Options:
+    """Base class of options that a recipe sets; subclasses are frozen dataclasses.
+
+    Attributes:
+        PART: the part of a recipe that they are, for errors.
+    """
+
+    PART: ClassVar[str]
+
+    @classmethod
+    def from_recipe(cls, values: Mapping[str, object]) -> Self:
+        """Build the options from the keys that were set.
+
+        Raises:
+            ConfigurationError: a key is unknown or missing, or its value out of range.
+        """
+        return build(cls, values, cls.PART)
 
 
 def as_json(record: "DataclassInstance") -> Json:

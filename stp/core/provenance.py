@@ -75,7 +75,6 @@ def user() -> str:
 
 
 def _processor() -> str:
-    """The name of the processor, from the operating system."""
     try:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:

@@ -19,7 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from stp.core.disk import disk_error, write_text
-from stp.core.errors import StpError, again
+from stp.core.errors import ArtefactError
 from stp.core.job import Interrupted, never
 from stp.core.receipts import (
     RECEIPT,
@@ -87,7 +87,7 @@ def verify(folder: Path) -> None:
 def _readable_receipt(folder: Path) -> Receipt:
     receipt = read_receipt(folder)
     if receipt is None:
-        raise StpError(f"{folder} has no readable receipt", remedy=again(folder))
+        raise ArtefactError(folder, "no readable receipt")
     refuse_altered(folder)
     return receipt
 
@@ -319,7 +319,6 @@ def _take_over(path: Path) -> bool:
 
 
 def _is_dead(path: Path, content: str) -> bool:
-    """Is the holder of a lease dead?"""
     try:
         age = time.time() - path.stat().st_mtime
         holder = json.loads(content)

@@ -1,9 +1,9 @@
 """Checksums of the chunks of arrays that are mapped into memory.
 
-A file ``crc32c`` in the folder of an array holds the CRC-32C (Castagnoli) of the rows of each
-chunk, little-endian u32, in the order of the chunks. It lies beside the shards and not, like the
-codec of that name, inside them: there it would tear the rows apart, and they could not be mapped.
-Readers of Zarr ignore it; ``stp.data.zarr_rows`` compares each chunk with it on first touch.
+The file ``crc32c`` in the folder of an array holds the CRC-32C (Castagnoli) of the rows of each
+chunk, little-endian u32, in the order of the chunks. The Zarr codec of that name writes checksums
+between the rows of a shard, which could then not be mapped. Zarr readers ignore the file;
+``stp.data.zarr_rows`` compares each chunk with it at its first access.
 """
 
 from pathlib import Path
@@ -15,7 +15,7 @@ NAME = "crc32c"
 
 
 def of(rows: np.ndarray) -> int:
-    """CRC-32C of an array's bytes; it must be contiguous."""
+    """CRC-32C of a contiguous array."""
     value: int = google_crc32c.value(rows.reshape(-1).view(np.uint8))
     return value
 

@@ -1,4 +1,4 @@
-"""The checksum of TensorFlow's files: of records, and of tensors in checkpoints."""
+"""The checksum in TensorFlow's record files and checkpoints."""
 
 import google_crc32c
 

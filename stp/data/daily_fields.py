@@ -1,9 +1,8 @@
-"""Global fields of one day, or of one forecast, in a Zarr group: what is checked when it is read.
+"""Read and check global fields of one day, or of one forecast, in a Zarr group.
 
-The group has variables such as ``z`` of dimensions (..., level, latitude, longitude); its name ends
-with the date, ``era5_full_1.5deg_20220101.zarr``. Whatever is stored, fields come out with
-latitudes from north to south, longitudes from 0 to 360 degrees and geopotential height in
-geopotential metres.
+The group has variables such as ``z`` with dimensions (..., level, latitude, longitude); its name
+ends with the date, ``era5_full_1.5deg_20220101.zarr``. Fields are returned with latitudes from
+north to south, longitudes from 0 to 360 degrees and geopotential height in geopotential metres.
 """
 
 import re
@@ -19,19 +18,19 @@ from stp.core.errors import StpError
 from stp.data.tar_stream import Folder
 
 STANDARD_GRAVITY = 9.80665
-"""m s-2: geopotential height is geopotential over this."""
+"""m s-2; geopotential height is geopotential over standard gravity."""
 SAME = 1e-3
-"""Degrees within which coordinates, stored in single or double precision, are equal."""
+"""Largest difference of equal coordinates, which may have single precision, degrees."""
 HEIGHT = "z"
-"""The variable that is geopotential, or a height made from it."""
-# Mean of the globe, of winds without signs: wide enough for any weather, not for other units.
+"""Name of the variable of geopotential, or geopotential height."""
+# Bounds of the global mean, for winds of absolute values: any weather, but not other units.
 PLAUSIBLE = {
     **{"t": (180.0, 320.0, "K"), "q": (-1e-4, 0.05, "kg kg**-1")},
     **{"u": (0.0, 45.0, "m s**-1"), "v": (0.0, 25.0, "m s**-1"), "w": (0.0, 0.5, "Pa s**-1")},
 }
 WINDS = ("u", "v", "w")
 SCALE_HEIGHT = (5000.0, 9000.0)
-"""Metres in which pressure falls to 1/e: 5.9 km at 200 K, 8.8 km at 300 K."""
+"""Bounds of the scale height of pressure, m: 5.9 km at 200 K, 8.8 km at 300 K."""
 
 
 class Grid(NamedTuple):
@@ -57,16 +56,16 @@ class Grid(NamedTuple):
 
 
 def date_of(name: str) -> str | None:
-    """The date of a group's name, ``2022-01-01`` of ``era5_full_1.5deg_20220101.zarr``, or None."""
-    found = re.search(r"(\d{4})(\d\d)(\d\d)\.zarr$", name)
-    return "-".join(found.groups()) if found else None
+    """The date in a group's name, ``2022-01-01`` of ``era5_full_1.5deg_20220101.zarr``, or None."""
+    match = re.search(r"(\d{4})(\d\d)(\d\d)\.zarr$", name)
+    return "-".join(match.groups()) if match else None
 
 
 def open_group(folder: Folder) -> xr.Dataset:
-    """Open the Zarr group of a folder; no field is read yet.
+    """Open the Zarr group of a folder without reading fields.
 
     Raises:
-        StpError: it is no Zarr group, or a damaged one.
+        StpError: the folder is no Zarr group, or a damaged one.
     """
     store: Any = folder.aside
     if store is None:
@@ -75,7 +74,7 @@ def open_group(folder: Folder) -> xr.Dataset:
     try:
         return xr.open_zarr(store, consolidated=False, chunks=None, decode_times=False)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        # The last one is xarray's for arrays that lack the names of their dimensions.
+        # xarray raises AttributeError for arrays without names of dimensions.
         raise _damaged(folder.name, error) from error
 
 
@@ -92,21 +91,20 @@ def read_fields(
     """Read some variables of a group.
 
     Args:
-        name: of the group, for errors.
+        name: name of the group, for errors.
         opened: the group.
-        variables: name -> levels in hPa, in the order of the channels.
-        grid: that it must have.
-        gravity: m s-2: by which geopotential was divided to give what is stored as ``z``; 1 where
-            geopotential itself is stored.
-        outer: dimensions before the level, in the wanted order: ("number", "step").
-        at: places along some of these that are read; all unless given.
+        variables: levels in hPa by variable, in the order of the channels.
+        grid: expected grid.
+        gravity: divisor of geopotential that gave the stored ``z``, m s-2; 1 if geopotential is
+            stored.
+        outer: dimensions before the level, in the order of the result, such as ("number", "step").
+        at: indices along these dimensions; all by default.
 
     Returns:
-        float32 (*outer, C, rows, columns), in K, gpm, kg kg**-1 and m s**-1.
+        float32 (*outer, C, rows, columns), in K, gpm, kg kg**-1 and m s**-1; may contain NaN.
 
     Raises:
-        StpError: a variable or level is absent, the grid is another one, units are not those, or
-            the group is damaged. Values may be NaN.
+        StpError: a variable or level is missing, grid or units differ, or the group is damaged.
     """
     flip, roll = orientation(name, opened, grid)
     parts = []
@@ -136,33 +134,33 @@ def read_surface(
     """Read variables without levels that exist on land or in the ocean alone, and are 0 elsewhere.
 
     Args:
-        name: of the group, for errors.
+        name: name of the group, for errors.
         opened: the group.
-        variables: in the order of the channels.
-        grid: that it must have.
-        shown_by: a variable that is 0 only where there is nothing.
-        between: smallest and largest mean size of the values at the other points, by variable.
+        variables: names in the order of the channels.
+        grid: expected grid.
+        shown_by: name of a variable that is 0 exactly at points without values.
+        between: bounds of the mean absolute value over points with values, by variable.
 
     Returns:
-        float32 (C, rows, columns) in the units of the group, NaN where there is nothing; and bool
-        (rows, columns), where there is something.
+        float32 (C, rows, columns) in the units of the group, NaN at points without values; and the
+        mask of points with values, bool (rows, columns).
 
     Raises:
-        StpError: a variable is absent, the grid is another one, units are not those, the group is
-            damaged, or values are missing where there should be some.
+        StpError: a variable is missing, grid or units differ, the group is damaged, or values are
+            missing.
     """
     flip, roll = orientation(name, opened, grid)
 
     def field(variable: str) -> np.ndarray:
         values = _variable(name, opened, variable, None, ())
         try:
-            found = values.to_numpy().astype(np.float32)
+            array = values.to_numpy().astype(np.float32)
         except (OSError, ValueError, KeyError, RuntimeError) as error:
             raise _damaged(name, error) from error
-        return np.roll(found[::-1] if flip else found, roll, axis=-1)
+        return np.roll(array[::-1] if flip else array, roll, axis=-1)
 
-    shown = field(shown_by)
-    there = np.isfinite(shown) & (shown != 0)
+    first = field(shown_by)
+    there = np.isfinite(first) & (first != 0)
 
     def check(variable: str, values: np.ndarray) -> None:
         sizes, (low, high) = np.abs(values[there]), between[variable]
@@ -171,36 +169,35 @@ def read_surface(
             raise StpError(
                 f"{name}: {variable} is {mean:.6g} in the mean over {int(there.sum())} points, "
                 "without signs",
-                expected=f"{low:g} to {high:g}, and 0 where there is nothing",
-                remedy="fetch the official release: its units are others, or values are missing",
+                expected=f"{low:g} to {high:g}, and 0 at points without values",
+                remedy="fetch the official release: units differ, or values are missing",
             )
 
-    check(shown_by, shown)
+    check(shown_by, first)
     fields = np.empty((len(variables), *there.shape), np.float32)
-    for place, variable in enumerate(variables):
-        values = shown if variable == shown_by else field(variable)
+    for channel, variable in enumerate(variables):
+        values = first if variable == shown_by else field(variable)
         bad = int((~np.isfinite(values) & there).sum())
         if bad:
             raise StpError(
                 f"{name}: {bad} values of {variable} are missing where {shown_by} has some",
-                expected="numbers there",
                 remedy="fetch the official parts again",
             )
         check(variable, values)
-        fields[place] = np.where(there, values, np.float32(np.nan))
+        fields[channel] = np.where(there, values, np.float32(np.nan))
     return fields, there
 
 
 def _variable(
     name: str, opened: xr.Dataset, variable: str, levels: Sequence[int] | None, outer: Sequence[str]
 ) -> xr.DataArray:
-    """A variable with its dimensions in order; without levels where they are None."""
+    """A variable with its dimensions in order; ``levels`` is None for variables without levels."""
     dims = (*outer, *(() if levels is None else ("level",)), "latitude", "longitude")
     if variable not in opened:
         raise StpError(
             f"{name}: no variable {variable!r}",
             expected=f"variables {', '.join(sorted(map(str, opened.data_vars)))}",
-            remedy="fetch the official release, or take it out of `variables`",
+            remedy="fetch the official release, or remove it from `variables`",
         )
     values = opened[variable]
     if set(values.dims) != set(dims) or (levels is not None and "level" not in opened.coords):
@@ -211,50 +208,50 @@ def _variable(
         )
     if levels is None:
         return values.transpose(*dims)
-    there = opened["level"].to_numpy().tolist()
-    lost = [level for level in levels if level not in there]
-    if lost or len(set(there)) != len(there):
+    stored = opened["level"].to_numpy().tolist()
+    missing = [level for level in levels if level not in stored]
+    if missing or len(set(stored)) != len(stored):
         raise StpError(
-            f"{name}: {variable} has the levels {there}",
-            expected=f"each once, with {', '.join(map(str, lost or levels))} hPa",
+            f"{name}: {variable} has the levels {stored}",
+            expected=f"each once, with {', '.join(map(str, missing or levels))} hPa",
             remedy="fetch the official release, or correct `variables`",
         )
     return values.transpose(*dims)
 
 
 def check_times(name: str, opened: xr.Dataset, days: np.ndarray) -> None:
-    """Refuse a forecast whose times contradict each other: ``time`` and ``valid_time``, if any.
+    """Refuse a forecast with contradictory times: ``time`` and ``valid_time``, if there are any.
 
     Args:
-        name: of the group, which ends with the date of the start, for errors.
-        opened: the group, times as numbers; some may be missing.
-        days: lead time of each place along ``step``, from the first; (steps,).
+        name: name of the group, which ends with the date of the start.
+        opened: the group, with times as numbers; some may be missing.
+        days: lead time of each step, days, (steps,).
 
     Raises:
-        StpError: the start is another one or after its valid time, a valid time is not start and
-            step together, or they cannot be read.
+        StpError: the start is not that of the name, a valid time is not start + step, or times
+            cannot be read.
     """
     start = np.datetime64(str(date_of(name)), "ns")
     valid = xr.DataArray(start + days.astype("timedelta64[D]"), dims="step")
-    for what, wanted in (("time", xr.DataArray(start)), ("valid_time", valid)):
-        if what not in opened.variables:
+    for variable, expected in (("time", xr.DataArray(start)), ("valid_time", valid)):
+        if variable not in opened.variables:
             continue
         try:
-            found = xr.decode_cf(opened[[what]], decode_timedelta=False)[what].load()
+            times = xr.decode_cf(opened[[variable]], decode_timedelta=False)[variable].load()
         except (OSError, ValueError, KeyError, RuntimeError, OverflowError) as error:
             raise _damaged(name, error) from error
-        if not np.issubdtype(found.dtype, np.datetime64):
-            continue  # numbers without a unit say nothing
-        found = found.isel(step=slice(len(days))) if "step" in found.dims else found
-        off = found.notnull() & (found != wanted)
+        if not np.issubdtype(times.dtype, np.datetime64):
+            continue  # numbers without a unit
+        times = times.isel(step=slice(len(days))) if "step" in times.dims else times
+        off = times.notnull() & (times != expected)
         if not off.any():
             continue
-        if what == "time":
-            text = f"its time is {_hour(found)}, and its name says {_hour(start)}"
-        elif (found.notnull() & (found < start)).any():
-            text = f"the start {_hour(start)} is after its valid time {_hour(found.min())}"
+        if variable == "time":
+            text = f"its time is {_hour(times)}, and its name says {_hour(start)}"
+        elif (times.notnull() & (times < start)).any():
+            text = f"the start {_hour(start)} is after its valid time {_hour(times.min())}"
         else:
-            first = _hour(found.where(off).min())
+            first = _hour(times.where(off).min())
             text = f"valid times are not start and step together, as {first}"
         raise StpError(
             f"{name}: {text}",
@@ -264,20 +261,20 @@ def check_times(name: str, opened: xr.Dataset, days: np.ndarray) -> None:
 
 
 def _hour(time: Any) -> str:
-    """``2022-01-01T00``, of the only time of an array."""
+    """The only time of an array as ``2022-01-01T00``."""
     return str(np.asarray(time).astype("datetime64[h]"))
 
 
 def orientation(name: str, opened: xr.Dataset, grid: Grid) -> tuple[bool, int]:
-    """Whether latitudes are turned round, and by how many columns longitudes are rolled.
+    """Whether latitudes run from south to north, and number of columns to roll longitudes by.
 
     Args:
-        name: of what has been opened, for errors.
-        opened: has coordinates latitude and longitude, in degrees.
-        grid: that it must have but for these two.
+        name: name of the dataset, for errors.
+        opened: dataset with coordinates latitude and longitude, degrees.
+        grid: expected grid, up to these two differences.
 
     Raises:
-        StpError: the grid is another one.
+        StpError: the grid differs.
     """
     try:
         lat, lon = (opened[axis].to_numpy().astype(float) for axis in ("latitude", "longitude"))
@@ -303,27 +300,27 @@ def orientation(name: str, opened: xr.Dataset, grid: Grid) -> tuple[bool, int]:
     return flip, int(east) % grid.columns
 
 
-def _other_grid(name: str, what: str, grid: Grid) -> StpError:
+def _other_grid(name: str, difference: str, grid: Grid) -> StpError:
     return StpError(
-        f"{name}: the grid is another one: {what}",
+        f"{name}: the grid is another one: {difference}",
         expected=f"{grid.rows} latitudes from 90 to -90 and {grid.columns} longitudes from 0, "
         f"every {360 / grid.columns:g} degrees",
-        remedy="fetch the official release, or regrid the files: nothing is shifted silently",
+        remedy="fetch the official release, or regrid the files",
     )
 
 
 def check_units(name: str, variable: str, levels: Sequence[int], fields: np.ndarray) -> None:
-    """Refuse fields whose values over the globe are those of other units; NaN alone says nothing.
+    """Refuse fields whose global means show other units; fields without any value pass.
 
     Args:
-        name: of where they are from, for errors.
-        variable: ``z``, ``t``, ...; others than `PLAUSIBLE` and height pass.
-        levels: in hPa, one for each channel.
+        name: source of the fields, for errors.
+        variable: ``z``, ``t``, ...; variables other than `PLAUSIBLE` and height pass.
+        levels: level of each channel, hPa.
         fields: (..., C, H, W), in K, gpm, kg kg**-1, m s**-1 and Pa s**-1; the first (C, H, W) are
-            looked at.
+            checked.
 
     Raises:
-        StpError: they are in other units.
+        StpError: a mean is implausible.
     """
     first = fields.reshape(-1, *fields.shape[-3:])[0]
     for level, values in zip(levels, first, strict=True):
@@ -342,8 +339,8 @@ def check_units(name: str, variable: str, levels: Sequence[int], fields: np.ndar
             raise StpError(
                 f"{name}: {variable} at {level} hPa is {mean:.6g} {unit} in the mean",
                 expected=f"{low:.6g} to {high:.6g} {unit}",
-                remedy="its units are others: see `gravity` of the reader where height and "
-                "geopotential may be mixed up, or fetch the official release",
+                remedy="correct the units: see `gravity` of the reader for height and "
+                "geopotential, or fetch the official release",
             )
 
 

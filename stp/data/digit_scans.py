@@ -1,7 +1,7 @@
 """The handwritten digits that come with scikit-learn: 1797 scans of 8 x 8 pixels.
 
 UCI "Optical Recognition of Handwritten Digits", as `sklearn.datasets.load_digits` returns them. The
-file is read directly: importing scikit-learn takes longer than all that is done with it here.
+file is read directly, since importing scikit-learn takes longer.
 """
 
 import gzip
@@ -14,14 +14,14 @@ from stp.core.errors import StpError
 
 SIDE = 8
 MOST = 16
-"""Of a pixel's 17 grey levels."""
+"""Highest grey level of a pixel."""
 
 
 def digit_scans() -> tuple[np.ndarray, np.ndarray]:
     """Read all scans.
 
     Returns:
-        Scans (1797, 8, 8) in 0..1, background 0, and what they show, int64 (1797,).
+        scans (1797, 8, 8) in 0..1, background 0, and their digits, int64 (1797,).
 
     Raises:
         StpError: scikit-learn is not installed.

@@ -1,12 +1,11 @@
 """Distortions of real clips (Unterthiner et al. 2018, arXiv 1812.01717, section 4.1 and Table 3).
 
-Static ones change each frame, temporal ones the order of frames, or put frames of other clips among
-them. Clips are float32 (T, C, H, W) in [0, 1]; what is returned is a new array of that shape. The
-paper leaves several points open: each is an argument with a name, and the first of `CHOICES` is
-what is done unless one says otherwise.
+Static distortions change each frame; temporal ones change the order of frames or insert frames of
+other clips. They map clips, float32 (T, C, H, W) in [0, 1], to new arrays of that shape. Points
+that the paper leaves open are named arguments, whose default is the first of `CHOICES`.
 
-Random numbers come from the generator that is given, one for each clip (`generator`). At every
-intensity a clip has the same one, so that stronger distortions are mostly more of the same.
+Each clip has a generator of random numbers (`generator`), the same at every intensity, so that
+stronger distortions extend weaker ones.
 """
 
 from collections.abc import Callable
@@ -19,7 +18,7 @@ from stp.core.errors import StpError
 from stp.core.options import require, whole
 
 Others = tuple[np.ndarray, ...]
-"""Further clips, for distortions that mix several."""
+"""Further clips of the same shape, for distortions that mix several."""
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "place": ("frame", "clip"),
@@ -31,48 +30,46 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "ends": ("free", "kept"),
     "time": ("kept", "own"),
 }
-"""What the paper does not say.
+"""Points that the paper leaves open.
 
-place: a rectangle is drawn in each ``frame`` anew, or once for the ``clip``.
-size: of the rectangle, a share of the frame's ``area``, or of each ``side``.
-border: how a frame goes on beyond its edges when it is blurred (SciPy's modes).
+place: the rectangle has another place in each ``frame``, or one place in the ``clip``.
+size: the intensity is a share of the frame's ``area``, or of each ``side``.
+border: extension of frames beyond their edges when they are blurred (SciPy's modes).
 scale: standard Gaussian noise is added to frames in [0, 1] (``unit``) or in [-1, 1] (``signed``).
 range: noisy frames are ``clipped`` to [0, 1], or not.
-of: salt and pepper fall on a ``pixel``, all channels together, or on each ``channel``.
-ends: the first and last frame take part in swaps (``free``), or stay where they are (``kept``).
-time: frames of another clip are those of the same time (``kept``), or go on from its first frame
+of: salt and pepper change all channels of a ``pixel``, or each ``channel`` separately.
+ends: the first and last frame take part in swaps (``free``), or not (``kept``).
+time: frames of another clip are those of the same time (``kept``), or start with its first frame
 (``own``).
 """
 
 
 def generator(seed: int, number: int) -> np.random.Generator:
-    """Random numbers of one clip: they depend on the seed and the number of the clip alone."""
+    """Generator of random numbers of one clip."""
     return np.random.default_rng([seed, number])
 
 
 def partners(count: int, number: int, others: int, seed: int) -> np.ndarray:
     """Choose the clips that one clip is mixed with.
 
-    All clips stand in a circle of random order, and each is mixed with those behind it: no clip is
-    preferred, and none is mixed with itself.
+    In a random circular order of all clips, each is mixed with its successors.
 
     Args:
-        count: clips that there are.
-        number: of the clip, from 0.
-        others: clips that are wanted.
-        seed: of the order.
+        count: number of all clips.
+        number: number of the clip, from 0.
+        others: number of clips to choose.
+        seed: seed of the order.
 
     Returns:
-        their numbers, int64 (others,).
+        numbers of the chosen clips, int64 (others,).
 
     Raises:
-        StpError: there are not so many.
+        StpError: there are too few clips.
     """
     if others >= count:
         raise StpError(
             f"{others + 1} clips are to be mixed, and there are {count}",
-            expected="at least as many",
-            remedy="take more clips, or a lower intensity",
+            remedy="use more clips, or a lower intensity",
         )
     order = np.random.default_rng([seed, count]).permutation(count)
     place = int(np.flatnonzero(order == number)[0])
@@ -85,19 +82,19 @@ def black_rectangle(
     """Blacken a rectangle with the proportions of the frame, at a random place within it.
 
     Args:
-        share: of the frame, from 0 to 1; see ``size`` of `CHOICES`.
+        share: share of the frame, from 0 to 1; see ``size`` of `CHOICES`.
     """
-    found = clip.copy()
+    distorted = clip.copy()
     height, width = clip.shape[-2:]
     side = np.sqrt(share) if size == "area" else share
     high, wide = round(side * height), round(side * width)
-    shown = random.random((len(clip), 2))
+    places = random.random((len(clip), 2))
     if place == "clip":
-        shown[:] = shown[0]
-    for frame, (y, x) in zip(found, shown, strict=True):
+        places[:] = places[0]
+    for frame, (y, x) in zip(distorted, places, strict=True):
         top, left = int(y * (height - high + 1)), int(x * (width - wide + 1))
         frame[:, top : top + high, left : left + wide] = 0
-    return found
+    return distorted
 
 
 def gaussian_blur(
@@ -106,7 +103,7 @@ def gaussian_blur(
     """Smooth each frame with a Gaussian kernel, cut off at 4 sigma.
 
     Args:
-        sigma: in pixels.
+        sigma: standard deviation, pixels.
     """
     return np.asarray(ndimage.gaussian_filter(clip, (0, 0, sigma, sigma), mode=border), np.float32)
 
@@ -125,7 +122,7 @@ def gaussian_noise(
 def salt_and_pepper(
     clip: np.ndarray, probability: float, random: np.random.Generator, *, of: str
 ) -> np.ndarray:
-    """Set each pixel with a probability to black or white, both alike."""
+    """Set each pixel with a probability to black or white, both equally likely."""
     frames, channels, height, width = clip.shape
     shape = (frames, channels if of == "channel" else 1, height, width)
     hit, white = random.random(shape) < probability, random.random(shape) < 0.5
@@ -140,7 +137,7 @@ def _swapped(clip: np.ndarray, pairs: np.ndarray) -> np.ndarray:
 
 
 def _movable(clip: np.ndarray, ends: str) -> tuple[int, int]:
-    """The first frame that may move, and how many may."""
+    """The first frame that may move, and the number of such frames."""
     kept = ends == "kept"
     number = len(clip) - 2 * kept
     require(number >= 2, "frames that are swapped", number, "at least 2")
@@ -150,10 +147,7 @@ def _movable(clip: np.ndarray, ends: str) -> tuple[int, int]:
 def local_swap(
     clip: np.ndarray, swaps: float, random: np.random.Generator, *, ends: str
 ) -> np.ndarray:
-    """Swap a random frame with its neighbour, again and again.
-
-    All pairs of neighbours are as likely; a pair may be drawn again, and is then swapped back.
-    """
+    """Swap random pairs of neighbouring frames; a pair that is drawn again is swapped back."""
     first, number = _movable(clip, ends)
     left = first + (random.random(int(swaps)) * (number - 1)).astype(np.int64)
     return _swapped(clip, np.stack([left, left + 1], axis=1))
@@ -162,7 +156,7 @@ def local_swap(
 def global_swap(
     clip: np.ndarray, swaps: float, random: np.random.Generator, *, ends: str
 ) -> np.ndarray:
-    """Swap two random frames of the whole clip, again and again."""
+    """Swap random pairs of frames."""
     first, number = _movable(clip, ends)
     drawn = random.random((int(swaps), 2))
     a = (drawn[:, 0] * number).astype(np.int64)
@@ -173,7 +167,7 @@ def global_swap(
 def interleaving(
     clip: np.ndarray, sequences: float, random: np.random.Generator, others: Others, *, time: str
 ) -> np.ndarray:
-    """Show the frames of several clips in turn: frame t is one of clip t mod ``sequences``."""
+    """Interleave the frames of several clips: frame t is one of clip t mod ``sequences``."""
     clips, n = (clip, *others), int(sequences)
     times = np.arange(len(clip))
     return np.stack([clips[t % n][t if time == "kept" else t // n] for t in times])
@@ -182,7 +176,7 @@ def interleaving(
 def switching(
     clip: np.ndarray, frames: float, random: np.random.Generator, others: Others, *, time: str
 ) -> np.ndarray:
-    """Show another clip after some frames, to the end."""
+    """Switch to another clip after some frames."""
     n = int(frames)
     (other,) = others
     rest = other[n:] if time == "kept" else other[: len(clip) - n]
@@ -193,11 +187,11 @@ class Distortion(NamedTuple):
     """A distortion.
 
     Attributes:
-        apply: (clip, intensity, random numbers) to a clip; others follow where it needs some.
-        open_points: those of `CHOICES` that it has.
-        is_temporal: whether frames stay as they are, and other ones follow each other.
-        others: intensity -> how many other clips it needs.
-        weakens: whether it changes less, the higher its intensity is.
+        apply: function of clip, intensity, generator and, if needed, other clips, to a clip.
+        open_points: keys of `CHOICES` that it has.
+        is_temporal: whether the order of frames changes, and not the frames.
+        others: function from the intensity to the number of other clips.
+        weakens: whether a higher intensity is a weaker distortion.
     """
 
     apply: Callable[..., np.ndarray]
@@ -217,22 +211,22 @@ DISTORTIONS = {
     "interleaving": Distortion(interleaving, ("time",), True, lambda n: int(n) - 1),
     "switching": Distortion(switching, ("time",), True, lambda n: 1, weakens=True),
 }
-"""The eight of the paper, by name."""
+"""The eight distortions of the paper, by name."""
 COUNTED = ("local_swap", "global_swap", "interleaving", "switching")
-"""Those whose intensity is a whole number."""
+"""Distortions whose intensity is a whole number."""
 
 
 class Distorter:
-    """One distortion at one intensity, its open points decided.
+    """One distortion at one intensity.
 
     Args:
-        name: of `DISTORTIONS`.
-        intensity: the parameter of the distortion, in its unit.
-        seed: of all random numbers.
-        chosen: open point -> choice, where it is not the first of `CHOICES`.
+        name: a key of `DISTORTIONS`.
+        intensity: parameter of the distortion, in its unit.
+        seed: seed of all random numbers.
+        chosen: choices for open points; by default the first of `CHOICES`.
 
     Attributes:
-        others: how many other clips it needs for each.
+        others: number of other clips that each clip is mixed with.
 
     Raises:
         StpError: an unknown name, point or choice, or an intensity out of range.
@@ -252,13 +246,13 @@ class Distorter:
             require(intensity > 0, f"intensity of {name}", intensity, "pixels, above 0")
         else:
             require(0 < intensity <= 1, f"intensity of {name}", intensity, "above 0, at most 1")
-        self._decided = {
+        self._choices = {
             point: chosen.get(point, CHOICES[point][0]) for point in self._of.open_points
         }
         self.others = self._of.others(intensity)
 
     def partners(self, count: int, number: int) -> np.ndarray:
-        """The numbers of the other clips that one of ``count`` clips needs."""
+        """Numbers of the other clips that one of ``count`` clips is mixed with."""
         if not self.others:
             return np.empty(0, np.int64)
         return partners(count, number, self.others, self._seed)
@@ -267,10 +261,10 @@ class Distorter:
         """Distort one clip.
 
         Args:
-            number: of the clip, which its random numbers depend on.
+            number: number of the clip, which its random numbers depend on.
             clip: float32 (T, C, H, W) in [0, 1].
-            others: as `partners` chooses them, each of this shape.
+            others: the clips that `partners` chooses, of the same shape.
         """
         random = generator(self._seed, number)
         more = (others,) if self.others else ()
-        return self._of.apply(clip, self._intensity, random, *more, **self._decided)
+        return self._of.apply(clip, self._intensity, random, *more, **self._choices)

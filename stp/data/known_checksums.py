@@ -1,9 +1,8 @@
-"""Checksums of files that were read before, so that 300 GB are not read again for every job.
+"""Checksums of unchanged files, so that 300 GB are not read again for every job.
 
-A file counts as unchanged while its path, size, inode and both times (of its content, and of the
-last change to its entry, which no tool can set back) are those of when it was read. What a disk
-changes by itself, leaving all of these, is noticed by `stp fetch --check` only, which reads
-everything.
+A file is unchanged if its path, size, inode, modification time and change time (which no tool can
+set back) are those of the last reading. Damage by a disk, which changes none of these, is noticed
+by `stp fetch --check` only, which reads everything.
 """
 
 import hashlib
@@ -13,18 +12,18 @@ from contextlib import suppress
 from pathlib import Path
 
 RECENT_NS = 2_000_000_000
-"""A file that was written less than 2 s ago is not remembered: another write might leave it with
-the same times, which many file systems count in steps."""
+"""Age below which a file is not recorded: another write might leave the same times, which many file
+systems count in steps."""
 
 
 class KnownChecksums:
-    """SHA-256 of files as they were when last read, in a text file of one line each.
+    """SHA-256 of files at their last reading, in a text file with a line for each.
 
-    Any process may add lines at any time; a line that was torn by a crash is ignored. The file may
-    be deleted whenever one likes.
+    Any process may add lines at any time; incomplete lines, left by a crash, are ignored. The file
+    may be deleted at any time.
 
     Args:
-        path: the text file; it is read with the first request for a checksum.
+        path: path of the text file, which is read with the first request.
     """
 
     def __init__(self, path: Path) -> None:
@@ -37,18 +36,20 @@ class KnownChecksums:
         return cls(lock.with_suffix(".known"))
 
     def get(self, file: Path, seen: os.stat_result) -> str | None:
-        """SHA-256 (hexadecimal) of a file that has not changed since it was read, or None."""
+        """SHA-256 (hexadecimal) of a file that is unchanged since it was read, or None."""
         if self._known is None:
             self._known = self._read()
         return self._known.get(_state(file, seen))
 
     def add(self, file: Path, seen: os.stat_result, sha256: str) -> None:
-        """Remember the checksum of a file.
+        """Record the checksum of a file.
 
         Args:
-            seen: its state before it was read.
+            file: path of the file.
+            seen: state of the file before it was read.
+            sha256: checksum, hexadecimal.
         """
-        with suppress(OSError):  # gone meanwhile; or a store that cannot be written: forgetful
+        with suppress(OSError):  # the file is gone, or the store is read-only
             now = file.stat()
             if _state(file, now) != _state(file, seen):
                 return

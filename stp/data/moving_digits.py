@@ -1,9 +1,9 @@
 """Moving-MNIST: digits that drift across a square and bounce off its edges.
 
-The motion is the one of Srivastava et al. 2015 (https://arxiv.org/abs/1502.04681), section 4.1, in
-the form that later work uses: positions are fractions of the free canvas, a step has a fixed
-length in a random direction, a digit that crosses an edge is put on the edge and turns round, and
-where digits overlap the brighter pixel wins. Steps are taken before the first frame is drawn.
+The motion is that of Srivastava et al. 2015 (https://arxiv.org/abs/1502.04681), section 4.1, in the
+form of later work: positions are fractions of the free canvas, a step has a fixed length in a
+random direction, a digit that crosses an edge is put on the edge and reverses, and where digits
+overlap the brighter pixel wins. The first frame is drawn after the first step.
 """
 
 import math
@@ -28,20 +28,18 @@ def render(
 ) -> np.ndarray:
     """Draw clips, each of which depends on (seed, stream, epoch, row) alone.
 
-    So neither the order, nor how clips are dealt to workers, nor a resumed run can change one.
-
     Args:
-        digits: uint8 (N, h, w), the pictures to choose from.
+        digits: pictures to choose from, uint8 (N, h, w).
         rows: B clip numbers, >= 0.
-        seed: chooses the whole data set, >= 0.
-        epoch: chooses other clips in each epoch, >= 0.
+        seed: seed of the data set, >= 0.
+        epoch: epoch, >= 0, which changes all clips.
         length: number of frames T.
-        size: height and width of a frame in pixels.
-        n_digits: digits in a clip, drawn with replacement.
-        step: fraction of the free canvas (size - digit size) that a digit moves in one frame.
-        directions: so many equally spaced directions to move in, the first to the right: 4 are
-            those along the edges. None for any direction.
-        stream: separates data sets that share a seed (training 0, validation 1, test 2).
+        size: height and width of a frame, pixels.
+        n_digits: number of digits in a clip, drawn with replacement.
+        step: movement per frame, as a fraction of the free canvas (size - digit size).
+        directions: number of equally spaced directions of motion, the first to the right; None for
+            any direction.
+        stream: stream of random numbers of a split (training 0, validation 1, test 2), >= 0.
 
     Returns:
         uint8 (B, T, 1, size, size).
@@ -58,14 +56,14 @@ def render(
     top = (y * (size - height)).astype(np.int64)
 
     frames = np.zeros((len(draws), length, size, size), np.uint8)
-    # Every possible place of a digit, as a view: one assignment draws a digit in all frames.
-    places = np.lib.stride_tricks.sliding_window_view(
+    # A view of all windows of a digit's size: one assignment draws a digit in all frames.
+    windows = np.lib.stride_tricks.sliding_window_view(
         frames, (height, width), axis=(2, 3), writeable=True
     )
     clip, time = np.ogrid[: len(draws), :length]
     for k in range(n_digits):
         at = (clip, time, top[:, k], left[:, k])
-        places[at] = np.maximum(places[at], digits[chosen[:, k]][:, None])
+        windows[at] = np.maximum(windows[at], digits[chosen[:, k]][:, None])
     return frames[:, :, None]
 
 
@@ -73,7 +71,7 @@ def _paths(
     x: np.ndarray, y: np.ndarray, angle: np.ndarray, length: int, step: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Positions (B, K, T) in [0, 1] from starting points and directions (B, K)."""
-    # The C library's sine, one by one: a vectorised one may round differently in another batch.
+    # math.cos instead of NumPy's, whose rounding may depend on the size of the batch.
     step_x = np.array([math.cos(a) for a in angle.flat]).reshape(angle.shape) * step
     step_y = np.array([math.sin(a) for a in angle.flat]).reshape(angle.shape) * step
     path_x, path_y = (np.empty((*x.shape, length)) for _ in range(2))

@@ -1,4 +1,4 @@
-"""Prepared data as the later stages see it: a split is a list of clips that can be read."""
+"""Prepared data, read as clips of splits."""
 
 import copy
 import importlib
@@ -23,17 +23,17 @@ class Prepared:
     """One dataset after ``stp prepare``.
 
     Args:
-        folder: holds ``frames.zarr`` and ``index.parquet``.
+        folder: folder with ``frames.zarr`` and ``index.parquet``.
 
     Attributes:
         attrs: attributes of the Zarr group: source, units, normalisation, phases, ...
         shape: (C, H, W) of one frame.
         context: number of context frames.
         horizon: number of lead times to predict.
-        channels: numbers of the channels on disk; all, unless it is a part (`only`).
+        channels: indices of the channels on disk, int64 (C,); see `only`.
 
     Raises:
-        StpError: something is missing, damaged or contradicts itself.
+        StpError: a file is missing, damaged or inconsistent.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -62,27 +62,27 @@ class Prepared:
         """The clips of a split ("train", "val", "test") or of a subset that the index names.
 
         Args:
-            split: its name.
-            subset: of the training and validation clips: "all", or other ones for the same purpose,
-                which the index calls ``<subset>-<split>``.
-            interval: every which frame of a clip counts, from its first on; 1 is that of training.
+            split: name of the split.
+            subset: "all", or the name of a subset, which the index calls ``<subset>-<split>``.
+            interval: spacing of the frames of a clip, 1 in training.
 
         Raises:
-            StpError: nothing has this name, or its clips have no fixed frames to skip.
+            StpError: there is no such split, or its clips have no fixed frames to skip.
         """
         split = split if subset == "all" else f"{subset}-{split}"
-        known = list(dict.fromkeys([*SPLITS, *self.index["split"]]))
-        if split not in known:
-            raise StpError(f"{self.folder}: there is no split {split!r}", expected=", ".join(known))
+        splits = list(dict.fromkeys([*SPLITS, *self.index["split"]]))
+        if split not in splits:
+            expected = ", ".join(splits)
+            raise StpError(f"{self.folder}: there is no split {split!r}", expected=expected)
         return Clips(self, split, interval)
 
     def only(self, channels: np.ndarray) -> "Prepared":
-        """Shape, attributes and normalisation of these data, restricted to some channels.
+        """These data, restricted to some channels.
 
-        The frames on disk stay those of all channels; clips that are read have these alone.
+        ``frames`` still has all channels; clips have the selected ones.
 
         Args:
-            channels: their numbers, from 0.
+            channels: indices of the channels, from 0, (C,).
         """
         part = copy.copy(self)
         part.channels = self.channels[channels]
@@ -90,23 +90,23 @@ class Prepared:
         part.attrs = dict(self.attrs)
         if names := self.attrs.get("variables"):
             part.attrs["variables"] = [names[c] for c in channels]
-        if found := self.attrs.get("normalisation"):
+        if normalisation := self.attrs.get("normalisation"):
             part.attrs["normalisation"] = {
                 key: [value[c] for c in channels]
                 if isinstance(value, list) and len(value) == self.shape[0]
                 else value
-                for key, value in found.items()
+                for key, value in normalisation.items()
             }
         return part
 
     def named(self, patterns: Sequence[str]) -> "Prepared":
-        """The part of these data whose channels have names of some patterns, see `only`.
+        """These data, restricted to the channels whose names match a pattern.
 
         Args:
-            patterns: of names, as of a shell; none for all channels.
+            patterns: shell patterns of names; none for all channels.
 
         Raises:
-            StpError: no channel has a name of one of them.
+            StpError: no channel matches one of the patterns.
         """
         if not patterns:
             return self
@@ -114,20 +114,20 @@ class Prepared:
         for pattern in patterns:
             if not any(fnmatchcase(name, pattern) for name in names):
                 raise StpError(
-                    f"{self.folder}: no channel is named as {pattern!r}",
+                    f"{self.folder}: no channel matches {pattern!r}",
                     expected=f"patterns of {', '.join(names) or 'none: channels have no names'}",
                     remedy="correct `channels` of the variant",
                 )
-        wanted = [any(fnmatchcase(name, pattern) for pattern in patterns) for name in names]
-        return self.only(np.flatnonzero(wanted))
+        matching = [any(fnmatchcase(name, pattern) for pattern in patterns) for name in names]
+        return self.only(np.flatnonzero(matching))
 
     def _read_index(self) -> pd.DataFrame:
         path = self.folder / "index.parquet"
         index = read_table(path, expected="a row for each clip").to_pandas()
-        lost = [name for name in COLUMNS if name not in index.columns]
-        if lost:
+        missing = [name for name in COLUMNS if name not in index.columns]
+        if missing:
             raise ArtefactError(
-                path, f"no column {', '.join(lost)}", expected=f"columns {', '.join(COLUMNS)}"
+                path, f"no column {', '.join(missing)}", expected=f"columns {', '.join(COLUMNS)}"
             )
         last = index["start"] + (index["length"] - 1) * index["stride"]
         beyond = index[(index["start"] < 0) | (index["stride"] < 1) | (last >= len(self.frames))]
@@ -144,14 +144,14 @@ class Prepared:
 class Clips:
     """The clips of one split.
 
-    Attributes:
-        index: the rows of the split (columns in ``COLUMNS``), numbered from 0, their ``stride`` and
-            ``length`` those at the interval; without rows where the clips are rendered on demand.
-        virtual: whether they are.
+    A row of the index usually is one clip. Splits in the attribute ``random_windows`` (``{split:
+    seed}``) have one row per video instead; a clip is a random window of it, a new one in each
+    epoch.
 
-    A row of the index usually is one clip. Splits that the attribute ``random_windows`` names
-    (``{split: seed}``) have one row per video instead, and a clip is a window of it that is drawn
-    anew in each epoch.
+    Attributes:
+        index: rows of the split (columns ``COLUMNS``), numbered from 0, with ``stride`` and
+            ``length`` at the interval; empty if clips are rendered on demand.
+        virtual: whether clips are rendered on demand.
     """
 
     def __init__(self, prepared: Prepared, split: str, interval: int = 1) -> None:
@@ -201,29 +201,28 @@ class Clips:
 
         Args:
             rows: B clip numbers, 0..len-1, in any order.
-            length: number of frames T; by default context + horizon.
-            frames: numbers of those of them that are read, from 0, ascending; all unless given.
-                (B, T): those of each clip.
-            epoch: chooses other clips in each epoch where they are rendered on demand, and other
-                windows where those are random; without influence otherwise.
-            out: memory of the right shape to read into; new one unless given.
+            length: number of frames of a clip; by default context + horizon.
+            frames: numbers of the frames to read, from 0, ascending, (T,) or (B, T); all by
+                default.
+            epoch: epoch, which changes virtual clips and random windows.
+            out: array to read into; a new one by default.
 
         Returns:
-            float32 (B, T, C, H, W) in the dataset's units, T the number of frames that are read.
+            float32 (B, T, C, H, W) in the dataset's units.
 
         Raises:
             IndexError: there is no such clip.
-            StpError: a clip has fewer than T frames.
+            StpError: a clip has fewer frames than ``length``.
         """
         n_frames = self.prepared.context + self.prepared.horizon if length is None else length
         numbers = self._checked(rows)
         if self.virtual:
             render = importlib.import_module(f"stp.data.{self._renderer}").render
             source = self._source.read(0, len(self._source))
-            shown = render(source, numbers, epoch=epoch, length=n_frames, **self._options)
+            drawn = render(source, numbers, epoch=epoch, length=n_frames, **self._options)
             if frames is not None:
-                shown = shown[np.arange(len(numbers))[:, None], np.asarray(frames, np.int64)]
-            return self._in_units(shown, np.empty(shown.shape, np.float32) if out is None else out)
+                drawn = drawn[np.arange(len(numbers))[:, None], np.asarray(frames, np.int64)]
+            return self._in_units(drawn, np.empty(drawn.shape, np.float32) if out is None else out)
         if len(numbers) and n_frames > (shortest := int(self._lengths[numbers].min())):
             raise StpError(
                 f"clips of {n_frames} frames were asked for, but the split {self.split!r} has some"
@@ -231,8 +230,8 @@ class Clips:
                 expected=f"at most {shortest} frames",
                 remedy="shorten the horizon, or prepare longer windows (option span)",
             )
-        wanted = np.arange(n_frames) if frames is None else np.asarray(frames, np.int64)
-        each = np.broadcast_to(wanted, (len(numbers), wanted.shape[-1]))
+        read = np.arange(n_frames) if frames is None else np.asarray(frames, np.int64)
+        each = np.broadcast_to(read, (len(numbers), read.shape[-1]))
         clips = np.empty((*each.shape, *self.prepared.shape), np.float32) if out is None else out
         strides = self._strides[numbers]
         starts = self._starts[numbers] + strides * self._skipped(numbers, n_frames, epoch)
@@ -240,10 +239,10 @@ class Clips:
             done = 0
             for run in np.split(chosen, np.flatnonzero(np.diff(chosen) != 1) + 1):
                 first, last = start + run[0] * stride, start + run[-1] * stride
-                found = self.prepared.frames.read(int(first), int(last) + 1)[::stride]
-                if len(self.prepared.channels) < found.shape[1]:
-                    found = found[:, self.prepared.channels]
-                self._in_units(found, clip[done : done + len(run)])
+                stored = self.prepared.frames.read(int(first), int(last) + 1)[::stride]
+                if len(self.prepared.channels) < stored.shape[1]:
+                    stored = stored[:, self.prepared.channels]
+                self._in_units(stored, clip[done : done + len(run)])
                 done += len(run)
         return clips
 
@@ -255,7 +254,7 @@ class Clips:
         return self.index["phase"].to_numpy(np.int64)[numbers]
 
     def _skipped(self, numbers: np.ndarray, n_frames: int, epoch: int) -> np.ndarray | int:
-        """Frames of each row before the window of this epoch."""
+        """Number of frames before the random window of each row."""
         if self._window_seed is None:
             return 0
         drawn = uniform(numbers, 1, seed=self._window_seed, epoch=epoch)[:, 0]

@@ -1,7 +1,7 @@
-"""Random numbers that depend on nothing but their coordinates.
+"""Random numbers as a function of their coordinates.
 
-So neither the order in which clips are drawn, nor how they are dealt to workers, nor a resumed run
-can change one.
+They depend neither on the order of clips, nor on their distribution to workers, nor on resumed
+runs.
 """
 
 import numpy as np
@@ -10,17 +10,17 @@ import numpy as np
 def uniform(
     rows: np.ndarray, count: int, *, seed: int, stream: int = 0, epoch: int = 0
 ) -> np.ndarray:
-    """Numbers in [0, 1) for each row.
+    """Random numbers in [0, 1) for each row.
 
     The generator is Philox with key (seed, stream) and a counter that starts at (0, 0, row, epoch).
-    Its raw integers, unlike NumPy's distributions, are promised never to change.
+    Unlike NumPy's distributions, its raw integers are guaranteed never to change.
 
     Args:
-        rows: B numbers >= 0.
-        count: numbers wanted for each.
-        seed: chooses all numbers, >= 0.
-        stream: separates uses that share a seed, >= 0.
-        epoch: chooses other numbers in each epoch, >= 0.
+        rows: B row numbers >= 0.
+        count: number of random numbers of each row.
+        seed: seed, >= 0.
+        stream: stream of the seed, one for each purpose, >= 0.
+        epoch: epoch, >= 0.
 
     Returns:
         float64 (B, count).
@@ -28,7 +28,7 @@ def uniform(
     generator = np.random.Philox(0)
     raw = np.empty((len(rows), count), np.uint64)
     for i, row in enumerate(rows):
-        # Setting the state costs a third of a new generator.
+        # Setting the state takes a third of the time of a new generator.
         generator.state = {
             "bit_generator": "Philox",
             "state": {

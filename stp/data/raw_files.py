@@ -1,4 +1,4 @@
-"""Raw files: found in one of several folders, and checked against the lock file before use."""
+"""Raw files in one of several folders, checked against the lock file before use."""
 
 import hashlib
 import json
@@ -15,11 +15,11 @@ class RawFiles:
     """The raw files of one release of a dataset.
 
     Args:
-        lock: the lock file: size and SHA-256 of every file, recorded when it was first seen.
+        lock: lock file with size and SHA-256 of every file.
         roots: folders with the same layout, in order of preference (raw_dir, then raw_mirror).
 
     Attributes:
-        names: the sorted relative paths in the lock file.
+        names: relative paths in the lock file, sorted.
 
     Raises:
         StpError: the lock file is missing or damaged.
@@ -40,24 +40,24 @@ class RawFiles:
             ) from error
         self.names = sorted(self._entries)
         for name in self.names:
-            if not name.startswith("/"):  # weights, which lie where a person says
+            if not name.startswith("/"):  # weights may lie anywhere
                 below(Path(), name, self.lock)
         self._verified: dict[str, Path] = {}
         self._known = KnownChecksums.of(self.lock)
 
     def checksums(self) -> dict[str, str]:
-        """SHA-256 of every file, by name, as the lock file states it."""
+        """SHA-256 of every file in the lock file, by name."""
         return {name: self._entries[name]["sha256"] for name in self.names}
 
     def size(self, name: str) -> int:
-        """Bytes of a file of the release, as the lock file states them."""
+        """Size of a file in the lock file, bytes."""
         return int(self._entries[name]["bytes"])
 
     def find(self, name: str) -> Path:
-        """Where a file lies: in the first folder that has it.
+        """Path of a file, in the first folder that has it.
 
-        Its size and SHA-256 are compared with the lock file at the first call; the bytes are read
-        only if the file has changed since anybody read them (stp.data.known_checksums).
+        At the first call, size and SHA-256 are compared with the lock file; the file is read only
+        if it has changed since the last reading (stp.data.known_checksums).
 
         Raises:
             StpError: the file is in no folder, is not in the lock file, or differs from it.
@@ -70,16 +70,16 @@ class RawFiles:
                 expected="a raw file that this release of the dataset lists",
                 remedy="add it to the release in config/datasets, or choose another release",
             )
-        found = next((root / name for root in self.roots if (root / name).is_file()), None)
-        if found is None:
+        path = next((root / name for root in self.roots if (root / name).is_file()), None)
+        if path is None:
             raise StpError(
                 f"{name}: this raw file is missing",
-                expected="it below one of " + ", ".join(str(root) for root in self.roots),
-                remedy="run `stp fetch`, or set the folder of raw files to where it is",
+                expected="the file below one of " + ", ".join(str(root) for root in self.roots),
+                remedy="run `stp fetch`, or set the folder of raw files",
             )
-        self._verify(name, found)
-        self._verified[name] = found
-        return found
+        self._verify(name, path)
+        self._verified[name] = path
+        return path
 
     def _verify(self, name: str, path: Path) -> None:
         entry = self._entries[name]
@@ -101,11 +101,11 @@ class RawFiles:
             self._refuse(path, f"SHA-256 {sha256}", f"SHA-256 {entry['sha256']}")
         self._known.add(path, seen, sha256)
 
-    def _refuse(self, path: Path, found: str, expected: str) -> None:
+    def _refuse(self, path: Path, actual: str, expected: str) -> None:
         raise StpError(
-            f"{path}: raw bytes that differ from the lock file: {found}",
+            f"{path}: this raw file differs from the lock file: {actual}",
             expected=f"{expected} ({self.lock})",
-            remedy="restore the original file; if it was meant to change, `stp fetch` locks files "
-            "of your own anew while nothing was made of them; otherwise declare a new release: "
-            "another name in `release` and `releases` of the dataset",
+            remedy="restore the original file; if the change is intended, `stp fetch` locks files "
+            "of your own again as long as nothing was prepared from them; otherwise declare a new "
+            "release: another name in `release` and `releases` of the dataset",
         )

@@ -1,27 +1,27 @@
-"""What the receipt of a finished artefact says of the files of its Zarr stores.
+"""Checksums of the files of Zarr stores in the receipt of a finished artefact.
 
-Jobs get inputs that the runner has checked; whoever opens a store without a job is protected here.
-`stp.core.receipts` is no part of the code of a core, so that an edit of it makes nothing anew.
+The runner checks the inputs of jobs; this module protects those who open a store without a job.
+It is separate from `stp.core.receipts`, which is not part of the code of a core.
 """
 
 import hashlib
 import json
 from pathlib import Path
 
-from stp.core.errors import StpError
+from stp.core.errors import ArtefactError
 
 RECEIPTS = ("artefact.json", ".sealed.json")
 """The receipt, and its sealed copy."""
 
 
 def check_recorded(path: Path) -> None:
-    """Check files in a Zarr store against the receipt of its artefact, if that is finished.
+    """Check files in a Zarr store against the receipt of its artefact, if there is one.
 
     Args:
         path: a file or folder, ``<artefact>/<name>.zarr/...``.
 
     Raises:
-        StpError: the artefact is finished, and a file is missing or other than in its receipt.
+        StpError: a file is missing or has another checksum than in the receipt.
     """
     store = next((parent for parent in path.parents if parent.suffix == ".zarr"), None)
     if store is None:
@@ -29,13 +29,13 @@ def check_recorded(path: Path) -> None:
     recorded = _recorded(store.parent)
     name = path.relative_to(store.parent).as_posix()
     for file in [file for file in recorded if file == name or file.startswith(f"{name}/")]:
-        found = store.parent / file
-        content = found.read_bytes() if found.is_file() else None
+        listed = store.parent / file
+        content = listed.read_bytes() if listed.is_file() else None
         if content is None or hashlib.sha256(content).hexdigest() != recorded[file]:
-            raise StpError(
-                f"{found}: {'missing' if content is None else 'damaged'}",
+            raise ArtefactError(
+                listed,
+                "missing" if content is None else "damaged",
                 expected=f"SHA-256 {recorded[file]}, as in the receipt",
-                remedy=f"delete the artefact and run again: rm -r {store.parent}",
             )
 
 

@@ -1,9 +1,8 @@
-"""One .tar.gz, perhaps cut into parts, whose folders are read one after the other.
+"""Folders of a .tar.gz, which may be split into parts, read one after the other.
 
-Nothing is unpacked as a whole: the stream is read once from its beginning, and of each folder that
-is wanted, such as a Zarr group, the files come out together. Folders may lie in any order, but the
-files of one lie side by side, as `tar` writes them. A stream that ends early is an error, wherever
-it was cut.
+The stream is read once from its beginning, and the files of a folder, such as a Zarr group, are
+returned together. Folders may have any order, but the files of a folder are contiguous, as `tar`
+writes them. A stream that ends early is an error.
 """
 
 import gzip
@@ -21,16 +20,16 @@ from stp.core.errors import StpError
 
 _BLOCK = 1 << 20
 _ZEROS = 1024
-"""Bytes that end a tar archive at least, all of them zero."""
+"""Number of zero bytes that a tar archive ends with, at least."""
 
 
 class Folder(NamedTuple):
     """A folder of the stream.
 
     Attributes:
-        name: its last part: "era5_full_1.5deg_20220101.zarr".
-        files: content of its files by their paths in it; empty where they were put aside.
-        aside: where its files lie instead; they are removed when the next folder is read.
+        name: name of the folder, such as "era5_full_1.5deg_20220101.zarr".
+        files: content of its files by path within the folder; empty if they are on disk.
+        aside: folder of its files on disk, which is removed when the next folder is read.
     """
 
     name: str
@@ -67,14 +66,14 @@ class _Joined(io.RawIOBase):
 
 
 class _Unpacked(gzip.GzipFile):
-    """The tar archive within, which remembers its last bytes."""
+    """The unpacked tar archive, which keeps its last bytes."""
 
     last = b""
 
     def read(self, size: int | None = -1) -> bytes:
-        found = super().read(size)
-        self.last = (self.last + found)[-_ZEROS:]
-        return found
+        data = super().read(size)
+        self.last = (self.last + data)[-_ZEROS:]
+        return data
 
 
 def folders(
@@ -84,18 +83,18 @@ def folders(
     suffix: str,
     aside: Path | None = None,
 ) -> Generator[Folder, None, None]:
-    """Yield the folders of a stream that are wanted, in the order of the stream.
+    """Yield the selected folders of a stream, in the order of the stream.
 
     Args:
-        parts: of one .tar.gz, in their order.
-        wanted: whether a folder is, by its name.
-        suffix: of the names of folders, such as ``.zarr``; other files are passed over.
-        aside: a folder of ours. Files are written below it, one folder of the stream at a time;
-            in memory they are unless given.
+        parts: parts of one .tar.gz, in order.
+        wanted: function from the name of a folder to whether it is selected.
+        suffix: suffix of the names of folders, such as ``.zarr``; other files are ignored.
+        aside: folder for the files of one folder of the stream at a time; None to keep them in
+            memory.
 
     Raises:
-        StpError: the stream is damaged or ends early; a file's name leaves its folder or it is too
-            large; a folder comes twice.
+        StpError: the stream is damaged or ends early, a file is too large or its path leaves the
+            folder, or a folder occurs twice.
     """
     done: set[str] = set()
     current: Folder | None = None
@@ -120,7 +119,7 @@ def folders(
                 if current is None:
                     if name in done:
                         raise StpError(
-                            f"{where}: {name} comes twice, or its files do not lie side by side",
+                            f"{where}: {name} occurs twice, or its files are not contiguous",
                             expected="each folder once, as tar packs it",
                             remedy="fetch the official parts again",
                         )
@@ -145,7 +144,7 @@ def folders(
 
 
 def _split(path: str, suffix: str) -> tuple[str, str] | None:
-    """Name of a folder and path in it of a file of the stream; None if it is in none."""
+    """Name of the folder of a file of the stream, and path within; None if there is none."""
     pieces = PurePosixPath(path).parts
     for i, piece in enumerate(pieces[:-1]):
         if piece.endswith(suffix):

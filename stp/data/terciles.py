@@ -1,8 +1,8 @@
-"""What arrays of terciles are called in ``climatology.zarr`` of prepared data."""
+"""Names of the arrays of terciles in ``climatology.zarr`` of prepared data."""
 
 LOWER, UPPER = "lower_tercile", "upper_tercile"
 
 
 def name_of(tercile: str, days: int) -> str:
-    """The array of the terciles of means over some days, the last of which is the calendar day."""
+    """Name of the array of a tercile of means over the ``days`` up to each calendar day."""
     return tercile if days == 1 else f"{tercile}_of_{days}_days"

@@ -1,4 +1,4 @@
-"""Where the windows of a sequence start, and which of them belong together."""
+"""Starts of windows of a sequence, and blocks of windows."""
 
 from collections.abc import Sequence
 
@@ -13,43 +13,43 @@ def starts(first: int, stop: int, span: int, stride: int) -> np.ndarray:
     Args:
         first: first frame of the sequence.
         stop: the frame after its last one.
-        span: frames in a window, >= 1.
-        stride: frames between the starts of consecutive windows, >= 1.
+        span: number of frames of a window, >= 1.
+        stride: number of frames between the starts of consecutive windows, >= 1.
 
     Returns:
-        int64, ascending; empty when no window fits.
+        int64, ascending; empty if no window fits.
     """
     return np.arange(first, stop - span + 1, stride, dtype=np.int64)
 
 
 def starts_from_the_end(numbers: Sequence[int], span: int, stride: int) -> np.ndarray:
-    """Windows of consecutive frame numbers, searched from the last frame backwards.
+    """Starts of windows of consecutive frame numbers, searched from the last frame backwards.
 
-    This is the rule by which the KTH clips of PredRNN, OpenSTL and PredBench are cut: step back one
-    frame at a time; where a window of consecutive numbers ends, take it and step back by `stride`.
+    This is the rule of the KTH clips of PredRNN, OpenSTL and PredBench: go back one frame at a
+    time; if a window of consecutive numbers ends there, take it and go back by `stride`.
 
     Args:
-        numbers: the frame numbers in the order in which the frames are kept; a jump is a cut.
-        span: frames in a window, >= 1.
-        stride: steps after a window that was taken, >= 1.
+        numbers: frame numbers in the order of the frames; a jump is a cut.
+        span: number of frames of a window, >= 1.
+        stride: number of frames to go back after a window, >= 1.
 
     Returns:
-        int64 positions in `numbers` (not frame numbers) of the first frames, ascending.
+        positions in `numbers` of the first frames, int64, ascending.
     """
     values = np.asarray(numbers, dtype=np.int64)
-    # Two positions belong to the same uncut run when the same number of cuts precedes them.
+    # Positions with the same number of cuts before them belong to the same run.
     cuts_before = np.concatenate([[0], np.cumsum(np.diff(values) != 1)])
-    found = []
+    first_positions = []
     last = len(values) - 1
     while last >= span - 1:
         if cuts_before[last] == cuts_before[last - span + 1]:
-            found.append(last - span + 1)
+            first_positions.append(last - span + 1)
             last -= stride
         else:
             last -= 1
-    return np.array(found[::-1], dtype=np.int64)
+    return np.array(first_positions[::-1], dtype=np.int64)
 
 
 def blocks(window_starts: np.ndarray, length: int) -> np.ndarray:
-    """Number of the block of `length` frames in which each window starts, int64 from 0."""
+    """Index of the block of `length` frames in which each window starts, int64 from 0."""
     return np.asarray(window_starts, dtype=np.int64) // length

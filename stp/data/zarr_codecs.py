@@ -1,8 +1,8 @@
-"""The codecs that an untrusted Zarr store may use.
+"""Codecs that an untrusted Zarr store may use.
 
-Zarr looks codecs up by the names in a store's metadata. One of them, ``pickle`` of numcodecs, runs
-code out of the chunks that it decodes; plugins may add others. So only those are accepted that turn
-bytes into bytes or numbers, before any chunk is read.
+Zarr looks up codecs by the names in a store's metadata. ``pickle`` of numcodecs executes code in
+the chunks that it decodes, and plugins may add others. So only codecs that turn bytes into bytes or
+numbers are accepted, before any chunk is read.
 """
 
 import json
@@ -34,37 +34,37 @@ METADATA = ("zarr.json", ".zarray")
 
 
 def check_codecs(store: Path) -> None:
-    """Look at the metadata of all arrays of a store, before it is opened.
+    """Check the metadata of all arrays of a store, before it is opened.
 
-    Open it without consolidated metadata: these are copies, and not looked at.
+    Consolidated metadata are not checked: open the store without them.
 
     Args:
         store: a group or an array of Zarr 2 or 3.
 
     Raises:
-        StpError: an array asks for another codec, its chunks are larger than what may be read into
-            memory, its metadata cannot be read, or a named pipe or device is in the store.
+        StpError: an array uses another codec or chunks above the limit of memory, its metadata
+            cannot be read, or the store contains a named pipe or device.
     """
     require_regular_tree(store)
     seen: set[str] = set()  # links may go in circles
     for folder, inner, names in os.walk(store, followlinks=True):
-        place = os.path.realpath(folder)
-        if place in seen:
+        resolved = os.path.realpath(folder)
+        if resolved in seen:
             inner.clear()
             continue
-        seen.add(place)
+        seen.add(resolved)
         arrays = [_check(Path(folder) / name) for name in METADATA if name in names]
         if arrays and all(arrays):
             inner.clear()  # chunks, perhaps millions
 
 
 def _check(path: Path) -> bool:
-    """Check one file of metadata; is it that of an array?"""
+    """Check a file of metadata; returns whether it belongs to an array."""
     try:
         meta = json.loads(path.read_bytes())
         is_2 = path.name == ".zarray"
         is_array = is_2 or meta.get("node_type") == "array"
-        asked = list(_asked_2(meta) if is_2 else _asked_3(meta.get("codecs")))
+        names = list(_codecs_2(meta) if is_2 else _codecs_3(meta.get("codecs")))
         size = _chunk_bytes(meta, is_2) if is_array else 0
     except (
         OSError,
@@ -79,40 +79,40 @@ def _check(path: Path) -> bool:
             expected="the metadata of a Zarr array or group",
             remedy="copy or write the store again",
         ) from None
-    known = FORMAT_2 if is_2 else FORMAT_3
-    for name in asked:
-        if name not in known:
+    accepted = FORMAT_2 if is_2 else FORMAT_3
+    for name in names:
+        if name not in accepted:
             raise StpError(
                 f"{path}: asks for the codec {name!r}",
-                expected=f"one of {', '.join(sorted(known))}",
-                remedy="write the store again with one of these: others may run code that "
-                "the file brings along",
+                expected=f"one of {', '.join(sorted(accepted))}",
+                remedy="write the store again with one of these: others may execute code in the "
+                "store",
             )
     require(f"{path}: each chunk is large", size / 1e9, "member_gb", "GB")
     return is_array
 
 
-def _asked_2(meta: dict[str, Any]) -> Iterator[Any]:
-    """The names of the codecs that the metadata of an array of Zarr 2 name."""
+def _codecs_2(meta: dict[str, Any]) -> Iterator[Any]:
+    """Names of the codecs of an array of Zarr 2."""
     for codec in (meta.get("compressor"), *(meta.get("filters") or ())):
         if codec is not None:
             yield codec["id"]
 
 
-def _asked_3(codecs: Any) -> Iterator[Any]:
-    """The names of codecs of Zarr 3, and of those inside them."""
+def _codecs_3(codecs: Any) -> Iterator[Any]:
+    """Names of codecs of Zarr 3, nested ones included."""
     for codec in codecs or ():
         if isinstance(codec, str):
             yield codec
             continue
         yield codec["name"]
-        given = codec.get("configuration") or {}
+        configuration = codec.get("configuration") or {}
         for inner in ("codecs", "index_codecs"):
-            yield from _asked_3(given.get(inner))
+            yield from _codecs_3(configuration.get(inner))
 
 
 def _chunk_bytes(meta: dict[str, Any], is_2: bool) -> int:
-    """What is unpacked at once, whatever is asked for: a chunk, or one of a shard."""
+    """Size of the smallest part that is unpacked: a chunk, or an inner chunk of a shard."""
     if is_2:
         return math.prod(meta["chunks"]) * _itemsize(meta["dtype"])
     shape = meta["chunk_grid"]["configuration"]["chunk_shape"]
@@ -125,5 +125,5 @@ def _chunk_bytes(meta: dict[str, Any], is_2: bool) -> int:
 def _itemsize(kind: Any) -> int:
     try:
         return np.dtype(kind).itemsize
-    except TypeError:  # text, and what numpy has no name for
+    except TypeError:  # text, and types that numpy does not have
         return 8

@@ -1,9 +1,8 @@
-"""Reading of arrays of the store: nothing is returned that was not compared with its checksum.
+"""Read small arrays of the store as a whole, such as coordinates, and check their checksums.
 
-Large arrays are read a part at a time by ``stp.data.zarr_rows.MappedRows``, which compares each
-chunk; this module reads small ones whole, such as coordinates, also those of text. No other module
-opens arrays of ours (``tests/data/test_data_zarr.py`` looks), since Zarr compares nothing and shows
-a lost chunk as zeros.
+Large arrays are read in parts by ``stp.data.zarr_rows.MappedRows``, which checks each chunk. No
+other module opens arrays of ours (``tests/data/test_data_zarr.py`` checks this), since the Zarr
+library checks nothing and reads a missing chunk as zeros.
 """
 
 from pathlib import Path
@@ -30,16 +29,16 @@ def array_attributes(folder: Path) -> dict[str, Any]:
     """The attributes of an array.
 
     Raises:
-        StpError: its metadata are missing or damaged.
+        StpError: the metadata are missing or damaged.
     """
     return dict(read_metadata(folder, "array").get("attributes") or {})
 
 
 def array_dims(folder: Path) -> tuple[str, ...]:
-    """The names of the axes of an array; empty where it has none.
+    """The names of the axes of an array; empty if it has none.
 
     Raises:
-        StpError: its metadata are missing or damaged.
+        StpError: the metadata are missing or damaged.
     """
     return tuple(read_metadata(folder, "array").get("dimension_names") or ())
 
@@ -48,10 +47,10 @@ def read_array(folder: Path) -> np.ndarray:
     """Read a whole array.
 
     Args:
-        folder: the array inside its group, e.g. ``frames.zarr/time``.
+        folder: folder of the array inside its group, e.g. ``frames.zarr/time``.
 
     Raises:
-        StpError: it is missing, or its content is not what was written.
+        StpError: the array is missing or damaged.
     """
     if is_mapped(read_metadata(folder, "array")):
         rows = MappedRows(folder)
@@ -68,7 +67,7 @@ def read_array(folder: Path) -> np.ndarray:
 
 
 def read_decoded(folder: Path) -> np.ndarray:
-    """Read a coordinate as the CF conventions describe it: times become datetime64.
+    """Read a coordinate and decode it by the CF conventions: times become datetime64.
 
     Raises:
         StpError: see `read_array`.

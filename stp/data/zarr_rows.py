@@ -1,4 +1,4 @@
-"""Reading of rows of an array written by ``stp.data.zarr_write``, by mapping its shards.
+"""Rows of arrays written by ``stp.data.zarr_write``, read by mapping shards into memory.
 
 A shard file holds its inner chunks one after the other, followed by an index of (offset, bytes)
 pairs, two little-endian u64 per chunk, and a CRC-32C of that index (Zarr v3 specification,
@@ -6,8 +6,8 @@ pairs, two little-endian u64 per chunk, and a CRC-32C of that index (Zarr v3 spe
 shard are therefore one contiguous block, which the operating system can map. No Zarr code runs, so
 processes may be forked at any time.
 
-Each chunk is compared with its checksum (``stp.data.chunk_sums``) when it is touched first, once
-for each `MappedRows`: a store of any size is opened at once, and what is not read costs nothing.
+Each `MappedRows` compares a chunk with its checksum (``stp.data.chunk_sums``) at its first access,
+so a store of any size opens at once.
 """
 
 import contextlib
@@ -26,10 +26,10 @@ class MappedRows:
     """The rows (first axis) of one array, read only.
 
     Args:
-        folder: the array inside its group, e.g. ``frames.zarr/frames``.
+        folder: folder of the array inside its group, e.g. ``frames.zarr/frames``.
 
     Raises:
-        StpError: the array is missing, incomplete or laid out in another way.
+        StpError: the array is missing, incomplete or has another layout.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -60,7 +60,7 @@ class MappedRows:
 
         Raises:
             IndexError: there are no such rows.
-            StpError: their bytes are not those that were written.
+            StpError: the data differ from their checksums.
         """
         if not 0 <= start <= stop <= len(self):
             raise IndexError(f"rows {start}:{stop} of {len(self)} in {self.folder}")
@@ -90,7 +90,7 @@ class MappedRows:
     def _open(self) -> None:
         self._maps = [self._map(i) for i in range(self._shard_count())]
         self._sums = chunk_sums.read(self.folder)
-        # None are written before the artefact is finished: its own job may read what it writes.
+        # Checksums are written when the artefact is finished; its own job may read it earlier.
         if self._sums is None:
             return
         if len(self._sums) != self._chunk_count():
@@ -110,8 +110,7 @@ class MappedRows:
                 row = i * self._chunk_rows
                 last = min(row + self._chunk_rows, len(self)) - 1
                 raise StpError(
-                    f"{self._shard_file(row // self._shard_rows)}: damaged, "
-                    f"in the bytes of rows {row}..{last}",
+                    f"{self._shard_file(row // self._shard_rows)}: rows {row}..{last} are damaged",
                     expected=f"the checksum (CRC-32C) in {self.folder / chunk_sums.NAME}",
                     remedy=f"delete the artefact and run again: rm -r {self.folder.parent.parent}; "
                     "`stp store verify` looks for more of this kind",
@@ -135,7 +134,7 @@ class MappedRows:
         return self.folder.joinpath("c", str(i), *["0"] * (len(self.shape) - 1))
 
     def _check_files(self) -> None:
-        # Zarr shows a lost shard as zeros without a word; here it is an error.
+        # Zarr reads a missing shard as zeros.
         slots = self._shard_rows // self._chunk_rows
         index_bytes = slots * 16 + 4
         chunk_bytes = self._chunk_rows * self._row_bytes
@@ -144,11 +143,11 @@ class MappedRows:
             chunks = -(-rows // self._chunk_rows)
             path = self._shard_file(i)
             expected = chunks * chunk_bytes + index_bytes
-            found = path.stat().st_size if path.is_file() else None
-            if found != expected:
+            size = path.stat().st_size if path.is_file() else None
+            if size != expected:
                 raise ArtefactError(
                     path,
-                    "missing" if found is None else f"{found} bytes",
+                    "missing" if size is None else f"{size} bytes",
                     expected=f"{expected} bytes",
                 )
             with path.open("rb") as file:
@@ -167,16 +166,15 @@ class MappedRows:
         return np.memmap(self._shard_file(i), self.dtype, "r", 0, (rows, *self.shape[1:]))
 
     def __getstate__(self) -> dict[str, Any]:
-        # A mapping must not travel to another process: it would be sent as a copy of all rows.
-        # The other process opens the files anew, and checks them itself.
+        # A pickled mapping would be a copy of all rows: other processes open the files again.
         return {**self.__dict__, "_maps": None, "_sums": None, "_unchecked": bytearray()}
 
 
 def is_mapped(meta: dict[str, Any]) -> bool:
-    """Whether the rows of an array can be mapped: `stp.data.zarr_write` wrote it.
+    """Whether the rows of an array can be mapped, as those written by `stp.data.zarr_write`.
 
     Args:
-        meta: its ``zarr.json``.
+        meta: ``zarr.json`` of the array.
     """
     codec = meta["codecs"][0]
     inner = codec.get("configuration", {}).get("chunk_shape", ())
@@ -191,11 +189,11 @@ def read_metadata(folder: Path, kind: str) -> dict[str, Any]:
     """The ``zarr.json`` of a group or an array.
 
     Args:
-        folder: the group or array.
-        kind: what it must be, "group" or "array".
+        folder: folder of the group or array.
+        kind: expected kind, "group" or "array".
 
     Raises:
-        StpError: there is none, or it is damaged, or it describes something else.
+        StpError: the file is missing or damaged, or describes something else.
     """
     path = folder / "zarr.json"
     check_recorded(path)
@@ -206,9 +204,9 @@ def read_metadata(folder: Path, kind: str) -> dict[str, Any]:
 
 
 def seal_arrays(folder: Path) -> None:
-    """Write a file of chunk checksums for each array of an artefact that readers map into memory.
+    """Write the chunk checksums of the arrays of an artefact that can be mapped.
 
-    Other arrays get none: they are small, and a job that needs them checks their files as a whole.
+    Other arrays are small: jobs check their files as a whole.
     """
     for array in sorted(folder.glob("*.zarr/*/zarr.json")):
         with contextlib.suppress(StpError):  # of another layout

@@ -1,9 +1,8 @@
-"""Writing of the few, large arrays that stages hand to each other.
+"""Write the large arrays that stages exchange.
 
-Everything is Zarr v3 without compression, in shards: a store stays below about twenty files, any
-tool that knows Zarr can read it, and the bytes of a shard lie in row order, so that
-``stp.data.zarr_rows`` can map them into memory. Reading 20-frame windows that way is about twenty
-times faster than going through the Zarr library.
+They are Zarr v3 without compression, in shards: a store has fewer than about twenty files, any Zarr
+reader can open it, and the data of a shard are in row order, so that ``stp.data.zarr_rows`` can map
+them into memory. Windows of 20 frames are read about twenty times faster than by the Zarr library.
 """
 
 import math
@@ -24,8 +23,8 @@ def create_group(path: Path | str, attrs: Mapping[str, Any]) -> zarr.Group:
     """Create a new Zarr v3 group.
 
     Args:
-        path: folder to create, e.g. ``.../frames.zarr``; must not exist.
-        attrs: group attributes; JSON values only.
+        path: new folder, e.g. ``.../frames.zarr``.
+        attrs: attributes of the group, JSON values.
     """
     return zarr.create_group(str(path), attributes=dict(attrs), zarr_format=3)
 
@@ -43,19 +42,18 @@ def create_array(
     """Create an empty array that is sharded along its first axis.
 
     Args:
-        group: where the array is put.
-        name: its name.
-        shape: its shape; every length is known beforehand.
-        dtype: any NumPy type.
-        dims: one dimension name per axis, as xarray shows them. Within a group a name has one
-            length.
-        chunk: what one read needs. Where all axes but the first are whole, the array can be read
-            with ``stp.data.zarr_rows``.
-        max_files: at most this many shards.
+        group: group of the array.
+        name: name of the array.
+        shape: shape of the array.
+        dtype: NumPy type.
+        dims: name of each axis; within a group, axes of one name have one length.
+        chunk: shape of the part that one read needs. An array whose axes but the first are whole
+            can be read by ``stp.data.zarr_rows``.
+        max_files: largest number of shards.
 
     Returns:
-        The array. Write to it in multiples of ``array.shards[0]`` rows (or with
-        `SequentialWriter`): a shard that is written in pieces is read and written again each time.
+        the array. Write to it in multiples of ``array.shards[0]`` rows or with `SequentialWriter`,
+        since each partial write reads and writes the whole shard.
     """
     chunk = tuple(max(1, min(c, n)) for c, n in zip(chunk, shape, strict=True))
     chunks_in_all = -(-shape[0] // chunk[0])
@@ -71,21 +69,21 @@ def create_array(
         filters=None,
         fill_value=0,
         dimension_names=dims,
-        # Chunks of zeros must be in the file as well, or rows would not lie where expected.
+        # Without the chunks of zeros, rows would lie elsewhere than expected.
         config={"write_empty_chunks": True},
     )
 
 
 class RowWriter:
-    """Writes rows of an array made by `create_array` at any place, in any order, from any process.
+    """Writes rows of an array made by `create_array`, in any order and from any process.
 
-    Where every chunk of a shard will lie is known beforehand. So the files are created whole, with
-    their indices, and rows are put straight where they belong: no shard is ever held in memory.
-    Until all rows are written the others are zero.
+    The position of every chunk in its shard is known beforehand. So files are created as a whole,
+    with their indices, and rows are written in place, without a shard in memory. Rows that have not
+    been written are zero.
 
     Args:
-        array: all axes but the first must be whole in a chunk.
-        create: make the shard files; other processes then open them with ``create=False``.
+        array: array whose axes but the first are whole in a chunk.
+        create: whether to create the shard files; False in further processes.
     """
 
     def __init__(self, array: zarr.Array[Any], *, create: bool = True) -> None:
@@ -105,7 +103,7 @@ class RowWriter:
         self._files = [os.open(path, os.O_WRONLY) for path in self._paths]
 
     def write(self, start: int, rows: np.ndarray) -> None:
-        """Put rows, shape (any number, *array.shape[1:]), at ``start`` and the places after it."""
+        """Write rows, shape (n, *array.shape[1:]), at ``start``..start+n-1."""
         stop = start + len(rows)
         assert rows.shape[1:] == self.array.shape[1:], (rows.shape, self.array.shape)
         assert 0 <= start <= stop <= self.array.shape[0], (start, stop, self.array.shape)
@@ -115,7 +113,7 @@ class RowWriter:
             n = min(stop - start, self._shard_rows - row)
             part = values[len(values) - (stop - start) :][:n].data.cast("B")
             position = row * self._row_bytes
-            while len(part):  # the system may write less than it is asked to
+            while len(part):  # a write may be partial
                 written = os.pwrite(self._files[shard], part, position)
                 part, position = part[written:], position + written
             start += n
@@ -128,7 +126,7 @@ class RowWriter:
     def _create(self, path: Path, rows: int) -> None:
         chunks, slots = -(-rows // self.array.chunks[0]), self._shard_rows // self.array.chunks[0]
         chunk_bytes = self.array.chunks[0] * self._row_bytes
-        index = np.full((slots, 2), 2**64 - 1, "<u8")  # what the specification says of no chunk
+        index = np.full((slots, 2), 2**64 - 1, "<u8")  # mark of an absent chunk
         index[:chunks, 0] = np.arange(chunks, dtype=np.uint64) * np.uint64(chunk_bytes)
         index[:chunks, 1] = chunk_bytes
         content = index.tobytes()
@@ -151,10 +149,7 @@ class RowWriter:
 
 
 class SequentialWriter:
-    """Fills an array from its first row to its last.
-
-    Use it as a context manager, or call `close` at the end.
-    """
+    """Writes an array from its first row to its last; a context manager."""
 
     def __init__(self, array: zarr.Array[Any]) -> None:
         self.array = array
@@ -162,12 +157,12 @@ class SequentialWriter:
         self._rows = RowWriter(array)
 
     def append(self, rows: np.ndarray) -> None:
-        """Add rows, shape (any number, *array.shape[1:])."""
+        """Add rows, shape (n, *array.shape[1:])."""
         self._rows.write(self.written, rows)
         self.written += len(rows)
 
     def close(self) -> None:
-        """Close the files; every row of the array must have been appended by now."""
+        """Close the files, after all rows of the array have been appended."""
         self._rows.close()
         assert self.written == self.array.shape[0], (self.written, self.array.shape)
 

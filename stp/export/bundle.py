@@ -104,35 +104,37 @@ def export(
     options = options or Options()
     if out.exists():
         raise StpError(f"{out} exists", expected="a new name")
-    found = contents.contents(database, model)
+    content = contents.contents(database, model)
     with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}.") as beside:
             folder = Path(beside) / out.stem
             folder.mkdir()
-            _fill(folder, database, found, options, report)
+            _fill(folder, database, content, options, report)
             summary = check(folder)
-            whole = folder
+            packed = folder
             if out.suffix == ".zip":
-                whole = Path(beside) / out.name
-                _zip(folder, whole)
-            whole.rename(out)
+                packed = Path(beside) / out.name
+                _zip(folder, packed)
+            packed.rename(out)
     return summary
 
 
-def _fill(folder: Path, database: Path, found: Contents, options: Options, report: Report) -> None:
+def _fill(
+    folder: Path, database: Path, content: Contents, options: Options, report: Report
+) -> None:
     """Write all files, and their list last."""
-    model = found.model.model
+    model = content.model.model
     rows = _query_to_files(database, contents.SCORES, model, folder / "scores", csv=True)
     samples = None
     if options.samples:
         samples = _query_to_files(database, contents.SAMPLES, model, folder / "sample_scores")
-    checkpoints = _checkpoints(found)
+    checkpoints = _checkpoints(content)
     citations = cite.of_results(database, model)
     constraints = ORIGIN / "constraints.txt"
     texts = {
         "README.md": card(
-            found,
+            content,
             citations,
             checkpoints,
             with_samples=options.samples,
@@ -140,17 +142,17 @@ def _fill(folder: Path, database: Path, found: Contents, options: Options, repor
         ),
         "CITATION.md": cite.as_markdown(citations),
         "CITATION.bib": cite.as_bibtex(citations),
-        "cells.csv": _cells(found.cells),
-        "conventions.csv": _csv(ConventionRow, found.conventions),
-        "training_protocol.csv": _csv(ProtocolRow, _protocol(found)),
-        "configuration.yaml": _configuration(found),
-        "receipts.json": _json([lineage.shared(one) for one in found.lineage.receipts.values()]),
-        "raw_files.csv": _csv(RawFileRow, lineage.raw_files(found.lineage)),
+        "cells.csv": _cells(content.cells),
+        "conventions.csv": _csv(ConventionRow, content.conventions),
+        "training_protocol.csv": _csv(ProtocolRow, _protocol(content)),
+        "configuration.yaml": _configuration(content),
+        "receipts.json": _json(list(map(lineage.shared, content.lineage.receipts.values()))),
+        "raw_files.csv": _csv(RawFileRow, lineage.raw_files(content.lineage)),
         "checkpoints.csv": _csv(Checkpoint, checkpoints),
         "environment.json": _json(
             {
-                "commits": lineage.commits(found.lineage),
-                "environments": lineage.environments(found.lineage),
+                "commits": lineage.commits(content.lineage),
+                "environments": lineage.environments(content.lineage),
             }
         ),
     }
@@ -159,20 +161,20 @@ def _fill(folder: Path, database: Path, found: Contents, options: Options, repor
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
     if options.checkpoints:
-        for number, receipt in enumerate(receipts := found.lineage.of_stage("train")):
+        for number, receipt in enumerate(receipts := content.lineage.of_stage("train")):
             report("checkpoints", number, len(receipts))
-            _copy_checkpoint(folder, found, receipt)
+            _copy_checkpoint(folder, content, receipt)
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     described = BundleManifest(
         format=FORMAT,
         version=VERSION,
         stp=metadata.version("stp"),
         model=model,
-        title=found.model.title,
-        scales=tuple(found.scales),
-        sources=tuple(found.sources),
-        cells=len(found.cells),
-        comparable_cells=found.comparable,
+        title=content.model.title,
+        scales=tuple(content.scales),
+        sources=tuple(content.sources),
+        cells=len(content.cells),
+        comparable_cells=content.comparable,
         rows=rows,
         sample_rows=samples,
         checkpoints=options.checkpoints and bool(checkpoints),
@@ -215,7 +217,6 @@ def _cells(cells: Iterable[CellRow]) -> str:
 
 
 def _csv(kind: type["DataclassInstance"], rows: Iterable["DataclassInstance"]) -> str:
-    """Dataclasses as CSV, a column for each field."""
     names = [field.name for field in fields(kind)]
     lines = ([lineage.without_paths(getattr(row, name)) for name in names] for row in rows)
     return csv_text([names, *lines])
@@ -225,41 +226,38 @@ def _json(value: object) -> str:
     return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-def _protocol(found: Contents) -> Iterable[ProtocolRow]:
-    """One row per training and setting, beside the printed value."""
-    for training in found.trainings:
-        for name, here in training.settings.items():
+def _protocol(content: Contents) -> Iterable[ProtocolRow]:
+    for training in content.trainings:
+        for name, ours in training.settings.items():
             printed = training.published[name] if training.published else None
             yield ProtocolRow(
                 trained_on=training.dataset,
                 train_subset=training.subset,
                 path=training.receipt.path,
                 setting=name,
-                here=here,
+                here=ours,
                 published=printed,
-                differs=None if printed is None else "yes" if here != printed else "no",
+                differs=None if printed is None else "yes" if ours != printed else "no",
             )
 
 
-def _configuration(found: Contents) -> str:
-    """The recipes of all artefacts, as they entered the fingerprints."""
+def _configuration(content: Contents) -> str:
     head = (
         "# Recipes of all artefacts behind the scores, resolved from datasets, models, scale file\n"
         "# and overrides, as they entered the fingerprints at the end of their paths.\n"
     )
     recipes = {
         receipt.path: lineage.without_paths(receipt.recipe)
-        for receipt in found.lineage.receipts.values()
+        for receipt in content.lineage.receipts.values()
     }
-    described = {"model": vars(found.model), "scales": found.scales, "recipes": recipes}
+    described = {"model": vars(content.model), "scales": content.scales, "recipes": recipes}
     # Through JSON: YAML would write parts that two recipes share as anchors.
     plain = json.loads(json.dumps(described))
     return head + yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100)
 
 
-def _checkpoints(found: Contents) -> list[Checkpoint]:
-    """All files of trained models, from their receipts."""
-    trained = {training.receipt.path: training for training in found.trainings}
+def _checkpoints(content: Contents) -> list[Checkpoint]:
+    trained = {training.receipt.path: training for training in content.trainings}
     return [
         Checkpoint(
             trained_on=trained[receipt.path].dataset if receipt.path in trained else None,
@@ -269,14 +267,13 @@ def _checkpoints(found: Contents) -> list[Checkpoint]:
             bytes=entry.bytes,
             sha256=entry.sha256,
         )
-        for receipt in found.lineage.of_stage("train")
+        for receipt in content.lineage.of_stage("train")
         for name, entry in sorted(receipt.files.items())
     ]
 
 
-def _copy_checkpoint(folder: Path, found: Contents, receipt: Receipt) -> None:
-    """Copy the files of one trained model, after their checksums are verified."""
-    source = found.lineage.folder(receipt)
+def _copy_checkpoint(folder: Path, content: Contents, receipt: Receipt) -> None:
+    source = content.lineage.folder(receipt)
     for name in receipt.files:
         target = folder / "checkpoints" / receipt.path / name
         target.parent.mkdir(parents=True, exist_ok=True)

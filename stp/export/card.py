@@ -42,7 +42,7 @@ FILES = {
 
 
 def card(
-    found: Contents,
+    contents: Contents,
     citations: Sequence[Citation],
     checkpoints: Sequence[Checkpoint],
     *,
@@ -52,47 +52,50 @@ def card(
     """Write the card.
 
     Args:
-        found: contents of the bundle.
+        contents: contents of the bundle.
         citations: works that the results rest on.
         checkpoints: rows of checkpoints.csv.
         with_samples: whether the bundle has the scores of test samples.
         with_checkpoints: whether the bundle has the trained models.
     """
-    title = found.model.title
     left_out = set() if with_samples else {"sample_scores.parquet"}
     left_out |= set() if with_checkpoints else {"checkpoints/"}
-    lines = [f"# {title}", "", *_warning(found), "## The model", "", *_model(found, citations), ""]
-    lines += ["## Training", "", *_training(found, checkpoints), ""]
-    lines += ["## Results", "", *_results(found), ""]
-    lines += ["## What is missing", "", *_missing(found), ""]
-    lines += ["## Licences and citations", "", *_licences(citations), ""]
-    lines += ["## How to reproduce each number", "", *_reproduce(found), ""]
+    sections = {
+        "The model": _model(contents, citations),
+        "Training": _training(contents, checkpoints),
+        "Results": _results(contents),
+        "What is missing": _missing(contents),
+        "Licences and citations": _licences(citations),
+        "How to reproduce each number": _reproduce(contents),
+    }
+    lines = [f"# {contents.model.title}", "", *_warning(contents)]
+    for title, section in sections.items():
+        lines += [f"## {title}", "", *section, ""]
     lines += ["## Files", ""]
-    lines += [f"- `{name}`: {what}" for name, what in FILES.items() if name not in left_out]
+    lines += [f"- `{name}`: {content}" for name, content in FILES.items() if name not in left_out]
     return "\n".join(lines) + "\n"
 
 
-def _warning(found: Contents) -> list[str]:
-    """The origin of the data, before any number."""
-    kinds = [f"{cell.source} data, {cell.protocol} protocol" for cell in found.cells]
-    whose = shares(kinds, "evaluations")
-    if found.comparable == len(found.cells):
+def _warning(contents: Contents) -> list[str]:
+    kinds = [f"{cell.source} data, {cell.protocol} protocol" for cell in contents.cells]
+    origins = shares(kinds, "evaluations")
+    if contents.comparable == len(contents.cells):
         return ["Official data under the paper's protocol throughout.", ""]
-    if found.comparable:
-        other = len(found.cells) - found.comparable
+    if contents.comparable:
+        other = len(contents.cells) - contents.comparable
         return [
-            f"> **{other} of {len(found.cells)} evaluations are NOT COMPARABLE with published "
-            f"values**: {whose}. Each row names the origin of its data.",
+            f"> **{other} of {len(contents.cells)} evaluations are NOT COMPARABLE with published "
+            f"values**: {origins}. Each row names the origin of its data.",
             "",
         ]
     return [
-        f"> **NOT COMPARABLE with published values: {whose}.**",
+        f"> **NOT COMPARABLE with published values: {origins}.**",
         "",
     ]
 
 
-def _model(found: Contents, citations: Sequence[Citation]) -> Iterable[str]:
-    model = found.model
+def _model(contents: Contents, citations: Sequence[Citation]) -> Iterable[str]:
+    model = contents.model
     yield f"- name: `{model.model}`"
     yield f"- reference: {model.reference or 'not stated'}"
     for citation in citations:
@@ -102,7 +105,7 @@ def _model(found: Contents, citations: Sequence[Citation]) -> Iterable[str]:
     sizes = sorted(
         {
             training.receipt.extras["parameters"]
-            for training in found.trainings
+            for training in contents.trainings
             if training.receipt.extras.get("parameters")
         }
     )
@@ -115,28 +118,28 @@ def _model(found: Contents, citations: Sequence[Citation]) -> Iterable[str]:
         yield "- size: unknown"
     else:
         yield "- size: no network, no parameters"
-    variants = sorted({cell.variant for cell in found.cells} - {"default"})
+    variants = sorted({cell.variant for cell in contents.cells} - {"default"})
     if variants:
         yield f"- variants: {', '.join(variants)}"
-    yield f"- scale of the runs: {', '.join(found.scales)}"
-    yield f"- data of the tests: {', '.join(found.sources)}"
+    yield f"- scale of the runs: {', '.join(contents.scales)}"
+    yield f"- data of the tests: {', '.join(contents.sources)}"
 
 
-def _training(found: Contents, checkpoints: Sequence[Checkpoint]) -> Iterable[str]:
-    if not found.trainings:
-        if found.model.fit == "external":
+def _training(contents: Contents, checkpoints: Sequence[Checkpoint]) -> Iterable[str]:
+    if not contents.trainings:
+        if contents.model.fit == "external":
             yield "It was trained elsewhere; only its predictions are known here."
         else:
             yield "Nothing is trained."
         return
     yield from _table(
         ["trained on", "seed", "data", "parameters", "trained for", "time", "device", "deviations"],
-        [_training_row(found, training) for training in found.trainings],
+        [_training_row(contents, training) for training in contents.trainings],
     )
     yield ""
-    if any(training.published for training in found.trainings):
-        differing = sum(bool(training.deviations) for training in found.trainings)
-        printed = sum(training.published is not None for training in found.trainings)
+    if any(training.published for training in contents.trainings):
+        differing = sum(bool(training.deviations) for training in contents.trainings)
+        printed = sum(training.published is not None for training in contents.trainings)
         yield (
             f"The column *deviations* lists differences from the paper's recipe (PredBench, "
             f"appendix D): {differing} of {printed} printed trainings deviate. "
@@ -150,9 +153,9 @@ def _training(found: Contents, checkpoints: Sequence[Checkpoint]) -> Iterable[st
     )
 
 
-def _training_row(found: Contents, training: Training) -> list[str]:
+def _training_row(contents: Contents, training: Training) -> list[str]:
     receipt = training.receipt
-    extras, made, recipe = receipt.extras, receipt.provenance, receipt.recipe
+    extras, provenance, recipe = receipt.extras, receipt.provenance, receipt.recipe
     train = recipe.get("train") or {}
     if train.get("epochs"):
         length = f"{train['epochs']} epochs"
@@ -160,7 +163,7 @@ def _training_row(found: Contents, training: Training) -> list[str]:
         length = f"{train['iterations']:,} iterations"
     else:
         length = "one pass"
-    data = found.lineage.receipts.get(receipt.inputs.get("data", ""))
+    data = contents.lineage.receipts.get(receipt.inputs.get("data", ""))
     source = (data.recipe.get("source") if data else None) or "unknown"
     where = training.dataset
     where += "" if training.subset == "all" else f" ({training.subset})"
@@ -168,7 +171,7 @@ def _training_row(found: Contents, training: Training) -> list[str]:
         deviations = "not printed in the paper" if training.settings else "–"
     else:
         deviations = ", ".join(training.deviations) or "as printed"
-    seconds = made.seconds
+    seconds = provenance.seconds
     parameters = extras.get("parameters")
     return [
         where,
@@ -177,12 +180,12 @@ def _training_row(found: Contents, training: Training) -> list[str]:
         f"{parameters:,}" if parameters else "–",
         length,
         "unknown" if seconds is None else duration(seconds),
-        made.device or "unknown",
+        provenance.device or "unknown",
         deviations,
     ]
 
 
-def _results(found: Contents) -> Iterable[str]:
+def _results(contents: Contents) -> Iterable[str]:
     yield (
         "Columns of the paper's tables: means over test samples and lead times, then over seeds; "
         "in brackets the 95 % interval over clusters of test clips (of several seeds the mean of "
@@ -192,7 +195,7 @@ def _results(found: Contents) -> Iterable[str]:
         "for official data under the paper's protocol. `scores.csv` has all "
         "conventions and lead times."
     )
-    for title, rows in groupby(found.results, lambda row: row.title):
+    for title, rows in groupby(contents.results, lambda row: row.title):
         yield f"\n### {title}\n"
         yield from _table(
             ["test", "metric", "value", "95 % interval", "n", "rank", "printed", "data"],
@@ -211,11 +214,11 @@ def _result_row(row: ResultRow) -> list[str]:
     printed = "–" if row.published is None else digits(row.published)
     if row.difference is not None:
         printed += f" (difference {row.difference:+.4g})"
-    whose = f"{row.source}, {row.protocol} protocol"
+    origin = f"{row.source}, {row.protocol} protocol"
     if not row.comparable:
-        whose += ", NOT COMPARABLE"
+        origin += ", NOT COMPARABLE"
     elif row.bytes_known_by == COUNTS:
-        whose += ", known by counts"
+        origin += ", known by counts"
     return [
         row.tested,
         f"{row.metric} (`{row.convention}`)",
@@ -224,12 +227,11 @@ def _result_row(row: ResultRow) -> list[str]:
         "–" if row.n is None else str(row.n),
         _rank(row),
         printed,
-        whose + (", leaky split" if row.leaky else ""),
+        origin + (", leaky split" if row.leaky else ""),
     ]
 
 
 def _rank(row: ResultRow) -> str:
-    """The rank, with its confidence set."""
     if row.rank is None:
         return "–"
     low, high = row.rank_low, row.rank_high
@@ -237,13 +239,13 @@ def _rank(row: ResultRow) -> str:
     return f"{row.rank} of {row.ranked}{between}"
 
 
-def _missing(found: Contents) -> Iterable[str]:
+def _missing(contents: Contents) -> Iterable[str]:
     nothing = True
-    for row in found.without_value:
+    for row in contents.without_value:
         nothing = False
         cells = "1 evaluation" if row.cells == 1 else f"{row.cells} evaluations"
         yield f"- no value in {cells}: `{row.conventions}`: {row.reason}"
-    for cell in found.planned:
+    for cell in contents.planned:
         nothing = False
         seed = "" if cell.seed is None else f", seed {cell.seed}"
         why = f" ({cell.detail})" if cell.detail else ""
@@ -251,12 +253,12 @@ def _missing(found: Contents) -> Iterable[str]:
             f"- planned, without scores: {cell.dimension}, {cell.tested}, {cell.setting}"
             f"{seed}: {cell.stage} {cell.how}{why}"
         )
-    for absent in found.not_evaluated:
+    for absent in contents.not_evaluated:
         nothing = False
         yield f"- in the paper, but not in this store: {absent.dimension}: {absent.tests}"
-    if any(lock is None for lock in found.lineage.locks.values()):
+    if any(lock is None for lock in contents.lineage.locks.values()):
         nothing = False
-        gone = [path for path, lock in found.lineage.locks.items() if lock is None]
+        gone = [path for path, lock in contents.lineage.locks.items() if lock is None]
         yield f"- checksums of raw files, whose lists are missing: {', '.join(gone)}"
     if nothing:
         yield "Nothing: every planned evaluation has all of its values."
@@ -277,18 +279,19 @@ def _licences(citations: Sequence[Citation]) -> Iterable[str]:
     yield "`CITATION.bib` has these, the model, the benchmark and the metrics as BibTeX."
 
 
-def _reproduce(found: Contents) -> Iterable[str]:
-    made_by = commits(found.lineage)
+def _reproduce(contents: Contents) -> Iterable[str]:
+    made_by = commits(contents.lineage)
     known = [commit for commit in made_by if commit]
     if known:
-        yield f"The artefacts were made by commit {', '.join(f'`{one}`' for one in known)}."
+        listed = ", ".join(f"`{commit}`" for commit in known)
+        yield f"The artefacts were made by commit {listed}."
     if any(commit.endswith("-dirty") for commit in known):
         yield "A commit that ends in `-dirty` had uncommitted changes: `receipts.json` has the"
         yield "digests of its code."
     if "" in made_by:
         yield f"{'Some' if known else 'They'} were made outside a git checkout: `receipts.json` has"
         yield "the digests of the code."
-    devices = sorted({str(one["device"]) for one in environments(found.lineage)})
+    devices = sorted({str(machine["device"]) for machine in environments(contents.lineage)})
     yield f"Devices: {', '.join(devices)}; versions: `environment.json`."
     yield ""
     yield "In a checkout of that code, each of these makes the scores of one evaluation (a line"
@@ -297,15 +300,17 @@ def _reproduce(found: Contents) -> Iterable[str]:
     yield "rule for the path, and `stp why` names the difference."
     yield ""
     yield "```sh"
-    for cell in found.cells:
+    for cell in contents.cells:
         scale = cell.scale
         file = f"config/{scale}.yaml"
         if not (CONFIG_FOLDER / f"{scale}.yaml").is_file():
             file = "SCALE_FILE"
-        receipts = found.lineage.receipts.values()
+        receipts = contents.lineage.receipts.values()
         for scores in (cell.scores_fingerprint, cell.perceptual_fingerprint):
             paths = [
-                one.path for one in receipts if one.stage == "score" and one.fingerprint == scores
+                receipt.path
+                for receipt in receipts
+                if receipt.stage == "score" and receipt.fingerprint == scores
             ]
             for path in paths:
                 yield (
@@ -313,7 +318,7 @@ def _reproduce(found: Contents) -> Iterable[str]:
                     f'"${{STP_STORE_DIR:-$PWD/results/store}}/{path}/artefact.json"'
                 )
     yield "```"
-    if any(not (CONFIG_FOLDER / f"{scale}.yaml").is_file() for scale in found.scales):
+    if any(not (CONFIG_FOLDER / f"{scale}.yaml").is_file() for scale in contents.scales):
         yield ""
         yield "The scale file is not part of the project; `configuration.yaml` has its settings."
 

@@ -21,7 +21,7 @@ from pydantic import TypeAdapter
 
 from stp.collect.schema import SCORE_KINDS, OverallRow
 from stp.collect.table import arrow_schema, columns_of
-from stp.core.errors import StpError
+from stp.core.errors import FileError, StpError
 from stp.core.limits import require_zip
 from stp.core.receipts import RecordedFile
 from stp.export.consistency import BundleManifest, contradictions
@@ -125,7 +125,7 @@ def check(path: Path) -> Summary:
         path: a folder or a zip file.
 
     Raises:
-        StpError: it is no bundle, or it is damaged, incomplete, has files that are not listed, or
+        StpError: it is not a bundle, or is damaged, incomplete, has files that are not listed, or
             contradicts itself.
     """
     try:
@@ -153,8 +153,8 @@ def check(path: Path) -> Summary:
     )
 
 
-def _refuse(path: Path, what: str, expected: str) -> NoReturn:
-    raise StpError(f"{path}: {what}", expected=expected, remedy=_REMEDY) from None
+def _refuse(path: Path, problem: str, expected: str) -> NoReturn:
+    raise StpError(f"{path}: {problem}", expected=expected, remedy=_REMEDY) from None
 
 
 @contextmanager
@@ -183,10 +183,7 @@ def _opened(path: Path) -> Iterator[_Bundle]:
             sizes = {name: info.file_size for name, info in members.items()}
             yield _Bundle(path, sizes, lambda name: archive.open(members[name]))
     else:
-        raise StpError(
-            f"{path}: no such file or folder",
-            expected="a bundle, as `stp store export --model NAME` writes it",
-        )
+        raise FileError(path, "no such file or folder")
 
 
 def _manifest(bundle: _Bundle) -> BundleManifest:
@@ -236,7 +233,6 @@ def _check_files(bundle: _Bundle, listed: Mapping[str, RecordedFile]) -> None:
 
 
 def _check_scores(bundle: _Bundle, described: BundleManifest) -> dict[str, int]:
-    """Check the scores; return the number of cells by dimension."""
     try:
         table = pq.read_table(io.BytesIO(bundle.read("scores.parquet")))
     except pa.ArrowException as error:

@@ -125,27 +125,27 @@ def of_names(names: Sequence[str]) -> list[Citation]:
         StpError: a name is unknown.
     """
     config = configuration.load(configuration.CONFIG_FOLDER / "paper.yaml")
-    known = {SOFTWARE.name: SOFTWARE}
-    known |= {name: Subject("suite", name, suite.title) for name, suite in read_suites().items()}
+    subjects = {SOFTWARE.name: SOFTWARE}
+    subjects |= {name: Subject("suite", name, suite.title) for name, suite in read_suites().items()}
     for name, dataset in config.datasets.items():
-        known[name] = Subject("dataset", name, dataset.title, dataset.citation, dataset.licence)
+        subjects[name] = Subject("dataset", name, dataset.title, dataset.citation, dataset.licence)
     for name, model in config.models.items():
-        known[name] = Subject("model", name, model.title, model.reference)
+        subjects[name] = Subject("model", name, model.title, model.reference)
     for name, metric in config.metrics.items():
-        known[name] = Subject("metric", name, metric.title)
+        subjects[name] = Subject("metric", name, metric.title)
         for choice in metric.conventions:
-            known[f"{name}.{choice}"] = Subject(
+            subjects[f"{name}.{choice}"] = Subject(
                 "metric", f"{name}.{choice}", metric.title_of(choice)
             )
     for name in names:
-        if name not in known:
+        if name not in subjects:
             raise StpError(
                 f"{name!r} is not a suite, dataset, model or metric of config/",
                 expected="a name such as kth, simvpv2, ssim or crps.fair",
-                remedy=nearest(name, known),
+                remedy=nearest(name, subjects),
             )
     order = list(KINDS)
-    chosen = [known[name] for name in dict.fromkeys(names)]
+    chosen = [subjects[name] for name in dict.fromkeys(names)]
     return _cited(sorted(chosen, key=lambda subject: order.index(subject.kind)))
 
 

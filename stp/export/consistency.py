@@ -77,8 +77,8 @@ def contradictions(
     yield from _of_manifest(described, cells)
     yield from _of_cells(cells, receipts)
     yield from _of_scores(rows, cells, receipts)
-    known = {row["convention"] for row in _csv_rows(read("conventions.csv"))}
-    if unknown := sorted({row["convention"] for row in rows} - known):
+    conventions = {row["convention"] for row in _csv_rows(read("conventions.csv"))}
+    if unknown := sorted({row["convention"] for row in rows} - conventions):
         yield Contradiction(
             f"conventions.csv does not have {unknown[0]}", "all conventions of scores.parquet"
         )
@@ -102,18 +102,18 @@ def _identity(row: dict[str, Any]) -> tuple[str, ...]:
 
 def _of_manifest(described: BundleManifest, cells: list[Row]) -> Iterator[Contradiction]:
     comparable = sum(row["comparable"].lower() == "true" for row in cells)
-    for name, said, counted in (
+    for name, declared, counted in (
         ("cells", described.cells, len(cells)),
         ("comparable_cells", described.comparable_cells, comparable),
         ("scales", sorted(described.scales), sorted({row["scale"] for row in cells})),
         ("sources", sorted(described.sources), sorted({row["source"] for row in cells})),
     ):
-        if said != counted:
-            yield Contradiction(f"MANIFEST.json says {name} {said}", f"{counted}, as in cells.csv")
+        if declared != counted:
+            expected = f"{counted}, as in cells.csv"
+            yield Contradiction(f"MANIFEST.json says {name} {declared}", expected)
 
 
 def _of_cells(cells: list[Row], receipts: dict[str, Any]) -> Iterator[Contradiction]:
-    """Cells compared with the receipts of their data and scores."""
     if len({_identity(row) for row in cells}) < len(cells):
         yield Contradiction("cells.csv has a cell twice", "every cell once")
     for row in cells:
@@ -141,42 +141,41 @@ def _of_cells(cells: list[Row], receipts: dict[str, Any]) -> Iterator[Contradict
 def _of_scores(
     rows: list[dict[str, Any]], cells: list[Row], receipts: dict[str, Any]
 ) -> Iterator[Contradiction]:
-    """Scores compared with their cells, and values with each other."""
     of_cell = {_identity(row): row for row in cells}
     for row in rows:
-        what = f"scores.parquet, {row['convention']} on {row['tested_on']}"
+        row_name = f"scores.parquet, {row['convention']} on {row['tested_on']}"
         cell = of_cell.get(_identity(row))
         if cell is None:
-            yield Contradiction(f"{what}: {row['source']} data", "a cell of cells.csv")
+            yield Contradiction(f"{row_name}: {row['source']} data", "a cell of cells.csv")
             continue
         for name in _OF_CELL:
             if _written(row[name]) != (
                 cell[name].lower() if isinstance(row[name], bool) else cell[name]
             ):
                 yield Contradiction(
-                    f"{what}: {name} {row[name]}", f"{cell[name] or None}, as in cells.csv"
+                    f"{row_name}: {name} {row[name]}", f"{cell[name] or None}, as in cells.csv"
                 )
         if row["scores_fingerprint"] is not None and row["scores_fingerprint"] not in receipts:
             yield Contradiction(
-                f"{what}: scores {row['scores_fingerprint']}", "a receipt of them in receipts.json"
+                f"{row_name}: scores {row['scores_fingerprint']}",
+                "a receipt of them in receipts.json",
             )
         low, high, value = row["ci95_low"], row["ci95_high"], row["value"]
         if (low is None) != (high is None) or (value is None and low is not None):
             yield Contradiction(
-                f"{what}: {value} with the interval [{low}, {high}]",
+                f"{row_name}: {value} with the interval [{low}, {high}]",
                 "a value with both ends of its interval, or none",
             )
         elif low is not None and low > high:
-            yield Contradiction(f"{what}: the interval [{low}, {high}]", "the lower end first")
+            yield Contradiction(f"{row_name}: the interval [{low}, {high}]", "the lower end first")
         for name, least in (("n", 0), ("clusters", 0), ("lead", 1)):
             if row[name] is not None and row[name] < least:
-                yield Contradiction(f"{what}: {name} {row[name]}", f"{least} or more")
+                yield Contradiction(f"{row_name}: {name} {row[name]}", f"{least} or more")
 
 
 def _of_csv(
     names: Sequence[str], rows: list[dict[str, Any]], content: bytes
 ) -> Iterator[Contradiction]:
-    """The scores as CSV compared with those in Parquet."""
     header, *lines = csv.reader(io.StringIO(content.decode(), newline=""))
     if header != list(names):
         yield Contradiction("scores.csv has other columns than scores.parquet", ", ".join(names))
@@ -199,20 +198,19 @@ def _is_same(cell: str, value: object) -> bool:
 
 
 def _of_checkpoints(described: BundleManifest, listed: list[Row]) -> Iterator[Contradiction]:
-    """Files of trained models compared with their list."""
-    held = {
+    packed = {
         str(PurePosixPath(name).relative_to(CHECKPOINTS)): file
         for name, file in described.files.items()
         if PurePosixPath(name).parts[0] == CHECKPOINTS
     }
-    if bool(held) != described.checkpoints:
+    if bool(packed) != described.checkpoints:
         yield Contradiction(
-            f"MANIFEST.json says checkpoints {described.checkpoints}", f"{len(held)} are listed"
+            f"MANIFEST.json says checkpoints {described.checkpoints}", f"{len(packed)} are listed"
         )
-    known = {row["path"]: RecordedFile(int(row["bytes"]), row["sha256"]) for row in listed}
-    for name, file in held.items():
-        if known.get(name) != file:
+    listed_files = {row["path"]: RecordedFile(int(row["bytes"]), row["sha256"]) for row in listed}
+    for name, file in packed.items():
+        if listed_files.get(name) != file:
             yield Contradiction(
                 f"{CHECKPOINTS}/{name} has the SHA-256 {file.sha256}",
-                "that of checkpoints.csv" if name in known else "a line of checkpoints.csv",
+                "that of checkpoints.csv" if name in listed_files else "a line of checkpoints.csv",
             )

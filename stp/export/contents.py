@@ -191,7 +191,7 @@ class Training:
 
     @property
     def deviations(self) -> list[str]:
-        """What is otherwise than printed, in words; empty if nothing is, or nothing is printed."""
+        """Settings that differ from the printed ones, in words; empty if nothing is printed."""
         return [
             f"{name} {text} (paper: {self.published[name]})"
             for name, text in self.settings.items()
@@ -245,7 +245,7 @@ class Contents:
 
     @property
     def sources(self) -> list[str]:
-        """Origins of the bytes that it was tested on."""
+        """Origins of the data that it was tested on."""
         return sorted({cell.source for cell in self.cells})
 
     @property
@@ -271,12 +271,12 @@ def contents(database: Path, model: str) -> Contents:
             remedy=nearest(model, known) if known else "run the tables first",
         )
     (described,) = ask(database, ModelRow, "FROM models WHERE model = ?", [model])
-    behind = lineage(database, model)
+    ancestors = lineage(database, model)
     return Contents(
         model=described,
         cells=cells,
         results=ask(database, ResultRow, RESULTS, [model]),
-        trainings=_trainings(model, cells, behind),
+        trainings=_trainings(model, cells, ancestors),
         without_value=ask(database, WithoutValue, WITHOUT_VALUE, [model]),
         not_evaluated=ask(database, NotEvaluated, NOT_EVALUATED, [model]),
         planned=ask(database, PlannedRow, PLANNED, [model]),
@@ -287,14 +287,13 @@ def contents(database: Path, model: str) -> Contents:
             " ORDER BY convention",
             [model],
         ),
-        lineage=behind,
+        lineage=ancestors,
     )
 
 
-def _trainings(model: str, cells: Sequence[CellRow], behind: Lineage) -> list[Training]:
-    """All trainings, each with the printed settings."""
+def _trainings(model: str, cells: Sequence[CellRow], ancestors: Lineage) -> list[Training]:
     by_fingerprint = {name: cell for cell in cells for name in cell.model_fingerprints}
-    receipts = behind.of_stage("train")
+    receipts = ancestors.of_stage("train")
     if not any(receipt.recipe.get("fit") == "sgd" for receipt in receipts):
         return [
             Training(cell.trained_on, cell.train_subset, receipt, {}, None)
@@ -307,7 +306,7 @@ def _trainings(model: str, cells: Sequence[CellRow], behind: Lineage) -> list[Tr
     options = trainings.options_of(source)
     published = {
         printed.dataset: printed.published
-        for printed in trainings.trainings(paper, paper.suite, source)
+        for printed in trainings.trainings(paper, source)
         if about and printed.model == about.title
     }
     described = []

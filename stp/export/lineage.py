@@ -54,8 +54,8 @@ def lineage(database: Path, model: str) -> Lineage:
         StpError: there is no database, or a receipt is missing or damaged.
     """
     parts = ", ".join(f"[{part}_folder]" for part in PARTS)
-    behind = f"SELECT unnest(flatten([model_folders, {parts}])) AS folder FROM cells"
-    _, rows = answer(database, f"{behind} WHERE model = ?", [model])
+    query = f"SELECT unnest(flatten([model_folders, {parts}])) AS folder FROM cells"
+    _, rows = answer(database, f"{query} WHERE model = ?", [model])
     folders = {Path(folder) for (folder,) in rows if folder}
     receipts = {folder: require_receipt(folder) for folder in sorted(folders)}
     folder, first = next(iter(receipts.items()))
@@ -65,22 +65,15 @@ def lineage(database: Path, model: str) -> Lineage:
     while waiting:
         for path in waiting.pop().inputs.values():
             if path.endswith(".json"):
-                locks[path] = _lock(store / path)
+                locks[path] = json_or_none(store / path)
             elif store / path not in receipts:
                 waiting.append(receipts.setdefault(store / path, require_receipt(store / path)))
-    order = {stage: number for number, stage in enumerate(STAGES)}
     ordered = sorted(
-        receipts.values(),
-        key=lambda receipt: (order.get(receipt.stage, len(order)), receipt.path),
+        receipts.values(), key=lambda receipt: (STAGES.index(receipt.stage), receipt.path)
     )
     return Lineage(
         store, {receipt.path: receipt for receipt in ordered}, dict(sorted(locks.items()))
     )
-
-
-def _lock(path: Path) -> Json | None:
-    lock: Json | None = json_or_none(path)
-    return lock
 
 
 def shared(receipt: Receipt) -> Json:
@@ -116,9 +109,9 @@ def sql_without_paths(column: str) -> str:
     return f"regexp_replace({column}, '{pattern}', '\\1', 'g')"
 
 
-def raw_files(found: Lineage) -> Iterable[RawFileRow]:
+def raw_files(ancestors: Lineage) -> Iterable[RawFileRow]:
     """All raw files in the locks."""
-    for path, lock in found.locks.items():
+    for path, lock in ancestors.locks.items():
         content = lock or {}
         for name, file in sorted(content.get("files", {}).items()):
             yield RawFileRow(
@@ -132,13 +125,14 @@ def raw_files(found: Lineage) -> Iterable[RawFileRow]:
             )
 
 
-def environments(found: Lineage) -> list[Json]:
+def environments(ancestors: Lineage) -> list[Json]:
     """The distinct environments of artefacts, with numbers of artefacts by stage."""
     alike: dict[str, Json] = {}
-    for receipt in found.receipts.values():
-        made = shared(receipt)["provenance"]
+    for receipt in ancestors.receipts.values():
+        provenance = shared(receipt)["provenance"]
         where = {
-            key: made.get(key) for key in ("python", "packages", "system", "processor", "device")
+            key: provenance.get(key)
+            for key in ("python", "packages", "system", "processor", "device")
         }
         entry = alike.setdefault(json.dumps(where, sort_keys=True), {**where, "artefacts": {}})
         stage = receipt.stage
@@ -146,6 +140,6 @@ def environments(found: Lineage) -> list[Json]:
     return list(alike.values())
 
 
-def commits(found: Lineage) -> list[str]:
+def commits(ancestors: Lineage) -> list[str]:
     """The commits that made the artefacts; '' where the commit is unknown."""
-    return sorted({receipt.provenance.commit or "" for receipt in found.receipts.values()})
+    return sorted({receipt.provenance.commit or "" for receipt in ancestors.receipts.values()})

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from stp.core.errors import StpError
+from stp.core.errors import FileError
 from stp.plan.checked_config import CONFIG_FOLDER, Strict, check, entries, read_yaml
 
 FILE = CONFIG_FOLDER / "references.yaml"
@@ -75,7 +75,7 @@ def load_all() -> dict[str, Reference]:
     for file in (FILE, *(path for path in beside if path.is_file())):
         works = load(file)
         if both := references.keys() & works.keys():
-            raise StpError(f"{file}: {min(both)} is a key of another file, too")
+            raise FileError(file, f"{min(both)} is a key of another file, too")
         references |= works
     return references
 
@@ -91,11 +91,7 @@ def load(file: Path = FILE) -> dict[str, Reference]:
         reference = check(Reference, value, f"{file}: {key}")
         needed = _NEEDED.get(reference.type)
         if needed and not getattr(reference, needed):
-            raise StpError(
-                f"{file}: {key} has no {needed}",
-                expected=f"the {needed} of an {reference.type}",
-                remedy="add it, or make it a misc",
-            )
+            raise FileError(file, f"{key} has no {needed}", remedy="add it, or make it a misc")
         references[str(key)] = reference
     return references
 

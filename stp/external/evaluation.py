@@ -93,29 +93,23 @@ def choose(
         setting = {"horizon": horizon or config.datasets[dataset].horizon}
         setting |= {"interval": interval} if interval and interval > 1 else {}
         return Evaluation("", dataset, "all", dataset, subset, setting_name(setting))
-    of_dataset = [one for one in planned(config) if one.tested_on == dataset]
+    of_dataset = [test for test in planned(config) if test.tested_on == dataset]
     matches = [
-        one
-        for one in of_dataset
-        if dimension in (None, one.dimension)
-        and trained_on in (None, one.trained_on)
-        and train_subset in (None, one.train_subset)
-        and subset in (None, one.subset)
-        and horizon in (None, one.horizon)
-        and interval in (None, one.interval)
+        test
+        for test in of_dataset
+        if dimension in (None, test.dimension)
+        and trained_on in (None, test.trained_on)
+        and train_subset in (None, test.train_subset)
+        and subset in (None, test.subset)
+        and horizon in (None, test.horizon)
+        and interval in (None, test.interval)
     ]
     if len(matches) == 1:
         return matches[0]
-    scale = config.scale.scale
-    listed = "\n".join(f"stp external windows {one.options}" for one in matches or of_dataset)
-    if matches:
-        raise StpError(
-            f"the scale {scale} has {len(matches)} evaluations on {dataset}",
-            expected=f"options that choose one:\n{listed}",
-            remedy="use one of these lines",
-        )
+    listed = "\n".join(f"stp external windows {test.options}" for test in matches or of_dataset)
+    number = f"{len(matches)} evaluations" if matches else "no such evaluation"
     raise StpError(
-        f"the scale {scale} has no such evaluation on {dataset}",
-        expected=f"one of these:\n{listed}" if listed else f"{dataset} among its tests",
-        remedy="use one of these lines" if listed else "name another scale file (--configfile)",
+        f"the scale {config.scale.scale} has {number} on {dataset}",
+        expected=f"one of these:\n{listed}" if listed else "",
+        remedy="" if listed else "name another scale file (--configfile)",
     )

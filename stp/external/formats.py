@@ -4,7 +4,6 @@ import zipfile
 from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO, Protocol
 
 import numpy as np
@@ -64,17 +63,6 @@ class NpyWriter:
     def close(self) -> None:
         """Close the file."""
         self.file.close()
-
-    def __enter__(self) -> "NpyWriter":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 class ZarrWindows:

@@ -1,13 +1,11 @@
 """`stp external import`: predictions made elsewhere become a model of the plan."""
 
-import hashlib
 import re
 import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,13 +13,15 @@ import numpy as np
 import yaml
 
 from stp.core.disk import write_text, writing
-from stp.core.errors import StpError
+from stp.core.errors import FileError, StpError
 from stp.core.job import Report, silent
+from stp.core.receipts import checksum
 from stp.data.prepared import Clips, Prepared
 from stp.external import sanity_checks
 from stp.external.evaluation import Evaluation, planned
 from stp.external.formats import NpyWriter
 from stp.external.submitted import (
+    AGAIN,
     EXPORT_AGAIN,
     ExportedWindows,
     Source,
@@ -31,7 +31,8 @@ from stp.external.submitted import (
     open_source,
     read_windows,
 )
-from stp.external.windows import DESCRIPTION, clips_of, prepared_data, sample_ranges
+from stp.external.windows import DESCRIPTION, clips_of, sample_ranges
+from stp.inspect.counts import prepared_folder
 from stp.plan import config as configuration
 from stp.plan.artefacts import EXTERNAL
 from stp.plan.cells import Plan
@@ -73,16 +74,15 @@ class Imported(NamedTuple):
 def without_external(config: Config) -> Config:
     """The configuration without external models, which may have no predictions yet."""
     dimensions = {
-        dimension: of_dimension.model_copy(
+        name: dimension.model_copy(
             update={
-                "models": tuple(m for m in of_dimension.models if config.models[m].fit != EXTERNAL)
+                "models": tuple(m for m in dimension.models if config.models[m].fit != EXTERNAL)
             }
         )
-        for dimension, of_dimension in config.scale.dimensions.items()
+        for name, dimension in config.scale.dimensions.items()
     }
-    return config.model_copy(
-        update={"scale": config.scale.model_copy(update={"dimensions": dimensions})}
-    )
+    scale = config.scale.model_copy(update={"dimensions": dimensions})
+    return config.model_copy(update={"scale": scale})
 
 
 def import_predictions(
@@ -125,7 +125,8 @@ def import_predictions(
     with _temporary(target) as spool:
         source = open_source(folder, windows, spool)
         if source.samples is not None and len(source.samples) == source.shape[0]:
-            complete(source.path, source.samples, len(windows.clips))
+            clips_by_sample = dict(enumerate(windows.clips))
+            complete(source.path, source.samples, len(windows.clips), clips_by_sample)
         members = check_form(source, windows)
         if members == 1 and statistic is not None:
             raise StpError(f"{source.path}: --statistic is for several members, here is one")
@@ -137,23 +138,19 @@ def import_predictions(
         warnings = _judge(source, windows, clips, tables, accept_values, accept_order, report)
         notes = [note for note in (agreement.note(windows.clips), copies.note()) if note]
         warnings += notes
-        kept = sorted(set(copies.first()))
-        if len(kept) < members:
-            copy = _only(copy, kept)
-            members = len(kept)
-        statistic = (statistic or STATISTIC) if members > 1 else None
-        with copy.open("rb") as file_copy:
-            sha256 = hashlib.file_digest(file_copy, "sha256").hexdigest()
+        distinct = sorted(set(copies.first()))
+        if len(distinct) < members:
+            copy = _only(copy, distinct)
+            members = len(distinct)
         evaluation = windows.evaluation
         entry_values = {
             **evaluation._asdict(),
             "data": plan.recipes.prepare_digest(evaluation.tested_on),
             "windows": windows.description["index_sha256"],
             "bytes": copy.stat().st_size,
-            "sha256": sha256,
+            "sha256": checksum(copy),
             "members": members,
-            "statistic": statistic,
-            "imported": datetime.now(UTC).date().isoformat(),
+            "statistic": (statistic or STATISTIC) if members > 1 else None,
             "note": "; ".join(notes) or None,
         }
         entry_values = {key: value for key, value in entry_values.items() if value is not None}
@@ -166,44 +163,34 @@ def import_predictions(
 
 
 def _model(entry: Path, name: str) -> Model | None:
-    """Read the model's file; None if there is none.
-
-    Raises:
-        StpError: the name has wrong characters, or is that of a model of this repository.
-    """
+    """Read the model's file; None if there is none."""
     if not NAME.fullmatch(name):
         raise StpError(
-            f"{name!r} is no name of a model",
-            expected="small letters, digits and _, a letter first: it is a word in every path",
+            f"{name!r} cannot be the name of a model",
+            expected="small letters, digits and _, a letter first",
             remedy="choose another --model; --title is what tables show",
         )
     if not entry.exists():
         return None
     model = check(Model, configuration.read_yaml(entry), str(entry))
     if model.fit != EXTERNAL:
-        raise StpError(
-            f"{name} is a model of this repository ({entry})",
-            expected="a name that no other model has",
-            remedy="choose another --model",
-        )
+        raise StpError(f"{name} is a model of this repository ({entry})", remedy="choose another")
     return model
 
 
 def _check_evaluation(plan: Plan, folder: Path, windows: ExportedWindows) -> Prepared:
-    """Require the predicted test in the scale, and open its data."""
     evaluation, path = windows.evaluation, folder / DESCRIPTION
     scale = plan.config.scale.scale
     if not evaluation.dimension:
         raise StpError(
             f"{path}: these are training windows, the {evaluation.subset} split of "
             f"{evaluation.tested_on}",
-            expected="windows of a test",
-            remedy="export those (`stp external windows`), and predict them",
+            remedy=EXPORT_AGAIN,
         )
     evaluations = list(planned(plan.config))
     if evaluation not in evaluations:
-        same = [one for one in evaluations if one.tested_on == evaluation.tested_on]
-        listed = "\n".join(_describe(one) for one in same or evaluations)
+        same = [other for other in evaluations if other.tested_on == evaluation.tested_on]
+        listed = "\n".join(map(_describe, same or evaluations))
         raise StpError(
             f"{path}: {_describe(evaluation)} is not among the tests of the scale {scale}; first "
             f"sample: {windows.name(0)}",
@@ -211,7 +198,7 @@ def _check_evaluation(plan: Plan, folder: Path, windows: ExportedWindows) -> Pre
             remedy="name the scale file of the export with --configfile (it was "
             f"{windows.description.get('scale')!r})",
         )
-    data = prepared_data(plan, evaluation.tested_on)
+    data = Prepared(prepared_folder(plan, evaluation.tested_on))
     description = windows.description
     expected = {
         "shape": list(data.shape),
@@ -259,8 +246,6 @@ def _temporary(target: Path) -> Iterator[Path]:
 
 
 class _Gathered(NamedTuple):
-    """Statistics of predictions, gathered while they are read."""
-
     tables: sanity_checks.SampleStatistics
     agreement: Agreement
     copies: Copies
@@ -278,24 +263,30 @@ def _copy(
 ) -> None:
     """Read all predictions once: compare windows, gather statistics, write the copy."""
     count, context = len(clips), data.context
+
+    def refuse(bad: np.ndarray, problem: str, remedy: str = "") -> None:
+        if bad.any():
+            name = windows.name(samples[int(bad.argmax())])
+            raise FileError(source.path, f"{name} has {problem}", remedy=remedy)
+
     _check_count(windows, clips, data)
     order = source.samples or windows.order
     row_of = {sample: row for row, sample in enumerate(order)}
     names = [str(clip) for clip in clips.index["clip"]]
     row_bytes = 4 * int(np.prod(source.shape[1:]))
-    with NpyWriter(copy, _canonical(source.shape)) as writer:
+    with closing(NpyWriter(copy, _canonical(source.shape))) as writer:
         for samples in sample_ranges(count, row_bytes):
             frames = clips.read(samples, length=context + windows.evaluation.horizon)
-            for sample, shown in zip(samples, frames[:, :context], strict=True):
+            for sample, context_frames in zip(samples, frames[:, :context], strict=True):
                 expected = windows.clips[sample], windows.checksums[sample]
-                if (names[sample], window_checksum(shown)) != expected:
+                if (names[sample], window_checksum(context_frames)) != expected:
                     raise _other_window(windows, data, sample, names[sample])
             values = _read(source, windows, [row_of[sample] for sample in samples], samples)
             if isinstance(source, ZarrSource) and not accept_values:
-                _first(source.holes(values), windows, samples, source.path, _HOLE)
+                refuse(source.holes(values), "frames in missing chunks", _WRITE_EMPTY)
             values = values.astype(np.float32)
             finite = np.isfinite(values).reshape(len(values), -1).all(axis=1)
-            _first(~finite, windows, samples, source.path, _NOT_FINITE)
+            refuse(~finite, "values that are not finite")
             writer.append(values)
             forecasts = values.reshape(len(values), -1, *values.shape[-4:])
             gathered.tables.add(samples[0], forecasts, frames[:, context - 1], frames[:, context])
@@ -305,48 +296,29 @@ def _copy(
 
 
 def _only(copy: Path, members: list[int]) -> Path:
-    """Write the copy again with some of its members."""
     array = np.load(copy, mmap_mode="r")
     shape = (len(array), len(members), *array.shape[2:])
-    with NpyWriter(copy.with_name("distinct.npy"), _canonical(shape)) as writer:
+    with closing(NpyWriter(copy.with_name("distinct.npy"), _canonical(shape))) as writer:
         for rows in sample_ranges(len(array), array[:1].nbytes):
             writer.append(array[rows.start : rows.stop, members])
     return copy.with_name("distinct.npy")
 
 
 def _canonical(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """One member is no ensemble."""
+    """The shape without the axis of a single member."""
     return (shape[0], *shape[2:]) if len(shape) == 6 and shape[1] == 1 else shape
 
 
-_HOLE = (
-    "has frames in missing chunks of the array",
-    "all chunks (or an array that is created with write_empty_chunks, where they are all zero)",
-    "copy or write it again; --accept-values takes missing chunks as they read",
+_WRITE_EMPTY = (
+    "copy or write it again (with write_empty_chunks, where all values are zero); --accept-values "
+    "takes missing chunks as they read"
 )
-_NOT_FINITE = ("has values that are not finite", "finite numbers", "correct the predictions")
-
-
-def _first(
-    bad: np.ndarray,
-    windows: ExportedWindows,
-    samples: range,
-    path: Path,
-    text: tuple[str, str, str],
-) -> None:
-    """Refuse predictions with a bad sample; the first is named."""
-    if bad.any():
-        what, expected, remedy = text
-        name = windows.name(samples[int(bad.argmax())])
-        raise StpError(f"{path}: {name} {what}", expected=expected, remedy=remedy)
 
 
 def _check_count(windows: ExportedWindows, clips: Clips, data: Prepared) -> None:
     if len(clips) != len(windows.clips):
-        first = min(len(clips), len(windows.clips))
         raise StpError(
-            f"{len(windows.clips)} windows were predicted: sample {first} is the first that "
-            f"{'is missing' if first < len(clips) else 'does not exist'}",
+            f"{len(windows.clips)} windows were predicted",
             expected=f"{len(clips)}, the clips of {data.folder}",
             remedy=EXPORT_AGAIN,
         )
@@ -365,7 +337,7 @@ def _other_window(windows: ExportedWindows, data: Prepared, sample: int, clip: s
 
 
 def _read(source: Source, windows: ExportedWindows, rows: list[int], samples: range) -> np.ndarray:
-    """Read some rows; damage names the first sample that it shows in."""
+    """Read some rows; an error names the first sample that is damaged."""
     try:
         return source.read(rows)
     except StpError:
@@ -375,11 +347,8 @@ def _read(source: Source, windows: ExportedWindows, rows: list[int], samples: ra
             try:
                 source.read([row])
             except Exception as error:
-                raise StpError(
-                    f"{source.path}: {windows.name(sample)} cannot be read ({error})",
-                    expected="whole files",
-                    remedy="copy or write them again",
-                ) from error
+                problem = f"{windows.name(sample)} cannot be read ({error})"
+                raise FileError(source.path, problem, remedy=AGAIN) from error
         raise
 
 
@@ -392,7 +361,6 @@ def _judge(
     accept_order: bool,
     report: Callable[[str, int, int], None],
 ) -> list[str]:
-    """Refuse likely mistakes; return warnings about oddities."""
     warnings = []
     problem = sanity_checks.units(tables, sanity_checks.channel_names(windows.description))
     if problem is not None:

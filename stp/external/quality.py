@@ -15,7 +15,7 @@ from stp.collect.sample_files import sample_file
 from stp.collect.schema import CellRow
 from stp.collect.videos import predictions, video
 from stp.core import store
-from stp.core.errors import StpError, nearest
+from stp.core.errors import StpError
 from stp.core.file_identity import identify
 from stp.core.job import Report, silent
 from stp.core.parquet import read_schema
@@ -43,6 +43,7 @@ from stp.opinions.regression import AFFINE
 from stp.options.quality import QualityOptions
 from stp.plan.artefacts import CellArtefacts
 from stp.plan.cells import Plan
+from stp.plan.checked_config import check_known
 from stp.score.samples import spread
 from stp.score.tables import SAMPLES, read_samples
 from stp.score.video_folder import find_clips, read_clip
@@ -181,7 +182,7 @@ class Measure:
             self.horizon,
             len(self.database),
             self.source,
-            {name: fit(own, mos, splits, kind, count) for name, own in parts.items()},
+            {name: fit(features, mos, splits, kind, count) for name, features in parts.items()},
         )
 
     def save(self, path: Path) -> dict[str, object]:
@@ -225,16 +226,16 @@ class Measure:
         with settle(device, threads, "float32") as compute:
             looker = open_looker(self.network, state, compute.device)
             for clip in clips:
-                kind, one = fitted.rate(clip.frames, clip.context, looker, clip.name)
-                reason = FAR if one.value is None else ""
-                values = (one.value, one.low, one.high, one.distance)
+                kind, estimate = fitted.rate(clip.frames, clip.context, looker, clip.name)
+                reason = FAR if estimate.value is None else ""
+                values = (estimate.value, estimate.low, estimate.high, estimate.distance)
                 ratings.append(Rating(clip.name, len(clip.frames), *values, kind, reason))
                 report("clips seen", len(ratings), 0)
-        used = dict.fromkeys(one.features for one in ratings)
-        trained = {name: Trained(of.srocc, of.margin) for name, of in fitted.learnt.items()}
-        return ClipRatings(
-            ratings, {name: trained[name] for name in used}, fitted.rated, fitted.source
-        )
+        trained = {}
+        for kind in dict.fromkeys(rating.features for rating in ratings):
+            learnt = fitted.learnt[kind]
+            trained[kind] = Trained(learnt.srocc, learnt.margin)
+        return ClipRatings(ratings, trained, fitted.rated, fitted.source)
 
 
 def open_measure(plan: Plan, model: str, variant: str = "default") -> Measure:
@@ -256,28 +257,26 @@ def open_measure(plan: Plan, model: str, variant: str = "default") -> Measure:
     of_prediction = set(options.parts) <= set(frame_features.PARTS)
     if network is None or options.regression not in AFFINE or not of_prediction:
         raise StpError(
-            f"{model} ({variant}) rates no videos of others",
+            f"{model} ({variant}) cannot rate other videos",
             expected="a measure that learns from features of a network and needs no true future, "
             f"by the regression {' or '.join(AFFINE)}",
             remedy="name one with --measure, such as squeezenet_mcs_rfd",
         )
     if not cell.features:
         raise StpError(
-            f"the weights of {network} are missing",
-            expected=f"a file below {plan.weights}",
+            f"the weights of {network} are missing below {plan.weights}",
             remedy=f"`stp list weights {network}` says how to get them",
         )
-    data, looked = (plan.store / one.folder for one in (cell.data, *cell.features))
-    for folder in (data, looked):
+    data, seen = (plan.store / artefact.folder for artefact in (cell.data, *cell.features))
+    for folder in (data, seen):
         if not store.is_complete(folder):
             raise StpError(
                 f"{folder} is not made yet",
-                expected="rated videos, and features of the network",
                 remedy="make the tables of the scale file first (docs/pvqa.md)",
             )
     dataset = plan.config.datasets[cell.cell.tested_on]
     database = open_database(data, dataset.context)
-    given = network_features.read(looked, database.names, options.parts)
+    features = network_features.read(seen, database.names, options.parts)
     return Measure(
         network,
         plan.weight_files[network],
@@ -285,51 +284,41 @@ def open_measure(plan: Plan, model: str, variant: str = "default") -> Measure:
         options,
         database,
         dataset.horizon,
-        [given.parts[name] for name in options.parts],
+        [features.parts[name] for name in options.parts],
         cell.data.recipe["source"],
     )
 
 
 def _planned(plan: Plan, model: str, variant: str) -> CellArtefacts:
-    """A cell of the measure.
-
-    Raises:
-        StpError: there is none.
-    """
-    measures = [
-        made for made in plan.cells if made.predictions and made.data.kind.cores.video_features
-    ]
-    names = sorted({made.cell.model for made in measures})
-    if not names:
+    """A cell of the measure."""
+    measures: dict[str, dict[str, CellArtefacts]] = {}
+    for cell in plan.cells:
+        if cell.predictions and cell.data.kind.cores.video_features:
+            measures.setdefault(cell.cell.model, {})[cell.cell.variant] = cell
+    if not measures:
         raise StpError(
             "the scale file has no measures of quality",
-            expected="a scale file of opinions, such as config/pvqa.yaml",
-            remedy="name it with --configfile",
+            remedy="name a scale file of opinions, such as config/pvqa.yaml, with --configfile",
         )
-    own = {made.cell.variant: made for made in measures if made.cell.model == model}
-    if variant not in own:
-        known = sorted(own) if own else names
-        raise StpError(
-            f"no variant {variant!r} of {model}" if own else f"no measure {model!r}",
-            expected=f"one of {', '.join(known)}",
-            remedy=nearest(variant if own else model, known),
-        )
-    return own[variant]
+    check_known(model, measures, "measure", "--measure")
+    check_known(variant, measures[model], "variant", "--variant")
+    return measures[model][variant]
 
 
 def of_folder(folder: Path, context: int, count: int | None = None) -> Iterator[Clip]:
     """The clips of a folder (see `stp.score.video_folder`).
 
     Args:
-        context: observed frames at the beginning of each.
-        count: at most so many, evenly spread; all unless given.
+        folder: of the clips.
+        context: number of observed frames at the beginning of each clip.
+        count: largest number of clips, evenly spread; None for all.
 
     Raises:
         StpError: no clips, or a damaged one.
     """
-    found = find_clips(folder)
-    for number in _some(len(found), count):
-        clip = found[number]
+    clips = find_clips(folder)
+    for number in _some(len(clips), count):
+        clip = clips[number]
         name = clip.path.name if clip.number is None else f"{clip.path.name}, clip {clip.number}"
         yield Clip(name, pixels(read_clip(clip)), context)
 
@@ -346,24 +335,23 @@ def find_cell(database: Path, what: str) -> CellRow:
     cell = find(database, what)
     if not isinstance(cell, CellRow):
         raise StpError(
-            f"{what} is no cell with predictions",
-            expected="a cell that has scores",
-            remedy=f"`stp show {what}` says what is known of it",
+            f"{what} is not a cell with scores", remedy=f"`stp trace {what}` says what is known"
         )
     return cell
 
 
 def of_cell(cell: CellRow, count: int | None = None) -> Iterator[Clip]:
-    """The stored predictions of a cell, behind what was observed; of several forecasts the first.
+    """The observed frames and stored predictions of a cell; of several forecasts the first.
 
     Where nothing was observed, as of distortions of whole clips, the first frames are those of the
     real clip.
 
     Args:
-        count: as `of_folder`.
+        cell: of a results store.
+        count: as in `of_folder`.
 
     Raises:
-        StpError: they are not kept, are no video of one or three channels, or are damaged.
+        StpError: predictions are not stored, not videos of 1 or 3 channels, or damaged.
     """
     stored = predictions(cell)
     for number in _some(len(stored.index), count):
@@ -375,22 +363,24 @@ def of_cell(cell: CellRow, count: int | None = None) -> Iterator[Clip]:
         yield Clip(name, frames, stored.context or OBSERVED)
 
 
-def agreements(found: ClipRatings, cell: CellRow) -> list[Agreement]:
+def agreements(results: ClipRatings, cell: CellRow) -> list[Agreement]:
     """Compare ratings of the clips of a cell with its other scores of single clips.
 
-    Distances of sets of clips, such as FVD, have no value of a clip.
+    Distances between sets of clips, such as FVD, have no value of a clip.
 
     Raises:
         StpError: a file of scores is damaged.
     """
-    rated = {one.clip: one.quality for one in found.ratings if one.quality is not None}
+    rated = {
+        rating.clip: rating.quality for rating in results.ratings if rating.quality is not None
+    }
     rows = []
-    for folder in (cell.scores_folder, cell.perceptual_folder):
-        if folder is None:
-            continue
-        for convention in _conventions(sample_file(Path(folder))):
-            read = read_samples(Path(folder), convention)
-            values = {c: float(np.mean(v)) for c, v in zip(*read, strict=True) if v} if read else {}
+    for folder in map(Path, filter(None, (cell.scores_folder, cell.perceptual_folder))):
+        for convention in read_schema(sample_file(folder)).names:
+            if convention in SAMPLES.names or convention.count(".") != 1:
+                continue  # a part of the values of a convention
+            samples = read_samples(folder, convention) or ([], [])
+            values = {c: float(np.mean(v)) for c, v in zip(*samples, strict=True) if v}
             clips = [clip for clip in rated if clip in values]
             srocc = correlation(
                 np.array([rated[clip] for clip in clips]), np.array([values[c] for c in clips])
@@ -400,46 +390,36 @@ def agreements(found: ClipRatings, cell: CellRow) -> list[Agreement]:
     return rows
 
 
-def _conventions(path: Path) -> list[str]:
-    """Columns that hold the values of a convention, not a part of them."""
-    names = read_schema(path).names
-    return [name for name in names if name not in SAMPLES.names and name.count(".") == 1]
-
-
 def _some(samples: int, count: int | None) -> list[int]:
     return [int(sample) for sample in spread(samples, count or samples)]
 
 
-def summary(found: ClipRatings, others: Sequence[Agreement] = ()) -> list[str]:
+def summary(results: ClipRatings, others: Sequence[Agreement] = ()) -> list[str]:
     """Lines about ratings: their accuracy, number and mean.
 
     Args:
-        found: the ratings.
+        results: the ratings.
         others: metrics of the same clips.
     """
+    origin = "their opinions are official"
+    if results.source != OFFICIAL:
+        origin = f"these are {results.source}: the numbers say nothing about people"
     lines = [
-        f"learnt from {found.rated} rated videos; "
-        + (
-            "their opinions are official"
-            if found.source == OFFICIAL
-            else f"these are {found.source}: the numbers say nothing about people"
-        )
+        f"learnt from {results.rated} rated videos; {origin}",
+        *(
+            f"{kind} features: SROCC {trained.srocc:.3f} on test videos (median over splits), "
+            f"95 % intervals of ± {trained.margin:.1f} points"
+            for kind, trained in results.trained.items()
+        ),
     ]
-    lines += [
-        f"{kind} features: SROCC {one.srocc:.3f} on test videos (median over splits), "
-        f"95 % intervals of ± {one.margin:.1f} points"
-        for kind, one in found.trained.items()
-    ]
-    values = [one.quality for one in found.ratings if one.quality is not None]
-    share = len(values) / max(len(found.ratings), 1)
+    values = [rating.quality for rating in results.ratings if rating.quality is not None]
+    share = len(values) / max(len(results.ratings), 1)
     mean = mean_rated(np.array(share), np.array(share * np.mean(values) if values else 0.0))
-    said = f", mean {mean:.1f}" if np.isfinite(mean) else f"; no mean, since {MOST_ARE_FAR}"
-    far = len(found.ratings) - len(values)
-    lines.append(f"{len(values)} of {len(found.ratings)} clips have a value{said}")
-    if far:
+    average = f", mean {mean:.1f}" if np.isfinite(mean) else f"; no mean, since {MOST_ARE_FAR}"
+    lines.append(f"{len(values)} of {len(results.ratings)} clips have a value{average}")
+    if far := len(results.ratings) - len(values):
         lines.append(f"{far} have none: {FAR}")
-    lines += [
-        f"rank correlation with {one.convention}: {one.srocc:+.3f} over {one.clips} clips"
-        for one in others
+    return lines + [
+        f"rank correlation with {other.convention}: {other.srocc:+.3f} over {other.clips} clips"
+        for other in others
     ]
-    return lines

@@ -19,8 +19,8 @@ def readme(description: dict[str, Any], kind: str) -> str:
     channels, height, width = description["shape"]
     count, horizon, context = (description[key] for key in ("samples", "horizon", "context"))
     values, units = description["values"], description["units"]
-    one = f"({horizon}, {channels}, {height}, {width})"
-    shape = f"({count}, {one[1:]}"
+    sample_shape = f"({horizon}, {channels}, {height}, {width})"
+    shape = f"({count}, {sample_shape[1:]}"
     variables = description["variables"]
     evaluation = description["evaluation"]
     lines = [
@@ -57,7 +57,7 @@ def readme(description: dict[str, Any], kind: str) -> str:
         "",
         f"- `predictions.zarr`, array `predictions` of shape {shape}: sample, lead, channel, y, x;",
         "- `predictions.npz`, the same under the name `predictions`, or `predictions.npy`;",
-        f"- `predictions/0.npy`, ...: one file for each sample, of shape {one}",
+        f"- `predictions/0.npy`, ...: one file for each sample, of shape {sample_shape}",
         "",
         f"as floating point numbers in the units of the context ({units!r}, not normalised, not "
         "clipped). Rows are in the order of `index.csv`; an array `sample` beside `predictions` "

@@ -65,36 +65,31 @@ def unit_mistakes(description: dict[str, Any]) -> list[UnitMistake]:
     values = {key: np.array(value) for key, value in description["values"].items()}
     channels = len(values["mean"])
 
-    def every(value: float) -> np.ndarray:
-        return np.full(channels, value)
+    def mistake(what: str, remedy: str, scale: Any, offset: Any) -> UnitMistake:
+        by_channel = (np.asarray(value, float).reshape(-1) for value in (scale, offset))
+        return UnitMistake(what, remedy, *(np.broadcast_to(v, (channels,)) for v in by_channel))
 
     mistakes = []
-    units = description["units"]
-    if units == "1" and values["low"].min() >= 0 and values["high"].max() <= 1:
-        mistakes.append(
-            UnitMistake("values 0..255 for 0..1", "divide by 255", every(255), every(0))
-        )
-        mistakes.append(
-            UnitMistake("values -1..1 for 0..1", "add 1, divide by 2", every(2), every(-1))
-        )
+    if description["units"] == "1" and values["low"].min() >= 0 and values["high"].max() <= 1:
+        mistakes += [
+            mistake("values 0..255 for 0..1", "divide by 255", 255, 0),
+            mistake("values -1..1 for 0..1", "add 1, divide by 2", 2, -1),
+        ]
     constants = description.get("normalisation") or {}
     if "scale" in constants and "offset" in constants:
-        scale, offset = (
-            np.broadcast_to(np.asarray(constants[key], float).reshape(-1), (channels,))
-            for key in ("scale", "offset")
-        )
+        scale, offset = (np.asarray(constants[key], float) for key in ("scale", "offset"))
         if (scale != 1).any() or (offset != 0).any():
             what = "values normalised by the constants of training"
             remedy = "undo it: value * scale + offset (normalisation in windows.json)"
-            mistakes.append(UnitMistake(what, remedy, 1 / scale, -offset / scale))
+            mistakes.append(mistake(what, remedy, 1 / scale, -offset / scale))
     what = "values normalised to mean 0 and standard deviation 1"
     scale = 1 / np.where(values["std"] > 0, values["std"], 1)
-    mistakes.append(UnitMistake(what, "undo the normalisation", scale, -values["mean"] * scale))
-    what, remedy = "degrees Celsius for Kelvin", "add 273.15"
-    mistakes.append(UnitMistake(what, remedy, every(1), every(-273.15)))
-    what, remedy = "Kelvin for degrees Celsius", "subtract 273.15"
-    mistakes.append(UnitMistake(what, remedy, every(1), every(273.15)))
-    return mistakes
+    return [
+        *mistakes,
+        mistake(what, "undo the normalisation", scale, -values["mean"] * scale),
+        mistake("degrees Celsius for Kelvin", "add 273.15", 1, -273.15),
+        mistake("Kelvin for degrees Celsius", "subtract 273.15", 1, 273.15),
+    ]
 
 
 class SampleStatistics:
@@ -173,13 +168,13 @@ def units(tables: SampleStatistics, names: list[str]) -> Problem | None:
     for channel, name in enumerate(names):
         if spread[channel] <= 1e-6 * max(abs(centre[channel]), 1e-6):
             continue  # a constant
-        own = _distance(mean, std, centre, spread, channel)
+        actual = _distance(mean, std, centre, spread, channel)
         candidates = []
         for number, mistake in enumerate(tables.mistakes, 1):
             shifted = mistake.scale * centre + mistake.offset, np.abs(mistake.scale) * spread
             other = _distance(mean, std, *shifted, channel)
             errors = tables.errors[:, :, channel].mean(axis=1)
-            closer = own > 1 and other < own / 2 and (other < CLOSE or own > DISTANT)
+            closer = actual > 1 and other < actual / 2 and (other < CLOSE or actual > DISTANT)
             if closer and errors[number] < errors[0] / 1.5:
                 candidates.append((other, number))
         if candidates:
@@ -196,7 +191,6 @@ def units(tables: SampleStatistics, names: list[str]) -> Problem | None:
 
 
 def _impossible(tables: SampleStatistics, names: list[str], spread: np.ndarray) -> Problem | None:
-    """Find a sample whose values are far from the data."""
     lowest, highest = tables.lowest, tables.highest
     room = BEYOND * np.maximum(highest - lowest, spread)
     far = np.abs(tables.mean - tables.before) > FAR * spread
@@ -256,20 +250,20 @@ def order(
         table.astype(np.float64) / scale
         for table in (tables.forecasts, tables.latest, tables.observed)
     )
-    own = np.minimum(_near(forecasts, latest), _near(forecasts, observed))
+    distance = np.minimum(_near(forecasts, latest), _near(forecasts, observed))
     misplaced: list[tuple[int, int]] = []
-    size = max(1, PAIRS // len(own))
-    for begin in range(0, len(own), size):
+    size = max(1, PAIRS // len(distance))
+    for begin in range(0, len(distance), size):
         rows = slice(begin, begin + size)
         each = np.minimum(_far(forecasts[rows], latest), _far(forecasts[rows], observed))
         overlap = (starts[rows, None] < stops) & (starts < stops[rows, None])
         each[overlap] = np.inf
-        each[each >= 0.5 * own] = np.inf  # that sample's own forecast fits it as well
+        each[each >= 0.5 * distance] = np.inf  # that sample's own forecast fits it as well
         best = each.argmin(axis=1)
         nearest = each[np.arange(len(best)), best]
-        hits = np.flatnonzero(nearest < 0.5 * own[rows])
+        hits = np.flatnonzero(nearest < 0.5 * distance[rows])
         misplaced += [(begin + int(i), int(best[i])) for i in hits]
-        report("order of samples checked", min(begin + size, len(own)), len(own))
+        report("order of samples checked", min(begin + size, len(distance)), len(distance))
     if not misplaced:
         return None
     sample, other = misplaced[0]

@@ -21,11 +21,11 @@ import numpy as np
 import pandas as pd
 
 from stp.core.disk import require_regular
-from stp.core.errors import StpError
+from stp.core.errors import FileError, StpError
 from stp.core.job import Job
 from stp.core.parquet import read_table
+from stp.data.feature_table import Features, write
 from stp.features.frames import CHOICES
-from stp.features.table import Features, write
 from stp.metrics.perceptual import Embed, Weights
 from stp.options.score import CELL_KEYS, ScoreOptions
 from stp.plan import weights as files
@@ -112,27 +112,33 @@ def evaluate(
             (root / name).mkdir()
         inputs: dict[str, Path] = {}
         views: dict[str, str] = {}
-        for convention, known in about.items():
-            seen = known.features
-            if seen is None or (seen.seed is None and seen.network not in present):
+        for convention, declaration in about.items():
+            view = declaration.features
+            if view is None or (view.seed is None and view.network not in present):
                 continue
-            views[convention] = seen.name
-            if f"{seen.name}.observed" not in inputs:
-                path = Path(weights) / present[seen.network].file if seen.seed is None else Path()
-                network = Weights(path, identities.get(seen.network, {}), device, threads)
+            views[convention] = view.name
+            if f"{view.name}.observed" not in inputs:
+                path = Path(weights) / present[view.network].file if view.seed is None else Path()
+                network = Weights(path, identities.get(view.network, {}), device, threads)
                 for role, features in zip(
-                    ("predicted", "observed"), _network_features(clips, seen, network), strict=True
+                    ("predicted", "observed"),
+                    _network_features(clips, view, network),
+                    strict=True,
                 ):
-                    inputs[f"{seen.name}.{role}"] = root / seen.name / role
-                    inputs[f"{seen.name}.{role}"].mkdir(parents=True)
-                    write(inputs[f"{seen.name}.{role}"], clips.index["clip"].tolist(), features)
+                    inputs[f"{view.name}.{role}"] = root / view.name / role
+                    inputs[f"{view.name}.{role}"].mkdir(parents=True)
+                    write(
+                        inputs[f"{view.name}.{role}"],
+                        clips.index["clip"].tolist(),
+                        features,
+                    )
         paths = {name: str(Path(weights) / file.file) for name, file in present.items()}
         runtime = {"weights": paths, "device": device}
         job = Job({}, inputs, root / "out", root / "state", runtime)
         cell = {key: None if key == "seed" else "-" for key in CELL_KEYS}
         options = ScoreOptions(
             cell,
-            {name: known.definition for name, known in about.items()},
+            {name: declaration.definition for name, declaration in about.items()},
             weights=identities,
             features=views,
             threads=threads,
@@ -147,9 +153,9 @@ def evaluate(
         )
         rows = read_table(root / "out" / "scores.parquet").to_pylist()
     missing = {
-        name: f"the weights of {seen.network} are missing (see `stp list weights`)"
-        for name, known in about.items()
-        if (seen := known.features) and name not in views
+        name: f"the weights of {view.network} are missing (see `stp list weights`)"
+        for name, declaration in about.items()
+        if (view := declaration.features) and name not in views
     }
     note = clips.agreement.note(clips.index["clip"].tolist())
     return [
@@ -161,13 +167,13 @@ def evaluate(
 
 def _scores(convention: str, rows: Sequence[Mapping[str, Any]], missing: str) -> Iterator[Score]:
     """The values over all lead times: one, or one for each threshold."""
-    own = [row for row in rows if row["convention"] == convention and row["lead"] is None]
-    for row in own:
+    totals = [row for row in rows if row["convention"] == convention and row["lead"] is None]
+    for row in totals:
         if row["statistic"] != "mean":
             continue
         ends = {
             other["statistic"]: other["value"]
-            for other in own
+            for other in totals
             if all(other[key] == row[key] for key in ("variable", "level", "threshold"))
         }
         yield Score(
@@ -182,12 +188,6 @@ def _scores(convention: str, rows: Sequence[Mapping[str, Any]], missing: str) ->
 
 
 def _clips(source: Path | str | np.ndarray, role: str) -> "np.ndarray | list[Clip]":
-    """The clips of a folder, or the array of a file.
-
-    Args:
-        source: folder, file or array.
-        role: predicted or true, for messages about an array.
-    """
     if isinstance(source, np.ndarray):
         name, array = f"the {role} clips", source
     elif Path(source).is_file() and Path(source).suffix.lower() in ARRAYS:
@@ -196,44 +196,22 @@ def _clips(source: Path | str | np.ndarray, role: str) -> "np.ndarray | list[Cli
         raise StpError(
             f"{require_regular(Path(source))} is neither a folder nor an array",
             expected=f"a folder of videos, or a .npy file with {CLIPS}",
-            remedy="correct the path, or put films into a folder",
         )
     else:
         return find_clips(Path(source))
     if array.ndim != 5 or array.shape[2] not in (1, 3) or not array.size:
-        raise StpError(
-            f"{name}: shape {array.shape}", expected=CLIPS, remedy=_likely_remedy(array.shape)
-        )
+        raise FileError(name, f"shape {array.shape}", expected=CLIPS)
     if array.dtype == bool or (array.dtype.kind in "iu" and array.min() >= 0 and array.max() == 1):
         return array.astype(np.float32)  # masks: black and white
     if array.dtype == np.uint8:
         return array
     if not (np.issubdtype(array.dtype, np.floating) and array.min() >= 0 and array.max() <= 1):
-        raise StpError(
-            f"{name}: {array.dtype} from {array.min()} to {array.max()}",
-            expected="uint8, or floating-point numbers in [0, 1]",
-            remedy="scale it; NaN cannot be scored",
+        raise FileError(
+            name,
+            f"{array.dtype} from {array.min()} to {array.max()}",
+            expected="uint8, or floating-point numbers in [0, 1], none of them NaN",
         )
     return array
-
-
-def _likely_remedy(shape: tuple[int, ...]) -> str:
-    """How an array `clips` of another shape most likely becomes (N, T, C, H, W)."""
-    first, last = (len(shape) > 3 and shape[axis] in (1, 3) for axis in (1, -1))
-    if not np.prod(shape):
-        return "write the clips into it: it is empty"
-    if len(shape) == 3:
-        return "clips[None, :, None] makes a set of one grey clip (T, H, W)"
-    if len(shape) == 4 and last:
-        return "np.moveaxis(clips, -1, 1)[None] makes a set of one clip (T, H, W, C)"
-    if len(shape) == 4:
-        single = "; clips[None] makes a set of one clip (T, C, H, W)" if first else ""
-        return f"clips[:, :, None] adds the axis of channels to grey clips (N, T, H, W){single}"
-    if len(shape) == 5 and last:
-        return "np.moveaxis(clips, -1, 2) puts channels, which are last, where they belong"
-    if len(shape) == 5 and first:
-        return "np.swapaxes(clips, 1, 2) puts channels, which come before frames, behind them"
-    return "bring the axes into this order; several members or variables are scored one by one"
 
 
 @dataclass(frozen=True)
@@ -272,11 +250,11 @@ class PairedClips(Samples):
         if is_paired and all(isinstance(clips, list) for clips in self._sources):
             is_paired = names[0] == names[1]
         if not is_paired:
-            alone = sorted({*names[0]} ^ {*names[1]})
+            alone = ", ".join(sorted({*names[0]} ^ {*names[1]})[:3])
             raise StpError(
                 f"{len(names[0])} predicted clips and {len(names[1])} true ones"
-                + (f"; only in one of the two: {', '.join(alone[:3])}" if alone else ""),
-                expected="a true clip for each predicted one, in folders of the same name",
+                + (f"; only in one of the two: {alone}" if alone else ""),
+                expected="a true clip of the same name for each predicted one",
                 remedy="`stp videos fvd` compares sets of clips that do not belong together",
             )
         self.index = pd.DataFrame({"clip": names[0], "cluster": names[0]})
@@ -284,10 +262,7 @@ class PairedClips(Samples):
         first = self._clip(1, 0)
         length = len(first) - context
         if length < 1:
-            raise StpError(
-                f"clips of {len(first)} frames, {context} of them context",
-                expected="frames behind the context",
-            )
+            raise StpError(f"clips of {len(first)} frames, {context} of them context")
         self._shape = first.shape
         self.shape = (len(names[0]), 1, length, *first.shape[1:])
         self.members, self.leads = 1, length
@@ -338,16 +313,15 @@ class PairedClips(Samples):
 
 def _names(clips: np.ndarray | list[Clip]) -> list[str]:
     if isinstance(clips, list):
-        numbers = ("" if one.number is None else f" {one.number}" for one in clips)
-        return [f"{one.path.stem}{n}" for one, n in zip(clips, numbers, strict=True)]
+        numbers = ("" if clip.number is None else f" {clip.number}" for clip in clips)
+        return [f"{clip.path.stem}{n}" for clip, n in zip(clips, numbers, strict=True)]
     return [f"{number:06}" for number in range(len(clips))]
 
 
 def _network_features(
-    clips: PairedClips, seen: NetworkFeatures, weights: Weights
+    clips: PairedClips, view: NetworkFeatures, weights: Weights
 ) -> tuple[Features, Features]:
-    """Features of a network of the predicted clips, and of the true ones."""
-    module, choose = importlib.import_module(seen.code), CHOICES[seen.frames]
+    module, choose = importlib.import_module(view.code), CHOICES[view.frames]
     context = clips.context
     first = clips.both(0, 1)[1]
     length = choose(first[:, :context], first[:, context:]).shape[1]
@@ -355,10 +329,10 @@ def _network_features(
         empty = np.empty((0, 1))
         reason = f"clips of {length} frames; the network needs {module.SHORTEST}"
         return Features(empty, reason), Features(empty, reason)
-    if seen.seed is None:
-        embed: Embed = module.embed(weights, seen.layer)
+    if view.seed is None:
+        embed: Embed = module.embed(weights, view.layer)
     else:
-        embed = module.embed_random(seen.seed, seen.layer, weights.device, weights.threads)
+        embed = module.embed_random(view.seed, view.layer, weights.device, weights.threads)
     parts: tuple[list[np.ndarray], list[np.ndarray]] = ([], [])
     for start in range(0, clips.shape[0], BATCH):
         predicted, true = clips.both(start, start + BATCH)

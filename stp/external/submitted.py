@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -14,11 +15,12 @@ from pydantic import (
     NonNegativeInt,
     PositiveInt,
     ValidationError,
+    field_validator,
     model_validator,
 )
 
 from stp.core.disk import require_regular
-from stp.core.errors import StpError, nearest
+from stp.core.errors import FileError, nearest
 from stp.core.json_files import read_json
 from stp.core.limits import require_zip
 from stp.data.zarr_codecs import check_codecs
@@ -31,12 +33,11 @@ from stp.prepare.own.arrays import DAMAGE
 FORMS = ("predictions.zarr", "predictions.npz", "predictions.npy", "predictions")
 ZARR_DAMAGE = (*DAMAGE, AttributeError, MemoryError, SystemError)
 """Errors that Zarr raises for a damaged store."""
+AGAIN = "copy or write it again"
 EXPORT_AGAIN = "export the windows again (`stp external windows`), and predict those"
 
 
 class _ChannelValues(BaseModel):
-    """Statistics of the context frames, by channel."""
-
     model_config = ConfigDict(strict=True)
 
     low: list[float]
@@ -63,6 +64,12 @@ class _Description(BaseModel):
     variables: list[str] | None = None
     normalisation: dict[str, Any] | None = None
 
+    @field_validator("evaluation")
+    @classmethod
+    def _check_setting(cls, evaluation: Evaluation) -> Evaluation:
+        setting_of(evaluation.setting)
+        return evaluation._replace(setting=current_name(evaluation.setting))
+
     @model_validator(mode="after")
     def _check_channels(self) -> "_Description":
         channels = self.shape[0]
@@ -74,7 +81,7 @@ class _Description(BaseModel):
         for key in {"offset", "scale"} & set(self.normalisation or {}):
             values = np.asarray((self.normalisation or {})[key])
             if values.dtype.kind not in "if" or values.size not in (1, channels):
-                raise ValueError(f"normalisation.{key} is no number for each channel")
+                raise ValueError(f"normalisation.{key} is not a number for each channel")
         return self
 
 
@@ -114,31 +121,25 @@ def read_windows(folder: Path) -> ExportedWindows:
     try:
         # As JSON, which has lists for tuples.
         checked = _Description.model_validate_json(json.dumps(description))
-        evaluation = checked.evaluation
-        setting_of(evaluation.setting)
-        evaluation = evaluation._replace(setting=current_name(evaluation.setting))
     except ValidationError as error:
         problem = error.errors()[0]
         key = ".".join(map(str, problem["loc"])) or "the whole file"
-        raise StpError(
-            f"{path}: {key}: {problem['msg']}", expected=expected, remedy=remedy
+        raise FileError(
+            path, f"{key}: {problem['msg']}", expected=expected, remedy=remedy
         ) from None
-    except ValueError as error:
-        raise StpError(
-            f"{path}: evaluation.setting: {error}", expected=expected, remedy=remedy
-        ) from None
-    count, index_sha256 = checked.samples, checked.index_sha256
     index = _read_index(require_regular(folder / INDEX))
-    order = complete(folder / INDEX, index["sample"].tolist(), count, index["clip"].tolist())
+    order = index["sample"].tolist()
+    names = dict(zip(order, index["clip"], strict=True))
+    complete(folder / INDEX, order, checked.samples, names)
     by_sample = index.sort_values("sample")
     clips, checksums = by_sample["clip"].tolist(), by_sample["window"].tolist()
-    if windows_checksum(zip(clips, checksums, strict=True)) != index_sha256:
-        raise StpError(
-            f"{folder / INDEX}: this is not the index of {path}",
-            expected="the samples, clips and checksums (column window) that were exported",
+    if windows_checksum(zip(clips, checksums, strict=True)) != checked.index_sha256:
+        raise FileError(
+            folder / INDEX,
+            f"not the index of {path}",
             remedy="copy both files from one export; rows may be in another order",
         )
-    return ExportedWindows(evaluation, description, clips, checksums, order)
+    return ExportedWindows(checked.evaluation, description, clips, checksums, order)
 
 
 def _read_index(path: Path) -> pd.DataFrame:
@@ -146,52 +147,38 @@ def _read_index(path: Path) -> pd.DataFrame:
         index = pd.read_csv(path, dtype=str, keep_default_na=False)
         table = index[["sample", "clip", "window"]].astype({"sample": np.int64})
     except (OSError, ValueError, KeyError) as error:
-        raise StpError(
-            f"{path}: {'missing' if isinstance(error, FileNotFoundError) else error}",
-            expected="the table that `stp external windows` wrote: sample, clip, ..., window",
-            remedy="copy it into the folder; its rows are in the order of the predictions",
-        ) from error
+        problem = "missing" if isinstance(error, FileNotFoundError) else str(error)
+        expected = "the table that `stp external windows` wrote, in the order of the predictions"
+        raise FileError(path, problem, expected=expected) from error
     return table
 
 
-def complete(
-    where: Path, samples: list[int], count: int, clips: list[str] | None = None
-) -> list[int]:
+def complete(where: Path, samples: list[int], count: int, clips: Mapping[int, str]) -> None:
     """Require every sample exactly once.
 
     Args:
         where: file or folder, for messages.
         samples: sample numbers in any order.
         count: required number of samples.
-        clips: clip name of each entry of ``samples``.
-
-    Returns:
-        ``samples``.
+        clips: clip names by sample, as far as known.
 
     Raises:
         StpError: a sample is missing, unknown or repeated; the first is named.
     """
-    present = set(samples)
-    missing = [sample for sample in range(count) if sample not in present]
-    if missing:
-        raise StpError(
-            f"{where}: sample {missing[0]} is missing"
-            + (f", and {len(missing) - 1} more" if len(missing) > 1 else ""),
-            expected=f"all {count} samples, from 0 to {count - 1}",
-            remedy="predict the missing ones as well",
-        )
+
+    def name(sample: int) -> str:
+        return f"sample {sample} ({clips[sample]})" if sample in clips else f"sample {sample}"
+
+    expected = f"each of the samples 0 to {count - 1} once"
+    if missing := sorted(set(range(count)) - set(samples)):
+        more = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
+        raise FileError(where, f"{name(missing[0])} is missing{more}", expected=expected)
     known: set[int] = set()
     for row, sample in enumerate(samples):
         if sample in known or not 0 <= sample < count:
-            clip = f" ({clips[row]})" if clips else ""
-            problem = "which is repeated" if sample in known else "which does not exist"
-            raise StpError(
-                f"{where}: row {row} is sample {sample}{clip}, {problem}",
-                expected=f"each of the samples 0 to {count - 1} once",
-                remedy="take this row out",
-            )
+            problem = "repeated" if sample in known else "unknown"
+            raise FileError(where, f"row {row} is {name(sample)}, {problem}", expected=expected)
         known.add(sample)
-    return samples
 
 
 class Source(Protocol):
@@ -243,21 +230,13 @@ class FileSource:
             for sample in sorted(samples):
                 other = self._files.setdefault(sample, path)
                 if len(samples) > 1 or other != path:
-                    raise StpError(
-                        f"{path}: sample {sample}"
-                        + (f", or {max(samples)}" if len(samples) > 1 else f", as is {other.name}"),
+                    also = f"or {max(samples)}" if len(samples) > 1 else f"as is {other.name}"
+                    raise FileError(
+                        path,
+                        f"sample {sample}, {also}",
                         expected="one file for each sample, by its number or its clip",
-                        remedy="take one of the two out; or write one array, predictions.npy",
                     )
-        missing = [sample for sample in range(len(clips)) if sample not in self._files]
-        if missing:
-            raise StpError(
-                f"{folder}: {windows.name(missing[0])} is missing"
-                + (f", and {len(missing) - 1} more" if len(missing) > 1 else ""),
-                expected=f"{len(clips)} files, 0.npy to {len(clips) - 1}.npy, or by their clips",
-                remedy="predict the missing ones as well",
-            )
-        complete(folder, sorted(self._files), len(clips))
+        complete(folder, sorted(self._files), len(clips), dict(enumerate(clips)))
         first = self._load(0)
         self.shape, self.dtype = (len(clips), *first.shape), first.dtype
         self.samples: list[int] | None = list(range(len(clips)))
@@ -271,18 +250,12 @@ class FileSource:
         try:
             values = np.load(path, allow_pickle=False)
         except DAMAGE as error:
-            raise StpError(
-                f"{path}: {self._windows.name(sample)} cannot be read ({error})",
-                expected="a whole .npy file",
-                remedy="write it again",
-            ) from error
+            problem = f"{self._windows.name(sample)} cannot be read ({error})"
+            raise FileError(path, problem, remedy=AGAIN) from error
         shape = getattr(self, "shape", (0, *values.shape))[1:]
         if values.shape != shape:
-            raise StpError(
-                f"{path}: {self._windows.name(sample)} has shape {values.shape}",
-                expected=f"{shape}, as sample 0",
-                remedy="write it again",
-            )
+            problem = f"{self._windows.name(sample)} has shape {values.shape}"
+            raise FileError(path, problem, expected=f"{shape}, as sample 0")
         return np.asarray(values)
 
 
@@ -299,40 +272,29 @@ def open_source(folder: Path, windows: ExportedWindows, spool: Path) -> Source:
     """
     forms = [name for name in FORMS if (folder / name).exists()]
     if len(forms) != 1:
-        raise StpError(
-            f"{folder}: {' and '.join(forms) if forms else 'no predictions'}",
-            expected=f"one of {', '.join(FORMS)}",
-            remedy="take the others away" if forms else "see the README beside the windows",
+        raise FileError(
+            folder, " and ".join(forms) or "no predictions", expected=f"one of {', '.join(FORMS)}"
         )
     path = require_regular(folder / forms[0])
     if path.suffix == ".zarr":
         return _zarr_source(path)
     if path.suffix == ".npy":
-        return ArraySource(path, _map(path, windows))
+        return ArraySource(path, _map(path, path))
     if path.suffix == ".npz":
-        return _npz_source(path, windows, spool)
+        return _npz_source(path, spool)
     return FileSource(path, windows)
 
 
-def _npz_source(path: Path, windows: ExportedWindows, spool: Path) -> Source:
+def _npz_source(path: Path, spool: Path) -> Source:
     try:
         with zipfile.ZipFile(path) as archive:
             require_zip(path, archive)
             names = archive.namelist()
             if len(set(names)) < len(names):
                 twice = next(name for name in names if names.count(name) > 1)
-                raise StpError(
-                    f"{path}: {twice} is repeated",
-                    expected="each array once",
-                    remedy="write the file again",
-                )
+                raise FileError(path, f"{twice} is repeated", remedy=AGAIN)
             if "predictions.npy" not in names:
-                arrays = [name.removesuffix(".npy") for name in names]
-                raise StpError(
-                    f"{path}: no array called predictions",
-                    expected="np.savez(..., predictions=...)",
-                    remedy=nearest("predictions", arrays) if arrays else "write it again",
-                )
+                raise _no_array(path, [name.removesuffix(".npy") for name in names])
             # An unpacked file can be mapped, and read a part at a time.
             archive.extract("predictions.npy", spool)
             samples = None
@@ -340,42 +302,19 @@ def _npz_source(path: Path, windows: ExportedWindows, spool: Path) -> Source:
                 with archive.open("sample.npy") as member:
                     samples = np.lib.format.read_array(member, allow_pickle=False)  # type: ignore[no-untyped-call, unused-ignore]
     except (*DAMAGE, MemoryError) as error:
-        raise StpError(
-            f"{path}: cannot be read ({error}): {windows.name(0)} and all others are lost",
-            expected="a whole .npz file",
-            remedy="copy or write it again",
-        ) from error
-    return ArraySource(path, _map(spool / "predictions.npy", windows, path), samples)
+        raise FileError(path, f"cannot be read ({error})", remedy=AGAIN) from error
+    return ArraySource(path, _map(spool / "predictions.npy", path), samples)
 
 
-def _map(path: Path, windows: ExportedWindows, shown: Path | None = None) -> np.ndarray:
-    """Map a .npy file."""
+def _no_array(path: Path, arrays: Iterable[str]) -> FileError:
+    return FileError(path, "no array called predictions", remedy=nearest("predictions", arrays))
+
+
+def _map(path: Path, original: Path) -> np.ndarray:
     try:
         return np.asanyarray(np.load(path, mmap_mode="r", allow_pickle=False))
     except DAMAGE as error:
-        raise StpError(
-            f"{shown or path}: cannot be read ({error})" + _first_lost(path, windows),
-            expected="a whole .npy file of numbers",
-            remedy="copy or write it again",
-        ) from error
-
-
-def _first_lost(path: Path, windows: ExportedWindows) -> str:
-    """Text that names the first sample that is cut off in a .npy file; empty if none is."""
-    try:
-        with path.open("rb") as file:
-            version = np.lib.format.read_magic(file)  # type: ignore[no-untyped-call, unused-ignore]
-            if version == (1, 0):
-                shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)  # type: ignore[no-untyped-call, unused-ignore]
-            else:
-                shape, fortran, dtype = np.lib.format.read_array_header_2_0(file)  # type: ignore[no-untyped-call, unused-ignore]
-            row = int(np.prod(shape[1:])) * dtype.itemsize
-            complete_rows = (path.stat().st_size - file.tell()) // max(1, row)
-    except DAMAGE:
-        return ""
-    if fortran or complete_rows >= min(shape[0], len(windows.order)):
-        return ""
-    return f": it ends within {windows.name(windows.order[complete_rows])}"
+        raise FileError(original, f"cannot be read ({error})", remedy=AGAIN) from error
 
 
 class ZarrSource(ArraySource):
@@ -401,31 +340,23 @@ def _zarr_source(path: Path) -> Source:
         array, samples = stored, None
         if isinstance(stored, zarr.Group):
             if "predictions" not in stored:
-                raise StpError(
-                    f"{path}: no array called predictions",
-                    expected="a group with an array predictions",
-                    remedy=nearest("predictions", [*stored.array_keys(), "nothing"]),
-                )
+                raise _no_array(path, stored.array_keys())
             array = stored["predictions"]
             samples = stored["sample"][...] if "sample" in stored else None  # type: ignore[index]
         if not isinstance(array, zarr.Array):
             raise ValueError("predictions is a group")
         return ZarrSource(path, array, samples)
     except ZARR_DAMAGE as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})",
-            expected="a Zarr group with an array predictions",
-            remedy="copy or write it again",
-        ) from error
+        raise FileError(path, f"cannot be read ({error})", remedy=AGAIN) from error
 
 
 def _numbers(path: Path, samples: Any) -> list[int]:
     values = np.asarray(samples)
     if values.ndim != 1 or values.dtype.kind not in "iu":
-        raise StpError(
-            f"{path}: array sample is {values.dtype} of shape {values.shape}",
+        raise FileError(
+            path,
+            f"array sample is {values.dtype} of shape {values.shape}",
             expected="one whole number for each row of predictions",
-            remedy="take it out, or write the numbers of index.csv",
         )
     return [int(value) for value in values]
 
@@ -449,18 +380,14 @@ def check_form(source: Source, windows: ExportedWindows) -> int:
         if shape[0] != count:
             order = windows.order
             lost = f": {windows.name(order[shape[0]])} is missing" if shape[0] < count else ""
-            raise StpError(
-                f"{path}: {shape[0]} samples{lost}",
-                expected=f"{count}, one for each row of index.csv",
-                remedy="predict every window, once",
-            )
+            expected = f"{count}, one for each row of index.csv"
+            raise FileError(path, f"{shape[0]} samples{lost}", expected=expected)
         if source.dtype.kind != "f":
-            raise StpError(
-                f"{path}: numbers are {source.dtype}",
+            raise FileError(
+                path,
+                f"numbers are {source.dtype}",
                 expected=f"floating point numbers in units {description['units']!r}",
-                remedy="divide by 255, if they are 0..255"
-                if source.dtype == np.uint8
-                else "write float32",
+                remedy="divide by 255, if they are 0..255" if source.dtype == np.uint8 else "",
             )
         return shape[1] if len(shape) == 6 else 1
     tail = shape[-4:]
@@ -472,8 +399,9 @@ def check_form(source: Source, windows: ExportedWindows) -> int:
         remedy = "the axis of the only channel is missing: predictions[..., None, :, :]"
     elif len(shape) >= 5 and tail[1:] == of_sample[1:]:
         remedy = f"predict {leads} lead times, no context frames among them"
-    raise StpError(
-        f"{path}: predictions have shape {shape}, {windows.name(windows.order[0])} {shape[1:]}",
+    raise FileError(
+        path,
+        f"predictions have shape {shape}, {windows.name(windows.order[0])} {shape[1:]}",
         expected=f"({count}, {', '.join(map(str, of_sample))}): sample, lead, channel, y, x; or "
         "with members after the samples",
         remedy=remedy,

@@ -12,7 +12,7 @@ import pandas as pd
 
 from stp.core import store
 from stp.core.disk import writing
-from stp.core.errors import StpError
+from stp.core.errors import FileError, StpError
 from stp.core.job import Report, silent
 from stp.data.prepared import Clips, Prepared
 from stp.data.zarr_read import (
@@ -25,6 +25,7 @@ from stp.data.zarr_read import (
 from stp.external.evaluation import Evaluation
 from stp.external.formats import FORMATS, Coordinate, Mp4Windows, NpzWindows, Writer, ZarrWindows
 from stp.external.readme import readme
+from stp.inspect.counts import prepared_folder
 from stp.plan.cells import Plan
 from stp.predict.windows import window_checksum, windows_checksum
 
@@ -36,23 +37,6 @@ BLOCK_BYTES = 64_000_000
 """Size of the frames in memory at a time."""
 
 
-def prepared_data(plan: Plan, dataset: str) -> Prepared:
-    """Open the prepared data of a dataset.
-
-    Raises:
-        StpError: the dataset is not prepared.
-    """
-    folder = plan.store / plan.data(dataset).folder
-    if not store.is_complete(folder):
-        raise StpError(
-            f"{dataset} is not prepared at scale {plan.config.scale.scale}",
-            expected=f"a finished folder {folder}",
-            remedy=f"run `stp fetch {dataset}` and `stp prepare {dataset}` with the same "
-            f"--configfile, or snakemake -- results/{plan.config.scale.scale}/data/all",
-        )
-    return Prepared(folder)
-
-
 def clips_of(data: Prepared, evaluation: Evaluation) -> Clips:
     """The clips whose windows are predicted.
 
@@ -62,15 +46,16 @@ def clips_of(data: Prepared, evaluation: Evaluation) -> Clips:
     clips = data.clips(evaluation.subset, interval=evaluation.interval)
     is_random = evaluation.subset in data.attrs.get("random_windows", {})
     if clips.virtual or is_random or not len(clips):
-        raise StpError(
-            f"{data.folder}: the split {evaluation.subset!r} has no fixed windows",
-            expected="clips that are stored, not drawn anew in each epoch",
+        raise FileError(
+            data.folder,
+            f"the split {evaluation.subset!r} has no fixed windows: they are drawn in each epoch",
             remedy="name another --subset",
         )
     shortest, length = int(clips.index["length"].min()), data.context + evaluation.horizon
     if shortest < length:
-        raise StpError(
-            f"{data.folder}: the shortest {evaluation.subset} clip has {shortest} frames",
+        raise FileError(
+            data.folder,
+            f"the shortest {evaluation.subset} clip has {shortest} frames",
             expected=f"{data.context} context frames and {evaluation.horizon} lead times",
             remedy="ask for a shorter horizon, or prepare longer windows (option span)",
         )
@@ -112,7 +97,7 @@ def export(
     Raises:
         StpError: the dataset is not prepared, the format cannot hold its frames, or ``out`` exists.
     """
-    data = prepared_data(plan, evaluation.tested_on)
+    data = Prepared(prepared_folder(plan, evaluation.tested_on))
     clips = clips_of(data, evaluation)
     if kind not in FORMATS:
         raise StpError(f"unknown format {kind!r}", expected=" or ".join(FORMATS))
@@ -120,13 +105,10 @@ def export(
         raise StpError(
             f"{evaluation.tested_on}: MP4 cannot hold these frames of {data.shape[0]} channels "
             f"in {data.attrs.get('units')!r}",
-            expected="video of 1 or 3 channels, brightness 0..1: MP4 rounds to 8 bits",
             remedy="use --format zarr or --format npz",
         )
     if out.exists():
-        raise StpError(
-            f"{out} exists", expected="a new folder", remedy="remove it, or name another"
-        )
+        raise StpError(f"{out} exists", expected="a new folder")
     unfinished = out.with_name(f".{out.name}.unfinished")
     with writing(out):
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -184,7 +166,7 @@ def _write(
         if with_truth:
             writer.append("truth", frames[:, context:])
         values.add(frames[:, :context])
-        checksums += [window_checksum(shown) for shown in frames[:, :context]]
+        checksums += [window_checksum(window) for window in frames[:, :context]]
         report("windows written", rows[-1] + 1, count)
     writer.close()
     index = index_table(data, clips, checksums)
@@ -237,8 +219,8 @@ class ChannelStatistics:
         """The statistics by name, with a value for each channel."""
         mean = self.sums / self.count
         std = np.sqrt(np.maximum(self.squares / self.count - mean**2, 0))
-        named = {"low": self.low, "high": self.high, "mean": mean, "std": std}
-        return {key: [float(f"{v:.7g}") for v in value] for key, value in named.items()}
+        statistics = {"low": self.low, "high": self.high, "mean": mean, "std": std}
+        return {key: [float(f"{v:.7g}") for v in value] for key, value in statistics.items()}
 
 
 def is_video(data: Prepared) -> bool:
@@ -261,7 +243,6 @@ def index_table(data: Prepared, clips: Clips, checksums: list[str]) -> pd.DataFr
 
 
 def _coordinates(data: Prepared, samples: int, leads: int) -> dict[str, Coordinate]:
-    """Coordinates: numbers of samples and frames, and those of channels, rows and columns."""
     numbers = {"sample": np.arange(samples), "time": np.arange(1 - data.context, 1)}
     numbers |= {"lead": np.arange(1, leads + 1)} if leads else {}
     coordinates = {name: Coordinate((name,), values, {}) for name, values in numbers.items()}

@@ -12,9 +12,9 @@ from stp.core.errors import StpError
 from stp.core.job import Job
 from stp.core.options import require
 from stp.data.ensembles import ensemble_mean
+from stp.data.feature_table import Features, write
 from stp.data.prepared import Clips
 from stp.features.frames import CHOICES
-from stp.features.table import Features, write
 from stp.metrics.perceptual import Embed, Weights
 from stp.options.features import FeatureOptions
 

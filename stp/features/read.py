@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from stp.core.job import Job
+from stp.data.feature_table import Features, write
 from stp.data.prepared import Prepared
 from stp.features.clip_features import BLOCK, write_features
-from stp.features.table import Features, write
 from stp.options.features import FeatureOptions
 from stp.predict.source import Source, given_for, open_source
 

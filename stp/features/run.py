@@ -14,7 +14,7 @@ from stp.options.features import FeatureOptions
 
 
 def run(job: Job) -> Extras:
-    """Write ``features.parquet`` (see stp.features.table).
+    """Write ``features.parquet`` (see stp.data.feature_table).
 
     Args:
         job: the recipe is a `FeatureOptions`; inputs are ``data`` and, unless what was observed is

@@ -88,15 +88,15 @@ def unpack(
                 unpacked, members = unpacked + member.size, members + 1
                 require_unpacked(archive, packed, unpacked, members)
                 possible = _places(archive, member.name, into, strip)
-                place = next(filter(wanted, possible), None)
-                if place is None:
+                target = next(filter(wanted, possible), None)
+                if target is None:
                     continue
-                _refuse_trick(archive, member, places.get(place))
-                places[place] = member.size
-                if not _is_there(place, member.size, find):
-                    _write(archive, member, root / place)
+                _refuse_trick(archive, member, places.get(target))
+                places[target] = member.size
+                if not _has_size(target, member.size, find):
+                    _write(archive, member, root / target)
                 with writing(listing):
-                    lines.write(f"{member.size} {place}\n".encode("utf-8", "surrogateescape"))
+                    lines.write(f"{member.size} {target}\n".encode("utf-8", "surrogateescape"))
         except _DAMAGED as error:
             raise _damaged(archive, str(error) or type(error).__name__) from error
         if not places:
@@ -113,7 +113,7 @@ def unpack(
 def is_unpacked(listing: Path, find: Callable[[str], Path | None]) -> bool:
     """Whether all unpacked files still exist."""
     listed = read_listing(listing)
-    return listed is not None and all(_is_there(name, listed[name], find) for name in listed)
+    return listed is not None and all(_has_size(name, listed[name], find) for name in listed)
 
 
 def read_listing(path: Path) -> dict[str, int] | None:
@@ -125,8 +125,8 @@ def read_listing(path: Path) -> dict[str, int] | None:
     return {name: int(size) for size, _, name in pairs}
 
 
-def _is_there(place: str, size: int, find: Callable[[str], Path | None]) -> bool:
-    path = find(place)
+def _has_size(name: str, size: int, find: Callable[[str], Path | None]) -> bool:
+    path = find(name)
     return path is not None and path.stat().st_size == size
 
 
@@ -140,9 +140,9 @@ def _places(archive: Path, name: str, into: str, strip: int | Literal["any"]) ->
 
 def _refuse_trick(archive: Path, member: _Member, before: int | None) -> None:
     if member.is_link or before is not None:
-        what = "is a link" if member.is_link else "occurs twice"
+        problem = "is a link" if member.is_link else "occurs twice"
         raise StpError(
-            f"{archive}: {member.name} {what}",
+            f"{archive}: {member.name} {problem}",
             expected="each wanted file once, as a file",
             remedy="get the archive from its publisher",
         )

@@ -55,7 +55,7 @@ class Archive:
 
     def may_hold(self, missing: Iterable[Missing]) -> bool:
         """Whether some of these files may be in the archive, by their folders."""
-        return any(not self.into or one.path.startswith(self.into + "/") for one in missing)
+        return any(not self.into or file.path.startswith(self.into + "/") for file in missing)
 
 
 class Archives:
@@ -66,61 +66,61 @@ class Archives:
         release: Mapping[str, Any],
         roots: Sequence[Path],
         locked: Lock | None,
-        known: KnownChecksums | None = None,
+        checksums: KnownChecksums | None = None,
         report: Report = silent,
     ) -> None:
         self.declared: Sequence[Mapping[str, Any]] = release.get("archives", ())
         self.files: Sequence[Mapping[str, Any]] = release.get("files", ())
-        self.roots, self.locked, self.known, self.report = roots, locked, known, report
+        self.roots, self.locked, self.checksums, self.report = roots, locked, checksums, report
         self.find = partial(find, roots=roots)
 
     def all(self) -> list[Archive]:
         """All archives, with their present state."""
         return [
-            Archive(one, self.find(one["path"]), is_unpacked(self._listing(one), self.find))
-            for one in self.declared
+            Archive(entry, self.find(entry["path"]), is_unpacked(self._listing(entry), self.find))
+            for entry in self.declared
         ]
 
     def absent(self) -> list[Archive]:
         """Archives that are neither present nor unpacked."""
-        return [one for one in self.all() if one.path is None and not one.unpacked]
+        return [archive for archive in self.all() if archive.path is None and not archive.unpacked]
 
     def can_be_downloaded(self, missing: Iterable[Missing]) -> bool:
         """Whether open archives may hold all missing files, and closed ones none of them."""
         absent = self.absent()
         return all(
-            any(archive.may_hold([one]) for archive in absent)
-            and all(archive.is_open for archive in absent if archive.may_hold([one]))
-            for one in missing
+            any(archive.may_hold([file]) for archive in absent)
+            and all(archive.is_open for archive in absent if archive.may_hold([file]))
+            for file in missing
         )
 
     def download(self, manners: Manners) -> None:
         """Download absent archives."""
-        wanted = [
-            FileToFetch(one.declared["path"], self.roots[0] / one.declared["path"], one.declared)
-            for one in self.absent()
-            if one.is_open
+        files = [
+            FileToFetch(entry["path"], self.roots[0] / entry["path"], entry)
+            for entry in (archive.declared for archive in self.absent() if archive.is_open)
         ]
-        download_all(wanted, manners, self.report, self.known)
+        download_all(files, manners, self.report, self.checksums)
 
     def unpack_found(self) -> None:
         """Unpack all present archives that are not unpacked."""
-        for one in self.all():
-            if one.path is None or one.unpacked:
+        for archive in self.all():
+            if archive.path is None or archive.unpacked:
                 continue
-            size, declared = one.path.stat().st_size, one.declared
+            size, declared = archive.path.stat().st_size, archive.declared
             if declared.get("sha256") or declared.get("bytes") not in (None, size):
-                reading = TransferMeter(f"verify {one.path.name}", {"": size}, self.report)
-                verified(one.path, declared, self.known, reading.advance)
+                reading = TransferMeter(f"verify {archive.path.name}", {"": size}, self.report)
+                verified(archive.path, declared, self.checksums, reading.advance)
+            unpacking = TransferMeter(f"unpack {archive.path.name}", {"": size}, self.report)
             unpack(
-                one.path,
+                archive.path,
                 self.roots[0],
-                one.into,
+                archive.into,
                 listing=self._listing(declared),
                 wanted=self._wants,
                 find=self.find,
                 strip=declared.get("strip", 0),
-                advance=TransferMeter(f"unpack {one.path.name}", {"": size}, self.report).advance,
+                advance=unpacking.advance,
             )
 
     def _wants(self, name: str) -> bool:

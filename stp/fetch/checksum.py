@@ -63,9 +63,9 @@ def md5_uncompressed(path: Path) -> str:
             while block := file.read(_BLOCK):
                 digest.update(block)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        what = "is cut short" if isinstance(error, EOFError) else f"is damaged ({error})"
+        problem = "is cut short" if isinstance(error, EOFError) else f"is damaged ({error})"
         raise StpError(
-            f"{path} {what}",
+            f"{path} {problem}",
             expected="a complete gzip file",
             remedy="remove it and fetch it again",
         ) from error
@@ -73,13 +73,13 @@ def md5_uncompressed(path: Path) -> str:
 
 
 def require_declared(
-    path: Path, found: Checksum, declared: Mapping[str, Any], *, url: str = ""
+    path: Path, actual: Checksum, declared: Mapping[str, Any], *, url: str = ""
 ) -> None:
     """Demand that a file is as declared, and that gzip files can be decompressed.
 
     Args:
         path: of the file.
-        found: size and checksum of the file.
+        actual: size and checksum of the file.
         declared: may have ``bytes``, ``sha256`` and ``md5_uncompressed``.
         url: address, if the file has just been downloaded.
 
@@ -90,7 +90,7 @@ def require_declared(
     remedy = "remove the file so that it is fetched again, or restore it from its publisher"
     if url:
         remedy = "try again later, or look for another source of the declared version"
-    for key, value in (("bytes", found.bytes), ("sha256", found.sha256)):
+    for key, value in (("bytes", actual.bytes), ("sha256", actual.sha256)):
         if declared.get(key) not in (None, value):
             raise StpError(
                 f"{said} are not the expected ones: {key} is {value}",
@@ -113,7 +113,7 @@ def require_declared(
 def verified(
     path: Path,
     declared: Mapping[str, Any],
-    known: KnownChecksums | None = None,
+    remembered: KnownChecksums | None = None,
     advance: Callable[[int], None] = lambda count: None,
 ) -> Checksum:
     """The checksum of a file, which is compared with its declaration.
@@ -121,27 +121,27 @@ def verified(
     Args:
         path: of the file.
         declared: see `require_declared`.
-        known: checksums of files that need not be read again; without it, all files are read.
+        remembered: checksums of files that need not be read again; without it, all files are read.
         advance: called with numbers of bytes that were read, or need not be read.
 
     Raises:
         StpError: the file is not as declared, or cannot be read.
     """
-    seen = None
+    status = None
     with suppress(OSError):  # reported when it is read
-        seen = path.stat()
-    if known and seen and not declared.get("md5_uncompressed"):  # which is not remembered
-        sha256 = known.get(path, seen)
+        status = path.stat()
+    if remembered and status and not declared.get("md5_uncompressed"):  # which is not remembered
+        sha256 = remembered.get(path, status)
         if sha256:
-            advance(seen.st_size)
-            found = Checksum(seen.st_size, sha256)
-            require_declared(path, found, {k: declared.get(k) for k in ("bytes", "sha256")})
-            return found
-    found = checksum(path, advance)
-    require_declared(path, found, declared)
-    if known and seen:
-        known.add(path, seen, found.sha256)
-    return found
+            advance(status.st_size)
+            actual = Checksum(status.st_size, sha256)
+            require_declared(path, actual, {k: declared.get(k) for k in ("bytes", "sha256")})
+            return actual
+    actual = checksum(path, advance)
+    require_declared(path, actual, declared)
+    if remembered and status:
+        remembered.add(path, status, actual.sha256)
+    return actual
 
 
 def in_threads(

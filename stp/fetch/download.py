@@ -70,22 +70,22 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-def require_web(url: str, what: str, before: str = "http") -> None:
+def require_web(url: str, problem: str, before: str = "http") -> None:
     """Demand an address of the web.
 
     Args:
         url: the address.
-        what: first sentence of the error.
+        problem: first sentence of the error.
         before: scheme of the address that redirects to this one; https must stay https.
 
     Raises:
         StpError: the scheme is another one, such as ``file`` or ``data``.
     """
-    allowed = ("https",) if before == "https" else ("http", "https")
-    if url.partition(":")[0].lower() not in allowed:
+    allowed = ("https://",) if before == "https" else ("http://", "https://")
+    if not url.lower().startswith(allowed):
         raise StpError(
-            what,
-            expected=f"an address that begins with {' or '.join(f'{one}://' for one in allowed)}",
+            problem,
+            expected=f"an address that begins with {' or '.join(allowed)}",
             remedy="get the file from another source, and put it into the raw folder",
         )
 
@@ -181,10 +181,10 @@ class Host:
         """
         until = time.monotonic() + seconds
         while not self.stop.is_set():
-            left = max(until, self._free) - time.monotonic()
-            if left <= 0:
+            seconds_left = max(until, self._free) - time.monotonic()
+            if seconds_left <= 0:
                 return
-            self.stop.wait(left)
+            self.stop.wait(seconds_left)
         raise Stopped
 
 
@@ -200,8 +200,8 @@ class _PassingError(Exception):
         wait_s: length of the pause in seconds; 0 if it is not stated.
     """
 
-    def __init__(self, what: str, *, busy: bool = False, wait_s: float = 0.0) -> None:
-        super().__init__(what)
+    def __init__(self, problem: str, *, busy: bool = False, wait_s: float = 0.0) -> None:
+        super().__init__(problem)
         self.busy, self.wait_s = busy, wait_s
 
 
@@ -299,9 +299,9 @@ def download(
             failures = 1 if have > most else failures + 1
             most = max(most, have)
             if failures >= manners.attempts or problem.wait_s > manners.most_wait_s:
-                asked = f"; it asks to be tried again in {problem.wait_s:.0f} s"
+                hint = f"; it asks to be tried again in {problem.wait_s:.0f} s"
                 raise GivenUpError(
-                    f"{url} could not be downloaded: {problem}{asked if problem.wait_s else ''}",
+                    f"{url} could not be downloaded: {problem}{hint if problem.wait_s else ''}",
                     expected=f"new data within {manners.attempts} attempts",
                     remedy=f"run the same command again later (it goes on after {have} bytes), "
                     f"or put the file at {target}",

@@ -1,10 +1,18 @@
-"""Reproducible video files: equal frames give equal files."""
+"""Reproducible files of pictures and videos: equal frames give equal files."""
 
 import io
 
 import av
 import numpy as np
 from av.codec.context import Flags
+from PIL import Image
+
+
+def encode_picture(picture: np.ndarray, form: str = "PNG", **options: int) -> bytes:
+    """Encode uint8 (H, W) or (H, W, 3) as a picture file; options are those of Pillow."""
+    buffer = io.BytesIO()
+    Image.fromarray(picture).save(buffer, form, **options)
+    return buffer.getvalue()
 
 
 def encode(pictures: np.ndarray, *, form: str = "mp4", rate: int = 10) -> bytes:

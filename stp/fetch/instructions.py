@@ -76,21 +76,21 @@ def how(missing: Iterable[Missing]) -> list[str]:
     """Steps that get missing files, each once; of several steps, each names its files."""
     steps: dict[str, list[str]] = {}
     silent: list[Missing] = []
-    for one in missing:
-        text = one.declared.get("instructions")
+    for file in missing:
+        text = file.declared.get("instructions")
         if text:
-            steps.setdefault(text.strip(), []).append(one.path)
+            steps.setdefault(text.strip(), []).append(file.path)
         else:
-            silent.append(one)
+            silent.append(file)
     if not steps:  # else the instructions of one pattern hold for all
-        for one in silent:
-            url = one.declared.get("url")
+        for file in silent:
+            url = file.declared.get("url")
             text = f"register with the publisher ({url or 'no URL'})"
-            if one.declared.get("access", "open") != "registration":
+            if file.declared.get("access", "open") != "registration":
                 text = (
                     f"get it from {url}" if url else "no URL is declared: get it from the publisher"
                 )
-            steps.setdefault(text, []).append(one.path)
+            steps.setdefault(text, []).append(file.path)
     if len(steps) == 1:
         return list(steps)
     return [f"for {some(paths)}: {text}" for text, paths in steps.items()]
@@ -109,12 +109,12 @@ def tree(root: Path, missing: Iterable[Missing]) -> list[str]:
         lines such as ``/data/raw/``, ``  kth/walking.zip  (1234 bytes)``.
     """
     folders: dict[str, Any] = {}
-    for one in missing:
+    for file in missing:
         folder = folders
-        *parents, name = one.path.split("/")
+        *parents, name = file.path.split("/")
         for parent in parents:
             folder = folder.setdefault(parent + "/", {})
-        folder[name] = one.note
+        folder[name] = file.note
     return [f"  {root}/", *_branch(folders, "    ")]
 
 
@@ -127,11 +127,11 @@ def _branch(folder: Mapping[str, Any], indent: str) -> list[str]:
             label += name
         kind = "folders" if isinstance(inside, dict) else "." + label.rpartition(".")[2]
         items.append((kind, label, inside))
-    alike, seen, lines = Counter(kind for kind, _, _ in items), Counter[str](), []
+    alike, counts, lines = Counter(kind for kind, _, _ in items), Counter[str](), []
     for kind, label, inside in items:
-        seen[kind] += 1
-        if alike[kind] > FOLDED and seen[kind] > SHOWN:
-            if seen[kind] == alike[kind]:
+        counts[kind] += 1
+        if alike[kind] > FOLDED and counts[kind] > SHOWN:
+            if counts[kind] == alike[kind]:
                 lines.append(f"{indent}... and {alike[kind] - SHOWN} more {kind}")
         elif isinstance(inside, dict):
             lines += [indent + label, *_branch(inside, indent + "  ")]

@@ -17,7 +17,7 @@ class TransferMeter:
     the mean size of the others.
 
     Args:
-        what: name of the work: "download", "verify kth".
+        title: name of the work: "download", "verify kth".
         sizes: size of each file in bytes; None if unknown.
         report: callback that gets the line as text, without numbers, since the line has them.
         clock: seconds.
@@ -25,12 +25,12 @@ class TransferMeter:
 
     def __init__(
         self,
-        what: str,
+        title: str,
         sizes: Mapping[str, int | None],
         report: Report,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.what, self.report, self.clock = what, report, clock
+        self.title, self.report, self.clock = title, report, clock
         self.begun = clock()
         self._told = float("-inf")
         self._sizes = dict(sizes)
@@ -77,7 +77,7 @@ class TransferMeter:
         mean = self._of_known / self._bytes if self._bytes else 0
         total = max(self._of_known + mean * (files - self._bytes), self._done)
         done, seconds = self._done - self._before, now - self.begun
-        parts = [f"{self.what} {self._finished} of {files} files" if files > 1 else self.what]
+        parts = [f"{self.title} {self._finished} of {files} files" if files > 1 else self.title]
         parts.append(f"{size_text(self._done)} of {size_text(total)}")
         if done > 0 and seconds > 0:
             parts.append(f"{size_text(done / seconds)}/s")

@@ -54,18 +54,18 @@ class FileToFetch(NamedTuple):
 
 
 def download_all(
-    wanted: Sequence[FileToFetch],
+    files: Sequence[FileToFetch],
     manners: Manners,
     report: Report,
-    known: KnownChecksums | None = None,
+    remembered: KnownChecksums | None = None,
 ) -> dict[str, Checksum]:
     """Download files, verify each against its declaration, and rename it.
 
     Args:
-        wanted: files to download.
+        files: files to download.
         manners: limits and settings.
         report: callback for the progress.
-        known: remembers checksums.
+        remembered: remembers checksums.
 
     Returns:
         checksums by name.
@@ -73,32 +73,32 @@ def download_all(
     Raises:
         StpError: some files could not be downloaded; the others were, and unfinished files stay.
     """
-    if not wanted:
+    if not files:
         return {}
-    _require_space(wanted)
+    _require_space(files)
     meter = TransferMeter(
-        "download", {file.name: file.declared.get("bytes") for file in wanted}, report
+        "download", {file.name: file.declared.get("bytes") for file in files}, report
     )
     stop = threading.Event()
     results: queue.Queue[tuple[FileToFetch, Checksum | BaseException]] = queue.Queue()
     queues: dict[str, deque[FileToFetch]] = defaultdict(deque)
-    for file in wanted:
+    for file in files:
         queues[urlsplit(file.declared["url"]).netloc].append(file)
     threads = []
     for waiting in queues.values():
         host = Host(manners, stop)
         for _ in range(min(manners.connections, len(waiting))):
             # Daemons: an interrupted process does not wait for a server.
-            args = (waiting, host, meter, known, results)
+            args = (waiting, host, meter, remembered, results)
             threads.append(threading.Thread(target=_work, args=args, daemon=True))
     for thread in threads:
         thread.start()
-    found, problems = {}, []
+    checksums, problems = {}, []
     try:
-        for _ in wanted:
+        for _ in files:
             file, result = results.get()
             if isinstance(result, Checksum):
-                found[file.name] = result
+                checksums[file.name] = result
             elif isinstance(result, StpError):
                 problems.append(result)
             else:
@@ -109,15 +109,15 @@ def download_all(
         for thread in threads:
             thread.join(_PATIENCE_S)
     if problems:
-        raise combined(problems, len(wanted))
-    return found
+        raise combined(problems, len(files))
+    return checksums
 
 
 def _work(
     waiting: deque[FileToFetch],
     host: Host,
     meter: TransferMeter,
-    known: KnownChecksums | None,
+    remembered: KnownChecksums | None,
     results: "queue.Queue[tuple[FileToFetch, Checksum | BaseException]]",
 ) -> None:
     while not host.stop.is_set():
@@ -126,7 +126,7 @@ def _work(
         except IndexError:
             return
         try:
-            results.put((file, _one(file, host, meter, known)))
+            results.put((file, _attempt(file, host, meter, remembered)))
         except Stopped:
             return
         except StpError as problem:
@@ -136,14 +136,14 @@ def _work(
             return
 
 
-def _one(
-    file: FileToFetch, host: Host, meter: TransferMeter, known: KnownChecksums | None
+def _attempt(
+    file: FileToFetch, host: Host, meter: TransferMeter, remembered: KnownChecksums | None
 ) -> Checksum:
     url = file.declared["url"]
     if host.pointless:
         raise NotTriedError(f"{url} was not tried: {host.pointless}")
     try:
-        found = _download(file, host, meter, known)
+        result = _download(file, host, meter, remembered)
     except GivenUpError:
         host.failed += 1
         if host.failed >= FAILED_IN_A_ROW:
@@ -155,19 +155,19 @@ def _one(
             host.pointless = "the disk is full"
         raise
     host.failed = 0
-    return found
+    return result
 
 
 def _download(
-    file: FileToFetch, host: Host, meter: TransferMeter, known: KnownChecksums | None
+    file: FileToFetch, host: Host, meter: TransferMeter, remembered: KnownChecksums | None
 ) -> Checksum:
     target, declared = file.target, file.declared
     with open_part(target) as part:
         if target.is_file():  # another process finished it while this one waited for the lock
             part_path(target).unlink(missing_ok=True)
-            found = checksum(target)
-            require_declared(target, found, declared)
-            return found
+            actual = checksum(target)
+            require_declared(target, actual, declared)
+            return actual
         download(
             declared["url"],
             target,
@@ -178,41 +178,41 @@ def _download(
             advance=lambda have, total: meter.at(file.name, have, total),
         )
         before = part_path(target).stat()
-        found = checksum(part_path(target))
+        actual = checksum(part_path(target))
         try:
-            require_declared(part_path(target), found, declared, url=declared["url"])
+            require_declared(part_path(target), actual, declared, url=declared["url"])
         except StpError:
             discard_part(target)  # resuming it could never help
             raise
         finish_part(target)
         after = target.stat()
-        if known and (before.st_mtime_ns, before.st_ino) == (after.st_mtime_ns, after.st_ino):
-            known.add(target, after, found.sha256)
-        return found
+        if remembered and (before.st_mtime_ns, before.st_ino) == (after.st_mtime_ns, after.st_ino):
+            remembered.add(target, after, actual.sha256)
+        return actual
 
 
-def _require_space(wanted: Sequence[FileToFetch]) -> None:
+def _require_space(files: Sequence[FileToFetch]) -> None:
     """Refuse files that do not fit on the disk before the download begins."""
-    folder = wanted[0].target.parent
+    folder = files[0].target.parent
     while not folder.is_dir() and folder != folder.parent:
         folder = folder.parent
     needed = 0
-    for file in wanted:
+    for file in files:
         part = part_path(file.target)
         have = part.stat().st_size if part.is_file() else 0
         needed += max(0, (file.declared.get("bytes") or 0) - have)
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise StpError(
-            f"{len(wanted)} file(s) to download do not fit on the disk of {folder}: "
+            f"{len(files)} file(s) to download do not fit on the disk of {folder}: "
             f"{size_text(free)} are free",
             expected=f"{size_text(needed)} of free space",
             remedy="free some space, or choose a larger disk (STP_RAW_DIR)",
         )
 
 
-def combined(problems: Sequence[StpError], wanted: int) -> StpError:
-    """Combine several errors into one; wanted: number of all files."""
+def combined(problems: Sequence[StpError], total: int) -> StpError:
+    """Combine the errors of some of `total` files into one."""
     if len(problems) == 1:
         return problems[0]
     problems = sorted(problems, key=lambda problem: isinstance(problem, NotTriedError))
@@ -221,6 +221,6 @@ def combined(problems: Sequence[StpError], wanted: int) -> StpError:
         lines.append(f"  ... and {len(problems) - _SHOWN} more")
     remedies = list(dict.fromkeys(p.remedy for p in problems if p.remedy))[:3]
     return StpError(
-        f"{len(problems)} of {wanted} files could not be downloaded:\n" + "\n".join(lines),
+        f"{len(problems)} of {total} files could not be downloaded:\n" + "\n".join(lines),
         remedy="\n".join(remedies),
     )

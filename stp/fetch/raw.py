@@ -168,37 +168,38 @@ def fetch(
     _require_content(release, dataset, name)
     header = header_of(dataset, name, release["source"])
     title = f"{dataset} (release {name})"
-    known = KnownChecksums.of(lock)
+    remembered = KnownChecksums.of(lock)
     release = _with_registered(release, registered, header)
     locked = read_lock(lock, header)
     if locked is not None:
         require_agreement(locked, lock, release.get("files", ()))
     if release.get("generator") and not roots[0].exists():
         options = release.get("options", {})
-        given = _given(release, title, beside)
-        run_generator(release["generator"], options, roots[0], report, watch, given)
+        declared = _declared_files(release, title, beside)
+        run_generator(release["generator"], options, roots[0], report, watch, declared)
 
     incomplete: list[str] = []
-    there = _resolve(release, roots, locked)
-    archives = Archives(release, roots, locked, known, report)
-    if archives.declared and (locked is None or there.unobtainable):
+    resolved = _resolve(release, roots, locked)
+    archives = Archives(release, roots, locked, remembered, report)
+    if archives.declared and (locked is None or resolved.unobtainable):
         # Without a lock, what is here is unpacked to its end: the lock must not miss the rest.
         archives.unpack_found()
-        there = _resolve(release, roots, locked)
-        if there.unobtainable and archives.can_be_downloaded(there.unobtainable):
+        resolved = _resolve(release, roots, locked)
+        if resolved.unobtainable and archives.can_be_downloaded(resolved.unobtainable):
             archives.download(manners)
             archives.unpack_found()
-            there = _resolve(release, roots, locked)
-    if there.unobtainable:
+            resolved = _resolve(release, roots, locked)
+    if resolved.unobtainable:
         if release.get("generator"):
-            raise removed_error(title, [one.path for one in there.unobtainable], roots[0])
+            raise removed_error(title, [file.path for file in resolved.unobtainable], roots[0])
         if locked is not None or not accept_incomplete:
-            helpful = [one.missing for one in archives.absent() if one.may_hold(there.unobtainable)]
+            absent = archives.absent()
+            helpful = [a.missing for a in absent if a.may_hold(resolved.unobtainable)]
             accept = dataset if locked is None else ""
-            raise missing_error(title, there.unobtainable, helpful, roots[0], accept)
-        incomplete = [f"{one.path} ({one.note or 'missing'})" for one in there.unobtainable]
-        there = there.obtainable(title)
-    names = {file.name for file in there.files}
+            raise missing_error(title, resolved.unobtainable, helpful, roots[0], accept)
+        incomplete = [f"{file.path} ({file.note or 'missing'})" for file in resolved.unobtainable]
+        resolved = resolved.obtainable(title)
+    names = {file.name for file in resolved.files}
     if locked is not None and names != set(locked.files):
         raise StpError(
             f"the files declared for {title} are not those of its lock file {lock}: "
@@ -207,25 +208,25 @@ def fetch(
             remedy="declare the changed list of files as a new release",
         )
 
-    wanted = []
-    for file in there.files:
+    downloads = []
+    for file in resolved.files:
         if file.path is None:
             expected = dict(file.declared)
             expected |= locked.files[file.name]._asdict() if locked else {}
-            wanted.append(FileToFetch(file.name, roots[0] / file.name, expected))
+            downloads.append(FileToFetch(file.name, roots[0] / file.name, expected))
     # hashed before they get their names; not hashed again below
-    found = download_all(wanted, manners, report, known)
-    with closing(_read(there.files, known, report, f"verify {dataset}")) as results:
+    checksums = download_all(downloads, manners, report, remembered)
+    with closing(_read(resolved.files, remembered, report, f"verify {dataset}")) as results:
         for file, result in results:
             if isinstance(result, StpError):
                 raise result
-            found[file.name] = result
+            checksums[file.name] = result
     if locked is None:
-        text = lock_text(header, found, (file.declared for file in there.files), incomplete)
+        text = lock_text(header, checksums, (file.declared for file in resolved.files), incomplete)
         if write_text_once(lock, text):
             return
         locked = read_lock(lock, header)  # another process locked the release meanwhile
-    _require_locked(found, locked.files if locked else {}, there.files, roots[0], lock)
+    _require_locked(checksums, locked.files if locked else {}, resolved.files, roots[0], lock)
 
 
 def check(
@@ -248,26 +249,26 @@ def check(
     """
     _require_content(release, dataset, name)
     header = header_of(dataset, name, release["source"])
-    given, release = release, _with_registered(release, registered, header)
+    unregistered, release = release, _with_registered(release, registered, header)
     locked = read_lock(lock, header)
     if release.get("generator") and not roots[0].exists():
         how = f"`stp fetch` generates it with {release['generator']}"
         return [FileState(roots[0].as_posix(), "missing", how=how)]
-    there = _resolve(release, roots, locked)
-    packed = [one.path.name for one in Archives(release, roots, locked).all() if one.path]
+    resolved = _resolve(release, roots, locked)
+    packed = [a.path.name for a in Archives(release, roots, locked).all() if a.path]
     unpacks = f"`stp fetch` unpacks {some(packed)}" if packed else ""
     states = [
-        FileState(one.path, "missing", one.note, files=one.files, how=unpacks or _how(one))
-        for one in there.shortfalls
+        FileState(gap.path, "missing", gap.note, files=gap.files, how=unpacks or _how(gap))
+        for gap in resolved.shortfalls
     ]
-    for file in there.files:
+    for file in resolved.files:
         if file.path is None:
             how = _how(file.missing) or f"put it at {roots[0] / file.name}"
             if file.downloadable:
                 how = f"`stp fetch` downloads it from {urlsplit(file.declared['url']).netloc}"
             size = file.declared.get("bytes") or 0
             states.append(_state(file, "missing", "", size)._replace(how=unpacks or how))
-    with closing(_read(there.files, None, report, f"check {dataset}")) as results:
+    with closing(_read(resolved.files, None, report, f"check {dataset}")) as results:
         for file, result in results:
             if isinstance(result, StpError):
                 detail = str(result).replace("\n", "; ")
@@ -279,12 +280,12 @@ def check(
                 states.append(_state(file, "present", str(file.path), result.bytes))
     if any(state.state == "damaged" for state in states):
         KnownChecksums.of(lock).forget()
-    declared = {file.name for file in there.files}
+    declared = {file.name for file in resolved.files}
     states += [
         FileState(name, "missing", "in the lock file, but no longer declared")
         for name in sorted(set(locked.files if locked else ()) - declared)
     ]
-    return states + _ignored(given, roots, declared, locked)
+    return states + _ignored(unregistered, roots, declared, locked)
 
 
 def _state(file: _File, state: str, detail: str, size: int) -> FileState:
@@ -322,34 +323,35 @@ def _ignored(
 
 
 def _read(
-    files: Iterable[_File], known: KnownChecksums | None, report: Report, what: str
+    files: Iterable[_File], remembered: KnownChecksums | None, report: Report, title: str
 ) -> Generator[tuple[_File, Checksum | StpError], None, None]:
     """Read all files that are there, several at a time, and compare them with what is declared."""
     present = [file for file in files if file.path is not None]
-    meter = TransferMeter(what, {file.name: _size(file) for file in present}, report)
+    meter = TransferMeter(title, {file.name: _size(file) for file in present}, report)
 
     def read(file: _File, advance: Callable[[int], None]) -> Checksum:
         assert file.path is not None
-        return verified(file.path, file.declared, known, advance)
+        return verified(file.path, file.declared, remembered, advance)
 
     for file, result in in_threads(read, present, meter.advance):
         meter.finish(failed=isinstance(result, StpError))
         yield file, result
 
 
-def _given(release: Release, title: str, roots: Sequence[Path]) -> dict[str, Path]:
+def _declared_files(release: Release, title: str, roots: Sequence[Path]) -> dict[str, Path]:
     """Files that a generated release declares, by name; their bytes are as declared.
 
     Raises:
         StpError: some are missing or others.
     """
-    files = [_File(one["path"], one, find(one["path"], roots)) for one in release.get("files", ())]
+    entries = release.get("files", ())
+    files = [_File(entry["path"], entry, find(entry["path"], roots)) for entry in entries]
     if missing := [file.missing for file in files if file.path is None]:
         raise missing_error(title, missing, [], roots[0])
-    given = {file.name: file.path for file in files if file.path is not None}
+    paths = {file.name: file.path for file in files if file.path is not None}
     for file in files:
-        verified(given[file.name], file.declared)
-    return given
+        verified(paths[file.name], file.declared)
+    return paths
 
 
 def run_generator(
@@ -358,24 +360,24 @@ def run_generator(
     out: Path,
     report: Report = silent,
     watch: Watch = unwatched,
-    given: Mapping[str, Path] = MappingProxyType({}),
+    declared: Mapping[str, Path] = MappingProxyType({}),
 ) -> None:
     """Generate a stand-in for a dataset below ``out``, a new raw root.
 
     ``generate(folder, options, report)`` of the module (`leaves.generator`) writes into a folder
-    beside ``out``, which gets its name when everything is there. Files that are ``given``, by their
-    names, take the place of generated ones. If another process was faster, its equal files are
-    kept.
+    beside ``out``, which gets its name when everything is there. Files that are
+    ``declared``, by their names, take the place of generated ones. If another process was faster,
+    its equal files are kept.
 
     Raises:
         StpError: no such generator, wrong options, or the disk refuses.
     """
-    name, known = named_modules.generator(generator), named_modules.generators()
-    if name not in known:
+    name, generators = named_modules.generator(generator), named_modules.generators()
+    if name not in generators:
         raise StpError(
             f"there is no generator {generator!r}: no module {name}",
-            expected=f"one of {', '.join(known)}",
-            remedy=nearest(name, known),
+            expected=f"one of {', '.join(generators)}",
+            remedy=nearest(name, generators),
         )
     module = watch(lambda: importlib.import_module(name))
     unfinished = out.with_name(f".{out.name}.{os.getpid()}")
@@ -384,7 +386,7 @@ def run_generator(
             shutil.rmtree(unfinished, ignore_errors=True)  # of a process that was killed
             unfinished.mkdir(parents=True)
             watch(lambda: module.generate(unfinished, dict(options), report))
-            for name, path in given.items():
+            for name, path in declared.items():
                 (unfinished / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, unfinished / name)
             try:
@@ -399,8 +401,8 @@ def run_generator(
 def _require_content(release: Release, dataset: str, name: str) -> None:
     """Refuse releases of nothing, and files outside of the raw folder."""
     entries = (*release.get("files", ()), *release.get("archives", ()))
-    places = (entry.get(key) for entry in entries for key in ("path", "into"))
-    require_below((place for place in places if place), f"{dataset} (release {name})", dataset)
+    paths = (entry.get(key) for entry in entries for key in ("path", "into"))
+    require_below((path for path in paths if path), f"{dataset} (release {name})", dataset)
     if not release.get("generator") and not release.get("files"):
         raise StpError(
             f"no raw files are declared for {dataset} (release {name})",
@@ -425,17 +427,16 @@ def _with_registered(
     named = {entry["path"]: entry for entry in entries if not entry.get("many")}
     files = []
     for name, sum_ in official.files.items():
-        patterns = (one for one in entries if one.get("many") and matches(name, one["path"]))
+        patterns = (e for e in entries if e.get("many") and matches(name, e["path"]))
         entry = named.pop(name, None) or next(patterns, None)
         if entry is not None:
             files.append({**entry, "path": name, "many": False, **sum_._asdict()})
     if named or len(files) < len(official.files):
-        declared = {one["path"] for one in files}
+        declared = {entry["path"] for entry in files}
         raise StpError(
             f"{registered} and the files that are declared of {header['dataset']} (release "
             f"{header['release']}) are not the same: "
             + some(sorted(set(named) | (set(official.files) - declared))),
-            expected="the same files, each declared by its name or a pattern",
             remedy="correct either of them, or register the changed files as a new release",
         )
     return {**release, "files": files}
@@ -444,8 +445,8 @@ def _with_registered(
 def _resolve(release: Release, roots: Sequence[Path], locked: Lock | None) -> _ReleaseFiles:
     """All files of a release, present or missing, and patterns with too few files."""
     if release.get("generator"):
-        made = (p.relative_to(roots[0]).as_posix() for p in roots[0].rglob("*") if p.is_file())
-        names = sorted(made if locked is None else locked.files)
+        generated = (p.relative_to(roots[0]).as_posix() for p in roots[0].rglob("*") if p.is_file())
+        names = sorted(generated if locked is None else locked.files)
         return _ReleaseFiles([_File(name, {}, find(name, roots)) for name in names], [])
     entries: dict[str, Mapping[str, Any]] = {}
     shortfalls = []
@@ -482,21 +483,20 @@ def _glob(pattern: str, roots: Iterable[Path]) -> set[str]:
 
 
 def _require_locked(
-    found: Mapping[str, Checksum],
+    checksums: Mapping[str, Checksum],
     locked: Mapping[str, Checksum],
     files: Iterable[_File],
     root: Path,
     lock: Path,
 ) -> None:
     where = {file.name: file.path or root / file.name for file in files}
-    wrong = [name for name in sorted(found) if found[name] != locked.get(name)]
+    wrong = [name for name in sorted(checksums) if checksums[name] != locked.get(name)]
     if wrong:
-        shown, rest = wrong[:_SHOWN], len(wrong) - _SHOWN
+        listed, rest = wrong[:_SHOWN], len(wrong) - _SHOWN
+        lines = "".join(f"\n  {where[name]}: {checksums[name]}" for name in listed)
         more = f"\n  ... and {rest} more; see `stp fetch --check`" if rest > 0 else ""
         raise StpError(
-            f"raw bytes that differ from the lock file {lock}:\n"
-            + "\n".join(f"  {where[name]}: {found[name]}" for name in shown)
-            + more,
-            expected="\n".join(f"{name}: {locked.get(name, 'not in the lock')}" for name in shown),
+            f"raw files that differ from the lock file {lock}:{lines}{more}",
+            expected="\n".join(f"{name}: {locked.get(name, 'not in the lock')}" for name in listed),
             remedy="restore the originals, or declare a new release: docs/data_access.md, Locks",
         )

@@ -49,12 +49,12 @@ def lines(title: str, states: Sequence[FileState]) -> Iterator[str]:
         states: of all files.
     """
     counts = {name: [s for s in states if s.state == name] for name in STATES}
-    said = [f"{_files(found):,} {name}{_size(found)}" for name, found in counts.items() if found]
+    said = [f"{_files(part):,} {name}{_size(part)}" for name, part in counts.items() if part]
     yield f"{title}: {', '.join(said)}"
     rows = [row for name in STATES for row in _rows(counts[name])]
     width = max((len(row[1]) for row in rows), default=0)
-    for state, what, number, size in rows:
-        yield f"  {state:<8} {what:<{width}} {number:>9,} {size:>9}".rstrip()
+    for state, name, number, size in rows:
+        yield f"  {state:<8} {name:<{width}} {number:>9,} {size:>9}".rstrip()
     for name in ("damaged", "missing", "ignored"):
         yield from _details(name, [(s.path, s.detail) for s in counts[name] if s.detail])
     yield from _details("to do", [(s.path, s.how) for s in states if s.how])
@@ -90,8 +90,8 @@ def _rows(states: Iterable[FileState]) -> Iterator[tuple[str, str, int, str]]:
             size = _bytes(members)
             yield members[0].state, family, _files(members), size_text(size) if size else ""
         else:
-            for one in members:
-                yield one.state, one.path, one.files, size_text(one.bytes) if one.bytes else ""
+            for file in members:
+                yield file.state, file.path, file.files, size_text(file.bytes) if file.bytes else ""
 
 
 def _details(name: str, texts: Iterable[tuple[str, str]]) -> Iterator[str]:

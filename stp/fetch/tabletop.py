@@ -106,11 +106,11 @@ def _push_apart(places: np.ndarray, radii: np.ndarray, hand: np.ndarray) -> None
     np.clip(places, 0.05, 0.95, out=places)
 
 
-def _leave(place: np.ndarray, other: np.ndarray, distance: float) -> None:
-    way = place - other
+def _leave(point: np.ndarray, other: np.ndarray, distance: float) -> None:
+    way = point - other
     now = float(np.hypot(*way))
     if 1e-9 < now < distance:
-        place += way * (distance / now - 1)
+        point += way * (distance / now - 1)
 
 
 def render(
@@ -128,13 +128,13 @@ def render(
     for t, (x, y, z) in enumerate(motion.gripper):
         image = background.copy()
         order = np.argsort(-motion.objects[t, :, 1])  # far ones first
-        seen = camera.project(motion.objects[t, :, 0], motion.objects[t, :, 1])
+        projected = camera.project(motion.objects[t, :, 0], motion.objects[t, :, 1])
         for i in order:
-            place, radius = seen[i, :2] * scale, motion.radii[i] * seen[i, 2] * size
-            shadow = place + 0.35 * radius
+            centre, radius = projected[i, :2] * scale, motion.radii[i] * projected[i, 2] * size
+            shadow = centre + 0.35 * radius
             _capsule(image, shadow, shadow, 1.05 * radius, np.full(3, 45.0), 0.4)
-            _capsule(image, place, place, radius, motion.colours[i])
-            glint = place - 0.3 * radius
+            _capsule(image, centre, centre, radius, motion.colours[i])
+            glint = centre - 0.3 * radius
             _capsule(image, glint, glint, 0.3 * radius, motion.colours[i] * 0.5 + 127, 0.6)
         joints = _arm(camera, np.array([x, y, z]))
         for (a, b), thick in zip(pairwise(joints), (0.055, 0.045, 0.03), strict=True):

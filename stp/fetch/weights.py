@@ -84,8 +84,8 @@ def _by_size(files: Sequence[WeightFile]) -> list[WeightFile]:
     """The files that can be downloaded, the smallest download first."""
 
     def size(file: WeightFile) -> float:
-        known = file.packaged.bytes if file.packaged else file.bytes
-        return math.inf if known is None else known
+        stated = file.packaged.bytes if file.packaged else file.bytes
+        return math.inf if stated is None else stated
 
     return sorted((file for file in files if file.is_fetched), key=size)
 

@@ -3,17 +3,49 @@
 import importlib
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from stp.core import named_modules, store
 from stp.core.errors import StpError
 from stp.core.options import as_json
+from stp.core.receipts import require_receipt
 from stp.data.prepared import Prepared
 from stp.plan.cells import Plan
 from stp.plan.dataset import Dataset
 from stp.prepare.output import SPLITS, Clip
 from stp.prepare.planned_counts import Lists, Planned
+
+NOT_PREPARED = "known when it is prepared"
+
+
+def prepared_folder(plan: Plan, name: str) -> Path:
+    """The folder of a prepared dataset.
+
+    Raises:
+        StpError: the dataset is not prepared.
+    """
+    folder = plan.store / plan.data(name).folder
+    if not store.is_complete(folder):
+        raise StpError(
+            f"{name} is not prepared at scale {plan.config.scale.scale}",
+            expected=f"a finished folder {folder}",
+            remedy=how_to_prepare(name),
+        )
+    return folder
+
+
+def how_to_prepare(name: str) -> str:
+    """Commands that prepare a dataset."""
+    return f"run `stp fetch {name}` and `stp prepare {name}`, with the same --configfile"
+
+
+def reader_counts(plan: Plan, name: str) -> dict[str, Any] | None:
+    """Counts by the reader of a prepared dataset; None if it is not prepared."""
+    folder = plan.store / plan.data(name).folder
+    return require_receipt(folder).extras if store.is_complete(folder) else None
 
 
 @dataclass(frozen=True)
@@ -82,13 +114,15 @@ class ClipCounts:
 
     def unnamed(self) -> list[str]:
         """Splits whose clips have no known names, so that they cannot be compared."""
-        named = set(self.index()["split"])
+        splits = set(self.index()["split"])
         if self.prepared is not None:
-            return [split for split in self.prepared.attrs.get("virtual", {}) if split not in named]
+            return [
+                split for split in self.prepared.attrs.get("virtual", {}) if split not in splits
+            ]
         if self.planned is None:
             return []
         others = {**self.planned.numbers, **self.planned.unknown}
-        return [split for split in others if split not in named]
+        return [split for split in others if split not in splits]
 
 
 def count_clips(plan: Plan, name: str) -> ClipCounts:
@@ -121,31 +155,31 @@ def promise(plan: Plan, name: str) -> Planned:
     except ModuleNotFoundError as error:
         if not module.startswith(error.name or module):
             raise
-        raise StpError("there is no reader for it yet", expected=module) from None
+        raise StpError(f"there is no reader {module} yet") from None
     if not hasattr(reader, "count"):
-        raise StpError("known only when it is prepared", expected="a reader with `count`")
+        raise StpError(f"{NOT_PREPARED}: its reader has no `count`")
     planned: Planned = reader.count(as_json(recipe), Lists(plan.raw_roots(plan.raw(name))))
     return planned
 
 
-def rows(plan: Plan, known: ClipCounts) -> list[Row]:
+def rows(plan: Plan, counts: ClipCounts) -> list[Row]:
     """The splits of a dataset beside published numbers, with reasons for differences."""
-    dataset = plan.config.datasets[known.dataset]
-    counted = _counted(known.planned)
-    prepared = _prepared(known.prepared)
-    unknown = known.planned.unknown if known.planned is not None else {}
+    dataset = plan.config.datasets[counts.dataset]
+    counted = _counted(counts.planned)
+    prepared = _prepared(counts.prepared)
+    unknown = counts.planned.unknown if counts.planned is not None else {}
     names = dict.fromkeys([*SPLITS, *counted, *unknown, *prepared, *dataset.subsets])
-    comparable = is_published_protocol(plan, known.dataset)
+    comparable = is_published_protocol(plan, counts.dataset)
     listed = []
     for split in names:
         published = getattr(dataset.counts.published, split, None) if comparable else None
         declared = _declared(dataset, split)
-        is_known = known.planned is not None or known.prepared is not None
+        is_known = counts.planned is not None or counts.prepared is not None
         has_none = split not in {**counted, **unknown, **prepared}
         if is_known and has_none and not published and not declared:
             continue  # a dataset for tests only has no training split
         row = Row(
-            known.dataset,
+            counts.dataset,
             dataset.releases[dataset.release].source,
             split,
             counted.get(split),
@@ -155,12 +189,12 @@ def rows(plan: Plan, known: ClipCounts) -> list[Row]:
         explained = dataset.counts.explained.get(split, "") if comparable else ""
         unexplained = bool(row.difference) and not explained
         notes = ["UNEXPLAINED"] if unexplained else []
-        if row.ours is None and known.planned is None:
-            notes.append(known.reason)
+        if row.ours is None and counts.planned is None:
+            notes.append(counts.reason)
         elif explained or row.ours is None:
             notes.append(explained or unknown.get(split) or "not in its lists")
         if row.ours is not None and declared not in (None, row.ours) and comparable:
-            notes.append(f"{plan.config.declared[known.dataset]} says {declared:,}")
+            notes.append(f"{plan.config.declared[counts.dataset]} says {declared:,}")
         listed.append(Row(**{**asdict(row), "note": "; ".join(notes), "unexplained": unexplained}))
     return listed
 
@@ -197,6 +231,5 @@ def _prepared(prepared: Prepared | None) -> dict[str, int]:
 
 
 def _shortened(error: StpError) -> str:
-    """The problem and its remedy on one line."""
     remedy = f": {error.remedy}" if error.remedy else ""
     return f"{error.what}{remedy}".replace("\n", " ")

@@ -169,16 +169,11 @@ def _choose_windows_and_splits(draft: Draft, raw: UnlockedFiles) -> None:
 
 
 def _has_interval(clips: Sequence[Clip]) -> bool:
-    """Whether the test has enough clusters for a confidence interval."""
     return len({clip.cluster for clip in clips if clip.split == "test"}) >= FEWEST_CLUSTERS
 
 
 def _look_at_values(draft: Draft, raw: UnlockedFiles, contents: RawContents) -> None:
-    """Note the range of each channel in some frames, and choose metrics and normalisation.
-
-    Raises:
-        StpError: a value stands alone, far from all others.
-    """
+    """Note the range of each channel in some frames, and choose metrics and normalisation."""
     blocks = list(_some_frames(raw, contents))
     names = contents.attrs.get("variables") or [f"channel {c}" for c in range(draft.shape[0])]
     ranges = {}
@@ -238,7 +233,6 @@ def _uneven_rates(contents: RawContents) -> str:
 
 
 def _cut_windows(draft: Draft, contents: RawContents, lengths: list[int]) -> list[Clip]:
-    """Choose the lengths of windows for some splits, and cut them."""
     parts = deal(contents, build_options(draft.all_options()), lambda name: [])
     longest = [max((p.stop - p.first for p in parts if p.split == s), default=0) for s in SPLITS]
     span = max(2, min(MOST_FRAMES, lengths[len(lengths) // 4], *longest))

@@ -1,5 +1,6 @@
 """The dataset file and the scale file of a draft, as YAML with comments."""
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -65,7 +66,8 @@ def interval_lines(draft: Draft) -> Iterator[str]:
         if draft.more_clusters:
             yield f"To get them, change: {draft.more_clusters}"
         else:
-            yield "More or longer recordings have more."
+            needed = math.ceil(draft.frames * FEWEST_CLUSTERS / draft.clusters["test"])
+            yield f"About {needed} frames would have them; the files have {draft.frames}."
 
 
 def _note(draft: Draft, key: str) -> str:

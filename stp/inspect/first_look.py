@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 from PIL import Image
 
-from stp.core.errors import StpError
+from stp.core.errors import FileError, StpError
 from stp.data.raw_files import RawFiles
 from stp.inspect.own_files import VIDEO_SUFFIXES, UnlockedFiles
 from stp.plan.checked_config import in_order
@@ -34,7 +34,7 @@ Metrics = Sequence[str | dict[str, str]]
 
 
 class FirstLook(NamedTuple):
-    """What a file tells of a dataset.
+    """Guesses from a file of a dataset.
 
     Attributes:
         shape: channels, height, width of a frame.
@@ -81,10 +81,10 @@ def look_at_arrays(raw: RawFiles) -> FirstLook:
     large = {array: about for array, about in contents.items() if len(about[0]) in (3, 4, 5)}
     if not large:
         listed = ", ".join(f"{array} {shape}" for array, (shape, _) in contents.items())
-        raise StpError(
-            f"{raw.find(name)}: no array of frames; it has {listed or 'nothing'}",
+        raise FileError(
+            raw.find(name),
+            f"no array of frames; it has {listed or 'nothing'}",
             expected="3 to 5 axes: time, rows, columns, perhaps recordings and channels",
-            remedy="bring the data into this form",
         )
     array = max(large, key=lambda candidate: int(np.prod(large[candidate][0])))
     shape, dtype = large[array]
@@ -177,8 +177,9 @@ def look_at_grids(raw: RawFiles) -> FirstLook:
             rows = dims["y"]
             is_weighted = rows in column.coords and coordinate_name(rows, column[rows]) == "lat"
     if not variables:
-        raise StpError(
-            f"{path}: no variable over time, rows and columns; it has {', '.join(left_out)}",
+        raise FileError(
+            path,
+            f"no variable over time, rows and columns; it has {', '.join(left_out)}",
             expected="dimensions such as time, lat, lon",
             remedy="write the YAML by hand, with time, y, x and select (docs/own_data.md)",
         )
@@ -206,14 +207,12 @@ def look_at_grids(raw: RawFiles) -> FirstLook:
 
 
 def _axes(column: xr.DataArray) -> dict[str, str]:
-    """The dimensions with usual names, by axis: time, y, x, level."""
     return {
         axis: str(dim) for axis, usual in USUAL_NAMES.items() for dim in column.dims if dim in usual
     }
 
 
 def _globe_metrics(variables: Mapping[str, list[float] | None]) -> Metrics:
-    """A weighted error of each of the first channels."""
     options = in_order({"kind": "grids", "splits": {}, "variables": variables})
     channels = grids.GridOptions(**options).channels()
     return [{"convention": GLOBE_METRIC, "variable": name} for name in channels[:MOST_COLUMNS]]

@@ -7,9 +7,9 @@ from functools import partial
 from importlib import import_module
 from typing import Any
 
-from stp.core import store
 from stp.core.errors import StpError
 from stp.core.options import build
+from stp.inspect.counts import prepared_folder
 from stp.options.protocols import PROTOCOLS
 from stp.page.plain_table import number, table
 from stp.plan.cells import Plan
@@ -64,43 +64,29 @@ def measure(
     """
     check_known(name, plan.config.datasets, "dataset", "stp check leak")
     if not plan.recipes.samples(name).has_scenarios:
-        raise StpError(
-            f"{name} has {plan.config.datasets[name].kind}",
-            expected="a dataset of scenarios, such as tracks of people",
-            remedy=f"`stp list datasets {name}`",
-        )
-    artefact = plan.data(name)
-    folder = plan.store / artefact.folder
-    if not store.is_complete(folder):
-        raise StpError(
-            f"{name} is not prepared",
-            expected=f"{folder}",
-            remedy=f"run `stp fetch {name}` and `stp prepare {name}` with the same "
-            "--configfile, or snakemake",
-        )
-    place = prepared.read(folder)
-    recipe = artefact.recipe
+        raise StpError(f"{name} has {plan.config.datasets[name].kind}, and no scenarios")
+    detections = prepared.read(prepared_folder(plan, name))
+    recipe = plan.data(name).recipe
     lengths = observe or recipe["context"], predict or recipe["horizon"]
-    predicts, parameters = _predictors(plan, name, place, lengths[1])
+    predicts, parameters = _predictors(plan, name, detections, lengths[1])
     protocols: list[str] = []
     without: dict[str, str] = {}
     for protocol in PROTOCOLS:
         try:
-            place.scenarios("test", protocol, *lengths)
+            detections.scenarios("test", protocol, *lengths)
             protocols.append(protocol)
         except StpError as error:
             without[protocol] = error.what
     if not protocols:
         raise StpError(*without.values(), remedy="observe or predict fewer positions")
-    leaks = [leak.measure(place, protocol, *lengths, predicts) for protocol in protocols]
-    effects = leak.effects(place, tuple(protocols), *lengths, predicts)
+    leaks = [leak.measure(detections, protocol, *lengths, predicts) for protocol in protocols]
+    effects = leak.effects(detections, tuple(protocols), *lengths, predicts)
     return FutureLeakage(name, recipe["source"], *lengths, parameters, leaks, effects, without)
 
 
 def _predictors(
-    plan: Plan, name: str, place: PreparedTracks, steps: int
+    plan: Plan, name: str, detections: PreparedTracks, steps: int
 ) -> tuple[dict[str, Predict], dict[str, str]]:
-    """Predictors without weights, and the kind of their parameters."""
     by_name: dict[str, Predict] = {}
     kinds: dict[str, str] = {}
     for module in pkgutil.iter_modules(predictors.__path__):
@@ -114,7 +100,7 @@ def _predictors(
         kinds[module.name] = RELEASED if options else "default"
         parameters = build(code.Parameters, options, f"options of {module.name}")
         by_name[module.name] = partial(
-            code.predict, steps=steps, parameters=parameters, obstacles=place.obstacles
+            code.predict, steps=steps, parameters=parameters, obstacles=detections.obstacles
         )
     return by_name, kinds
 

@@ -47,7 +47,7 @@ from stp.tracks.tracks import FASTEST, Tracks, check_detections, joined, jumps
 TEXT = (".csv", ".txt", ".tsv", ".tab", ".dat")
 SUFFIXES = (*TEXT, ".parquet", ".ndjson")
 NOT_DETECTIONS = re.compile(r"goals|destinations|h(-\w+)?|obstacles|groups|info|readme|licen[cs]e")
-"""Names, without suffix, of text files that are no detections."""
+"""Names, without suffix, of text files without detections."""
 FPS = 25.0
 """Frames per second of most cameras."""
 USUAL = 1.3
@@ -64,7 +64,7 @@ NONE = {"scenarios": 0}
 
 
 @dataclass(frozen=True)
-class Looked:
+class TrackGuess:
     """The guessed settings of a dataset of tracks.
 
     Attributes:
@@ -76,7 +76,7 @@ class Looked:
         shorter: context, horizon and test episodes of shorter scenarios, if these are enough for
             a confidence interval and those of the draft are not.
         detections, people: numbers.
-        told: sentences on rows that were left out or interpolated.
+        remarks: sentences on rows that were left out or interpolated.
     """
 
     prepare: dict[str, Any]
@@ -88,7 +88,7 @@ class Looked:
     shorter: tuple[int, int, int] | None
     detections: int
     people: int
-    told: list[str]
+    remarks: list[str]
 
 
 def members(path: Path) -> list[Path]:
@@ -107,7 +107,6 @@ def members(path: Path) -> list[Path]:
 
 
 def _is_table(path: Path) -> bool:
-    """Whether a file has columns, mostly of numbers."""
     try:
         form = text.layout(path)
     except StpError:
@@ -115,7 +114,7 @@ def _is_table(path: Path) -> bool:
     return form.width >= text.FEWEST_COLUMNS and form.numeric >= 0.5
 
 
-def guess(root: Path, names: Sequence[str], fps: float | None = None) -> Looked:
+def guess(root: Path, names: Sequence[str], fps: float | None = None) -> TrackGuess:
     """Guess the options of the reader, and try them.
 
     Args:
@@ -128,11 +127,8 @@ def guess(root: Path, names: Sequence[str], fps: float | None = None) -> Looked:
     """
     suffixes = {Path(name).suffix.lower() for name in names}
     if len(suffixes) > 1:
-        raise StpError(
-            f"{root}: detections in files of {' and '.join(sorted(suffixes))}",
-            expected="files of one kind",
-            remedy="name one of them",
-        )
+        kinds = " and ".join(sorted(suffixes))
+        raise StpError(f"{root}: detections in files of {kinds}", expected="files of one kind")
     of_kind = _trajnetpp if suffixes == {".ndjson"} else _in_columns
     prepare, notes = of_kind(root, names, fps)
     options = build(TracksOptions, prepare, "prepare options of tracks")
@@ -161,14 +157,14 @@ def _trajnetpp(root: Path, names: Sequence[str], fps: float | None) -> _Draft:
         if not len(tracks):
             check_detections(tracks, name)
         parts.append(Rows(tracks.frame, tracks.person, tracks.position, {}, 0))
-    said = {trajnetpp.positions_per_second(root / name) for name in names}
-    rate = said.pop() if len(said) == 1 else None
+    rates = {trajnetpp.positions_per_second(root / name) for name in names}
+    rate = rates.pop() if len(rates) == 1 else None
     step = _step(parts) or 1
     if fps is not None or rate is None:
         options, notes = _of_frames(step, *_rate(parts, fps, 1.0))
     else:
-        told = f"frames a second: the scenes of the file say {rate:g} positions a second"
-        options, notes = _of_frames(step, float(f"{rate * step:.6g}"), told)
+        note = f"frames a second: the scenes of the file say {rate:g} positions a second"
+        options, notes = _of_frames(step, float(f"{rate * step:.6g}"), note)
     return {"format": "trajnetpp", **options}, notes
 
 
@@ -178,7 +174,6 @@ def _in_columns(root: Path, names: Sequence[str], fps: float | None) -> _Draft:
     if "time" in columns and fps is not None:
         raise StpError(
             f"{names[0]} has times, in the column {columns['time']}, and --fps is given",
-            expected="a rate for files with frame numbers only",
             remedy="leave out --fps",
         )
     recording, note = _recording(root, names, guessed)
@@ -190,10 +185,10 @@ def _in_columns(root: Path, names: Sequence[str], fps: float | None) -> _Draft:
         used = Columns(**{key: name for key, name in columns.items() if key != but})
         return [rows(group, used, 1.0) for group in groups]
 
-    rate, told = fps, ""
+    rate, rate_note = fps, ""
     if {"frame", "time"} <= set(columns):
         rate = _rate_of_times(read("time"), read("frame"), guessed)
-        told = f"frames a second, as the column {columns['time']} says"
+        rate_note = f"frames a second, as the column {columns['time']} says"
         guessed.left_out.append(columns.pop("time" if rate else "frame"))
     parts = read()
     _note_columns(guessed, parts, notes)
@@ -210,17 +205,17 @@ def _in_columns(root: Path, names: Sequence[str], fps: float | None) -> _Draft:
         length = guessed.length or (
             _unit(speed(parts) * rate) if rate else _unit_of_frames(speed(parts))
         )
-        rate, guess_told = _rate(parts, rate, UNITS[length])
-        told, step, per_second = told or guess_told, _step(parts), rate
+        rate, guessed_note = _rate(parts, rate, UNITS[length])
+        rate_note, step, per_second = rate_note or guessed_note, _step(parts), rate
         if step:
-            options, of_clock = _of_frames(step, rate, told)
+            options, of_clock = _of_frames(step, rate, rate_note)
         else:
             columns["time"] = columns.pop("frame")
             options, of_clock = _of_times(parts, 1 / rate)
             options["time_unit"] = float(f"{1 / rate:.9g}")
             notes["time_unit"] = (
-                f"{told + ', ' if told else ''}{rate:g} a second; people are annotated at uneven "
-                "frames, which are taken for times"
+                f"{rate_note + ', ' if rate_note else ''}{rate:g} a second; people are annotated "
+                "at uneven frames, which are taken for times"
             )
     if guessed.length is None:
         pace = speed(parts) * per_second * UNITS[length]
@@ -243,7 +238,7 @@ def _strange_speeds(parts: Sequence[Rows]) -> str:
 
 
 def _recording(root: Path, names: Sequence[str], guessed: Guessed) -> tuple[str, str]:
-    """What a recording is: a file, a folder or all files; and a remark.
+    """The files of a recording (one, those of a folder, or all), and a remark.
 
     Where several files number their people alike, the files tell them apart.
     """
@@ -254,7 +249,7 @@ def _recording(root: Path, names: Sequence[str], guessed: Guessed) -> tuple[str,
     files = [rows([root / name], used) for name in names]
     if not _are_people(files):
         if "person" not in columns:
-            guess_columns(root / names[0])  # which complains well
+            guess_columns(root / names[0])  # raises the error of a missing column
         return "file", ""
     people = {part.name(int(part.person[0])) for part in files}
     if "person" in columns and len(people) < len(names):
@@ -262,7 +257,7 @@ def _recording(root: Path, names: Sequence[str], guessed: Guessed) -> tuple[str,
     folders = {PurePosixPath(name).parent for name in names}
     recording = "all" if len(folders) in (1, len(names)) else "folder"
     return recording, (
-        f"CHECK: {len(names)} files of one person each, most of whom are there together, are "
+        f"CHECK: {len(names)} files of one person each, most of whom are present together, are "
         "taken for one crowd" + (" in each folder" if recording == "folder" else "")
     )
 
@@ -287,26 +282,22 @@ def _rate_of_times(frames: Sequence[Rows], times: Sequence[Rows], guessed: Guess
 
 
 def _note_columns(guessed: Guessed, parts: Sequence[Rows], notes: dict[str, str]) -> None:
-    """Note the columns and rows that are left out."""
-    told = []
+    remarks = []
     if guessed.by_values:
-        told.append("CHECK: the file has no names, so these numbers of columns are guesses")
+        remarks.append("CHECK: the file has no names, so these numbers of columns are guesses")
     lost = sum(part.lost for part in parts)
     if lost:
-        told.append(f"CHECK: {lost} rows are left out, in which {guessed.columns['lost']} is set")
+        remarks.append(
+            f"CHECK: {lost} rows are left out, in which {guessed.columns['lost']} is set"
+        )
     if guessed.left_out:
-        told.append(f"left out: {', '.join(map(str, guessed.left_out))}")
-    if told:
-        notes["columns"] = "; ".join(told)
+        remarks.append(f"left out: {', '.join(map(str, guessed.left_out))}")
+    if remarks:
+        notes["columns"] = "; ".join(remarks)
 
 
 def _of_times(parts: Sequence[Rows], unit: float) -> _Draft:
-    """The step of the common clock: that of the data where it is even.
-
-    Args:
-        parts: recordings.
-        unit: seconds in one unit of their times.
-    """
+    """The step of the common clock: that of the data where it is even."""
     ticks = clock([replace(part, when=part.when * unit) for part in parts])
     dt = ticks.every if ticks.is_common or ticks.every > STEP / 2 else STEP
     note = f"seconds of the common clock; people are seen every {ticks.every:g} s"
@@ -316,10 +307,10 @@ def _of_times(parts: Sequence[Rows], unit: float) -> _Draft:
     return {"dt": dt, **options}, {"dt": note, **notes}
 
 
-def _of_frames(step: int, rate: float, told: str) -> _Draft:
+def _of_frames(step: int, rate: float, note: str) -> _Draft:
     options, notes = _decimated(step / rate)
     of_step = {"step": step} if step > 1 else {}
-    notes |= {"fps": told} if told else {}
+    notes |= {"fps": note} if note else {}
     notes["step"] = "frames from one annotation to the next"
     return {"fps": rate, **of_step, **options}, notes
 
@@ -378,23 +369,23 @@ def _unit(speed: float) -> str:
 
 def _tried(
     tracks: Tracks, recordings: list[Recording], prepare: dict[str, Any], notes: dict[str, str]
-) -> Looked:
+) -> TrackGuess:
     """Choose the lengths: the first that leave scenarios in both parts, or in the test."""
-    told: dict[tuple[int, int, int], Any] = {}
+    surveys: dict[tuple[int, int, int], Any] = {}
 
     def counted(context: int, horizon: int, fewest: int, protocol: str) -> Any:
         key = (context, horizon, fewest)
-        if key not in told:
+        if key not in surveys:
             about = {**RULES, "fewest": fewest, "decimate": prepare.get("decimate", 1)}
-            sizes = [len(one.tracks) for one in recordings]
-            place = PreparedTracks(tracks, None, {**about, "recordings": sizes})
-            told[key] = survey(place, observe=context, predict=horizon)
-        return told[key][protocol]
+            sizes = [len(recording.tracks) for recording in recordings]
+            prepared = PreparedTracks(tracks, None, {**about, "recordings": sizes})
+            surveys[key] = survey(prepared, observe=context, predict=horizon)
+        return surveys[key][protocol]
 
     choices = product(PROTOCOLS, (("calibration", "test"), ("test",)), (2, 1), LENGTHS)
-    for protocol, wanted, fewest, (context, horizon) in choices:
-        found = counted(context, horizon, fewest, protocol)
-        if not all(found.get(part, NONE)["scenarios"] for part in wanted):
+    for protocol, parts, fewest, (context, horizon) in choices:
+        counts = counted(context, horizon, fewest, protocol)
+        if not all(counts.get(part, NONE)["scenarios"] for part in parts):
             continue
         if fewest == 1:
             prepare["fewest"] = 1
@@ -402,41 +393,43 @@ def _tried(
         episodes = [
             (seen, predicted, counted(seen, predicted, fewest, protocol)["test"]["episodes"])
             for seen, predicted in LENGTHS[LENGTHS.index((context, horizon)) + 1 :]
-            if found["test"]["episodes"] < FEWEST_CLUSTERS
+            if counts["test"]["episodes"] < FEWEST_CLUSTERS
         ]
-        enough = (one for one in episodes if one[2] >= FEWEST_CLUSTERS)
-        return Looked(
-            prepare, notes, context, horizon, protocol, found, next(enough, None),
-            len(tracks), len(tracks.people()), list(_told(tracks, recordings, prepare)),
+        enough = (option for option in episodes if option[2] >= FEWEST_CLUSTERS)
+        return TrackGuess(
+            prepare, notes, context, horizon, protocol, counts, next(enough, None),
+            len(tracks), len(tracks.people()), list(_remarks(tracks, recordings, prepare)),
         )  # fmt: skip
     raise StpError(
         f"{len(tracks)} detections of {len(tracks.people())} people give no scenario, under "
         f"{' or '.join(PROTOCOLS)}",
-        expected="somebody who is seen at three positions in a row at least",
+        expected="a person with three positions in a row at least",
         remedy="check the columns and the frames per second (--fps), or write the YAML by hand "
         "(docs/own_data.md)",
     )
 
 
-def _told(
+def _remarks(
     tracks: Tracks, recordings: Sequence[Recording], prepare: Mapping[str, Any]
 ) -> Iterator[str]:
-    """Sentences on rows that were left out, and on interpolated positions."""
-    count, lost = sum(one.rows for one in recordings), sum(one.lost for one in recordings)
+    count, lost = (
+        sum(recording.rows for recording in recordings),
+        sum(recording.lost for recording in recordings),
+    )
     if lost:
         yield f"{lost} of {count} rows are marked as lost and left out"
-    made_up = sum(one.interpolated for one in recordings)
+    made_up = sum(recording.interpolated for recording in recordings)
     if made_up:
         yield (
             f"CHECK: {made_up} of {len(tracks)} positions are interpolated between two rows, at "
             f"moments {tracks.dt:g} s apart"
         )
-    away = [who for one in recordings for who in one.left_out]
-    if away:
-        more = f", and {len(away) - 3} more" if len(away) > 3 else ""
+    left_out = [who for recording in recordings for who in recording.left_out]
+    if left_out:
+        more = f", and {len(left_out) - 3} more" if len(left_out) > 3 else ""
         yield (
-            f"CHECK: {len(away)} people are left out, who are seen less often than every "
-            f"{LONGEST * tracks.dt:g} s: {'; '.join(away[:3])}{more}"
+            f"CHECK: {len(left_out)} people are left out, who are seen less often than every "
+            f"{LONGEST * tracks.dt:g} s: {'; '.join(left_out[:3])}{more}"
         )
     filled = missing(tracks.decimated(prepare.get("decimate", 1)))
     if filled:

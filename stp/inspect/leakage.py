@@ -86,7 +86,6 @@ def report(index: pd.DataFrame) -> list[Shared]:
 
 
 def _pairs(names: list[str]) -> Iterator[tuple[str, str]]:
-    """Pairs (later, earlier) of splits with clips."""
     ordered = [*(s for s in SPLITS if s in names), *(s for s in names if s not in SPLITS)]
     for name in ordered:
         if name == "train" or name.endswith("-train"):

@@ -12,9 +12,9 @@ from importlib import import_module
 
 import numpy as np
 
-from stp.core import store
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
+from stp.inspect.counts import prepared_folder
 from stp.metrics.globe import Area
 from stp.metrics.latitude import coordinate, weights_of
 from stp.page.plain_table import table
@@ -80,15 +80,7 @@ def measure(plan: Plan, name: str) -> ShownMonths:
         StpError: the dataset is not prepared, has no such channels or has lagged months, or no
             start has a month before it in the data.
     """
-    artefact = plan.data(name)
-    folder = plan.store / artefact.folder
-    if not store.is_complete(folder):
-        raise StpError(
-            f"{name} is not prepared",
-            expected=f"{folder}",
-            remedy=f"run `stp fetch {name}` and `stp prepare {name}` with the same "
-            "--configfile, or snakemake",
-        )
+    artefact, folder = plan.data(name), prepared_folder(plan, name)
     ocean = getattr(import_module(artefact.core), "OCEAN", ())
     return measure_prepared(Prepared(folder), name, artefact.recipe["source"], ocean)
 
@@ -109,7 +101,6 @@ def measure_prepared(data: Prepared, name: str, source: str, ocean: Collection[s
     days = hours.astype("datetime64[h]").astype("datetime64[D]")
     months = days.astype("datetime64[M]")
     first = dict(zip(*np.unique(months, return_index=True), strict=True))
-    of_rows = weights
 
     @cache
     def field(month: np.datetime64) -> np.ndarray:
@@ -119,7 +110,7 @@ def measure_prepared(data: Prepared, name: str, source: str, ocean: Collection[s
     @cache
     def error(shows: np.datetime64, valid: np.datetime64) -> np.ndarray:
         """Mean square difference of two months, of each channel."""
-        area = Area(of_rows, field(valid))
+        area = Area(weights, field(valid))
         return np.asarray(area.mean(area.difference(field(shows), field(valid)) ** 2))
 
     clips = data.clips("test").index
@@ -141,7 +132,6 @@ def measure_prepared(data: Prepared, name: str, source: str, ocean: Collection[s
     if not errors[ALL]:
         raise StpError(
             f"{name}: no test window has a month before its start in the data",
-            expected="days of the month before some of the test windows",
             remedy="prepare more years",
         )
     effects = []

@@ -14,54 +14,60 @@ from stp.score.jackknife import FEWEST_CLUSTERS
 
 Options = dict[str, Any]
 SHARES = (0.15, 0.25, 0.33)
-"""Of the test, where stretches of all recordings are shared among the splits."""
+"""Shares of the test, where all recordings are divided by time."""
 
 
-def edit(found: RawContents, options: Options, span: int) -> str | None:
+def edit(contents: RawContents, options: Options, span: int) -> str | None:
     """The smallest edit that gives the test ten clusters; None if there is none.
 
     Args:
-        found: contents of the files.
+        contents: of the files.
         options: drafted options of the reader.
         span: frames of a window, context and horizon together.
 
     Returns:
         keys of the dataset's YAML with their values, and a consequence.
     """
-    for text, changed, shorter in _edits(options, span):
-        if _clusters(found, {**options, **changed}, shorter) >= FEWEST_CLUSTERS:
-            return text
+    for changed, shorter, consequence in _edits(options, span):
+        if _clusters(contents, {**options, **changed}, shorter) >= FEWEST_CLUSTERS:
+            lengths = {"context": shorter - shorter // 2, "horizon": shorter // 2}
+            keys = {**(lengths if shorter < span else {}), **changed}
+            return ", ".join(f"{key}: {flow(value)}" for key, value in keys.items()) + consequence
     return None
 
 
-def _edits(options: Options, span: int) -> Iterator[tuple[str, Options, int]]:
-    """Edits in words, the options that they change, and the length of a window afterwards."""
-    by_time = options["splits"]["by"] == "time"
-    if by_time:
-        yield f"cluster_frames: {span}", {"cluster_frames": span}, span
-    for shorter in range(span - 1, 1, -1):
-        changed: Options = {
-            "stride": {"train": max(1, shorter // 4), "val": shorter, "test": shorter}
-        }
-        changed |= {"cluster_frames": 2 * shorter} if by_time else {}
-        keys = "".join(f", {key}: {flow(value)}" for key, value in changed.items())
-        yield f"context: {shorter - shorter // 2}, horizon: {shorter // 2}{keys}", changed, shorter
-    if by_time:
+def _edits(options: Options, span: int) -> Iterator[tuple[Options, int, str]]:
+    """Options that change, frames of a window afterwards, and a consequence in words."""
+
+    def windows(length: int) -> Options:
+        return {"stride": {"train": max(1, length // 4), "val": length, "test": length}}
+
+    def by_time(test: float) -> Options:
+        return {"splits": {"by": "time", "train": round(0.85 - test, 2), "val": 0.15, "test": test}}
+
+    if options["splits"]["by"] == "time":
+        yield {"cluster_frames": span}, span, ""
+        for shorter in range(span - 1, 1, -1):
+            yield {**windows(shorter), "cluster_frames": 2 * shorter}, shorter, ""
+        # Of few frames, such as months, only windows without a frame in common are enough.
+        for shorter in range(span, 1, -1):
+            for test in SHARES:
+                yield {**by_time(test), **windows(shorter), "cluster_frames": shorter}, shorter, ""
         return
+    for shorter in range(span - 1, 1, -1):
+        yield windows(shorter), shorter, ""
+    consequence = " (training and test are then parts of the same recordings)"
     for test in SHARES:
-        shares = {"train": round(0.85 - test, 2), "val": 0.15, "test": test}
-        changed = {"splits": {"by": "time", **shares}, "cluster_frames": 2 * span}
-        keys = ", ".join(f"{key}: {flow(value)}" for key, value in changed.items())
-        yield f"{keys} (training and test are then parts of the same recordings)", changed, span
+        yield {**by_time(test), "cluster_frames": 2 * span}, span, consequence
 
 
-def _clusters(found: RawContents, options: Options, span: int) -> int:
+def _clusters(contents: RawContents, options: Options, span: int) -> int:
     """Clusters of the test with these options; 0 where they leave a split without windows."""
     try:
         built = build_options(in_order(options))
-        parts = deal(found, built, lambda name: [])
-        clips = cut(found, parts, built, span)
-        require_windows(found, parts, clips, built, span)
+        parts = deal(contents, built, lambda name: [])
+        clips = cut(contents, parts, built, span)
+        require_windows(contents, parts, clips, built, span)
     except StpError:
         return 0
     if {clip.split for clip in clips} < set(SPLITS):

@@ -36,8 +36,7 @@ def new_dataset(
     if fps is not None:
         raise StpError(
             f"--fps {fps:g} for {path}",
-            expected="detections of people with frame numbers",
-            remedy="leave out --fps: frames are taken as they are",
+            remedy="leave out --fps: it is for detections of people with frame numbers",
         )
     draft = draft_dataset(path, name)
     texts = draft_text.dataset_text(draft), draft_text.scale_text(draft)
@@ -49,7 +48,6 @@ def new_dataset(
 
 
 def _is_tracks(path: Path) -> bool:
-    """Whether a path holds detections of people, and no files of frames."""
     inside = [path] if path.is_file() else path.rglob("*")
     has_frames = any(
         file.name.lower().endswith(tuple(suffixes))
@@ -75,7 +73,6 @@ def _new_tracks(path: Path, name: str | None, folder: Path, fps: float | None) -
 
 
 def _write(folder: Path, name: str, dataset: str, scale: str) -> Iterator[str]:
-    """Write the two files unless one of them exists."""
     targets = {folder / "datasets" / f"{name}.yaml": dataset, folder / f"{name}.yaml": scale}
     for target in targets:
         if target.exists():
@@ -95,13 +92,9 @@ def _next_steps(folder: Path, name: str, root: Path, table: str) -> Iterator[str
     yield "read the comments, change what is wrong, and then:"
     yield f"  stp fetch {name} --configfile {scale}"
     yield f"  stp prepare {name} --configfile {scale}"
-    yield f"  stp show {name} --configfile {scale}"
+    yield f"  stp draw clips {name} --configfile {scale}"
     yield f"  snakemake --profile local --configfile {scale} -- results/tables/{table}.csv"
 
 
 def _exists(path: Path) -> StpError:
-    return StpError(
-        f"{path} exists",
-        expected="a new name",
-        remedy="set --name, or remove the file",
-    )
+    return StpError(f"{path} exists", remedy="set --name, or remove the file")

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from stp.inspect.guess_tracks import NONE, PROTOCOLS, Looked
+from stp.inspect.guess_tracks import NONE, PROTOCOLS, TrackGuess
 from stp.inspect.yaml_lines import flow, mirror_lines, release_lines, scale_lines
 from stp.plan.suite import draft_for
 from stp.prepare import track_maps as maps
@@ -19,7 +19,7 @@ def around(root: Path, folder: Path) -> tuple[dict[str, Any], list[str]]:
     names = {path.name.lower(): path.relative_to(root).as_posix() for path in folder.glob("*")}
     goals = next((names[n] for n in ("goals.txt", "destinations.txt") if n in names), None)
     if goals:
-        maps.read_goals(root / goals)  # which complains well
+        maps.read_goals(root / goals)  # raises an error if the file is damaged
         prepare["goals"] = goals
     if "map.png" in names and "h.txt" in names:
         prepare["map"] = {"picture": names["map.png"], "homography": names["h.txt"]}
@@ -29,36 +29,36 @@ def around(root: Path, folder: Path) -> tuple[dict[str, Any], list[str]]:
     return prepare, [*files, *prepare.get("map", {}).values()]
 
 
-def dataset_text(name: str, root: Path, names: Sequence[str], found: Looked) -> str:
+def dataset_text(name: str, root: Path, names: Sequence[str], guess: TrackGuess) -> str:
     """The draft of config/datasets/<name>.yaml, with comments."""
     counted = ", ".join(
         f"{part} {about['scenarios']} scenarios of {about['episodes']} episodes"
-        for part, about in found.scenarios.items()
+        for part, about in guess.scenarios.items()
     )
     lines = [
         f"# Drafted by `stp new-dataset` from {root}. docs/own_data.md explains every key.",
-        f"# With these settings, under `{found.protocol}`: {counted}.",
-        *(f"# {line}" for line in (*found.told, *interval_lines(found))),
+        f"# With these settings, under `{guess.protocol}`: {counted}.",
+        *(f"# {line}" for line in (*guess.remarks, *interval_lines(guess))),
         f"title: {flow(name.replace('_', ' ').capitalize())}",
         "kind: tracks",
-        f"context: {found.context} # positions that a predictor sees",
-        f"horizon: {found.horizon} # positions that it predicts",
+        f"context: {guess.context} # positions that a predictor sees",
+        f"horizon: {guess.horizon} # positions that it predicts",
         f"metrics: {flow(METRICS)} # columns of the table; all are in config/conventions/",
         "reader: tracks",
         "prepare:",
         *(
-            f"  {key}: {flow(value)}" + (f" # {found.notes[key]}" if key in found.notes else "")
-            for key, value in found.prepare.items()
+            f"  {key}: {flow(value)}" + (f" # {guess.notes[key]}" if key in guess.notes else "")
+            for key, value in guess.prepare.items()
         ),
         *release_lines({"path": file} for file in names),
     ]
     return "\n".join(lines) + "\n"
 
 
-def scale_text(name: str, mirror: Path | None, found: Looked) -> str:
+def scale_text(name: str, mirror: Path | None, guess: TrackGuess) -> str:
     """A scale file that predicts it, and calibrates where there is something to calibrate on."""
-    calibrates = found.scenarios.get("calibration", NONE)["scenarios"] > 0
-    protocol, (suite, dimension) = found.protocol, draft_for("tracks")
+    calibrates = guess.scenarios.get("calibration", NONE)["scenarios"] > 0
+    protocol, (suite, dimension) = guess.protocol, draft_for("tracks")
     models = ["constant_velocity", "social_force"] if calibrates else ["constant_velocity"]
     calibrated = f"train_subset: {protocol}, " if calibrates else ""
     lines = [
@@ -77,12 +77,12 @@ def scale_text(name: str, mirror: Path | None, found: Looked) -> str:
     return "\n".join(lines) + "\n"
 
 
-def interval_lines(found: Looked) -> Iterator[str]:
+def interval_lines(guess: TrackGuess) -> Iterator[str]:
     """That there will be no confidence interval, and what would give one; nothing if there is."""
-    episodes = found.scenarios["test"]["episodes"]
+    episodes = guess.scenarios["test"]["episodes"]
     if episodes < FEWEST_CLUSTERS:
         shorter = (
-            "context {} and horizon {} have {}, ".format(*found.shorter) if found.shorter else ""
+            "context {} and horizon {} have {}, ".format(*guess.shorter) if guess.shorter else ""
         )
         yield (
             f"No confidence interval: the test has {episodes} episodes, and {FEWEST_CLUSTERS} are "
@@ -90,17 +90,17 @@ def interval_lines(found: Looked) -> Iterator[str]:
         )
 
 
-def count_lines(found: Looked) -> Iterator[str]:
-    """What was counted, for people."""
-    if found.protocol != PROTOCOLS[0]:
+def count_lines(guess: TrackGuess) -> Iterator[str]:
+    """Lines about the numbers of detections, people and scenarios."""
+    if guess.protocol != PROTOCOLS[0]:
         yield (
-            f"  {PROTOCOLS[0]} leaves no scenario: drafted with {found.protocol}, where others may "
+            f"  {PROTOCOLS[0]} leaves no scenario: drafted with {guess.protocol}, where others may "
             "come and go meanwhile"
         )
-    yield f"  {found.detections} detections of {found.people} people"
-    for part, about in found.scenarios.items():
+    yield f"  {guess.detections} detections of {guess.people} people"
+    for part, about in guess.scenarios.items():
         yield f"  {part}: {about['scenarios']} scenarios of {about['episodes']} episodes"
-    yield from (f"  {line}" for line in (*found.told, *interval_lines(found)))
-    if "columns" in found.notes and "CHECK" not in found.notes["columns"]:
-        yield f"  columns {found.notes['columns']}"
-    yield from (f"  {key}: {note}" for key, note in found.notes.items() if "CHECK" in note)
+    yield from (f"  {line}" for line in (*guess.remarks, *interval_lines(guess)))
+    if "columns" in guess.notes and "CHECK" not in guess.notes["columns"]:
+        yield f"  columns {guess.notes['columns']}"
+    yield from (f"  {key}: {note}" for key, note in guess.notes.items() if "CHECK" in note)

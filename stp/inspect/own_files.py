@@ -7,7 +7,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from stp.core.disk import is_hidden, require_regular
-from stp.core.errors import StpError
+from stp.core.errors import FileError, StpError
 from stp.data.raw_files import RawFiles
 from stp.inspect import guess_tracks
 from stp.plan.scale import Paths, folders
@@ -65,12 +65,9 @@ def members_of(path: Path) -> tuple[str, list[Path]]:
     if len(by_kind) != 1:
         counts = ", ".join(f"{len(members)} of {kind}" for kind, members in by_kind.items())
         kinds = {**SUFFIXES, "detections of people": guess_tracks.SUFFIXES}
-        known = "; ".join(f"{kind}: {' '.join(suffixes)}" for kind, suffixes in kinds.items())
-        raise StpError(
-            f"{path}: {counts or 'no files that can be read'}",
-            expected=f"files of one kind ({known})",
-            remedy="name a folder that holds one kind of data",
-        )
+        listed = "; ".join(f"{kind}: {' '.join(suffixes)}" for kind, suffixes in kinds.items())
+        problem = counts or "no files that can be read"
+        raise FileError(path, problem, expected=f"files of one kind ({listed})")
     return next(iter(by_kind.items()))
 
 
@@ -94,7 +91,7 @@ def release_entries(names: Sequence[str], top: str, is_file: bool) -> Iterator[d
     Args:
         names: raw names.
         top: raw name of the file or folder that holds them.
-        is_file: ``top`` is a file.
+        is_file: whether ``top`` is a file.
     """
     if is_file:
         yield {"path": top}

@@ -13,13 +13,13 @@ def check(plan: Plan) -> None:
         StpError: an option is unknown or has a value that means nothing, such as shares of more
             than 1, or axes with an unknown letter.
     """
-    given = {
+    options_by_dataset = {
         str(artefact.recipe["dataset"]): artefact.recipe["options"]
-        for made in plan.cells
-        for artefact in made.artefacts
+        for cell in plan.cells
+        for artefact in cell.artefacts
         if artefact.stage == "prepare"
     }
-    for name, options in given.items():
+    for name, options in options_by_dataset.items():
         if plan.config.datasets[name].reader == OWN_READER:
             _check(name, options)
 

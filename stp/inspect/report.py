@@ -6,7 +6,7 @@ from stp.core import store
 from stp.core.errors import StpError
 from stp.core.receipts import require_receipt
 from stp.core.units import size_text
-from stp.inspect.counts import Row
+from stp.inspect.counts import Row, how_to_prepare
 from stp.inspect.descriptions import DatasetDescriber, Leakage, describer_of
 from stp.page.plain_table import number, table
 from stp.plan.artefacts import Artefact
@@ -106,8 +106,7 @@ def prepared_text(plan: Plan) -> str:
         raise StpError(
             f"not prepared at scale {plan.config.scale.scale}: {', '.join(missing)}",
             expected=f"all {len(artefacts)} datasets of the scale in {plan.store}",
-            remedy=f"run `stp fetch {missing[0]}` and `stp prepare {missing[0]}` with the "
-            "same --configfile, or snakemake",
+            remedy=how_to_prepare(missing[0]),
         )
     header = ("dataset", "source", "shape", "frames -> frames", "size", "release, folder")
     cells, counts, leaks = [], [], []

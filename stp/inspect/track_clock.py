@@ -45,11 +45,11 @@ def clock(recordings: Sequence[Rows]) -> Clock:
         return Clock(1.0, True, 0)
     usual = float(np.median(passed))
     every = _precise(passed, usual)
-    away = []
+    offsets = []
     for recording in recordings:
         moments = (recording.when - recording.when.min()) / every
-        away.append(np.abs(moments - np.rint(moments)))
-    others = int((np.concatenate(away) > AT_A_ROW).sum())
+        offsets.append(np.abs(moments - np.rint(moments)))
+    others = int((np.concatenate(offsets) > AT_A_ROW).sum())
     return Clock(every if others == 0 else float(f"{usual:.6g}"), others == 0, others)
 
 
@@ -71,8 +71,8 @@ def frames_per_second(frames: np.ndarray, times: np.ndarray) -> float | None:
     near = float(min(RATES, key=lambda rate: abs(rate - measured)))
     # times of 50 frames a second that are rounded to 0.01 s are off by a quarter of a frame
     for rate, most in ((near, 0.26), (float(f"{measured:.6g}"), 0.5)):
-        away = np.abs((times - times[first]) * rate - (frames - frames[first]))
-        if rate > 0 and away.max() < most:
+        offsets = np.abs((times - times[first]) * rate - (frames - frames[first]))
+        if rate > 0 and offsets.max() < most:
             return rate
     return None
 

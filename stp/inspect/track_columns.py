@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 
-from stp.core.errors import StpError, nearest
+from stp.core.errors import FileError, StpError, nearest
 from stp.prepare.track_readers import text
 from stp.prepare.track_readers.detections import is_set, seconds
 
@@ -29,7 +29,7 @@ PERSON = (
     "entity", "entityid", "id", "uid", "name", "p", "who",
 )  # fmt: skip
 LOST = ("lost", "islost", "outside", "outofview")
-"""Marks of rows that are no detections (SDD and VATIC, CVAT)."""
+"""Marks of rows that are not detections (SDD and VATIC, CVAT)."""
 PLACE = r"{axis}|(pos|position|poseposition|world|coord|location|loc|centre|center|c|p){axis}|" \
     r"{axis}(pos|position|world|coord|coordinate|location|loc|centre|center)"  # fmt: skip
 BOXES = re.compile(r"(bb|bbox|box)(left|top|width|height|x|y|w|h|[xy]?[12])|[xy](min|max)|[xy][12]")
@@ -82,9 +82,7 @@ def guess_columns(path: Path, alone: bool = True) -> Guessed:
         try:
             table = next(pq.ParquetFile(path).iter_batches(MOST_ROWS)).to_pandas()
         except (OSError, ValueError, StopIteration) as error:
-            raise StpError(
-                f"{path}: cannot be read ({error})", expected="detections in a CSV or Parquet file"
-            ) from None
+            raise FileError(path, f"cannot be read ({error})") from None
         return _by_name(path, [str(name) for name in table.columns], table, alone)
     form = text.layout(path)
     if form.names is not None:
@@ -112,19 +110,14 @@ def _by_name(path: Path, names: Sequence[str], table: pd.DataFrame, alone: bool)
     guessed = Guessed()
     plain = [(*_plain(name), name) for name in names]
     for key, words in (("frame", FRAME), ("time", TIME), ("person", PERSON), ("lost", LOST)):
-        for word in words:
-            match = [
-                (unit, name)
-                for of_name, unit, name in plain
-                if of_name == word and name not in guessed.columns.values()
-            ]
-            if match:
-                guessed.columns[key] = match[0][1]
-                if key == "time":
-                    guessed.duration = DURATIONS.get(match[0][0])
-                    if word in ("seconds", "secs", "sec"):
-                        guessed.duration = "s"
-                break
+        free = [column for column in plain if column[2] not in guessed.columns.values()]
+        matches = (column for word in words for column in free if column[0] == word)
+        if match := next(matches, None):
+            word, unit, guessed.columns[key] = match
+            if key == "time":
+                guessed.duration = DURATIONS.get(unit)
+                if word in ("seconds", "secs", "sec"):
+                    guessed.duration = "s"
     for axis in "xy":
         pattern = re.compile(PLACE.format(axis=axis))
         glued = re.compile(f"{axis}({'|'.join(LENGTHS)})")
@@ -136,8 +129,8 @@ def _by_name(path: Path, names: Sequence[str], table: pd.DataFrame, alone: bool)
                 guessed.columns[axis] = name
                 guessed.length = LENGTHS.get(short[1] if short else unit) or guessed.length
                 break
-    lost = {"lost": guessed.columns.pop("lost")} if "lost" in guessed.columns else {}
-    guessed.columns |= lost  # the last one
+    if "lost" in guessed.columns:  # the last one
+        guessed.columns["lost"] = guessed.columns.pop("lost")
     guessed.left_out = [name for name in names if name and name not in guessed.columns.values()]
     _require(path, names, guessed, alone)
     if "time" in guessed.columns:
@@ -148,27 +141,31 @@ def _by_name(path: Path, names: Sequence[str], table: pd.DataFrame, alone: bool)
 
 
 def _require(path: Path, names: Sequence[str], guessed: Guessed, alone: bool) -> None:
-    """Refuse a file that lacks a column."""
-    lacking = [key for key in ("person", "x", "y") if key not in guessed.columns]
-    if not alone and "person" in lacking:
-        lacking.remove("person")
+    missing = [key for key in ("person", "x", "y") if key not in guessed.columns]
+    if not alone and "person" in missing:
+        missing.remove("person")
     if not {"frame", "time"} & set(guessed.columns):
-        lacking.insert(0, "frame or time")
+        missing.insert(0, "frame or time")
     boxes = [name for name in names if BOXES.fullmatch(_plain(name)[0])]
-    if boxes and {"x", "y"} & set(lacking):
-        raise StpError(
-            f"{path}: boxes in a picture ({', '.join(boxes)}), and no positions on the ground",
-            expected="columns x and y, in metres or another unit of length",
-            remedy="map the middle of each box's lower edge to the ground, with the homography of "
-            "the camera, and write the result as x and y",
-        )
-    if lacking:
-        raise StpError(
-            f"{path}: no column for {', '.join(lacking)} among {', '.join(names)}",
+    if boxes and {"x", "y"} & set(missing):
+        raise _boxes_error(path, ", ".join(boxes))
+    if missing:
+        raise FileError(
+            path,
+            f"no column for {', '.join(missing)} among {', '.join(names)}",
             expected="names such as frame, id, x, y in the first line",
-            remedy=nearest(lacking[0], names)
-            or "write the YAML by hand, with columns: {...} (docs/own_data.md)",
+            remedy=nearest(missing[0], names),
         )
+
+
+def _boxes_error(path: Path, origin: str) -> FileError:
+    return FileError(
+        path,
+        f"boxes in a picture ({origin}), and no positions on the ground",
+        expected="columns x and y, in metres or another unit of length",
+        remedy="map the middle of each box's lower edge to the ground, with the homography of the "
+        "camera, and write frame, id, x and y",
+    )
 
 
 def _look_at_times(table: pd.DataFrame, guessed: Guessed) -> None:
@@ -192,27 +189,18 @@ def _by_value(path: Path, table: pd.DataFrame) -> Guessed:
     width = table.shape[1]
     numbers = table.apply(pd.to_numeric, errors="coerce").to_numpy(np.float64)
     if width < 4:
-        raise StpError(
-            f"{path}: {width} columns without names",
+        raise FileError(
+            path,
+            f"{width} columns without names",
             expected="a first line with names such as frame, id, x, y; or four columns: frame, "
             "person, x, y",
             remedy="add such a line, or write the YAML by hand (docs/own_data.md)",
         )
     if width in (9, 10) and (np.isnan(numbers[:, 7:9]) | (numbers[:, 7:9] == -1)).all():
-        raise StpError(
-            f"{path}: boxes in a picture, as MOTChallenge has them, and no positions on the ground",
-            expected="x and y, in metres or another unit of length",
-            remedy="map the middle of each box's lower edge to the ground, with the homography of "
-            "the camera, and write frame, id, x, y",
-        )
+        raise _boxes_error(path, "as in MOTChallenge")
     flags = numbers[:, 6:9]
     if width == 10 and np.isnan(numbers[:, 9]).all() and np.isin(flags, (0, 1)).all():
-        raise StpError(
-            f"{path}: boxes in a picture, as the Stanford Drone Dataset has them, and no positions "
-            "on the ground",
-            expected="x and y, in metres or another unit of length",
-            remedy="map the middle of each box to the ground, and write frame, id, x, y",
-        )
+        raise _boxes_error(path, "as in the Stanford Drone Dataset")
     x, y = 2, 3
     if width in (9, 10):  # MOTChallenge: frame, person, box, confidence, x, y, z
         x, y = 7, 8

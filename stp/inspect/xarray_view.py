@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from stp.core import store
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.data.zarr_read import array_dims, has_array, read_array
+from stp.inspect.counts import prepared_folder
 from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.checked_config import CONFIG_FOLDER, check_known
@@ -54,25 +54,14 @@ def clips(
 
 
 def _planned(name: str, configfile: Path) -> Path:
-    """The folder of a prepared dataset of frames.
-
-    Raises:
-        StpError: the dataset is unknown, of another task, or not prepared.
-    """
+    """The folder of a prepared dataset of frames."""
     plan = Plan(config.load(configfile))
     check_known(name, plan.config.datasets, "dataset", "stp.load_data")
-    folder = plan.store / plan.data(name).folder
     if plan.recipes.samples(name).pictures != "strips":
+        folder = plan.store / plan.data(name).folder
         raise StpError(
             f"{name} has {plan.config.datasets[name].kind}",
             expected="a dataset of frames",
             remedy=f"its tables are Parquet files: pandas.read_parquet on those of {folder}",
         )
-    if not store.is_complete(folder):
-        raise StpError(
-            f"{name} is not prepared at scale {plan.config.scale.scale}",
-            expected=f"a finished folder {folder}",
-            remedy=f"run `stp fetch {name} --configfile {configfile}` and "
-            f"`stp prepare {name} --configfile {configfile}`",
-        )
-    return folder
+    return prepared_folder(plan, name)

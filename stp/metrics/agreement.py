@@ -1,9 +1,12 @@
 """Conventions of the agreement between predicted and observed ratings of videos."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
+
+from stp.core.errors import ConfigurationError
+from stp.metrics.metric import NetworkInputs
 
 
 class Agreement(NamedTuple):
@@ -21,3 +24,14 @@ class Agreement(NamedTuple):
     value: Callable[[np.ndarray, np.ndarray], float]
     weighted: Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
     signless: bool = False
+
+    def loaded(self, name: str, _: NetworkInputs) -> NoReturn:
+        """Refuse to score frames.
+
+        Raises:
+            ConfigurationError: always.
+        """
+        raise ConfigurationError(
+            f"{name} compares ratings, not frames",
+            expected="conventions of frames, such as ssim.range1",
+        )

@@ -19,7 +19,8 @@ from stp.metrics.globe import Area, by_group
 from stp.metrics.latitude import of_units, per_variable, weights_of
 from stp.metrics.metric import Metric, every_component, needs_data
 
-CHUNK = 1 << 15  # points at a time; sorted in the cache
+CHUNK = 1 << 15
+"""Points that are scored at a time: their members are sorted in the cache."""
 
 
 def crps_ensemble(

@@ -1,9 +1,8 @@
 """Distances between predicted and true positions of people.
 
 A sample is a scenario: "frames" are positions, channels x and y, with a column for each person; NaN
-where nobody is. Its statistic is the mean over its people, so every scenario counts alike, as in
-Atlas, or every person does. Over all lead times it is the average displacement
-error (ADE).
+where nobody is. The mean is over the people of each scenario, so that every scenario counts alike,
+as in Atlas, or over all people. Over all lead times it is the average displacement error (ADE).
 """
 
 from typing import Literal

@@ -15,7 +15,7 @@ complex, and covariances may be singular.
 import numpy as np
 
 from stp.core.errors import StpError
-from stp.metrics.perceptual import SetDistance
+from stp.metrics.set_distance import SetDistance
 
 
 def distance(x: np.ndarray, y: np.ndarray) -> float:
@@ -78,7 +78,7 @@ def _check(x: np.ndarray, y: np.ndarray) -> None:
         raise StpError(
             f"Frechet distance between sets of shapes {x.shape} and {y.shape}",
             expected="as many samples in both, of as many features: the distance depends on N",
-            remedy="draw equal numbers (stp.metrics.perceptual.matched)",
+            remedy="draw equal numbers (stp.metrics.set_distance.matched)",
         )
     if len(x) < 2:
         raise StpError(

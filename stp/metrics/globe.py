@@ -12,7 +12,8 @@ import numpy as np
 
 from stp.core.compiled import compiled
 
-GROUP_BYTES = 1 << 20  # of float64 fields that are worked on at the same time: they stay cached
+GROUP_BYTES = 1 << 20
+"""Bytes of the float64 fields that are processed at the same time, so that they stay cached."""
 
 
 class Area:

@@ -13,7 +13,7 @@ by the number of features, and its values are about a million times smaller.
 import numpy as np
 
 from stp.core.errors import StpError
-from stp.metrics.perceptual import SetDistance
+from stp.metrics.set_distance import SetDistance
 
 ROWS = 512
 """Rows of the kernel's matrix that are computed at a time."""
@@ -25,6 +25,9 @@ def distance(x: np.ndarray, y: np.ndarray) -> float:
     Args:
         x: (M, D).
         y: (N, D).
+
+    Returns:
+        float64; may be negative.
 
     Raises:
         StpError: fewer than two samples in a set, or values that are not finite.

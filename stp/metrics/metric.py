@@ -4,13 +4,65 @@ Shape letters: N samples, M members of an ensemble, K components, S series, T le
 channels, H, W.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 Windows = tuple[tuple[int, int], ...]
 """First and last lead times, from 1."""
+
+
+class NetworkInputs(NamedTuple):
+    """What conventions that use a network are computed from.
+
+    Attributes:
+        weights: checksums of the declared weights, by network.
+        files: paths of files of weights, by network.
+        features: name of the features of each distance between sets of clips.
+        folders: artefacts of features, ``<name>.observed`` and ``<name>.predicted``.
+        device: "auto", "cpu" or "cuda".
+        threads: number of CPU threads.
+    """
+
+    weights: Mapping[str, Mapping[str, str]]
+    files: Mapping[str, str]
+    features: Mapping[str, str]
+    folders: Mapping[str, Path]
+    device: str
+    threads: int
+
+
+class SetValue(NamedTuple):
+    """The value of a convention for all clips together.
+
+    Attributes:
+        value: the value; None where there is a ``reason``.
+        n: number of clips.
+        reason: why the value is missing.
+    """
+
+    value: float | None
+    n: int
+    reason: str | None
+
+
+@runtime_checkable
+class Convention(Protocol):
+    """A function of ``stp.metrics`` with options, which says how it scores forecasts of frames."""
+
+    def loaded(self, name: str, networks: NetworkInputs, /) -> "Metric | SetValue":
+        """The metric of single clips, or the value of all clips.
+
+        Args:
+            name: name of the convention.
+            networks: weights of networks, and features that networks computed.
+
+        Raises:
+            StpError: weights or features are missing or damaged, or this convention does not
+                compare frames.
+        """
 
 
 class Series(NamedTuple):
@@ -67,48 +119,44 @@ def batch_weights(number: np.ndarray) -> np.ndarray:
 class Metric(NamedTuple):
     """One convention of one metric.
 
-    Every value is ``finish(mean over samples of the per-sample statistics)``. So a metric can be
-    accumulated in one pass, sums of parts can be merged in any order, and a bootstrap needs
-    nothing but sums.
+    Every value is ``finish(mean over samples of the per-sample statistics)``. So one pass over the
+    samples is enough, sums of parts can be merged in any order, and a bootstrap needs only sums.
 
     Attributes:
         statistics: (predicted, observed), each float32 (N, T, C, H, W) in the dataset's units, to
-            float64 (N, K, T'). NaN stays NaN and means bad data; infinite is a frame without a
-            value for the reason ``no_value``. T' is T or shorter; the last entry always belongs to
-            lead time T.
+            float64 (N, K, T'). NaN means bad data; infinite means a frame without a value, for the
+            reason ``no_value``. T' is at most T; the last entry always belongs to lead time T.
         finish: means over samples (..., K, T') to values (..., T'), or (..., S, T') where there
             are several series; NaN or infinite where there is no value.
-        components: names of the K statistics; where series are variables, of those of each
-            variable.
+        components: names of the K statistics; where series are variables, those of one variable.
         leads: the value for all lead times is the mean of the values per lead time ("mean"), or
             ``finish`` of the statistics averaged over lead times ("pool").
         no_value: why a value may be infinite or undefined although nothing is wrong with the data.
-        series: what the S values are about. Where K is a multiple of S, the components of a
-            series lie together, in the order of the series, and so do series of a variable.
-        on_data: (this metric, `stp.metrics.comparison.Comparison`) to the metric for these data:
-            with other statistics, series, or a ``reason``.
+        series: subjects of the S values. Where K is a multiple of S, the components of a series
+            are adjacent, in the order of the series, and so are the series of a variable.
+        on_data: (this metric, `stp.metrics.comparison.Comparison`) to the metric for these data,
+            with other statistics or series, or with a ``reason``.
         numbered: ``statistics`` also takes the numbers of the samples, int64 (N,), and of the lead
             times, from 0, int64 (T,).
         with_context: ``statistics`` also takes, last, the context frames of the samples, float32
             (N, context, C, H, W).
-        independent_leads: the statistics of a lead time need the frames of no other one, and T' is
-            T: lead times may be computed in blocks, and some may be absent.
-        windows: first and last lead time, from 1, of means over lead times: ``statistics`` takes
-            the mean of the frames of each window for a frame of its last lead time. Other lead
-            times have no value. None: frames are compared as they are.
-        transform: (frames, observed frames), (N, T, C, H, W) each, to what ``statistics`` takes in
-            the place of frames; conventions with the same one share what it makes.
-        batches: samples that make a value together. ``statistics`` then has their ``components`` of
-            each variable in the place of K; the score of their means is the value of each sample of
-            a batch. All batches weigh alike.
-        best_by: the number of the component whose mean over lead times tells which of several
-            forecasts of a sample is the best, where ``finish`` says nothing of a single sample.
-        ensemble: ``statistics`` takes all members, predicted is (N, M, T, C, H, W).
+        independent_leads: the statistics of a lead time need no frames of other lead times, and T'
+            is T: lead times may be computed in blocks, and some may be absent.
+        windows: first and last lead time, from 1, of each window. ``statistics`` takes the mean of
+            the frames of a window as the frame of its last lead time; other lead times have no
+            value. Empty: frames are compared as they are.
+        transform: (frames, observed frames), (N, T, C, H, W) each, to what ``statistics`` takes
+            instead of frames. It is computed once for all conventions with the same transform.
+        batches: samples that share one value. ``statistics`` then has their ``components`` of each
+            variable instead of K; the score of their means is the value of each sample of a batch.
+            All batches have the same weight.
+        best_by: number of the component whose mean over lead times decides which of several
+            forecasts of a sample is the best, where ``finish`` is undefined for a single sample.
+        ensemble: ``statistics`` takes all members: predicted is (N, M, T, C, H, W).
         keep_samples: whether the statistics of single samples are kept, or only their sums.
-        share: the statistic of a sample says whether something is so (0 or 1), or for what share of
-            it, and the value is its mean: intervals lie between 0 and 1, and exist where all
-            samples say the same.
-        reason: why these data have no value at all; empty if they have.
+        share: the statistic of a sample is 0 or 1, or a share between, and the value is its mean:
+            intervals lie between 0 and 1, and exist even where all samples are equal.
+        reason: why there is no value at all for these data; empty if there is.
     """
 
     statistics: Callable[..., np.ndarray]
@@ -129,6 +177,10 @@ class Metric(NamedTuple):
     keep_samples: bool = True
     share: bool = False
     reason: str = ""
+
+    def loaded(self, _: str, networks: NetworkInputs) -> "Metric":
+        """The metric itself, which needs no network."""
+        return self
 
     def valued(self, leads: Iterable[int]) -> frozenset[int]:
         """The lead times with a value, of forecasts with the lead times `leads`; numbers from 0."""

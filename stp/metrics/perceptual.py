@@ -1,6 +1,6 @@
-"""Metrics that look through a network: what they need before they can be computed.
+"""Metrics whose statistics a network computes.
 
-Shape letters: N samples, K components, T lead times, C channels, H, W, D features.
+Shape letters: N samples, T lead times, C channels, H, W, D features.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stp.metrics.metric import Metric, needs_data
+from stp.core.errors import StpError
+from stp.metrics.metric import Metric, NetworkInputs, needs_data
 
 Embed = Callable[[np.ndarray], np.ndarray]
 """Clips float32 (N, T, C, H, W) in [0, 1] to features float64 (N, D)."""
@@ -45,27 +46,23 @@ class LearnedMetric(NamedTuple):
     build: Callable[[Weights], Metric]
     of_means: Metric = Metric(needs_data)
 
+    def loaded(self, _: str, networks: NetworkInputs) -> Metric:
+        """The metric with its weights; one without values if no weights are declared.
 
-class SetDistance(NamedTuple):
-    """A convention that compares two sets of clips, not clip by clip.
-
-    Its value is no mean over samples: it is computed from network features of all clips (stage
-    `features`; config/conventions names network, layer and frames). It has one value for all
-    lead times, which depends on the number of clips.
-
-    Attributes:
-        distance: (features of observed clips, features of predicted clips), float64 (N, D) each,
-            to the value.
-    """
-
-    distance: Callable[[np.ndarray, np.ndarray], float]
-
-
-def matched(count: int, size: int, seed: int = 0) -> np.ndarray:
-    """Choose ``size`` of ``count`` samples for a comparison at equal N.
-
-    Returns:
-        sorted indices, without repetition; the same for the same arguments.
-    """
-    chosen = np.random.default_rng(seed).permutation(count)[:size]
-    return np.sort(chosen)
+        Raises:
+            StpError: the file of weights is missing or has other checksums, the device does not
+                exist or has too little memory.
+        """
+        name = self.weights
+        declared = networks.weights.get(name)
+        if declared is None:
+            why = f"the weights of {name} are missing (see `stp list weights`)"
+            return Metric(needs_data, reason=why)
+        path = networks.files.get(name)
+        if path is None:
+            raise StpError(
+                f"the weights of {name} have been removed since this was planned",
+                expected=f"the file with {declared}",
+                remedy="put it back (`stp list weights`), or run snakemake again without it",
+            )
+        return self.build(Weights(Path(path), declared, networks.device, networks.threads))

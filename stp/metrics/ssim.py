@@ -8,7 +8,7 @@ window lies inside the frame, then over channels. This is scikit-image's
 ``structural_similarity(channel_axis=0, data_range=R)``. The paper's own window is that of
 ``gaussian``: 11 x 11 pixels, a Gaussian of standard deviation 1.5, biased moments.
 
-How it is made fast. With window sums X, Y of x, y, and P of x^2 + y^2, Q of x y, both factors are
+For speed: with window sums X, Y of x, y, and P of x^2 + y^2, Q of x y, both factors are
 free of divisions by 49 and 48:
 
     luminance  (2 X Y + c1) / (X^2 + Y^2 + c1)                          c1 = 49^2 C1
@@ -17,8 +17,8 @@ free of divisions by 49 and 48:
 so four fields are summed over windows instead of five, each with four additions per direction:
 pairs, pairs of pairs, and 7 = 4 + 2 + 1. Frames lie one after the other in flat buffers, and a
 step down is a shift by W: all operations run over contiguous memory. Windows that would cross the
-edge of a frame come out as nonsense and are cut away at the end. Buffers hold a group of frames
-that stays in the cache. In float64 the difference of second moments needs no care.
+edge of a frame get meaningless values, which are cut away at the end. Buffers hold a group of
+frames that stays in the cache. In float64 the difference of second moments is accurate enough.
 """
 
 from functools import partial

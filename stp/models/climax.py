@@ -1,9 +1,9 @@
-"""ClimaX (Nguyen et al. 2023, https://arxiv.org/abs/2301.10343): a transformer told the lead time.
+"""ClimaX (Nguyen et al. 2023, https://arxiv.org/abs/2301.10343): a transformer for any lead time.
 
-Each variable of each patch is a token; a learnt query gathers the tokens of a patch into one, to
-which places and the lead time are added; blocks of attention and a head follow. Names and shapes of
-its weights are those of microsoft/ClimaX (src/climax/arch.py @4cd87c7), so that published weights
-can be imported (`Model.from_published`).
+Each variable of each patch is a token; a learnt query combines the tokens of a patch into one, to
+which embeddings of its position and of the lead time are added; blocks of attention and a head
+follow. Names and shapes of its weights are those of microsoft/ClimaX (src/climax/arch.py @4cd87c7),
+so that published weights can be imported (`Model.from_published`).
 """
 
 import math
@@ -34,18 +34,18 @@ VARIABLES = (
 )
 """Variables of the published weights, in their order and spelling."""
 LEAD_UNIT = 100.0
-"""Lead times are told in so many hours."""
+"""Hours of lead time that enter the network as 1."""
 
 
 def attention(q: Tensor, k: Tensor, v: Tensor, heads: int) -> Tensor:
-    """Softmax attention of several heads, (B, N, D) and (B, M, D) twice -> (B, N, D)."""
+    """Softmax attention of several heads: q (B, N, D), k and v (B, M, D) -> (B, N, D)."""
     q, k, v = (x.unflatten(-1, (heads, -1)).transpose(1, 2) for x in (q, k, v))
     shares = (q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])).softmax(dim=-1)
     return (shares @ v).transpose(1, 2).flatten(2)
 
 
 class Aggregation(nn.Module):
-    """A query looks at the variables of a patch; names as of nn.MultiheadAttention."""
+    """A query attends to the variables of a patch; weights named as in nn.MultiheadAttention."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -74,6 +74,7 @@ class SelfAttention(nn.Module):
         self.proj = nn.Linear(width, width)
 
     def forward(self, x: Tensor) -> Tensor:
+        """(B, N, D) -> (B, N, D)."""
         q, k, v = self.qkv(x).chunk(3, dim=-1)
         attended: Tensor = self.proj(attention(q, k, v, self.heads))
         return attended
@@ -87,6 +88,7 @@ class Perceptron(nn.Module):
         self.fc1, self.fc2 = nn.Linear(width, inner), nn.Linear(inner, width)
 
     def forward(self, x: Tensor) -> Tensor:
+        """(..., D) -> (..., D)."""
         outputs: Tensor = self.fc2(F.gelu(self.fc1(x)))
         return outputs
 
@@ -99,7 +101,7 @@ class Block(nn.Module):
         heads: number of attention heads.
         ratio: how much wider the perceptron is inside.
         drop: share of values that are dropped in training.
-        drop_path: share of clips that pass by each branch in training.
+        drop_path: share of clips that skip each branch in training.
     """
 
     def __init__(self, width: int, heads: int, ratio: float, drop: float, drop_path: float) -> None:
@@ -125,8 +127,8 @@ class Block(nn.Module):
 class Model(ForecastModel):
     """Forecasts each lead time directly, from the context and the lead time.
 
-    In training each clip has one lead time, drawn from those of `leads` that the clip has; a
-    training that draws it itself reads no other frame of the future (`stp.train`).
+    In training each clip has one lead time, drawn from those of `leads` that the clip has. Where
+    the training draws it itself, it reads no other future frame (`stp.train`).
 
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of `patch`.
@@ -141,8 +143,8 @@ class Model(ForecastModel):
         drop: share of values that are dropped in training.
         drop_path: share of clips that skip a branch of the last block in training; less before.
         hours: hours between two frames.
-        leads: lead times that are trained, in proportion to how often they are listed; all equally
-            if empty.
+        leads: lead times that are trained, in proportion to how often they are listed; empty: all,
+            equally often.
         variables: name in `VARIABLES` of each channel, for published weights; null for channels
             without one.
         predicts: state, or change: the difference from the latest frame.
@@ -234,13 +236,13 @@ class Model(ForecastModel):
     def outputs(
         self, clip: Tensor, step: int, leads: Tensor | None = None
     ) -> tuple[Tensor, Tensor]:
-        """Forecast one lead time of each clip (B, T_in + T_out, C, H, W).
+        """Forecast one lead time of each clip.
 
         Args:
             clip: (B, T_in + T_out, C, H, W).
             step: training iteration; without influence.
             leads: lead time of each clip, int64 (B,): its frame is the only one after the context,
-                T_out = 1. None: drawn by chance, of clips with all frames.
+                T_out = 1. None: clips have all frames, and the lead times are drawn at random.
 
         Returns:
             predicted and observed frames, (B, 1, C, H, W) each.
@@ -268,8 +270,15 @@ class Model(ForecastModel):
         """Turn published weights into those of this network.
 
         The names of a Lightning module (``net.``) and of older files (``channel_embed``) are
-        understood. Tokens and outputs are taken of the variables that `variables` names, those of
-        other channels stay as they are; places are interpolated where the grid is another.
+        understood. Tokens and outputs of the variables that `variables` names are copied; other
+        channels keep their own. Embeddings of positions are interpolated to the grid of this
+        network.
+
+        Args:
+            published: tensors by their name in the file.
+
+        Returns:
+            Tensors by their name in `state_dict`.
 
         Raises:
             StpError: they are of other variables, or `variables` is not set.
@@ -294,18 +303,18 @@ class Model(ForecastModel):
             for channel, name in enumerate(self.variables)
             if name is not None
         ]
-        ours, theirs_ = (torch.tensor(numbers) for numbers in zip(*pairs, strict=True))
-        for channel, number_ in pairs:
+        ours, theirs = (torch.tensor(numbers) for numbers in zip(*pairs, strict=True))
+        for channel, index in pairs:
             for part in ("weight", "bias"):
                 own[f"token_embeds.{channel}.proj.{part}"] = by_name[
-                    f"token_embeds.{number_}.proj.{part}"
+                    f"token_embeds.{index}.proj.{part}"
                 ]
-        own["var_embed"][:, ours] = by_name["var_embed"][:, theirs_]
+        own["var_embed"][:, ours] = by_name["var_embed"][:, theirs]
         own["pos_embed"] = _interpolated(by_name["pos_embed"], self.sides)
         last = f"head.{len(self.head) - 1}"
         for part in ("weight", "bias"):
             rows = own[f"{last}.{part}"].unflatten(0, (self.patch**2, -1))
-            rows[:, ours] = by_name[f"{last}.{part}"].unflatten(0, (self.patch**2, -1))[:, theirs_]
+            rows[:, ours] = by_name[f"{last}.{part}"].unflatten(0, (self.patch**2, -1))[:, theirs]
         of_variables = ("token_embeds", "var_embed", "pos_embed", last)
         return own | {n: t for n, t in by_name.items() if not n.startswith(of_variables)}
 
@@ -335,7 +344,7 @@ class Model(ForecastModel):
 
 
 class Patches(nn.Module):
-    """Patches of one variable as tokens; names as of timm's PatchEmbed."""
+    """Patches of one variable as tokens; weights named as in timm's PatchEmbed."""
 
     def __init__(self, patch: int, width: int, initial_std: float) -> None:
         super().__init__()
@@ -364,7 +373,7 @@ def places(sides: tuple[int, int], width: int) -> Tensor:
 
 
 def _interpolated(embedding: Tensor, sides: tuple[int, int]) -> Tensor:
-    """Places (1, N, D) of a grid of twice as many columns as rows, on another grid."""
+    """Embeddings of positions (1, N, D) of a grid twice as wide as high, on another grid."""
     rows = math.isqrt(embedding.shape[1] // 2)
     if (rows, 2 * rows) == sides:
         return embedding

@@ -2,8 +2,8 @@
 
 Every state is a short film of `window` frames, every gate reads all of it, and a cell recalls its
 own past by attention. As in OpenSTL and PredBench: patches become channels, no layer normalisation
-but that of the recalled memory, scheduled sampling, and the whole past is recalled. Positions are
-what attends and is attended to, as in the authors' channels-last code; the ports to PyTorch reshape
+but that of the recalled memory, scheduled sampling, and the whole past is recalled. Tokens of the
+attention are positions, as in the authors' channels-last code; the ports to PyTorch reshape
 channels-first arrays the same way, which mixes channels with positions. PredBench's published
 values come from such a port: option ``attention: released`` does the same.
 
@@ -127,8 +127,8 @@ def tokens(film: Tensor, attention: str = "positions") -> Tensor:
 def _recall(query: Tensor, past: Tensor, attention: str = "positions") -> Tensor:
     """Softmax attention without scaling: query (B, C, frames, H, W), past (B, N, C).
 
-    It has one head. Torch keeps the matrix of all pairs of tokens where there is no dimension of
-    heads, or where the channels of a token are not beside each other.
+    The inputs get a dimension for one head, and tokens are contiguous: otherwise torch stores the
+    matrix of all pairs of tokens.
     """
     queries, past = tokens(query, attention).unsqueeze(1), past.unsqueeze(1)
     recalled = F.scaled_dot_product_attention(queries, past, past, scale=1.0).squeeze(1)
@@ -165,7 +165,7 @@ class Model(Recurrent):
         patch_size: side of the square patches that become channels.
         window: frames of a film; before the first frame they are zero.
         l1_weight: weight of the mean absolute error, which is added to the mean squared one.
-        attention: what recalls and is recalled. ``positions``: the channels at each position.
+        attention: tokens of the recall. ``positions``: the channels at each position.
             ``released``: as in OpenSTL and PredBench, whose reshaping mixes channels with
             positions (`tokens`); the recall then takes `window` times as many multiply-adds. The
             parameters are the same.

@@ -83,8 +83,8 @@ class Model(OneStep):
         shape: (C, H, W) of a frame, of any size.
         context: number of context frames, seen side by side.
         horizon: number of lead times in training; forecasts can have any other.
-        channels: after lifting, and of each layer; the decoder has them in reverse.
-        modes: rows and columns of the spectrum that layers see.
+        channels: channels after lifting and of each layer; the decoder has them in reverse.
+        modes: rows and columns of the spectrum that layers keep.
         join: sum (as released) or concatenate (as printed; a layer then has twice the channels).
         output: fields, or scrambled as in all published versions.
         predicts: state or change.
@@ -131,7 +131,7 @@ class Model(OneStep):
         x = F.pad(self.lift(frames), (0, BORDER, 0, BORDER))
         for i, layer in enumerate(self.layers):
             x = layer(x if i == 0 else F.gelu(x))
-        scrambled: Tensor = self.leave(self.decoder(x[..., :-BORDER, :-BORDER]))
+        fields: Tensor = self.leave(self.decoder(x[..., :-BORDER, :-BORDER]))
         if self.output == "scrambled":
-            scrambled = scrambled.permute(0, 3, 1, 2).reshape(scrambled.shape)
-        return scrambled
+            fields = fields.permute(0, 3, 1, 2).reshape(fields.shape)
+        return fields

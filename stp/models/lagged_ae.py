@@ -1,7 +1,7 @@
 """Lagged autoencoder of ChaosBench (Nathaniel et al. 2024, https://arxiv.org/abs/2402.00712, E.1).
 
 An encoder of five levels; a decoder whose blocks pass on, beside their features, three maps in 0..1
-that are predicted from what came before. There are no connections past the narrowest level. The
+that are predicted from its input. No connections bypass the narrowest level. The
 paper names five decoder blocks; the release has four, and a convolution (leap-stc/ChaosBench,
 chaosbench/models/ae.py). Nothing is lagged: it maps a day to the next one like the other networks.
 """

@@ -1,9 +1,9 @@
 """MAU, the motion-aware unit (Chang et al., NeurIPS 2021), as PredBench trains it.
 
-A cell looks at its last `tau` states, weighs them by how alike the appearance was to that of now,
-and fuses this motion with the present one. Frames are encoded to a smaller grid and decoded again,
+A cell weighs its last `tau` states by the similarity of their appearance to the present one, and
+fuses this motion with the present motion. Frames are encoded to a smaller grid and decoded again,
 without the skip connections and residuals that the authors also offer. The released benchmark
-indents a line wrongly and cannot run; here it stands where it is meant.
+cannot run, for a wrongly indented line; here the line is where it was meant to be.
 """
 
 import math
@@ -133,7 +133,7 @@ class Model(Recurrent):
         self.readout = nn.Conv2d(hidden, channels, 1)
 
     def step(self, frame: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:
-        """Frame (B, C, H, W) and the last states of each layer, temporal and spatial -> next."""
+        """Frame (B, C, H, W) and the last states of each layer -> the next frame and states."""
         whole_cells = pad(frame, self.patch * self.scale)
         s = self.encoder(to_patches(whole_cells, self.patch))
         if memory is None:

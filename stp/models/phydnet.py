@@ -30,7 +30,7 @@ Memory = tuple[Tensor, list[tuple[Tensor, Tensor]]]
 
 
 class Block(nn.Sequential):
-    """3x3 convolution, group normalisation, leaky ReLU; `up` doubles where others halve."""
+    """3x3 convolution, group normalisation, leaky ReLU; `up`: `stride` enlarges the sides."""
 
     def __init__(self, before: int, after: int, stride: int = 1, *, up: bool = False) -> None:
         super().__init__(_conv(before, after, stride, up), nn.GroupNorm(GROUPS, after))
@@ -110,7 +110,7 @@ class Model(ForecastModel):
         context: number of context frames.
         horizon: number of lead times in training; forecasts can have any other.
         scale: by how much the encoder shrinks frames, 2 or 4; the sizes of weights are the same.
-        bounded: forecasts pass a sigmoid, as published: for frames that are normalised to 0..1.
+        bounded: whether forecasts pass a sigmoid, as published, for frames normalised to 0..1.
         moment_weight: weight of the moment loss.
         teacher_forcing: by how much the probability of showing the truth after the context falls
             with every epoch, from 1.
@@ -170,7 +170,7 @@ class Model(ForecastModel):
         self.epoch = epoch
 
     def shows_truth(self, step: int) -> bool:
-        """Draw once for a step, and the same for all parts of its batch, wherever computed."""
+        """Draw whether inputs of a step are the truth: the same for all parts of its batch."""
         number = torch.Generator().manual_seed((self.draws + step * SPREAD) % 2**63)
         return torch.rand((), generator=number).item() < 1 - self.teacher_forcing * self.epoch
 
@@ -202,7 +202,7 @@ class Model(ForecastModel):
         return roll(self.following(), clip, context, steps).float(), clip[:, 1:]
 
     def moment_loss(self) -> Tensor:
-        """Squared distance of the filters' moments to one derivative each.
+        """Squared difference of the moments of each filter from those of its derivative.
 
         Mean over filters and moments, sum over the 64 features (as in the authors' code).
         """

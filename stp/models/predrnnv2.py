@@ -73,7 +73,7 @@ class Model(ForecastModel):
         return roll(self.following(), frames, context, context + horizon - 1)[:, -horizon:]
 
     def loss(self, clip: Tensor, step: int) -> Tensor:
-        """Mean squared error of all predictions, and similarity of the additions to the memories.
+        """Mean squared error of all predictions, plus the decoupling loss.
 
         Args:
             clip: (B, T_in + T_out, C, H, W).
@@ -106,7 +106,8 @@ class Model(ForecastModel):
         """Frame (B, C, H, W) -> the next one, starting without memory.
 
         Args:
-            alike: gets the similarity of the additions to the two memories of each layer and step.
+            alike: list that gets the similarity of the additions to the two memories, for each
+                layer and step; None: it is not computed.
         """
         step = partial(self._step, compare=alike is not None)
         following = remembering(self, step, self.recompute)

@@ -1,4 +1,4 @@
-"""A small convolutional network: a baseline for the gain of the large models.
+"""A small convolutional network: the baseline that large models have to beat.
 
 A few 3x3 convolutions at full resolution map the context frames, stacked as channels, to all frames
 of a block, as changes from the last context frame. About 100,000 weights.
@@ -40,7 +40,7 @@ class Model(ForecastModel):
         require(whole(layers, 1), "options.layers", layers, "a whole number from 1")
         self.horizon = horizon
         self.enter = nn.Conv2d(context * shape[0], width, 3, padding=1)
-        # Dilations of 1, 2, 4, 8, 1, ... let the few layers see far.
+        # Dilations of 1, 2, 4, 8, 1, ... give the few layers a large field of view.
         self.inner = nn.ModuleList(
             nn.Conv2d(width, width, 3, padding=2 ** (i % 4), dilation=2 ** (i % 4))
             for i in range(layers)

@@ -27,7 +27,7 @@ class Step(NamedTuple):
     Attributes:
         h: hidden state.
         c: temporal memory, of this layer.
-        m: spatio-temporal memory, which the next layer goes on with.
+        m: spatio-temporal memory, passed on to the next layer.
         new_c: what was added to c.
         new_m: what was added to m.
     """
@@ -66,7 +66,7 @@ class SpatioTemporalLSTM(nn.Module):
         self.to_hidden = nn.Conv2d(2 * hidden, hidden, 1, bias=False)
 
     def forward(self, x: Tensor, h: Tensor, c: Tensor, m: Tensor) -> Step:
-        """One time step: input (B, channels, H, W) and the last states."""
+        """One time step: input (B, channels, H, W) and the last states (B, hidden, H, W)."""
         of_x = self.from_input(x)
         of_c, of_m, of_o = of_x.split([3 * self.hidden, 3 * self.hidden, self.hidden], dim=1)
         of_h, of_ho = self.from_hidden(h).split([3 * self.hidden, self.hidden], dim=1)

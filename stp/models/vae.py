@@ -2,8 +2,8 @@
 
 The lagged autoencoder with a code of 64 numbers at its narrowest level, drawn from a normal
 distribution (Kingma and Welling 2013, https://arxiv.org/abs/1312.6114). As released, means are
-bounded by tanh and logarithms of variances by ReLU, so that a code never says more of a day than
-its noise hides; `bounded: false` takes both bounds away (leap-stc/ChaosBench,
+bounded by tanh and logarithms of variances by ReLU, so that the noise of a code is never weaker
+than its signal; `bounded: false` removes both bounds (leap-stc/ChaosBench,
 chaosbench/models/ae.py). The released training stops with an error, as it compares the three
 outputs of the network with the truth; the loss here is our own reading of the one it defines.
 """
@@ -89,7 +89,7 @@ class Model(OneStep):
         return self._rolled_out(lambda x: self._drawn(x, noise)[0], frames, horizon)
 
     def loss(self, clip: Tensor, step: int) -> Tensor:
-        """Mean squared error, and what the divergence of the codes adds to it (`drawn_forecast`).
+        """Mean squared error plus the divergence term of `drawn_forecast`.
 
         Args:
             clip: (B, T_in + T_out, C, H, W).
@@ -100,7 +100,7 @@ class Model(OneStep):
         return F.mse_loss(forecast.float(), future) + divergence
 
     def drawn_forecast(self, frames: Tensor, horizon: int, values: int) -> tuple[Tensor, Tensor]:
-        """A forecast whose codes come from torch's generator, and what they add to any loss of it.
+        """A forecast whose codes come from torch's generator, and the divergence term of its loss.
 
         Args:
             frames: context (B, T_in, C, H, W).
@@ -108,8 +108,8 @@ class Model(OneStep):
             values: number of values of a frame that are compared.
 
         Returns:
-            the forecast (B, horizon, C, H, W), and `kl_weight` times twice the divergence of a code
-            per compared value, the mean over clips and lead times, from 0.
+            the forecast (B, horizon, C, H, W), and the term, >= 0: `kl_weight` times twice the
+            divergence of a code per compared value, the mean over clips and lead times.
         """
         divergences: list[Tensor] = []
 
@@ -123,7 +123,7 @@ class Model(OneStep):
 
     def _noise(self, frames: Tensor, member: int) -> Noise:
         """The source of the noise of a forecast."""
-        if self.training or frames.is_meta:  # without memory, frames are only counted
+        if self.training or frames.is_meta:  # meta tensors have no values to seed a generator
             return torch.randn_like
         generators = [generator_of(clip, self.seed, member) for clip in frames]
         return lambda like: white_noise(like.shape[1:], generators)

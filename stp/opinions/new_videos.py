@@ -54,6 +54,6 @@ def _farthest(part: np.ndarray) -> float:
     """The distance to its nearest neighbour of the video that is farthest from all others."""
     gram = regression.products(part)
     squares = np.diag(gram)
-    away = np.sqrt(np.maximum(squares + squares[:, None] - 2 * gram, 0))
-    np.fill_diagonal(away, np.inf)
-    return float(max(away.min(axis=1).max(), np.finfo(float).tiny))
+    distances = np.sqrt(np.maximum(squares + squares[:, None] - 2 * gram, 0))
+    np.fill_diagonal(distances, np.inf)
+    return float(max(distances.min(axis=1).max(), np.finfo(float).tiny))

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from stp.core.errors import StpError
+from stp.core.errors import FileError
 from stp.core.parquet import read_table
 from stp.data.zarr_rows import MappedRows
 
@@ -143,14 +144,9 @@ class Database:
         path = self.folder / SPLITS
         table = read_table(path, SPLIT_COLUMNS)
         if family not in FAMILIES:
-            raise StpError(
-                f"{path}: no splits {family!r}",
-                expected=f"one of {', '.join(FAMILIES)}",
-                remedy="name another subset",
-            )
-        chosen = table.filter(
-            pa.array([row_family == family for row_family in table["family"].to_pylist()])
-        )
+            expected = f"one of {', '.join(FAMILIES)}"
+            raise FileError(path, f"no splits {family!r}", expected=expected)
+        chosen = table.filter(pc.field("family") == family)
         numbers = chosen["split"].to_numpy()
         number_of = {name: number for number, name in enumerate(self.names)}
         order, rows = np.unique(numbers, return_inverse=True)

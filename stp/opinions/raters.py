@@ -57,7 +57,6 @@ def assignment(videos: int, raters: int, ratings: int, seed: int) -> list[np.nda
     if ratings > raters:
         raise StpError(
             f"{ratings} ratings of each video by {raters} raters",
-            expected="at most one rating of each rater and video",
             remedy="ask more people, or for fewer ratings",
         )
     rng = np.random.default_rng(seed)

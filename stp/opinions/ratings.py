@@ -43,8 +43,8 @@ class Ratings:
 
     def of(self, raters: np.ndarray) -> "Ratings":
         """The ratings of some raters."""
-        kept = np.isin(self.rater, raters)
-        return Ratings(self.rater[kept], self.session[kept], self.video[kept], self.score[kept])
+        rows = np.isin(self.rater, raters)
+        return Ratings(self.rater[rows], self.session[rows], self.video[rows], self.score[rows])
 
     def by_rater(self) -> dict[str, dict[str, float]]:
         """Rater -> video -> score."""
@@ -69,17 +69,12 @@ class Ratings:
             raise StpError(
                 f"{where}: {self.rater[row]} rates {self.video[row]} with {self.score[row]:g}",
                 expected="ratings from 0 to 100",
-                remedy="correct the row, or leave it out",
             )
         pairs = pd.DataFrame({"rater": self.rater, "video": self.video})
         twice = pairs[pairs.duplicated()]
         if len(twice):
             rater, video = twice.iloc[0]
-            raise StpError(
-                f"{where}: {rater} rates {video} twice",
-                expected="one rating of each rater and video",
-                remedy="leave one of the two out",
-            )
+            raise StpError(f"{where}: {rater} rates {video} twice")
 
 
 @dataclass(frozen=True)
@@ -117,7 +112,6 @@ def z_scores(ratings: Ratings, where: str = "ratings") -> Ratings:
         rater, session = ratings.rater[flat[0]], ratings.session[flat[0]]
         raise StpError(
             f"{where}: the ratings of {rater} in session {session} do not vary",
-            expected="at least two different ratings of each rater and session",
             remedy="leave this session out",
         )
     scores = (ratings.score - groups.transform("mean").to_numpy()) / deviation
@@ -176,16 +170,15 @@ def opinions(ratings: Ratings, rescaling: Rescaling = "fixed", where: str = "rat
     ratings.check(where)
     scores = z_scores(ratings, where)
     rejected = outliers(scores)
-    kept = rescaled(scores.of(np.setdiff1d(scores.rater, rejected)), rescaling)
-    names, mos, count = means(kept)
+    accepted = rescaled(scores.of(np.setdiff1d(scores.rater, rejected)), rescaling)
+    names, mos, count = means(accepted)
     lost = np.setdiff1d(ratings.video, names)
     if len(lost):
         raise StpError(
             f"{where}: all raters of {lost[0]} are rejected",
-            expected="ratings of each video by raters who agree with the others",
             remedy="collect more ratings of this video, or leave it out",
         )
-    return Opinions(names, mos, count, rejected, kept)
+    return Opinions(names, mos, count, rejected, accepted)
 
 
 def means(scores: Ratings) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -65,8 +65,8 @@ def components(gram: np.ndarray, training: np.ndarray, test: np.ndarray) -> Comp
     centred = block - mean - mean[:, None] + mean.mean()
     values, vectors = np.linalg.eigh(centred)
     values, vectors = values[::-1], vectors[:, ::-1]
-    kept = values > len(training) * np.finfo(float).eps * max(values[0], 0)
-    values, vectors = values[kept], vectors[:, kept]
+    positive = values > len(training) * np.finfo(float).eps * max(values[0], 0)
+    values, vectors = values[positive], vectors[:, positive]
     other = gram[np.ix_(test, training)]
     away = other - other.mean(axis=1, keepdims=True) - mean + mean.mean()
     return Components(vectors * np.sqrt(values), away @ vectors / np.sqrt(values))
@@ -214,8 +214,8 @@ def weights(
         weights, float64 (D,), and offset: what `predict` says of a video with features x is
         offset + x @ weights.
     """
-    everyone = np.arange(len(features))
-    predicted = predict(kind, gram, everyone, observed, everyone, count)
+    videos = np.arange(len(features))
+    predicted = predict(kind, gram, videos, observed, videos, count)
     # Centred features span what the function depends on: its values there determine it.
     mean = features.mean(axis=0, dtype=np.float64)
     of_videos = np.linalg.pinv(gram, hermitian=True) @ (predicted - predicted.mean())
@@ -231,11 +231,7 @@ def check_features(features: np.ndarray, videos: Sequence[str], where: str) -> N
     """
     wrong = np.flatnonzero(~np.isfinite(features).all(axis=1))
     if len(wrong):
-        raise StpError(
-            f"{where}: the values of {videos[wrong[0]]} are not finite",
-            expected="a finite value of each video",
-            remedy="look at this video",
-        )
+        raise StpError(f"{where}: the values of {videos[wrong[0]]} are not finite")
 
 
 def _by_count(features: Components, observed: np.ndarray) -> np.ndarray:

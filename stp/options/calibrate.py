@@ -1,16 +1,15 @@
 """Options of calibrations and trainings of predictors of people: ``train`` of a recipe."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import NonNegativeInt, PositiveFloat, PositiveInt
 
-from stp.core.options import build
+from stp.core.options import Options
 
 
 @dataclass(frozen=True)
-class CalibrationOptions:
+class CalibrationOptions(Options):
     """How a predictor is calibrated.
 
     Attributes:
@@ -21,23 +20,16 @@ class CalibrationOptions:
         threads: CPU threads.
     """
 
+    PART = "train"
+
     trials: PositiveInt = 300
     search: Literal["optuna", "smac"] = "optuna"
     seed: NonNegativeInt = 0
     threads: PositiveInt = 1
 
-    @classmethod
-    def from_recipe(cls, given: Mapping[str, object]) -> "CalibrationOptions":
-        """Build the options from the keys that were set.
-
-        Raises:
-            StpError: a key is unknown or its value out of range.
-        """
-        return build(cls, given, "train")
-
 
 @dataclass(frozen=True)
-class FittingOptions:
+class FittingOptions(Options):
     """How a predictor is trained by gradient descent.
 
     Attributes:
@@ -48,17 +40,10 @@ class FittingOptions:
         threads: CPU threads.
     """
 
+    PART = "train"
+
     steps: PositiveInt = 300
     batch_size: PositiveInt = 64
     lr: PositiveFloat = 1e-3
     validate_every: PositiveInt = 20
     threads: PositiveInt = 1
-
-    @classmethod
-    def from_recipe(cls, given: Mapping[str, object]) -> "FittingOptions":
-        """Build the options from the keys that were set.
-
-        Raises:
-            StpError: a key is unknown or its value out of range.
-        """
-        return build(cls, given, "train")

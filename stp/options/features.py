@@ -5,12 +5,11 @@ from typing import Literal
 
 from pydantic import PositiveInt
 
-from stp.core.job import Recipe
-from stp.core.options import build, require
+from stp.core.options import Options, require
 
 
 @dataclass(frozen=True)
-class FeatureOptions:
+class FeatureOptions(Options):
     """Network, layer and clips of network features.
 
     Attributes:
@@ -27,6 +26,8 @@ class FeatureOptions:
         threads: of the network.
     """
 
+    PART = "recipe of features"
+
     network: str
     module: str
     layer: str
@@ -42,12 +43,3 @@ class FeatureOptions:
     def __post_init__(self) -> None:
         is_one = bool(self.weights) != (self.seed is not None)
         require(is_one, "features: weights", self.weights, "checksums, or a seed, not both")
-
-    @classmethod
-    def from_recipe(cls, recipe: Recipe) -> "FeatureOptions":
-        """Read a recipe.
-
-        Raises:
-            StpError: an unknown key, a missing key or a value out of range.
-        """
-        return build(cls, recipe, "recipe of features")

@@ -1,16 +1,15 @@
 """Options of predictions of frames: ``predict`` of a recipe."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pydantic import PositiveInt
 
-from stp.core.options import build, require
+from stp.core.options import Options, require
 from stp.options.precisions import Precision
 
 
 @dataclass(frozen=True)
-class PredictOptions:
+class PredictOptions(Options):
     """How forecasts are computed.
 
     Attributes:
@@ -21,6 +20,8 @@ class PredictOptions:
         trainings: number of members, instead of samples, each by a training with a seed of its own:
             that of the cell and the following ones.
     """
+
+    PART = "predict"
 
     batch_size: PositiveInt = 16
     threads: PositiveInt = 1
@@ -36,12 +37,3 @@ class PredictOptions:
     def members(self) -> int:
         """Forecasts of each clip."""
         return max(self.samples, self.trainings)
-
-    @classmethod
-    def from_recipe(cls, given: Mapping[str, object]) -> "PredictOptions":
-        """Build the options from the keys that were set.
-
-        Raises:
-            StpError: a key is unknown or its value out of range.
-        """
-        return build(cls, given, "predict")

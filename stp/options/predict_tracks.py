@@ -1,15 +1,14 @@
 """How people are predicted; light, since the plan reads it."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt
 
-from stp.core.options import build
+from stp.core.options import Options
 
 
 @dataclass(frozen=True)
-class MotionOptions:
+class MotionOptions(Options):
     """How people are predicted.
 
     Attributes:
@@ -21,16 +20,9 @@ class MotionOptions:
         threads: CPU threads.
     """
 
+    PART = "predict"
+
     samples: PositiveInt = 1
     jitter: NonNegativeFloat = 0.3
     seed: NonNegativeInt = 0
     threads: PositiveInt = 1
-
-    @classmethod
-    def from_recipe(cls, given: Mapping[str, object]) -> "MotionOptions":
-        """Build the options from the keys that were set.
-
-        Raises:
-            StpError: a key is unknown or its value out of range.
-        """
-        return build(cls, given, "predict")

@@ -1,12 +1,11 @@
 """Options of predictions of opinions from a measure of videos: ``predict`` of a recipe."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from pydantic import NonNegativeInt, PositiveInt
 
-from stp.core.options import build
+from stp.core.options import Options
 
 Learnt = Literal["linear", "ridge", "nested", "polynomial", "svr_linear", "svr_rbf", "network"]
 Fitted = Literal["logistic", "logistic_on_test"]
@@ -16,7 +15,7 @@ COMPONENTS = 240
 
 
 @dataclass(frozen=True)
-class QualityOptions:
+class QualityOptions(Options):
     """How opinions are predicted.
 
     Attributes:
@@ -31,17 +30,10 @@ class QualityOptions:
         threads: CPU threads.
     """
 
+    PART = "predict"
+
     regression: Learnt | Fitted = "linear"
     parts: tuple[str, ...] = ()
     components: PositiveInt = COMPONENTS
     seed: NonNegativeInt = 0
     threads: PositiveInt = 1
-
-    @classmethod
-    def from_recipe(cls, given: Mapping[str, object]) -> "QualityOptions":
-        """Build the options from the keys that were set.
-
-        Raises:
-            StpError: a key is unknown or its value out of range.
-        """
-        return build(cls, given, "predict")

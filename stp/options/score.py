@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal, get_args
 
-from pydantic import Field, NonNegativeInt, PositiveInt
+from pydantic import ConfigDict, Field, NonNegativeInt, PositiveInt, with_config
 
 from stp.core.errors import StpError
 from stp.core.job import Recipe
 from stp.core.json_files import Json
-from stp.core.options import build, check_keys
+from stp.core.options import Options, build, check_keys
 
 CELL_KEYS = (
     "suite",
@@ -34,9 +34,10 @@ Statistic = Literal["mean_of_members", "ensemble_mean", "best_of_members"]
 STATISTICS = get_args(Statistic)
 
 
+@with_config(ConfigDict(extra="forbid"))
 @dataclass(frozen=True)
 class Bootstrap:
-    """Resampling of clusters.
+    """Resampling of clusters for confidence intervals.
 
     Attributes:
         resamples: number of resamples.
@@ -48,7 +49,7 @@ class Bootstrap:
 
 
 @dataclass(frozen=True)
-class ScoreOptions:
+class ScoreOptions(Options):
     """A score recipe.
 
     Attributes:
@@ -69,6 +70,8 @@ class ScoreOptions:
         features: of distances between sets of clips: convention -> name of its inputs,
             ``<name>.observed`` and ``<name>.predicted``; those without have no value.
     """
+
+    PART = "score recipe"
 
     cell: CellValues
     conventions: Mapping[str, Json]
@@ -93,14 +96,12 @@ class ScoreOptions:
                 raise StpError(
                     f"score recipe: cell {key} is {value!r}",
                     expected="an integer or null" if key == "seed" else "text",
-                    remedy="let the plan write the recipe",
                 )
         incomplete = [name for name, of in self.conventions.items() if "function" not in of]
         if incomplete:
             raise StpError(
                 f"score recipe: conventions.{incomplete[0]} has no function",
                 expected="a function with options for each name",
-                remedy="let the plan write the recipe",
             )
 
     @classmethod

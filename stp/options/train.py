@@ -1,13 +1,12 @@
 """Options of trainings: ``train`` of a recipe."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
 from stp.core.json_files import Json
-from stp.core.options import build, require
+from stp.core.options import Options, require
 from stp.options.named import DEFAULT_SCHEDULE, choice, load
 from stp.options.precisions import Precision
 
@@ -18,7 +17,7 @@ LOW_RATE = 1e-6
 
 
 @dataclass(frozen=True)
-class TrainOptions:
+class TrainOptions(Options):
     """How a model is trained.
 
     Attributes:
@@ -52,6 +51,8 @@ class TrainOptions:
         max_val_clips: number of validation clips, evenly spread over the split; null for all.
         snapshots: numbers of updates (steps), ascending, after which the weights are kept as well.
     """
+
+    PART = "train"
 
     epochs: PositiveInt = 100
     iterations: PositiveInt | None = None
@@ -87,13 +88,11 @@ class TrainOptions:
         self._check_snapshots()
 
     def _check_targets(self) -> None:
-        """Refuse duplicate targets, and targets for the model's own loss."""
         is_unique = len(set(self.targets)) == len(self.targets)
         self._check("targets", is_unique, "names of channels, each once")
         self._check("targets", not self.targets or self.loss is not None, "none without train.loss")
 
     def _check_snapshots(self) -> None:
-        """Refuse snapshots in another order, and those that a training may never reach."""
         steps, last = self.snapshots, self.iterations
         ok = list(steps) == sorted(set(steps))
         self._check("snapshots", ok, "numbers of updates, ascending")
@@ -117,12 +116,3 @@ class TrainOptions:
         """
         schedule = load("train.schedule", "schedules", self.schedule)
         return float(schedule(step, steps, self.lr))
-
-    @classmethod
-    def from_recipe(cls, given: Mapping[str, object]) -> "TrainOptions":
-        """Build the options from the keys that were set.
-
-        Raises:
-            StpError: a key is unknown or its value out of range.
-        """
-        return build(cls, given, "train")

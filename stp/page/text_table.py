@@ -111,23 +111,16 @@ def _widths(columns: Sequence[Column], width: int) -> list[int]:
     return widths
 
 
-def _block(
-    columns: Sequence[Column],
-    width: int,
-    widths: Sequence[int] | None = None,
-    *,
-    headed: bool = True,
-) -> Table:
+def _block(columns: Sequence[Column], width: int) -> Table:
     # One blank of the gap stands for the line between columns, which this box does not draw.
     table = Table(
         box=_RULE,
         padding=(0, GAP - 1, 0, 0),
         pad_edge=False,
         show_edge=False,
-        show_header=headed,
         header_style="bold",
     )
-    for column, size in zip(columns, widths or _widths(columns, width), strict=True):
+    for column, size in zip(columns, _widths(columns, width), strict=True):
         table.add_column(
             Text(column.heading),
             justify="right" if column.right else "left",
@@ -148,10 +141,9 @@ _RULE = box.Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
 def answer(columns: Sequence[Column], width: int) -> RenderableType:
     """Make a table of a query's answer, whose first column need not identify rows.
 
-    If it does not fit, a few rows are written as records with one line per column. For more rows,
-    cells that are equal in all rows are written once, and cells that are equal in consecutive rows
-    become headings. If this does not fit either, columns are divided into several tables with
-    numbered rows.
+    If it does not fit, a few rows are written as records with one line per column. Of more rows,
+    cells that are equal in all rows are written once, and the other columns are divided into
+    several tables with numbered rows.
     """
     if _needed(columns) <= width:
         return styled(columns, width)
@@ -163,75 +155,26 @@ def answer(columns: Sequence[Column], width: int) -> RenderableType:
             for i in range(rows)
         ]
         return styled([Column("column", False, names), *records], width)
-    same = [column for column in columns if rows and not _changes(column)]
+    same = [column for column in columns if len({cell.plain for cell in column.cells}) == 1]
+    same = same[:-1] if len(same) == len(columns) else same
     rest = [column for column in columns if column not in same]
-    if not rest:
-        same, rest = same[:-1], same[-1:]
-    headings, body = _headings(rest, width)
-    parts = [*_first_cells("in all rows", same)] if same else []
-    if _needed(body) > width:
+    if _needed(rest) > width:
         numbers = [Text(str(i), style="dim") for i in range(1, rows + 1)]
-        return Group(*parts, styled([Column("#", True, numbers), *rest], width))
-    starts = sorted({0}.union(*map(_changes, headings)))
-    for start, end in zip(starts, [*starts[1:], rows], strict=True):
-        if headings:
-            of_section = [_part(column, start, start + 1) for column in headings]
-            parts += (
-                ["", *_first_cells("", of_section)] if parts else [*_first_cells("", of_section)]
-            )
-        section = [_part(column, start, end) for column in body]
-        parts.append(_block(section, width, _widths(body, width), headed=start == 0))
-    return Group(*parts)
+        rest = [Column("#", True, numbers), *rest]
+    return Group(*([_in_all_rows(same)] if same else []), styled(rest, width))
 
 
-def _part(column: Column, start: int, end: int) -> Column:
-    return Column(column.heading, column.right, column.cells[start:end], column.joined)
-
-
-def _changes(column: Column) -> set[int]:
-    """The rows whose cell differs from that of the row above."""
-    texts = [cell.plain for cell in column.cells]
-    return {i for i in range(1, len(texts)) if texts[i] != texts[i - 1]}
-
-
-def _headings(columns: Sequence[Column], width: int) -> tuple[list[Column], list[Column]]:
-    """Remove the columns that change least until the others fit.
-
-    Returns:
-        the columns that become headings of several rows, and the others, both in order.
-    """
-    rows = len(columns[0].cells)
-    heads: list[Column] = []
-    starts: set[int] = set()
-    for column in sorted(columns, key=lambda column: len(_changes(column))):
-        body = [other for other in columns if other not in heads]
-        if _needed(body) <= width:
-            break
-        union = starts | _changes(column)
-        if len(body) > 1 and (len(union) + 1) * LEAST <= rows:
-            heads.append(column)
-            starts = union
-    return (
-        [column for column in columns if column in heads],
-        [column for column in columns if column not in heads],
-    )
-
-
-def _first_cells(label: str, columns: Sequence[Column]) -> list[RenderableType]:
-    """A line with the first cell of each column; columns without a value come last."""
-    line = Text(f"{label}: " if label else "", style="dim")
-    dimmed = [column.heading for column in columns if column.cells[0].style == "dim"]
+def _in_all_rows(columns: Sequence[Column]) -> Text:
+    line = Text("in all rows: ", style="dim")
+    empty = [column.heading for column in columns if column.cells[0].style == "dim"]
     with_value = [column for column in columns if column.cells[0].style != "dim"]
     for i, column in enumerate(with_value):
-        line.append(", " if i else "", style="dim")
-        line.append(f"{column.heading} ", style="dim")
+        line.append(f"{', ' if i else ''}{column.heading} ")
         line.append(column.cells[0].plain, style="not dim")
-    if label and dimmed:
-        line.append(f"{'; ' if with_value else ''}empty: {', '.join(dimmed)}", style="dim")
-    return [line]
+    if empty:
+        line.append(f"{'; ' if with_value else ''}empty: {', '.join(empty)}")
+    return line
 
 
 FEW = 2
 """The most rows that are written as records."""
-LEAST = 3
-"""The least mean number of rows per heading."""

@@ -1,4 +1,4 @@
-"""Artefacts of older code that a user declared current (`stp accept`).
+"""Artefacts of older code that a user declared current (`stp store accept`).
 
 An entry is a file of the store, ``accepted/<new fingerprint>.json``. While the older artefact
 exists, the plan uses it instead of the one with the new fingerprint, and all that is made from it
@@ -70,7 +70,7 @@ def read_accepted(store: Path) -> dict[str, Accepted]:
         if entry is None or path.stem != entry.new:
             raise StpError(
                 f"{path} is no entry of an accepted artefact",
-                remedy="delete it, and run `stp accept` again",
+                remedy="delete it, and run `stp store accept` again",
             )
         if read_receipt(store / entry.address / entry.old) is not None:
             entries[entry.new] = entry

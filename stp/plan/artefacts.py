@@ -107,8 +107,8 @@ class Artefact:
     @property
     def rule(self) -> str:
         """The rule of the workflow that makes it, such as ``predict_short_term``."""
-        own = [PERCEPTUAL] if self.is_perceptual else []
-        return "_".join([self.stage, *own, *([self.dimension] if self.dimension else [])])
+        perceptual = [PERCEPTUAL] if self.is_perceptual else []
+        return "_".join([self.stage, *perceptual, *([self.dimension] if self.dimension else [])])
 
     @property
     def is_rollout(self) -> bool:

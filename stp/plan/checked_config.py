@@ -2,6 +2,7 @@
 
 import pickle
 import re
+import stat
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -46,11 +47,11 @@ class Strict(BaseModel):
     ) -> Json:
         """The JSON schema, with descriptions from docstrings."""
         schema = handler(core)
-        own = handler.resolve_ref_schema(schema)
-        own["description"] = summary(cls)
+        resolved = handler.resolve_ref_schema(schema)
+        resolved["description"] = summary(cls)
         for name, text in descriptions(cls).items():
-            if name in own.get("properties", {}):
-                own["properties"][name]["description"] = text
+            if name in resolved.get("properties", {}):
+                resolved["properties"][name]["description"] = text
         return schema
 
 
@@ -112,7 +113,6 @@ def entries(kind: str, folder: Path = CONFIG_FOLDER) -> dict[str, Path]:
                 raise ConfigurationError(
                     f"{path} has the name of {paths[name]}",
                     expected="names that are unique over the configuration and all extensions",
-                    remedy="rename one of the two",
                 )
             paths[name] = path
     return paths
@@ -177,7 +177,10 @@ def read_yaml(path: Path) -> Any:
         StpError: it is above a limit of `stp.core.limits`.
     """
     try:
-        require(f"{path} is very large", path.stat().st_size / 1e6, "yaml_mb", "MB")
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):  # reading a pipe would wait for its writer
+            raise ConfigurationError(f"{path}: not a regular file")
+        require(f"{path} is very large", status.st_size / 1e6, "yaml_mb", "MB")
         content = path.read_bytes()
         # Each level takes a bracket, or a column of its line. Thousands of them crash libyaml.
         most = content.count(b"[") + content.count(b"{") + max(map(len, content.split(b"\n")))
@@ -201,9 +204,7 @@ def read_yaml(path: Path) -> Any:
         if isinstance(error, yaml.MarkedYAMLError):
             line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
             problem = error.problem or problem
-        raise ConfigurationError(
-            f"{path}{line} is not YAML: {problem}", remedy="fix it there"
-        ) from None
+        raise ConfigurationError(f"{path}{line} is not YAML: {problem}") from None
 
 
 @lru_cache(maxsize=1000)
@@ -264,6 +265,10 @@ def _excess(content: bytes, most: Limits) -> tuple[str, int, str, str] | None:
     return None
 
 
+_UNKNOWN_KEY = ("extra_forbidden", "unexpected_keyword_argument")
+"""Types of problems of pydantic: an unknown key of a model, and of a dataclass."""
+
+
 def check(kind: type[S], value: object, where: str) -> S:
     """Check a mapping against its schema.
 
@@ -274,14 +279,14 @@ def check(kind: type[S], value: object, where: str) -> S:
         return kind.model_validate(value)
     except ValidationError as error:
         # An unknown key first: it may be a missing one with another spelling.
-        problem = min(error.errors(), key=lambda problem: problem["type"] != "extra_forbidden")
+        problem = min(error.errors(), key=lambda problem: problem["type"] not in _UNKNOWN_KEY)
         raise _problem(kind, problem, where) from None
 
 
 def _problem(kind: type[Strict], problem: "ErrorDetails", where: str) -> ConfigurationError:
     keys = [str(part) for part in problem["loc"]]
     name = ".".join(keys)
-    if problem["type"] == "extra_forbidden":
+    if problem["type"] in _UNKNOWN_KEY:
         if (kind.__name__, name) in KEYS:
             return ConfigurationError(
                 f"{where}: {name} was removed", remedy=KEYS[kind.__name__, name]
@@ -290,7 +295,7 @@ def _problem(kind: type[Strict], problem: "ErrorDetails", where: str) -> Configu
         remedy = nearest(keys[-1], names) if names else ""
         return ConfigurationError(f"{where}: unknown key {name}", remedy=remedy)
     if problem["type"] == "missing" and not keys:  # of the whole, where no key says it
-        return ConfigurationError(f"{where}: {problem['msg']}", remedy="add it")
+        return ConfigurationError(f"{where}: {problem['msg']}")
     meaning = _meaning(kind, problem["loc"])
     if problem["type"] == "missing":
         return ConfigurationError(
@@ -319,6 +324,7 @@ _EXPECTED = {
     "dict_type": "keys with values",
     "model_type": "keys with values",
     "model_attributes_type": "keys with values",
+    "dataclass_type": "keys with values",
     "literal_error": "{expected}",
     "greater_than_equal": "{ge} or more",
     "greater_than": "more than {gt}",
@@ -337,14 +343,12 @@ def _expected(problem: "ErrorDetails") -> str:
 
 
 def _fields_at(kind: type[BaseModel], location: Iterable[Any]) -> list[str]:
-    """The keys of a schema at a location inside it."""
     current = _kind_at(kind, location)
     names: Mapping[str, Any] = getattr(current, "model_fields", {})
     return list(names or getattr(current, "__annotations__", {}))
 
 
 def _kind_at(kind: type[BaseModel], location: Iterable[Any]) -> Any:
-    """The schema at a location inside a schema."""
     current: Any = kind
     for part in location:
         field = getattr(current, "model_fields", {}).get(part)
@@ -356,7 +360,6 @@ def _kind_at(kind: type[BaseModel], location: Iterable[Any]) -> Any:
 
 
 def _meaning(kind: type[BaseModel], location: Sequence[Any]) -> str:
-    """The description of the last key of a location; empty for an unknown key."""
     if not location or not isinstance(owner := _kind_at(kind, location[:-1]), type):
         return ""
     return descriptions(owner).get(str(location[-1]), "").replace("``", "`")
@@ -372,16 +375,15 @@ def check_name(name: str, what: str, where: object) -> None:
         raise ConfigurationError(
             f"{where}: {name!r} is the name of a {what}",
             expected="small letters a-z, digits and _ only, a letter or digit first",
-            remedy="rename it",
         )
 
 
-def check_known(name: str, known: Iterable[str], what: str, where: str) -> None:
+def check_known(name: str, names: Iterable[str], what: str, where: str) -> None:
     """Refuse an unknown name, and suggest the nearest known one.
 
     Raises:
         ConfigurationError: the name is unknown.
     """
-    known = list(known)
-    if name not in known:
-        raise ConfigurationError(f"{where}: unknown {what} {name!r}", remedy=nearest(name, known))
+    names = list(names)
+    if name not in names:
+        raise ConfigurationError(f"{where}: unknown {what} {name!r}", remedy=nearest(name, names))

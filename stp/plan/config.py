@@ -73,12 +73,6 @@ def _check_cells(
     declared: Mapping[str, str],
     where: str,
 ) -> None:
-    """Refuse cells that no job could compute.
-
-    Raises:
-        ConfigurationError: a name is unknown, a dataset has no metrics, or frames of training and
-            test differ in shape.
-    """
     for name in cells.models:
         check_known(name, models, "model", f"{where}.models")
     for label, grid in cells.entries(where):
@@ -97,7 +91,6 @@ def _check_case(
     declared: Mapping[str, str],
     label: str,
 ) -> None:
-    """Refuse one evaluation; see `_check_cells`."""
     trained_on, tested_on = datasets[case.trained_on], datasets[case.tested_on]
     if case.tested_on not in suite.datasets and not tested_on.metrics:
         raise ConfigurationError(
@@ -106,8 +99,8 @@ def _check_case(
             remedy="add a line such as metrics: [mse.pixel_mean, ssim.range1]",
         )
     subsets = ["all", *trained_on.train_subsets]
-    what = f"training subset of {case.trained_on}"
-    check_known(case.train_subset, subsets, what, f"{label}.train_subset")
+    subset_kind = f"training subset of {case.trained_on}"
+    check_known(case.train_subset, subsets, subset_kind, f"{label}.train_subset")
     check_known(case.subset, ["test", *tested_on.subsets], f"subset of {case.tested_on}", label)
     if trained_on.shape != tested_on.shape:
         raise ConfigurationError(
@@ -122,7 +115,6 @@ def _check_case(
 def _check_names(
     grid: Grid | Combinations, datasets: Mapping[str, Dataset], models: Collection[str], label: str
 ) -> None:
-    """Refuse unknown datasets, and models that the dimension does not have."""
     for key in ("trained_on", "tested_on"):
         for name in getattr(grid, key) or ():
             check_known(name, datasets, "dataset", f"{label}.{key}")
@@ -133,11 +125,6 @@ def _check_names(
 def _check_kinds(
     case: Case, model: Model, name: str, datasets: Mapping[str, Dataset], where: str
 ) -> None:
-    """Refuse a model of another task, and settings and subsets that the task does not have.
-
-    Raises:
-        ConfigurationError: there is such a model, setting or subset.
-    """
     tested_on = case.tested_on
     for dataset in (case.trained_on, tested_on):
         kind = datasets[dataset].kind
@@ -161,7 +148,6 @@ def _check_kinds(
         raise ConfigurationError(
             f"{where}: {name} on {tested_on} has `fit: read`",
             expected=f"a model that computes its forecasts, as all models of {model.kind}",
-            remedy="name another model",
         )
     for key in case.setting:
         check_known(key, ("horizon", *samples.settings), f"setting of {model.kind}", where)
@@ -230,7 +216,6 @@ def load(
         if name in models:
             raise ConfigurationError(
                 f"{where}: forecasts.{name}: the name of a model",
-                remedy="choose another name",
             )
         releases = {key: datasets[key].release for key in suite.datasets if key in datasets}
         models[name] = own.model(name, releases)

@@ -293,8 +293,8 @@ class Dataset(Strict):
     @model_validator(mode="after")
     def _is_of_a_kind(self) -> Self:
         if self.kind not in tasks.names():
-            known = " or ".join(tasks.names())
-            raise PydanticCustomError("kind", "a kind of sample: {known}", {"known": known})
+            kinds = " or ".join(tasks.names())
+            raise PydanticCustomError("kind", "a kind of sample: {known}", {"known": kinds})
         if tasks.find(self.kind).has_shape and "shape" not in self.model_fields_set:
             raise PydanticCustomError("missing", "a dataset of frames needs a shape")
         return self

@@ -24,7 +24,7 @@ def counted_once(cells: Sequence[Cell]) -> tuple[Cell, ...]:
     groups: dict[CellKey, list[Cell]] = {}
     for cell in cells:
         groups.setdefault(replace(cell.key, seed=None), []).append(cell)
-    kept: dict[CellKey, Cell] = {}
+    cells_by_key: dict[CellKey, Cell] = {}
     for seeds in groups.values():
         distinct: list[Cell] = []
         notes = []
@@ -37,8 +37,8 @@ def counted_once(cells: Sequence[Cell]) -> tuple[Cell, ...]:
         note = f"EQUAL SEEDS are counted once: {', '.join(notes)}" if notes else ""
         for cell in distinct:
             text = "; ".join(filter(None, (cell.subset_note, note)))
-            kept[cell.key] = replace(cell, subset_note=text) if note else cell
-    return tuple(kept[cell.key] for cell in cells if cell.key in kept)
+            cells_by_key[cell.key] = replace(cell, subset_note=text) if note else cell
+    return tuple(cells_by_key[cell.key] for cell in cells if cell.key in cells_by_key)
 
 
 def _are_equal(cell: Cell, other: Cell) -> bool:

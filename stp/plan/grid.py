@@ -13,7 +13,6 @@ from stp.plan.setting import setting_name
 
 
 def _listed(value: object) -> list[object] | tuple[object, ...]:
-    """Turn a single value into a tuple."""
     return value if isinstance(value, list | tuple) else (value,)
 
 
@@ -186,13 +185,11 @@ class Grid(Strict):
                 raise ConfigurationError(
                     f"{where}.without.{number} matches no combination of its grid",
                     expected=f"some of {_some(cases)}",
-                    remedy="correct it, or remove it",
                 )
             cases = [case for case in _narrowed(cases, out) if case.models]
         if not cases:
             raise ConfigurationError(
                 f"{where}: `without` leaves no combination of the grid",
-                remedy="remove the entry, or some of its `without`",
             )
         return cases
 
@@ -203,6 +200,5 @@ def _narrowed(cases: Iterable[Case], out: Combinations) -> Iterator[Case]:
 
 
 def _some(cases: list[Case]) -> str:
-    """The first three as text."""
     text = "; ".join(map(str, cases[:3]))
     return text if len(cases) <= 3 else f"{text}; ... ({len(cases)} in all)"

@@ -91,7 +91,6 @@ def manifest_text(manifest: Manifest) -> str:
 
 
 def _refusal(path: Path, error: ValidationError, remedy: str) -> StpError:
-    """The error of an invalid manifest."""
     problems = error.errors(include_url=False)
     missing = [_key(problem["loc"]) for problem in problems if problem["type"] == "missing"]
     if missing:
@@ -172,11 +171,11 @@ def names_of_members(samples: int, statistic: str | None) -> dict[str, str]:
         ``seen``: forecast in distances between sets of clips, such as ``first-of-100``.
     """
     statistics = {"best_of_members": "best", "ensemble_mean": "ensemble-mean"}
-    seen = "ensemble-mean" if statistic == "ensemble_mean" else "first"
+    basis = "ensemble-mean" if statistic == "ensemble_mean" else "first"
     return {
         "K": str(samples),
         "members": f"{statistics.get(statistic or '', 'mean')}-of-{samples}",
-        "seen": f"{seen}-of-{samples}",
+        "seen": f"{basis}-of-{samples}",
     }
 
 
@@ -190,7 +189,6 @@ def columns_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, Column]:
         raise StpError(
             f"no table {table!r} in the manifest",
             expected=f"one of {', '.join(sorted(manifest.tables))}",
-            remedy="name another table",
         )
     of_table, tested = manifest.tables[table], cell.key.tested_on
     columns = by_name(of_table.columns.get(tested, ()))

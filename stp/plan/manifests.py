@@ -192,7 +192,7 @@ class Paper:
             return False
         return self._protocol(recipes, recipes, cell) == self._protocol(recipes, self.recipes, cell)
 
-    def _protocol(self, recipes: Recipes, of: Recipes, cell: CellKey) -> list[str]:
+    def _protocol(self, recipes: Recipes, source: Recipes, cell: CellKey) -> list[str]:
         """Hashes of the recipes of a cell.
 
         Released parameters need no training data. The files behind the paper's numbers are the
@@ -202,20 +202,20 @@ class Paper:
         def prepared(name: str) -> str:
             dataset = recipes.config.datasets[name]
             is_behind_paper = dataset.releases[dataset.release].behind_paper
-            recipe = of.prepare(name, dataset.release if is_behind_paper else None)
+            recipe = source.prepare(name, dataset.release if is_behind_paper else None)
             # The clusters of clips change intervals, but no value.
             kept = {key: value for key, value in recipe.options.items() if key != "clusters"}
             return digest(as_json(replace(recipe, options=kept)))
 
         hashes = [prepared(cell.tested_on)]
-        variant = of.variant(cell.model, cell.variant)
-        is_fitted = of.config.models[cell.model].fit in of.samples(cell.trained_on).fits
+        variant = source.variant(cell.model, cell.variant)
+        is_fitted = source.config.models[cell.model].fit in source.samples(cell.trained_on).fits
         if is_fitted and not (variant and variant.is_given):
             hashes.append(prepared(cell.trained_on))
-            train = of.train(cell.model, cell.trained_on, None, cell.train_subset, cell.variant)
+            train = source.train(cell.model, cell.trained_on, None, cell.train_subset, cell.variant)
             hashes.append(digest(as_json(replace(train, train=_protocol("train", train.train)))))
         tested = (cell.model, cell.trained_on, cell.tested_on, cell.subset)
-        predict = of.predict(*tested, setting_of(cell.setting), cell.variant)
+        predict = source.predict(*tested, setting_of(cell.setting), cell.variant)
         predict = replace(predict, predict=_protocol("predict", predict.predict))
         return [*hashes, digest(as_json(predict))]
 
@@ -247,13 +247,11 @@ def _convention_facts(plan: Plan, convention: str) -> ConventionFacts:
     )
 
 
-def _is_trained_here(made: CellArtefacts) -> bool:
-    """Was the model of a cell trained here, and not released or imported?"""
-    return bool(made.models)
+def _is_trained_here(artefacts: CellArtefacts) -> bool:
+    return bool(artefacts.models)
 
 
 def _raw_facts(plan: Plan, name: str) -> RawFacts:
-    """Facts about the raw files of a dataset."""
     raw, dataset = plan.raw(name), plan.config.datasets[name]
     registered = plan.registered(raw)
     text = registered.read_bytes() if registered and registered.is_file() else None
@@ -283,9 +281,9 @@ class _Cells:
         self.plan, self.paper = plan, paper
         self._follows: dict[tuple[str, ...], bool] = {}
 
-    def of(self, made: CellArtefacts) -> Cell:
+    def of(self, artefacts: CellArtefacts) -> Cell:
         """The entry of a cell in the manifest."""
-        cell, plan = made.cell, self.plan
+        cell, plan = artefacts.cell, self.plan
         dataset = plan.config.datasets[cell.tested_on]
         release = dataset.releases[dataset.release]
         key = (cell.model, cell.variant, cell.train_subset, *_evaluation(cell))
@@ -299,14 +297,14 @@ class _Cells:
         # are not its protocol.
         is_paper = self._follows[key] and release.source != "synthetic"
         protocol = "paper" if is_paper else self._other_protocol(release.source)
-        bytes_of = {cell.tested_on, *([cell.trained_on] if _is_trained_here(made) else [])}
+        bytes_of = {cell.tested_on, *([cell.trained_on] if _is_trained_here(artefacts) else [])}
         samples, statistic = plan.members(cell)
         submission = plan.submission(cell)
 
         def folder(artefact: Artefact) -> str:
             return f"{plan.store}/{artefact.folder}"
 
-        accepted = "; ".join(a.accepted for a in made.artefacts if a.accepted)
+        accepted = "; ".join(a.accepted for a in artefacts.artefacts if a.accepted)
         return Cell(
             key=cell,
             kind=dataset.kind,
@@ -320,25 +318,24 @@ class _Cells:
             subset_note="; ".join(
                 filter(None, (release.note, submission.note if submission else ""))
             ),
-            data=folder(made.data),
-            models=tuple(map(folder, made.models)),
-            predictions=folder(made.predictions) if made.predictions else None,
-            scores=folder(made.scores),
+            data=folder(artefacts.data),
+            models=tuple(map(folder, artefacts.models)),
+            predictions=folder(artefacts.predictions) if artefacts.predictions else None,
+            scores=folder(artefacts.scores),
             samples=samples,
             statistic=statistic if samples > 1 else None,
-            kept=made.keep,
+            kept=artefacts.keep,
             clusters=plan.recipes.prepare(cell.tested_on).options.get("clusters"),
             calibrated=self._calibrated(cell),
             external=is_external,
             reference=model.reference if is_external else None,
             training=model.training if is_external else None,
-            perceptual=folder(made.perceptual) if made.perceptual else None,
+            perceptual=folder(artefacts.perceptual) if artefacts.perceptual else None,
             accepted=accepted or None,
-            features=tuple(map(folder, made.features)),
+            features=tuple(map(folder, artefacts.features)),
         )
 
     def _other_protocol(self, source: str) -> str:
-        """Name a protocol that is not the paper's."""
         scale = self.plan.config.scale.scale
         if f"{scale}.yaml" != self.paper.suite.protocol:
             return scale
@@ -383,7 +380,6 @@ def _printed_variant(model: Model, variant: Variant) -> str | None:
 
 
 def _model_facts(model: Model) -> ModelFacts:
-    """Facts about a model for the manifest."""
     is_archived = bool(model.archives)
     facts = ModelFacts(model.reference, model.fit, model.training or None, is_archived)
     if not tasks.find(model.kind).has_opinions:
@@ -404,12 +400,10 @@ def kind_facts(kind: Task) -> KindFacts:
 
 
 def _dataset_facts(dataset: Dataset) -> DatasetFacts:
-    """Facts about a dataset for the manifest."""
     return DatasetFacts(
         **{field.name: getattr(dataset, field.name) for field in fields(DatasetFacts)}
     )
 
 
 def _title(model: Model) -> str:
-    """Title of a model in tables and figures."""
     return f"{model.title} (external)" if model.fit == EXTERNAL else model.title

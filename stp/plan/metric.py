@@ -311,7 +311,6 @@ Functions = dict[str, dict[str, Option] | None]
 
 @cache
 def _functions(source: Path) -> Functions:
-    """The functions of a module, by name."""
     cached = source_cache(SOURCE_FOLDER, "functions", Path(__file__))
     try:
         analysis = cached.get(

@@ -142,7 +142,6 @@ class Submission(Strict):
         sha256: of the file, which identifies it and is its name.
         members: number of forecasts of each sample.
         statistic: of several forecasts, scored by metrics of one (stp/score/members.py).
-        imported: date of the import.
         note: footnote of tables, such as agreement with the truth, or equal members.
     """
 
@@ -158,7 +157,6 @@ class Submission(Strict):
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
     members: int = Field(default=1, ge=1)
     statistic: Statistic | None = None
-    imported: str = ""
     note: str = ""
 
     @property
@@ -383,9 +381,9 @@ class Model(ModelSettings):
         variants = dict(self.variants)
         for name, grid in self.grids.items():
             points = grid.variants()
-            if taken := {"default", *variants} & {name, *points}:
+            if repeated := {"default", *variants} & {name, *points}:
                 raise ConfigurationError(
-                    f"{self.title}: the grid {name} has a variant {min(taken)}: the name is taken",
+                    f"{self.title}: the grid {name} repeats the variant {min(repeated)}",
                     remedy="rename the grid, or remove the values that two grids share",
                 )
             variants |= points

@@ -7,9 +7,8 @@ from pathlib import Path
 from stp.core.errors import ConfigurationError, StpError
 from stp.core.fingerprint import not_python
 from stp.core.json_files import Json
-from stp.core.options import check_keys
+from stp.core.options import Options, check_keys
 from stp.options.train import TrainOptions
-from stp.tasks.task import Options
 
 ABOUT_DATA = frozenset({"self", "shape", "context", "horizon"})
 """Arguments of a model that the dataset sets."""
@@ -27,19 +26,18 @@ def check_model_options(source: Path, entry: str, values: Json, label: str) -> N
     Raises:
         ConfigurationError: the model has no such option.
     """
-    known = _options(source, entry) if values and source.is_file() else None
-    if known is None:
+    options = _options(source, entry) if values and source.is_file() else None
+    if options is None:
         return
-    if not known:
+    if not options:
         raise ConfigurationError(
             f"{label}: options are set, {', '.join(values)}",
             expected="none: the model has no options",
-            remedy="remove them",
         )
-    check_keys(f"{label}: options", values, known)
+    check_keys(f"{label}: options", values, options)
 
 
-def check_options(kind: Options, settings: Json, label: str) -> None:
+def check_options(kind: type[Options], settings: Json, label: str) -> None:
     """Refuse settings while planning that a job would refuse after hours of waiting.
 
     Raises:

@@ -35,14 +35,13 @@ def network(config: Config, model: str, dataset: str) -> Json:
         StpError: there is no such dataset or model, or the model is not a network.
     """
     check_known(dataset, config.datasets, "dataset", "profile")
-    known = networks(config)
+    profiled = networks(config)
     if model not in config.models:
-        raise StpError(f"profile: unknown model {model!r}", remedy=nearest(model, known))
-    if model not in known:
+        raise StpError(f"profile: unknown model {model!r}", remedy=nearest(model, profiled))
+    if model not in profiled:
         raise StpError(
             f"profile: {model} is not a network: there is nothing to count or to train",
-            expected=f"one of {', '.join(known)}",
-            remedy="name a model that is trained by gradient descent",
+            expected=f"one of {', '.join(profiled)}",
         )
     recipe = as_json(Recipes(config).train(model, dataset, 0))
     network = {key: recipe[key] for key in NETWORK_KEYS if key in recipe}
@@ -52,12 +51,12 @@ def network(config: Config, model: str, dataset: str) -> Json:
 def made_from(config: Config, model: str, dataset: str) -> str:
     """Network and code of a measurement as text, which changes when the measurement is outdated."""
     recipe = network(config, model, dataset)
-    named = recipe.get("class")
-    module = f"stp.models.{model}" if named is None else named_class.module_of(named)
+    class_name = recipe.get("class")
+    module = f"stp.models.{model}" if class_name is None else named_class.module_of(class_name)
     described: dict[str, Any] = {
         "network": recipe,
         "code": Sources().code_of([*CODE, module]).fingerprint,
     }
-    if named is not None and not named_class.is_ours(named):
-        described["package"] = named_class.digest_of(named)
+    if class_name is not None and not named_class.is_ours(class_name):
+        described["package"] = named_class.digest_of(class_name)
     return json.dumps(described, indent=1, sort_keys=True) + "\n"

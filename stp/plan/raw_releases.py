@@ -43,14 +43,6 @@ class Raws:
         return self._raws[name]
 
     def _released(self, name: str, title: str, release: Release, where: str) -> Raw:
-        """The raw files of a release.
-
-        Args:
-            name: of its dataset or archive.
-            title: name of the release.
-            release: its entry.
-            where: key of the entry, for errors.
-        """
         reads: dict[str, str] = {}
         if release.generator:
             code = self.code.of(named_modules.generator(release.generator))

@@ -11,7 +11,7 @@ from stp.core.fingerprint import digest
 from stp.core.json_files import Json
 from stp.core.options import as_json
 from stp.options.features import FeatureOptions
-from stp.options.score import Bootstrap, ScoreOptions, Statistic
+from stp.options.score import ScoreOptions, Statistic
 from stp.options.videos import VideoOptions
 from stp.plan import named_class
 from stp.plan.cell_key import CellKey
@@ -148,7 +148,6 @@ class Recipes(ScoredConventions):
         return self._networks[model, name, variant]
 
     def _trained_horizon(self, model: str, name: str, variant: str) -> int:
-        """Number of lead times of a training clip."""
         dataset = self.config.datasets[name]
         if self.config.models[model].fit != "sgd" or not dataset.samples.has_shape:
             return dataset.horizon
@@ -199,7 +198,6 @@ class Recipes(ScoredConventions):
             raise ConfigurationError(
                 f"{model}, {variant}: its lead times are {list(declared.lead_times)}",
                 expected=f"at least one within the horizon, {horizon}",
-                remedy="set a longer horizon, or remove the model",
             )
         return Leads(
             lead_times=leads, per_lead=declared.per_lead, interpolated=declared.interpolated
@@ -260,7 +258,6 @@ class Recipes(ScoredConventions):
             raise ConfigurationError(
                 f"{model} on {dataset}: {key} is set",
                 expected=f"{key} of models of frames that are trained by gradient descent only",
-                remedy=f"remove {key} from its configuration",
             )
 
     def predict(
@@ -296,7 +293,6 @@ class Recipes(ScoredConventions):
             raise ConfigurationError(
                 f"{model}, {variant}: lead_times is set",
                 expected="lead_times of models of frames only",
-                remedy="remove lead_times from its configuration",
             )
         if not task.has_shape:
             context = self.config.datasets[tested_on].context
@@ -344,7 +340,6 @@ class Recipes(ScoredConventions):
             )
 
     def _check_snapshot(self, model: str, dataset: str, variant: str, update: int) -> None:
-        """Refuse weights after an update that the training does not keep."""
         snapshots = self.settings(model, dataset, "train", variant).get("snapshots", ())
         if self.config.models[model].fit != "sgd" or update not in snapshots:
             raise ConfigurationError(
@@ -470,7 +465,7 @@ class Recipes(ScoredConventions):
             conventions={name: self.convention(name).definition for name in conventions},
             split=cell.subset,
             interval=setting_of(cell.setting).get("interval", 1),
-            bootstrap=Bootstrap(**self.config.scale.bootstrap.model_dump()),
+            bootstrap=self.config.scale.bootstrap,
             statistic=statistic,
             higher_is_better={name: self._is_higher_better(name) for name in directions},
             weights={name: dict(self._at_hand[name]) for name in networks},

@@ -1,14 +1,58 @@
-"""Removed names of the configuration, and what replaces them; until 0.2."""
+"""Removed verbs, options and names of the configuration, with replacements; until 0.2."""
 
 from pathlib import Path
+from typing import Any
 
 from pydantic_core import PydanticCustomError
 
-from stp.core.errors import ConfigurationError
+from stp.core.errors import ConfigurationError, StpError
 from stp.core.json_files import Json
 
+VERBS = {
+    "accept": "store accept",
+    "cite": "list works",
+    "conventions": "table convention_effects",
+    "data": "list datasets",
+    "evaluate": "videos evaluate",
+    "export": "store export",
+    "figure": "draw figure",
+    "findings": "table findings",
+    "fvd": "videos fvd",
+    "gc": "store gc",
+    "import": "store import",
+    "import-predictions": "external import",
+    "leak": "check leak",
+    "metrics": "list metrics",
+    "models": "list models",
+    "pictures": "draw pictures",
+    "preferences": "study preferences",
+    "quality": "videos quality",
+    "questionnaire": "study questionnaire",
+    "report": "render",
+    "resume": "run --resume",
+    "runtime": "table runtime",
+    "schema": "list store",
+    "show": "trace, draw clips",
+    "site": "list site",
+    "trajectories": "draw trajectories",
+    "trust": "list metrics",
+    "verify": "store verify",
+    "weights": "list weights",
+    "windows": "external windows",
+}
+"""Removed verb -> its replacement, or several."""
+OPTIONS = {
+    "--case": "--cell",
+    "--json": "--format json",
+    "--model": "--cell",
+    "--on": "--cell",
+    "--reliability": "--study reliability",
+    "--reproduction": "--study reproduction",
+    "--test": "--cell",
+}
+"""Removed option -> its replacement, in verbs that have that."""
 FILES = {
-    "equivalent.yaml": "delete it; `stp accept` takes artefacts of older code as current",
+    "equivalent.yaml": "delete it; `stp store accept` takes artefacts of older code as current",
     "search": "delete it; `grids:` of a model declares variants with several values of an option",
     "suites/*.yaml": "move it to suites/NAME/suite.yaml",
     "suites/*/*.sql": "move it to suites/NAME/views/",
@@ -75,3 +119,31 @@ def current_options(options: Json) -> Json:
                     {"instead": instead, "key": key, "value": value},
                 )
     return options
+
+
+def refuse_verb(name: str) -> None:
+    """Name the replacement of a removed verb.
+
+    Raises:
+        StpError: the verb was removed.
+    """
+    if name in VERBS:
+        replacements = " or ".join(f"`stp {verb}`" for verb in VERBS[name].split(", "))
+        raise StpError(f"`stp {name}` has been removed", remedy=f"use {replacements}")
+
+
+def refuse_option(context: Any, name: str) -> None:
+    """Name the replacement of a removed option.
+
+    Args:
+        context: Typer's context of the verb.
+        name: an option that the verb does not have.
+
+    Raises:
+        StpError: the option was removed.
+    """
+    replacement = OPTIONS.get(name, "")
+    options = {option for parameter in context.command.params for option in parameter.opts}
+    if replacement and replacement.split()[0] in options:
+        verb = context.command_path
+        raise StpError(f"`{verb} {name}` has been removed", remedy=f"use `{verb} {replacement}`")

@@ -9,6 +9,7 @@ from typing_extensions import TypedDict
 
 from stp.core.errors import ConfigurationError
 from stp.core.json_files import Json
+from stp.options.score import Bootstrap
 from stp.plan.checked_config import Name, Strict
 from stp.plan.column import ConventionName
 from stp.plan.grid import Case, Grid, Number
@@ -61,18 +62,6 @@ class Paths(Strict):
     raw: str = "results/raw"
     mirror: str | None = None
     weights: str | None = None
-
-
-class Bootstrap(Strict):
-    """Resampling of clusters for confidence intervals.
-
-    Attributes:
-        resamples: number of resamples.
-        seed: of the random stream.
-    """
-
-    resamples: int = Field(default=1000, ge=100)
-    seed: int = 0
 
 
 class Runtime(TypedDict, total=False):
@@ -183,7 +172,6 @@ def folders(paths: Paths) -> dict[str, Path | None]:
             raise ConfigurationError(
                 f"the folder of {name} is {str(path)!r} ({variable}, or paths.{name})",
                 expected="a path without braces and line breaks, which Snakemake does not allow",
-                remedy="choose another folder",
             )
         _require_folder(path, name, variable)
     return resolved
@@ -198,5 +186,4 @@ def _require_folder(path: Path, name: str, variable: str) -> None:
             raise ConfigurationError(
                 f"the folder of {name} is {path} ({variable}, or paths.{name}), and {parent} is a "
                 "file",
-                remedy="choose another folder",
             )

@@ -39,10 +39,10 @@ class ScoredConventions:
             return self._conventions[dataset, samples > 1]
         suite, row = self.config.suite, self.config.suite.datasets.get(dataset, "")
         where = f"config/suites/{self.config.scale.suite}/suite.yaml"
-        own = self.config.datasets[dataset].metrics
+        metrics = self.config.datasets[dataset].metrics
         for columns, table in (
             (suite.columns.get(row, ()), f"{where}: columns.{row}"),
-            (own, f"{self.config.declared[dataset]}: metrics"),
+            (metrics, f"{self.config.declared[dataset]}: metrics"),
             (self.curves(dataset), f"{where}: curves.{row}"),
             (self.sampled_columns(dataset), f"{where}: sampled.{row}"),
         ):
@@ -55,11 +55,10 @@ class ScoredConventions:
             for convention in conventions:
                 self._check_convention(convention, key)
         names = [column.name for column in self.columns(dataset)]
-        twice = next((column.name for column in own if names.count(column.name) > 1), None)
+        twice = next((column.name for column in metrics if names.count(column.name) > 1), None)
         if twice is not None:
             raise ConfigurationError(
                 f"{self.config.declared[dataset]}: metrics: its table has another column {twice!r}",
-                remedy="remove it, or give it another heading",
             )
         names = [column.convention for column in self.columns(dataset)] + self.also(dataset)
         of_several = [
@@ -87,14 +86,12 @@ class ScoredConventions:
                 )
 
     def _check_convention(self, convention: str, where: str) -> None:
-        """Refuse a convention that is not declared, or whose function has no such options."""
         definition = find(convention, self.config.metrics, where).definition
         if self.metric(convention).available and convention not in self._checked:
             check_definition(definition, f"{where}: {convention}")
             self._checked.add(convention)
 
     def _check_column(self, column: Column, dataset: str, where: str) -> None:
-        """Refuse a column of an unknown convention, or of a variable that the data do not have."""
         self._check_convention(column.convention, where)
         thresholds = self.convention(column.convention).definition.get("thresholds", ())
         if column.threshold is not None and thresholds and column.threshold not in thresholds:
@@ -136,7 +133,6 @@ class ScoredConventions:
         return self.metric(name).conventions[name.partition(".")[2]]
 
     def _is_perceptual(self, convention: str) -> bool:
-        """Does it compare features of a network?"""
         network = self.convention(convention).network
         return self.metric(convention).perceptual or network is not None
 

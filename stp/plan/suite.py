@@ -280,7 +280,9 @@ class Suite(Strict):
 
     def table_of(self, table: str) -> str | None:
         """The dimension whose rows a table is made from; None of other tables."""
-        return next((name for name, of in self.dimensions.items() if table in of.tables), None)
+        return next(
+            (name for name, dimension in self.dimensions.items() if table in dimension.tables), None
+        )
 
 
 def read_suites(folder: Path = CONFIG_FOLDER / "suites") -> dict[str, Suite]:
@@ -301,7 +303,6 @@ def read_suites(folder: Path = CONFIG_FOLDER / "suites") -> dict[str, Suite]:
                 raise ConfigurationError(
                     f"{paths[name]}: the suite {first} has a table {table}, too",
                     expected="names of tables that are unique over suites",
-                    remedy="rename one of the two",
                 )
     return suites
 
@@ -333,8 +334,8 @@ def draft_for(kind: str, suites: Mapping[str, Suite] | None = None) -> tuple[str
         ConfigurationError: there is none.
     """
     for name, suite in (read_suites() if suites is None else suites).items():
-        for dimension, of in suite.dimensions.items():
-            if of.own_data == kind:
+        for dimension, declared in suite.dimensions.items():
+            if declared.own_data == kind:
                 return name, dimension
     raise ConfigurationError(
         f"no suite takes own data of the kind {kind}",
@@ -360,8 +361,8 @@ def read_suite(path: Path) -> Suite:
         ConfigurationError: there is no such suite, or its file is wrong.
     """
     if not path.is_file():
-        name, known = path.parent.name, list(entries("suites"))
-        raise ConfigurationError(f"unknown suite {name!r}: no {path}", remedy=nearest(name, known))
+        name, suites = path.parent.name, list(entries("suites"))
+        raise ConfigurationError(f"unknown suite {name!r}: no {path}", remedy=nearest(name, suites))
     suite = check(Suite, read_yaml(path), str(path))
     suite._folder = path.parent
     return suite

@@ -192,7 +192,6 @@ class Walk:
         return [named_class.module_of(class_name)] if named_class.is_ours(class_name) else []
 
     def _check_options(self, kind: Task, model: str, recipe: NetworkRecipe, label: str) -> None:
-        """Refuse unknown options of a model, and a class that does not exist."""
         source = self.code.source.joinpath(*kind.models.split("."), f"{model}.py")
         name, class_name = kind.model_class, self.recipes.class_of(model)
         if class_name is not None:
@@ -253,7 +252,6 @@ class Walk:
                 f"{cell}: predict.trainings is {members}",
                 expected="predict.trainings of models that are trained by gradient descent, with "
                 "one network for all lead times",
-                remedy="remove predict.trainings from its configuration",
             )
         rest = (cell.train_subset, variant)
         models = {
@@ -312,10 +310,10 @@ class Walk:
 
         def scores(perceptual: bool) -> Artefact:
             conventions = self.recipes.scored(cell.tested_on, perceptual, samples)
-            own = as_json(self.recipes.score(cell, conventions, statistic))
+            score_recipe = as_json(self.recipes.score(cell, conventions, statistic))
             subfolder, addition = (f"/{PERCEPTUAL}", ", perceptual") if perceptual else ("", "")
             metrics = sorted({name.partition(".")[0] for name in conventions})
-            computing = self._computing(own["conventions"])
+            computing = self._computing(score_recipe["conventions"])
             roots, declaring = [kind.cores.score, *computing], entries_of("conventions", *metrics)
             of_clips = self._features(cell, conventions, recipe, predictions, sources)
             inputs: Mapping[str, Artefact | Raw] = {**sources, **of_clips}
@@ -323,12 +321,15 @@ class Walk:
                 assert rollout
                 roots = [rollout, *computing, *modules]
                 declaring += entries
-                own |= {"rollout": as_json(recipe), **({} if perceptual else {"keep": stored})}
+                score_recipe |= {
+                    "rollout": as_json(recipe),
+                    **({} if perceptual else {"keep": stored}),
+                }
             else:
                 inputs = {"data": data, "predictions": predictions, **of_clips}
             features.update(of_clips)
             return self._artefact(
-                "score", f"{folder}{subfolder}", f"{label}{addition}", own, inputs, *roots,
+                "score", f"{folder}{subfolder}", f"{label}{addition}", score_recipe, inputs, *roots,
                 dataset=cell.tested_on, dimension=cell.dimension, perceptual=perceptual,
                 entries=declaring,
             )  # fmt: skip
@@ -343,7 +344,6 @@ class Walk:
         )  # fmt: skip
 
     def _computing(self, conventions: Mapping[str, Json]) -> list[str]:
-        """The modules that compute conventions, sorted."""
         key = tuple(conventions)
         if key not in self._modules:
             source = self.code.source

@@ -1,10 +1,10 @@
-"""Do predictions know the truth? Their agreement with it, beside what its neighbours allow.
+"""Detection of predictions that were made from the truth.
 
-A frame can be told from the frames around it, before and behind, up to some error. A forecast knows
-those before only. Where it is nearer to the truth than a tenth of that error, it was most likely
-made from the truth: a copy, perhaps rounded or noisy, or the wrong array. Each channel is compared
-alone, as units differ. Of a scene that stands still, or moves so evenly that neighbours tell all,
-nothing can be said.
+A frame can be estimated from its neighbours in time, up to some error. A forecast knows only the
+frames before it. If its error is less than a tenth of that of the best estimate, it was most likely
+made from the truth: a copy, perhaps rounded or noisy, or the wrong array. Channels are compared
+separately, since units differ. Still scenes, and motion so regular that neighbours determine the
+frame, are not judged.
 """
 
 import hashlib
@@ -13,10 +13,10 @@ from collections.abc import Sequence
 import numpy as np
 
 NEAR = 0.1
-"""Error of a forecast, over that of the best guess from the frames around."""
+"""Largest error of a suspicious forecast, relative to the best estimate from neighbours."""
 
-TOLD = 1e-5
-"""Error of this guess, over the size of values, up to which neighbours tell all but rounding."""
+DETERMINED = 1e-5
+"""Relative error of the best estimate below which neighbours determine the frame."""
 
 
 def levels(
@@ -25,22 +25,22 @@ def levels(
     numbers: np.ndarray,
     valid: np.ndarray,
 ) -> np.ndarray:
-    """Say of each predicted frame how near it is to the truth, in any channel and member.
+    """Rate the agreement of each predicted frame with the truth, in any channel and member.
 
     Args:
         forecasts: (n, M, T, C, H, W).
-        frames: what was observed, (n, F, C, H, W); NaN where nothing was.
-        numbers: of these frames, ascending, (F,). Those beside a predicted one are its neighbours.
+        frames: observed frames, (n, F, C, H, W); NaN for missing values.
+        numbers: numbers of these frames, ascending, (F,).
         valid: number of the frame that each lead time predicts, (T,).
 
     Returns:
-        uint8 (n, T): 0 where nothing can be said, as no frame before is given or neighbours tell
-        all; 1: not nearer than the frames around allow; 2: nearer; 3: equal.
+        uint8 (n, T): 0 if the frame is not judged, 1 if it is as far from the truth as expected, 2
+        if it is suspiciously near, 3 if it is equal.
     """
-    found = np.zeros((len(forecasts), len(valid)), np.uint8)
-    place = {int(number): i for i, number in enumerate(numbers)}
+    result = np.zeros((len(forecasts), len(valid)), np.uint8)
+    index = {int(number): i for i, number in enumerate(numbers)}
     for t, number in enumerate(valid.tolist()):
-        around = [place.get(number + step) for step in (-2, -1, 0, 1)]
+        around = [index.get(number + step) for step in (-2, -1, 0, 1)]
         earlier, before, truth, behind = (
             None if i is None else frames[:, i].astype(np.float64) for i in around
         )
@@ -50,41 +50,40 @@ def levels(
         guesses += [] if earlier is None else [2 * before - earlier]
         guesses += [] if behind is None else [behind, (before + behind) / 2]
         allowed = np.min([_rms(guess - truth) for guess in guesses], axis=0)
-        allowed[~(allowed > TOLD * _rms(truth))] = 0.0
+        allowed[~(allowed > DETERMINED * _rms(truth))] = 0.0
         errors = np.min([_rms(forecasts[:, m, t] - truth) for m in range(forecasts.shape[1])], 0)
         near = errors < NEAR * allowed
-        for held in (allowed > 0, near, near & (errors == 0)):
-            found[:, t] += held.any(axis=1)
-    return found
+        for condition in (allowed > 0, near, near & (errors == 0)):
+            result[:, t] += condition.any(axis=1)
+    return result
 
 
 def path_levels(paths: np.ndarray, positions: np.ndarray) -> np.ndarray:
-    """The same as `levels` of whole paths: a single position may be met by chance.
+    """Rate the agreement of whole paths as `levels`: single positions may agree by chance.
 
     Args:
-        paths: (P, K, T, 2).
-        positions: the last two observed ones, and the T that followed, (P, 2 + T, 2).
+        paths: predicted positions, (P, K, T, 2).
+        positions: the last two observed positions and the T future ones, (P, 2 + T, 2).
 
     Returns:
-        uint8 (P,), from all lead times but the last one, which has no neighbour behind.
+        uint8 (P,), from all lead times but the last, which has no later neighbour.
     """
     steps, last = paths.shape[2] - 1, positions[:, 1:2]
     if steps < 1 or not len(paths):
         return np.zeros(len(paths), np.uint8)
     around = np.stack([positions[:, s : s + steps] - last for s in range(4)], axis=1)
     ahead = paths[:, :, :-1] - last[:, None]
-    found = levels(ahead[:, :, None, None], around[:, :, None], np.arange(4), np.array([2]))
-    return found[:, 0]
+    return levels(ahead[:, :, None, None], around[:, :, None], np.arange(4), np.array([2]))[:, 0]
 
 
 class Agreement:
-    """Counts predicted frames that equal the truth, exactly or nearly, while they are read.
+    """Counts predicted frames that agree with the truth, while they are read.
 
     Attributes:
-        frames: that were compared: those that their neighbours do not tell.
-        near: of these, as near to the truth in one of the members; equal ones included.
-        equal: of these, equal to the truth in one of the members.
-        first: number of the first sample with such a frame; None if there is none.
+        frames: number of frames that were judged.
+        near: number of frames that are equal or suspiciously near to the truth.
+        equal: number of frames that are equal to the truth.
+        first: number of the first sample with a near frame; None if there is none.
     """
 
     def __init__(self) -> None:
@@ -95,78 +94,78 @@ class Agreement:
         """Compare some samples.
 
         Args:
-            start: number of the first.
+            start: number of the first sample.
             forecasts: (n, M, T, C, H, W).
-            frames: what was observed, with the last frames of the context before the T others, if
-                there are any, (n, T or more, C, H, W).
+            frames: observed frames, preceded by the last context frames, if there are any,
+                (n, T or more, C, H, W).
         """
         numbers = np.arange(frames.shape[1])
         valid = numbers[frames.shape[1] - forecasts.shape[2] :]
         self.count(start, levels(forecasts, frames, numbers, valid))
 
-    def count(self, start: int, found: np.ndarray) -> None:
-        """Count what `levels` has found of the samples from number ``start`` on."""
-        near = found >= 2
-        self.frames += int((found > 0).sum())
+    def count(self, start: int, rated: np.ndarray) -> None:
+        """Count the result of `levels` for the samples from number ``start`` on."""
+        near = rated >= 2
+        self.frames += int((rated > 0).sum())
         self.near += int(near.sum())
-        self.equal += int((found == 3).sum())
+        self.equal += int((rated == 3).sum())
         if self.first is None and near.any():
             self.first = start + int(near.any(axis=1).argmax())
 
     def note(
-        self, clips: Sequence[str], what: str = "frames", around: str = "the frames around"
+        self, clips: Sequence[str], compared: str = "frames", around: str = "the frames around"
     ) -> str:
-        """Say what agrees; empty if nothing does.
+        """The note for tables; empty if no frame is near.
 
         Args:
             clips: names of all samples.
-            what: was compared.
-            around: what it is known from.
+            compared: noun for what was compared.
+            around: noun for its neighbours.
         """
         if self.first is None:
             return ""
         return (
-            f"NEAR THE TRUTH: {self.near} of {self.frames} predicted {what} are nearer to the "
+            f"NEAR THE TRUTH: {self.near} of {self.frames} predicted {compared} are nearer to the "
             f"truth than {around} allow ({self.equal} equal it), the first in sample "
             f"{self.first} ({clips[self.first]})"
         )
 
 
 class Copies:
-    """Tells which members of an ensemble are the same in all samples, while they are read."""
+    """Finds members of an ensemble that are equal in all samples, while they are read."""
 
     def __init__(self, members: int) -> None:
         self._hashes = [hashlib.sha256() for _ in range(members)]
 
     def add(self, forecasts: np.ndarray) -> None:
-        """Note some samples, float32 (n, M, ...)."""
+        """Add some samples, float32 (n, M, ...)."""
         for member, hashed in enumerate(self._hashes):
             hashed.update(np.ascontiguousarray(forecasts[:, member]).data)
 
     @property
     def differ(self) -> bool:
-        """Whether no member equals another one any more."""
+        """Whether all members differ."""
         return len(set(self.first())) == len(self._hashes)
 
     def first(self) -> list[int]:
-        """For each member, the first one that equals it."""
-        found = [hashed.digest() for hashed in self._hashes]
-        return [found.index(digest) for digest in found]
+        """The index of the first equal member, for each member."""
+        digests = [hashed.digest() for hashed in self._hashes]
+        return [digests.index(digest) for digest in digests]
 
     def note(self) -> str:
-        """Say which members are copies; empty if none is."""
-        copies = [f"{m + 1} of {one + 1}" for m, one in enumerate(self.first()) if m != one]
+        """The note for tables; empty if all members differ."""
+        copies = [f"{m + 1} of {n + 1}" for m, n in enumerate(self.first()) if m != n]
         if not copies:
             return ""
         return f"EQUAL MEMBERS: copies are counted once (member {', '.join(copies)})"
 
 
 def _rms(differences: np.ndarray) -> np.ndarray:
-    """Root mean square over the pixels that have values: (n, C, H, W) to (n, C)."""
+    """Root mean square over the pixels with values: (n, C, H, W) to (n, C); NaN without any."""
     squares = np.square(differences, dtype=np.float64)
-    found = squares.mean(axis=(2, 3))
-    if np.isnan(found).any():  # a channel without any has none
+    mean = squares.mean(axis=(2, 3))
+    if np.isnan(mean).any():
         has_value = ~np.isnan(squares)
         with np.errstate(invalid="ignore"):
-            found = np.where(has_value, squares, 0).sum(axis=(2, 3)) / has_value.sum(axis=(2, 3))
-    return np.asarray(np.sqrt(found))
+            mean = np.where(has_value, squares, 0).sum(axis=(2, 3)) / has_value.sum(axis=(2, 3))
+    return np.asarray(np.sqrt(mean))

@@ -1,7 +1,7 @@
-"""Forecasts less their mean error in earlier years: what is left of a model's bias is not skill.
+"""Forecasts minus their mean error in earlier years.
 
-The mean error is of each lead time, variable and grid point, over all starts of a split before the
-test; no start of the test has a part in it.
+The mean error of each lead time, variable and grid point is taken over all starts of a split before
+the test.
 """
 
 import json
@@ -14,19 +14,19 @@ from stp.core.errors import StpError
 from stp.core.json_files import json_or_none
 from stp.predict.source import Given, Source
 
-READ_BYTES = 1 << 28  # of forecasts that are in memory at a time while their errors are averaged
+READ_BYTES = 1 << 28  # size of the forecasts in memory while their errors are averaged
 
 
 class Corrected(Source):
     """Forecasts without their mean error.
 
     Args:
-        source: the forecasts.
-        past: forecasts of the same model for the starts that errors are averaged over.
-        given: what the latter are read for.
+        source: forecasts to correct.
+        past: forecasts of the same model, whose errors are averaged.
+        given: request of ``past``.
 
     Raises:
-        StpError: the two have different variables or lead times, or a truth is missing.
+        StpError: the two have different variables or lead times, or observations are missing.
     """
 
     def __init__(self, source: Source, past: Source, given: Given) -> None:
@@ -39,10 +39,9 @@ class Corrected(Source):
                 f"the {len(past.rows)} earlier forecasts have other variables or lead times than "
                 f"those that are corrected: {len(past.channels)} and {len(of_past)} instead of "
                 f"{len(self.channels)} and {len(leads)}",
-                expected="forecasts of one model",
-                remedy="take the correction out (corrected_on), or fetch the archive again",
+                remedy="remove the correction (corrected_on), or fetch the archive again",
             )
-        self._place = {int(lead): i for i, lead in enumerate(leads)}
+        self._index = {int(lead): i for i, lead in enumerate(leads)}
         with closing(past):
             self._error = _mean_error(past, given, leads)
 
@@ -52,12 +51,12 @@ class Corrected(Source):
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
         """See `Source.read`."""
-        places = [self._place[int(lead)] for lead in leads]
-        return np.asarray(self._source.read(row, leads) - self._error[places])
+        indices = [self._index[int(lead)] for lead in leads]
+        return np.asarray(self._source.read(row, leads) - self._error[indices])
 
 
 def _mean_error(past: Source, given: Given, leads: np.ndarray) -> np.ndarray:
-    """Mean of forecasts less truth, float32 (leads, C_there, H, W); computed once, and kept."""
+    """Mean of forecasts minus observations, float32 (leads, C_there, H, W); cached on disk."""
     rows = [int(row) for row in past.rows]
     names = given.clips.index["clip"]
     about = {
@@ -66,8 +65,8 @@ def _mean_error(past: Source, given: Given, leads: np.ndarray) -> np.ndarray:
         "leads": leads.tolist(),
         "raw": {} if given.archive is None else given.archive.checksums(),
     }
-    path, says = given.aside / "mean_error.npy", given.aside / "mean_error.json"
-    if path.is_file() and json_or_none(says) == about:
+    path, about_path = given.aside / "mean_error.npy", given.aside / "mean_error.json"
+    if path.is_file() and json_or_none(about_path) == about:
         return np.asarray(np.load(path, mmap_mode="r"))
     shape = (len(past.channels), *given.data.shape[1:])
     total = np.zeros((len(leads), *shape))
@@ -83,13 +82,13 @@ def _mean_error(past: Source, given: Given, leads: np.ndarray) -> np.ndarray:
         given.report("starts of earlier years read", done, len(rows))
     error = (total / len(rows)).astype(np.float32)
     _write(path, error)
-    says.with_suffix(".part").write_text(json.dumps(about), encoding="utf-8")
-    says.with_suffix(".part").replace(says)
+    about_path.with_suffix(".part").write_text(json.dumps(about), encoding="utf-8")
+    about_path.with_suffix(".part").replace(about_path)
     return error
 
 
 def _write(path: Path, values: np.ndarray) -> None:
-    """Write an array; a crash leaves all of it or nothing."""
+    """Write an array atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     beside = path.with_suffix(".npy.part")
     with beside.open("wb") as file:

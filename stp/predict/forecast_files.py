@@ -1,7 +1,7 @@
-"""Files of forecasts, NetCDF, Zarr or GRIB, of any layout: opened with starts and lead times.
+"""Open files of forecasts (NetCDF, Zarr or GRIB) of any layout, with starts and lead times.
 
-Usual names of dimensions and coordinates are known, and so are the standard names of the CF
-conventions. Of the start, the lead time and the time that a forecast is valid for, any two will do.
+Usual names of dimensions and coordinates and the standard names of the CF conventions are known.
+Two of start, lead time and valid time are enough.
 """
 
 import os
@@ -26,8 +26,7 @@ KNOWN = {
     "latitude": ("latitude", "lat"),
     "longitude": ("longitude", "lon"),
 }
-"""Names of dimensions and coordinates that need not be stated. `time` is the start or the time that
-a forecast is valid for."""
+"""Known names of dimensions and coordinates. `time` is the start or the valid time."""
 STANDARD = {
     "start": "forecast_reference_time",
     "lead": "forecast_period",
@@ -49,64 +48,67 @@ SECONDS = {
     **dict.fromkeys(("d", "day"), 86400.0),
     "week": 7 * 86400.0,
 }
-"""Units of lead times, without the s of the plural."""
+"""Units of lead times in seconds, by singular."""
 DAY = np.timedelta64(1, "D")
 _MINUTE = np.timedelta64(1, "m")
 _GRIB_END = b"7777"
 """The last bytes of every message."""
 _GRIB_PADDED = 4096
-"""Bytes in which the last message ends: archives fill blocks up with zeros."""
+"""Size of the end of a file that contains the end of the last message: archives pad blocks with
+zeros."""
 
 
 def open_forecasts(path: Path, names: Mapping[str, str]) -> xr.Dataset:
-    """Open a file; no field is read yet.
+    """Open a file without reading fields.
 
     Args:
-        path: the file, or a Zarr store.
-        names: of dimensions and coordinates, by what they are (`KNOWN`), where they are unusual.
+        path: path of the file or Zarr store.
+        names: unusual names of dimensions and coordinates, by key of `KNOWN`.
 
     Returns:
-        the file with coordinates start, datetime64, and lead, timedelta64, both of them dimensions
-        of all variables; latitude and longitude; and member, level and valid_time where it has
-        some.
+        the dataset with coordinates start, datetime64, and lead, timedelta64, which are dimensions
+        of all variables, with latitude and longitude, and with member, level and valid_time if the
+        file has them.
 
     Raises:
-        StpError: it is damaged; nothing says which of its dimensions is which; starts are no dates
-            of the standard calendar; lead times have no unit, or one comes twice; or start, lead
-            time and valid time contradict each other.
+        StpError: the file is damaged; a dimension is unknown; starts are no dates of the standard
+            calendar; lead times have no unit or are repeated; or start, lead time and valid time
+            contradict each other.
     """
     opened = _opened(path)
-    found: dict[str, str] = {}
-    for what, known in KNOWN.items():
-        stated = (names[what],) if what in names else known
-        name = _name_of(opened, stated, "" if what in names else STANDARD.get(what, ""))
-        if name is not None and name not in found.values():
-            found[what] = name
-        elif what in ("latitude", "longitude") or what in names:
-            raise _which(path, opened, what, stated)
-    times = {what: opened[found.pop(what)] for what in TIMES if what in found}
-    opened = opened.drop_vars([one.name for one in times.values() if one.name in opened.variables])
-    renamed = {name: what for what, name in found.items() if name != what}
+    name_of: dict[str, str] = {}
+    for role, usual in KNOWN.items():
+        candidates = (names[role],) if role in names else usual
+        name = _name_of(opened, candidates, "" if role in names else STANDARD.get(role, ""))
+        if name is not None and name not in name_of.values():
+            name_of[role] = name
+        elif role in ("latitude", "longitude") or role in names:
+            raise _which(path, opened, role, candidates)
+    times = {role: opened[name_of.pop(role)] for role in TIMES if role in name_of}
+    opened = opened.drop_vars(
+        [time.name for time in times.values() if time.name in opened.variables]
+    )
+    renamed = {name: role for role, name in name_of.items() if name != role}
     opened = opened.drop_vars({*renamed.values(), *TIMES} & set(opened.coords)).rename(renamed)
     return _with_times(path, opened, times)
 
 
-def _name_of(opened: xr.Dataset, known: tuple[str, ...], standard: str) -> str | None:
-    """A dimension or coordinate by its name or its standard name; a dimension wins."""
+def _name_of(opened: xr.Dataset, names: tuple[str, ...], standard: str) -> str | None:
+    """A dimension, or else a coordinate, by its name or standard name."""
     alike = [
         str(name)
         for name, variable in opened.variables.items()
         if standard and variable.attrs.get("standard_name") == standard
     ]
-    named = [*known, *alike]
-    found = [name for name in named if name in opened.dims]
-    found += [name for name in named if name in opened.coords or name in alike]
-    return found[0] if found else None
+    named = [*names, *alike]
+    matches = [name for name in named if name in opened.dims]
+    matches += [name for name in named if name in opened.coords or name in alike]
+    return matches[0] if matches else None
 
 
 def _with_times(path: Path, opened: xr.Dataset, times: dict[str, xr.DataArray]) -> xr.Dataset:
-    """Make start and lead time dimensions, from whichever two times the file has."""
-    start, lead, valid = (times.get(what) for what in ("start", "lead", "valid"))
+    """Make start and lead time dimensions, from any two times of the file."""
+    start, lead, valid = (times.get(role) for role in ("start", "lead", "valid"))
     if (time := times.get("time")) is not None:
         is_valid = start is not None or (lead is not None and () != time.dims == lead.dims)
         if not is_valid:
@@ -123,9 +125,9 @@ def _with_times(path: Path, opened: xr.Dataset, times: dict[str, xr.DataArray]) 
     elif valid is not None and lead is None and start is not None:
         lead = valid - start
     if start is None or lead is None:
-        what = "start" if start is None else "lead"
-        raise _which(path, opened, what, KNOWN[what])
-    if start.dims == lead.dims and start.ndim == 1:  # one of them is the same everywhere
+        role = "start" if start is None else "lead"
+        raise _which(path, opened, role, KNOWN[role])
+    if start.dims == lead.dims and start.ndim == 1:  # one of them may be constant
         if len(np.unique(start)) == 1:
             start = start[0]
         elif len(np.unique(lead)) == 1:
@@ -137,110 +139,110 @@ def _with_times(path: Path, opened: xr.Dataset, times: dict[str, xr.DataArray]) 
             expected="a dimension of starts and another one of lead times, or one of them alone",
             remedy="write a file for each start",
         )
-    dims = {one.dims[0]: what for what, one in (("start", start), ("lead", lead)) if one.ndim}
-    renamed = {dim: what for dim, what in dims.items() if dim != what and dim in opened.dims}
+    dims = {time.dims[0]: role for role, time in (("start", start), ("lead", lead)) if time.ndim}
+    renamed = {dim: role for dim, role in dims.items() if dim != role and dim in opened.dims}
     opened = opened.rename_dims(renamed)
-    for what, one in (("start", start), ("lead", lead), ("valid_time", valid)):
-        if one is not None:
-            at = [dims.get(dim, dim) for dim in one.dims]
-            opened = opened.assign_coords({what: (at, one.to_numpy())})
-    opened = opened.expand_dims([what for what in ("start", "lead") if what not in opened.dims])
+    for role, time in (("start", start), ("lead", lead), ("valid_time", valid)):
+        if time is not None:
+            at = [dims.get(dim, dim) for dim in time.dims]
+            opened = opened.assign_coords({role: (at, time.to_numpy())})
+    opened = opened.expand_dims([role for role in ("start", "lead") if role not in opened.dims])
     _check_times(path, opened)
     return opened
 
 
-def _dates(path: Path, given: xr.DataArray, what: str) -> xr.DataArray:
-    """Dates to the second, which fractions of days and hours are a little before or after."""
-    values = given.to_numpy()
+def _dates(path: Path, times: xr.DataArray, role: str) -> xr.DataArray:
+    """Round dates to the second, since fractions of days and hours are inexact."""
+    values = times.to_numpy()
     first = values.flat[0] if values.size else None
     if isinstance(first, cftime.datetime):
         raise StpError(
-            f"{path}: {what} are dates of the calendar {first.calendar}, which has other days than "
+            f"{path}: {role} are dates of the calendar {first.calendar}, which has other days than "
             "the data",
             expected="dates of the standard calendar",
-            remedy="write the days that are meant: xarray's convert_calendar('standard'), or "
+            remedy="convert the calendar: xarray's convert_calendar('standard'), or "
             "cdo -setcalendar,standard IN OUT",
         )
     if values.dtype.kind != "M":
         raise StpError(
-            f"{path}: {what} are {values.ravel()[:2].tolist()}, in {given.name}",
+            f"{path}: {role} are {values.ravel()[:2].tolist()}, in {times.name}",
             expected="dates, or numbers with units such as `hours since 1970-01-01`",
-            remedy="write these units into the file, or see `names: {start: ...}`",
+            remedy="write these units into the file, or name the coordinate: `names: {start: ...}`",
         )
     exact = (values + np.timedelta64(500, "ms")).astype("datetime64[s]")
-    return xr.DataArray(exact, dims=given.dims)
+    return xr.DataArray(exact, dims=times.dims)
 
 
-def _spans(path: Path, given: xr.DataArray) -> xr.DataArray:
-    """Lead times to the second."""
-    values = given.to_numpy()
+def _spans(path: Path, leads: xr.DataArray) -> xr.DataArray:
+    """Round lead times to the second."""
+    values = leads.to_numpy()
     if values.dtype.kind != "m":
-        stated = given.attrs.get("units")
+        stated = leads.attrs.get("units")
         unit = str(stated).strip().lower()
         seconds = SECONDS.get(unit, SECONDS.get(unit.removesuffix("s")))
-        shown = f"{path}: lead times are {values.ravel()[:3].tolist()}"
+        problem = f"{path}: lead times are {values.ravel()[:3].tolist()}"
         if values.dtype.kind not in "iuf" or (stated is not None and seconds is None):
             raise StpError(
-                f"{shown}, in {stated!r}",
+                f"{problem}, in {stated!r}",
                 expected="numbers of days, hours, minutes or seconds; months have no fixed length",
-                remedy=f"write such numbers, and their unit as the attribute units of {given.name}",
+                remedy=f"write such numbers, and their unit as the attribute units of {leads.name}",
             )
         if seconds is None:
             raise StpError(
-                f"{shown}, without a unit",
-                expected=f"the attribute units of {given.name}: days, hours, minutes or seconds",
-                remedy=f"add it: ncatted -a units,{given.name},c,c,days FILE",
+                f"{problem}, without a unit",
+                expected=f"the attribute units of {leads.name}: days, hours, minutes or seconds",
+                remedy=f"add it: ncatted -a units,{leads.name},c,c,days FILE",
             )
         values = np.round(values * seconds).astype("timedelta64[s]")
-    return xr.DataArray(values.astype("timedelta64[s]"), dims=given.dims)
+    return xr.DataArray(values.astype("timedelta64[s]"), dims=leads.dims)
 
 
 def _check_times(path: Path, opened: xr.Dataset) -> None:
-    """Refuse times that are missing, come twice, or contradict each other."""
+    """Refuse times that are missing, repeated or contradictory."""
     starts, spans = opened["start"].to_numpy(), opened["lead"].to_numpy()
-    wrong = ""
+    problem = ""
     if np.isnat(starts).any() or np.isnat(spans).any():
-        wrong = "a start or a lead time is missing"
+        problem = "a start or a lead time is missing"
     elif (early := spans < np.timedelta64(0, "s")).any():
-        wrong = (
+        problem = (
             f"the start {starts[0].astype('datetime64[h]')} is after its valid time (lead time "
             f"{spans[early][0] / DAY:g} days)"
         )
     elif "valid_time" in opened.coords:
         valid = opened["valid_time"]
-        given = valid.notnull()
-        if (given & (valid < opened["start"])).any():
-            wrong = "a start is after its valid time"
-        elif (given & (abs(valid - opened["start"] - opened["lead"]) > _MINUTE)).any():
-            wrong = "valid times are not start and lead time together"
-    if wrong:
+        present = valid.notnull()
+        if (present & (valid < opened["start"])).any():
+            problem = "a start is after its valid time"
+        elif (present & (abs(valid - opened["start"] - opened["lead"]) > _MINUTE)).any():
+            problem = "valid times are not start and lead time together"
+    if problem:
         raise StpError(
-            f"{path}: {wrong}",
+            f"{path}: {problem}",
             expected="lead times from 0, and valid time = start + lead time",
             remedy="correct its coordinates of start, lead time and valid time",
         )
-    for what, values in (("start", starts), ("lead time", spans)):
-        once, counts = np.unique(values, return_counts=True)
+    for role, values in (("start", starts), ("lead time", spans)):
+        unique, counts = np.unique(values, return_counts=True)
         if (counts > 1).any():
-            twice = once[counts > 1][0]
-            shown = f"{twice / DAY:g} days" if what == "lead time" else f"{twice}"
+            repeated = unique[counts > 1][0]
+            text = f"{repeated / DAY:g} days" if role == "lead time" else f"{repeated}"
             raise StpError(
-                f"{path}: the {what} {shown} comes {counts.max()} times",
-                expected=f"each {what} once",
-                remedy="take out all but one of these forecasts",
+                f"{path}: the {role} {text} comes {counts.max()} times",
+                expected=f"each {role} once",
+                remedy="remove all but one of these forecasts",
             )
 
 
-def _which(path: Path, opened: xr.Dataset, what: str, known: tuple[str, ...]) -> StpError:
+def _which(path: Path, opened: xr.Dataset, role: str, names: tuple[str, ...]) -> StpError:
     return StpError(
-        f"{path}: dimensions {', '.join(map(str, opened.sizes))}; which is {what}?",
-        expected=f"one called {', '.join(known)}",
-        remedy=f"say so: names: {{{what}: <name of the dimension>}}",
+        f"{path}: dimensions {', '.join(map(str, opened.sizes))}; which is {role}?",
+        expected=f"one called {', '.join(names)}",
+        remedy=f"set names: {{{role}: <name of the dimension>}}",
     )
 
 
 def _opened(path: Path) -> xr.Dataset:
-    """Open a file; times are decoded, and no field is read yet."""
+    """Open a file and decode its times, without reading fields."""
     is_grib = path.suffix in GRIB
     if is_grib and "cfgrib" not in xr.backends.list_engines():
         raise StpError(
@@ -257,11 +259,11 @@ def _opened(path: Path) -> xr.Dataset:
 def _grib(path: Path) -> xr.Dataset:
     """Open a GRIB file, whose variables may have different levels, starts and lead times.
 
-    cfgrib makes one dataset of variables with the same levels alone, and leaves out the others.
-    Here each has a dimension of its own levels; starts and lead times are those that all have.
+    cfgrib makes a dataset of variables with the same levels, and drops the others. Here each
+    variable has a dimension of its own levels; starts and lead times are those of all variables.
 
     Raises:
-        ValueError: the file ends early, which cfgrib passes over.
+        ValueError: the file ends early, which cfgrib ignores.
     """
     import cfgrib
 
@@ -270,7 +272,7 @@ def _grib(path: Path) -> xr.Dataset:
         if not file.read().rstrip(b"\0").endswith(_GRIB_END):
             raise ValueError("the file ends within a message")
     options = {"indexpath": "", "squeeze": False}
-    found: dict[str, xr.DataArray] = {}
+    variables: dict[str, xr.DataArray] = {}
     for part in cfgrib.open_datasets(str(path), backend_kwargs=options, decode_timedelta=True):
         for name, values in part.data_vars.items():
             kept = {"number", "time", "step", "isobaricInhPa", "latitude", "longitude"}
@@ -278,21 +280,21 @@ def _grib(path: Path) -> xr.Dataset:
             values = values.squeeze(others, drop=True).reset_coords(drop=True)
             if "isobaricInhPa" in values.dims:
                 values = values.rename(isobaricInhPa=own_levels(str(name)))
-                found[str(name)] = values
-            else:  # of the same name on pressure levels and elsewhere, the former is meant
-                found.setdefault(str(name), values)
-    return xr.merge(found.values(), join="inner", combine_attrs="override")
+                variables[str(name)] = values
+            else:  # variables on pressure levels take precedence over others of their name
+                variables.setdefault(str(name), values)
+    return xr.merge(variables.values(), join="inner", combine_attrs="override")
 
 
 def own_levels(name: str) -> str:
-    """The dimension of the levels of a variable that need not be those of others."""
+    """Name of the dimension of a variable's own levels."""
     return f"levels of {name}"
 
 
 def damaged(path: Path, error: BaseException) -> StpError:
-    """What is said of a file that cannot be read."""
+    """The error of a file that cannot be read."""
     return StpError(
         f"{path}: cannot be read ({error or type(error).__name__})",
         expected="a complete NetCDF, Zarr or GRIB file of forecasts",
-        remedy="replace it, or leave it out",
+        remedy="replace the file, or remove it",
     )

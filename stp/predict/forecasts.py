@@ -1,5 +1,6 @@
-"""Forecasts of the clips of a split: what is stored by `stp.predict.run`, and scored without being
-stored by `stp.score.rollout`. Both compute in the same batches, so they get the same numbers.
+"""Forecasts of the clips of a split, for `stp.predict.run` and `stp.score.rollout`.
+
+Both compute in the same batches, so their forecasts are equal to the last bit.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,38 +25,35 @@ from stp.predict.output import create_predictions, lead_numbers
 
 
 class Forecasts:
-    """A model, and the clips that it forecasts.
+    """Forecasts of the clips of a split by a model.
 
-    Forecasts are made in one go for all lead times (a model decides itself how to go on after the
-    horizon it was trained for), or each lead time by a network that was trained for it alone, or
-    each member by a training with another seed. Frames are normalised with the constants of the
-    training data. A model with ``needs_lead_times`` is told the lead times and forecasts these; of
-    others, those that are not wanted are left out. Between lead times that are ``interpolated``,
-    forecasts are linear in the lead time. A model with a method ``parts`` can also make all of them
-    in parts of consecutive lead times, which take less memory.
+    One network forecasts all lead times, or there is a network for each lead time, or one for each
+    member, from trainings with other seeds. Frames are normalised with the constants of the
+    training data. A model with ``needs_lead_times`` forecasts the lead times that it is given; from
+    the forecasts of others, these are selected. Forecasts at ``interpolated`` lead times are linear
+    in the lead time.
 
     Args:
-        recipe: as `stp.predict.run` describes it.
+        recipe: recipe, see `stp.predict.run`.
         data: the prepared data.
-        inputs: folders of the trained model (``model``), or of that for each lead time
-            (``model-lead-<lead>``) or each member (``model-member-<member>``, from 0); none of them
-            where there is nothing to fit.
-        compute: where and how.
+        inputs: folders of the trained model (``model``), or of the models for each lead time
+            (``model-lead-<lead>``) or member (``model-member-<member>``, from 0); empty if there is
+            nothing to fit.
+        compute: device and precision.
 
     Attributes:
-        clips: of the split.
-        members: forecasts of each clip.
-        batch_size: clips that are forecast at a time.
-        leads: numbers of the lead times, int64 (T,), ascending from 1.
-        channels: numbers of the channels of the data that are seen and forecast, int64 (C,).
-        shape: of all forecasts, (N, M, T, C, H, W).
-        normalisation: that of the training data.
-        has_parts: whether forecasts may be made in parts, see `parts_of`.
+        clips: clips of the split.
+        members: number of forecasts of each clip.
+        batch_size: number of clips in a batch.
+        leads: lead times, int64 (T,), ascending from 1.
+        channels: indices of the data's channels that the network has, int64 (C,).
+        shape: shape of all forecasts, (N, M, T, C, H, W).
+        normalisation: normalisation of the training data.
+        has_parts: whether forecasts can be made in parts, see `parts_of`.
 
     Raises:
         StpError: a bad recipe, a model that is damaged or belongs to another recipe, data of
-            another shape, clips that are too short, or several forecasts wanted of a model that
-            draws none.
+            another shape, clips that are too short, or several samples of a deterministic model.
     """
 
     def __init__(
@@ -72,38 +70,38 @@ class Forecasts:
         _check(recipe, data, self.clips)
         self.leads = lead_numbers(recipe)
         self._computed = lead_numbers({**recipe, "interpolated": False})
-        self._seen = data.named(recipe.get("channels", ()))
-        self._context = self._seen.clips(recipe["split"], interval=recipe.get("interval", 1))
-        self.channels = self._seen.channels
+        self._of_network = data.named(recipe.get("channels", ()))
+        self._context = self._of_network.clips(recipe["split"], interval=recipe.get("interval", 1))
+        self.channels = self._of_network.channels
         if recipe.get("per_lead"):
             folders: list[Path | None] = [inputs[f"model-lead-{lead}"] for lead in self._computed]
         elif options.trainings > 1:
             folders = [inputs[f"model-member-{member}"] for member in range(self.members)]
         else:
             folders = [inputs.get("model")]
-        network_of = {**recipe, "shape": list(self._seen.shape)}
-        found = [_model(network_of, self._seen, folder) for folder in folders]
-        self.networks = [network.to(compute.device).eval() for network, _ in found]
-        self.normalisation = found[0][1]
+        network_of = {**recipe, "shape": list(self._of_network.shape)}
+        models = [_model(network_of, self._of_network, folder) for folder in folders]
+        self.networks = [network.to(compute.device).eval() for network, _ in models]
+        self.normalisation = models[0][1]
         every_lead = len(self._computed) == recipe["lead_times"] and not recipe.get("per_lead")
         self.has_parts = every_lead and self.networks[0].has_parts
         self._is_sampled = self.networks[0].is_sampled
-        # Which network forecasts a member, unless each lead time has its own.
+        # The network of each member, unless each lead time has its own.
         self._of_member = self.networks if options.trainings > 1 else self.networks * self.members
         if options.samples > 1 and not self._is_sampled:
             raise StpError(
-                f"{recipe['model']}: {self.members} forecasts of each clip are asked for, but all "
-                "would be the same",
+                f"{recipe['model']}: predict.samples is {options.samples}, but all forecasts of a "
+                "clip are the same",
                 expected="a model that draws its forecasts (is_sampled), such as mcvd",
-                remedy="take predict.samples out of its configuration",
+                remedy="remove predict.samples from its configuration",
             )
-        self.shape = (len(self.clips), self.members, len(self.leads), *self._seen.shape)
+        self.shape = (len(self.clips), self.members, len(self.leads), *self._of_network.shape)
 
     def __len__(self) -> int:
         return len(self.clips)
 
     def batches(self) -> Iterator[np.ndarray]:
-        """Numbers of the clips of each batch, in order."""
+        """Indices of the clips of each batch, in order."""
         for start in range(0, len(self), self.batch_size):
             yield np.arange(start, min(start + self.batch_size, len(self)))
 
@@ -111,57 +109,55 @@ class Forecasts:
         """Forecasts of a batch, float32 (B, M, T, C, H, W) in the dataset's units, unclipped.
 
         Raises:
-            StpError: they are not finite.
+            StpError: a value is not finite.
         """
         return self._finite(self._forecast(rows), rows)
 
-    def _finite(self, found: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        if not np.isfinite(found).all():
+    def _finite(self, forecasts: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        if not np.isfinite(forecasts).all():
             name = self.clips.index["clip"].iloc[rows[0]]
             raise StpError(
                 f"{self.recipe['model']} on {self.data.attrs.get('dataset')}: forecasts of the "
                 f"{len(rows)} samples from {name!r} on are not all finite",
-                expected="finite numbers",
                 remedy=self._why_not_finite(rows),
             )
-        return found
+        return forecasts
 
     def _why_not_finite(self, rows: np.ndarray) -> str:
-        """Where to look: at weights, at what the model is shown, or at its code."""
+        """The remedy: train again, or look at the data or at the code of the model."""
         weights = [w for network in self.networks for w in network.state_dict().values()]
         if not all(bool(w.isfinite().all()) for w in weights):
             return "train the model again: its weights are not finite"
         with torch.inference_mode():
-            shown, _ = self._given(rows)
-        if not bool(shown.isfinite().all()):
-            return "look at the data (`stp show`): frames that the model is shown are not finite"
+            frames, _ = self._arguments(rows)
+        if not bool(frames.isfinite().all()):
+            return "look at the data (`stp draw clips`): context frames are not finite"
         less = "" if self.compute.used == "float32" else ", or predict in float32"
         return (
-            "its weights and what it is shown are finite: look for a logarithm, a root, a division "
-            f"or a feedback that grows in {file_of(self.networks[0])}{less}"
+            "its weights and context are finite: look for a logarithm, a root, a division or a "
+            f"growing feedback in {file_of(self.networks[0])}{less}"
         )
 
     @torch.inference_mode()
     def _forecast(self, rows: np.ndarray) -> np.ndarray:
-        frames, extra = self._given(rows)
-        found = np.empty((len(rows), *self.shape[1:]), np.float32)
+        frames, arguments = self._arguments(rows)
+        forecasts = np.empty((len(rows), *self.shape[1:]), np.float32)
         for member in range(self.members):
             with self.compute.autocast():
-                forecast = self._of_all_leads(self._of_member[member], frames, extra[member])
-            found[:, member] = self._in_units(forecast)
-        return found
+                forecast = self._of_all_leads(self._of_member[member], frames, arguments[member])
+            forecasts[:, member] = self._in_units(forecast)
+        return forecasts
 
     def parts_of(self, rows: np.ndarray) -> Iterator[np.ndarray]:
         """The forecasts of `of` in parts of consecutive lead times, float32 (B, M, t, C, H, W).
 
-        Nothing keeps the parts, so forecasts of any length need the memory of one. Only where
-        ``has_parts``.
+        Only if ``has_parts``. Forecasts of any length need the memory of one part.
 
         Raises:
-            StpError: they are not finite.
+            StpError: a value is not finite.
         """
         with torch.inference_mode():
-            frames, extra = self._given(rows)
+            frames, arguments = self._arguments(rows)
             leads = self.recipe["lead_times"]
             members = [
                 require_parts(
@@ -170,17 +166,17 @@ class Forecasts:
                     frames,
                     leads,
                 )
-                for network, own in zip(self._of_member, extra, strict=True)
+                for network, own in zip(self._of_member, arguments, strict=True)
             ]
-        made = 0
-        while made < leads:
+        done = 0
+        while done < leads:
             with torch.inference_mode(), self.compute.autocast():
-                found = np.stack([self._in_units(next(member)) for member in members], axis=1)
-            made += found.shape[2]
-            yield self._finite(found, rows)
+                part = np.stack([self._in_units(next(member)) for member in members], axis=1)
+            done += part.shape[2]
+            yield self._finite(part, rows)
 
-    def _given(self, rows: np.ndarray) -> tuple[Tensor, list[dict[str, Any]]]:
-        """Normalised context of a batch, and what else the model is given, by member."""
+    def _arguments(self, rows: np.ndarray) -> tuple[Tensor, list[dict[str, Any]]]:
+        """Normalised context of a batch, and further arguments of the model by member."""
         device, recipe, network = self.compute.device, self.recipe, self.networks[0]
         context = self._context.read(rows, length=recipe["context"])
         frames = self.normalisation.apply_(torch.from_numpy(context).to(device))
@@ -198,32 +194,31 @@ class Forecasts:
         self, network: ForecastModel, frames: Tensor, extra: dict[str, Any]
     ) -> Tensor:
         """Normalised forecasts of a member, (B, T, C, H, W)."""
-        found = self._of_own_leads(network, frames, extra)
+        computed = self._of_own_leads(network, frames, extra)
         if not self.recipe.get("interpolated"):
-            return found
-        return between(found, self._computed, self.leads)
+            return computed
+        return between(computed, self._computed, self.leads)
 
     def _of_own_leads(
         self, network: ForecastModel, frames: Tensor, extra: dict[str, Any]
     ) -> Tensor:
-        """Those that networks compute."""
-        computed, is_told = self._computed, network.needs_lead_times
+        """Forecasts at the lead times that networks compute."""
+        computed = self._computed
         if self.recipe.get("per_lead"):
-            # As in its training, a network that names lead times is told its own.
-            own = [
-                {"lead_times": [lead]} if is_told and network.leads else {}
-                for lead in computed.tolist()
-            ]
+            # As in training, a network with ``leads`` is given its own lead time.
+            takes_lead = network.needs_lead_times and network.leads
+            own = [{"lead_times": [lead]} if takes_lead else {} for lead in computed.tolist()]
             each = zip(self.networks, own, strict=True)
-            return torch.cat([of_one(frames, 1, **extra, **told) for of_one, told in each], dim=1)
-        if is_told:
-            told: Tensor = network(frames, len(computed), lead_times=computed.tolist(), **extra)
-            return told
-        forecast: Tensor = network(frames, int(computed[-1]), **extra)
+            return torch.cat([of_one(frames, 1, **extra, **lead) for of_one, lead in each], dim=1)
+        forecast: Tensor
+        if network.needs_lead_times:
+            forecast = network(frames, len(computed), lead_times=computed.tolist(), **extra)
+            return forecast
+        forecast = network(frames, int(computed[-1]), **extra)
         return forecast if forecast.shape[1] == len(computed) else forecast[:, computed - 1]
 
     def describe(self) -> Extras:
-        """For the receipt: device, precision, samples, lead times, normalisation."""
+        """Facts for the receipt: device, precision, samples, lead times, normalisation."""
         return {
             **self.compute.describe(),
             "samples": len(self),
@@ -237,27 +232,28 @@ class Forecasts:
         }
 
     def create(self, out: Path, numbers: np.ndarray) -> zarr.Array[Any]:
-        """Create the store for forecasts of some clips; see `create_predictions`."""
-        return create_predictions(out, self.recipe, self._seen.attrs, self.shape[1:], numbers)
+        """Create the store of forecasts of some clips; see `create_predictions`."""
+        return create_predictions(out, self.recipe, self._of_network.attrs, self.shape[1:], numbers)
 
 
-def between(forecasts: Tensor, leads: np.ndarray, wanted: np.ndarray) -> Tensor:
+def between(forecasts: Tensor, leads: np.ndarray, targets: np.ndarray) -> Tensor:
     """Interpolate linearly between lead times.
 
     Args:
         forecasts: (B, T, C, H, W).
-        leads: lead time of each of them, ascending (T,).
-        wanted: lead times within these, (W,).
+        leads: lead times of the forecasts, ascending, (T,).
+        targets: lead times of the result, within ``leads``, (W,).
 
     Returns:
         (B, W, C, H, W).
     """
-    places = np.interp(wanted, leads, np.arange(len(leads)))
-    below = np.floor(places).astype(np.int64)
-    above = np.ceil(places).astype(np.int64)
-    share = torch.as_tensor(places - below, dtype=forecasts.dtype, device=forecasts.device)
-    found: Tensor = torch.lerp(forecasts[:, below], forecasts[:, above], share[:, None, None, None])
-    return found
+    positions = np.interp(targets, leads, np.arange(len(leads)))
+    below = np.floor(positions).astype(np.int64)
+    above = np.ceil(positions).astype(np.int64)
+    share = torch.as_tensor(positions - below, dtype=forecasts.dtype, device=forecasts.device)
+    weights = share[:, None, None, None]
+    interpolated: Tensor = torch.lerp(forecasts[:, below], forecasts[:, above], weights)
+    return interpolated
 
 
 def _model(

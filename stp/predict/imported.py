@@ -1,4 +1,4 @@
-"""Predict, where that was done elsewhere: read predictions that were imported, and check them."""
+"""Read and check predictions that were made elsewhere and imported."""
 
 from pathlib import Path
 
@@ -13,16 +13,16 @@ from stp.predict.output import create_predictions
 from stp.predict.windows import window_checksum, windows_checksum
 
 BLOCK_BYTES = 64_000_000
-"""Forecasts that are read at a time."""
+"""Size of the forecasts that are read at a time."""
 
 
 def run(job: Job) -> Extras:
-    """Write ``predictions.zarr`` and ``index.parquet``, as for a model that is here.
+    """Write ``predictions.zarr`` and ``index.parquet``, as `stp.predict.run` does.
 
     Args:
-        job: the recipe has ``model``, ``shape``, ``context``, ``lead_times``, ``split``, perhaps
-            ``interval``, ``submission``: identity of the ``windows``, and ``predict``: how many
-            ``samples`` of each forecast there are, 1 unless set. Inputs are ``data`` and
+        job: the recipe has ``model``, ``shape``, ``context``, ``lead_times``, ``split``, optionally
+            ``interval``, ``submission`` with the checksum of the ``windows``, and ``predict`` with
+            the number of ``samples`` of each forecast, 1 by default. Inputs are ``data`` and
             ``external``, the lock of one .npy file: float32, (sample, [member,] lead, C, H, W), in
             the dataset's units.
 
@@ -30,8 +30,8 @@ def run(job: Job) -> Extras:
         Samples, members and lead times.
 
     Raises:
-        StpError: the file is missing, differs from the locked one or does not fit the data, or the
-            data have other windows than those that were predicted.
+        StpError: the file is missing, differs from the lock file or does not fit the data, or the
+            predicted windows are not those of the data.
     """
     recipe = job.recipe
     data = Prepared(job.inputs["data"])
@@ -57,8 +57,7 @@ def run(job: Job) -> Extras:
                 sample = start + int(bad.argmax())
                 raise StpError(
                     f"{path}: sample {sample} ({names[sample]}) has values that are not finite",
-                    expected="finite numbers",
-                    remedy="mend the predictions, and import them again",
+                    remedy="correct the predictions, and import them again",
                 )
             writer.append(values)
             job.report("samples read", stop, len(clips))
@@ -66,8 +65,8 @@ def run(job: Job) -> Extras:
         raise StpError(
             f"{path}: these predictions were made from other windows than those of {data.folder}",
             expected=f"windows of identity {recipe['submission']['windows']}",
-            remedy="`stp external import` of the same folder names the first window that "
-            "differs; export the windows again, and predict them",
+            remedy="`stp external import` of the same folder names the first different window; "
+            "export the windows again, and predict them",
         )
     clips.index.to_parquet(job.out / "index.parquet", index=False, write_page_checksum=True)
     return {
@@ -78,7 +77,7 @@ def run(job: Job) -> Extras:
 
 
 def _open(path: Path, recipe: Recipe, data: Prepared, clips: Clips) -> np.ndarray:
-    """Map the forecasts, found to be of the right shape."""
+    """Map the forecasts and check their shape."""
     try:
         forecasts: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Predict where the people of scenarios go."""
+"""Predict the paths of the people of scenarios."""
 
 import json
 from importlib import import_module
@@ -27,9 +27,9 @@ from stp.tracks.tables import (
 )
 
 LEARNED = "model.pt"
-"""What a training by gradient descent leaves; see `stp.train.calibrated`."""
+"""File of a training by gradient descent, see `stp.train.calibrated`."""
 PEOPLE_AT_ONCE = 4096
-"""Places of a batch: pairs of people take memory."""
+"""Size of a batch, people: memory grows with pairs of people."""
 
 
 def run(job: Job) -> Extras:
@@ -37,20 +37,20 @@ def run(job: Job) -> Extras:
 
     A row of predictions is one person of one scenario at one lead time in one sample: ``scenario``,
     ``person`` (a number), ``person_name`` (the identifier in the raw data), ``lead`` from 1,
-    ``sample`` from 0, ``x`` and ``y`` in metres. Where the predictor gives densities,
-    ``mixtures.parquet`` or ``grids.parquet`` has them (`stp.tracks.densities`); predictions are
-    then its own samples, or the stated point where one sample is asked for.
+    ``sample`` from 0, ``x`` and ``y`` in metres. Densities are in ``mixtures.parquet`` or
+    ``grids.parquet`` (`stp.tracks.densities`); predictions are then the predictor's own samples, or
+    the point prediction for a single sample.
 
     Args:
         job: the recipe has ``model``, ``options`` (its parameters), ``context`` (positions),
             ``lead_times``, ``split`` (the protocol of the test), ``predict`` (see `MotionOptions`),
-            and perhaps ``observe`` (other than ``context``), ``noise`` (millimetres) and ``people``
-            (the fewest of a scenario). Inputs are ``data`` and, where it was calibrated or
-            trained, ``model``; weights that somebody has released are ``weights``.
+            and optionally ``observe`` (in place of ``context``), ``noise`` (millimetres) and
+            ``people`` (smallest number of people of a scenario). Inputs are ``data`` and, for
+            calibrated or trained predictors, ``model``; released weights are ``weights``.
 
     Returns:
-        Scenarios, people whose predictions are looked at, neighbours, people left out (both 0 but
-        under ``strict-relaxed``), samples and lead times.
+        Numbers of scenarios, people whose predictions are scored, neighbours and people left out
+        (both 0 except under ``strict-relaxed``), samples and lead times.
 
     Raises:
         StpError: a bad recipe, damaged inputs, or no scenario.
@@ -70,23 +70,24 @@ def run(job: Job) -> Extras:
     module = import_module(f"stp.tracks.predictors.{recipe['model']}")
     parameters = _parameters(job, module)
     size = max(1, PEOPLE_AT_ONCE // scenarios.person.shape[1])
-    found, densest, done = [], [], 0
+    row_tables, density_tables, done = [], [], 0
     for batch in scenarios.batches(size):
         drawn, density = _draw(module, batch, recipe["lead_times"], parameters, place, options)
-        found.append(_rows(batch, drawn, done))
-        densest += [densities.table(density, batch, done)] if density is not None else []
+        row_tables.append(_rows(batch, drawn, done))
+        density_tables += [densities.table(density, batch, done)] if density is not None else []
         done += len(batch)
         job.report("scenarios predicted", done, len(scenarios))
     cut = {key: recipe[key] for key in CUT if key in recipe}
-    rows = pa.concat_tables(found).replace_schema_metadata({"cut": json.dumps(cut)})
+    rows = pa.concat_tables(row_tables).replace_schema_metadata({"cut": json.dumps(cut)})
     pq.write_table(rows, job.out / PREDICTIONS, compression="zstd", write_page_checksum=True)
-    densities.write(job.out, densest)
+    densities.write(job.out, density_tables)
     about = scenario_table(
         scenarios, place.step, recipe["split"], recipe.get("people") or place.about["fewest"]
     )
     pq.write_table(about, job.out / SCENARIOS, compression="zstd", write_page_checksum=True)
     measured = runtime.measure(
-        lambda one: _draw(module, one, recipe["lead_times"], parameters, place, options), scenarios
+        lambda one: _draw(module, one, recipe["lead_times"], parameters, place, options),
+        scenarios,
     )
     pq.write_table(measured, job.out / RUNTIME, write_page_checksum=True)
     return {
@@ -102,14 +103,14 @@ def run(job: Job) -> Extras:
 
 
 def _parameters(job: Job, module: Any) -> Any:
-    """Those of the recipe, over those that a calibration has found, with weights if there are."""
-    given = dict(job.recipe["options"])
+    """Parameters of the recipe, completed by those of a calibration, with weights if needed."""
+    options = dict(job.recipe["options"])
     folder = job.inputs.get("model")
     if folder is not None:
-        expected = "the parameters that a calibration has found"
+        expected = "the parameters of a calibration"
         calibrated = read_json(folder / "parameters.json", dict, expected, "calibrate again")
-        given = {**calibrated, **given}
-    parameters = build(module.Parameters, given, f"options of {job.recipe['model']}")
+        options = {**calibrated, **options}
+    parameters = build(module.Parameters, options, f"options of {job.recipe['model']}")
     if not hasattr(module, "load"):
         return parameters
     if folder is not None:
@@ -134,28 +135,30 @@ def _draw(
     options: MotionOptions,
 ) -> tuple[np.ndarray, Density | None]:
     """Predictions, (K, S, N, T, 2), and their density where the predictor gives one."""
-    given = (scenarios, steps, parameters, place.obstacles)
-    found = module.predict(*given)
-    density = None if isinstance(found, np.ndarray) else found
-    points = densities.stated(found, scenarios, steps, module)
+    arguments = (scenarios, steps, parameters, place.obstacles)
+    prediction = module.predict(*arguments)
+    density = None if isinstance(prediction, np.ndarray) else prediction
+    points = densities.stated(prediction, scenarios, steps, module)
     if points.ndim == 5:
         if len(points) != options.samples:
             raise StpError(
                 f"the predictor gives {len(points)} samples, and {options.samples} are asked for",
-                expected="the same number",
                 remedy=f"set predict: {{samples: {len(points)}}} of this model",
             )
         return points, density
     if options.samples == 1:
         return points[None], density
     if hasattr(module, "draw"):
-        drawn = module.draw(*given, options.samples, options.seed)
+        drawn = module.draw(*arguments, options.samples, options.seed)
         return densities.stated(drawn, scenarios, steps, module), density
     shape = (options.samples, steps, 2)
     jitter = noise.normal(scenarios, shape, options.seed, noise.JITTER)
     jitter = options.jitter * scenarios.dt * np.moveaxis(jitter, 2, 0)
     return np.stack(
-        [densities.stated(module.predict(*given, one), scenarios, steps, module) for one in jitter]
+        [
+            densities.stated(module.predict(*arguments, moved), scenarios, steps, module)
+            for moved in jitter
+        ]
     ), density
 
 

@@ -1,4 +1,4 @@
-"""Predict what people think of videos, in all splits of a family, from what a measure says."""
+"""Predict opinions about videos from a measure of quality, in all splits of a family."""
 
 import json
 import time
@@ -25,15 +25,15 @@ def run(job: Job) -> Extras:
     """Write ``quality.parquet``: video, split, predicted and observed opinion.
 
     Args:
-        job: the recipe has ``model`` (the measure), ``source`` (its module, where that is not named
-            like it), ``context``, ``split`` (the family of splits), ``predict`` (see
-            `QualityOptions`), and perhaps ``components`` and ``training`` (per cent of all videos
-            that are learnt from). Inputs are ``data`` and, where there are such, ``features`` and
-            ``archive``.
+        job: the recipe has ``model`` (the measure), ``source`` (its module, if it has another
+            name), ``context``, ``split`` (the family of splits), ``predict`` (see
+            `QualityOptions`), and optionally ``components`` and ``training`` (percentage of the
+            training videos that is used). Inputs are ``data`` and, depending on the measure,
+            ``features`` and ``archive``.
 
     Returns:
-        Numbers of videos, splits and features; the seconds that the measure took for a video, where
-        no network has looked before; or the reason why nothing is predicted.
+        Numbers of videos, splits and features, and the seconds per video of measures that are
+        computed here; or the reason why nothing is predicted.
 
     Raises:
         StpError: a bad recipe or damaged inputs.
@@ -71,8 +71,8 @@ def run(job: Job) -> Extras:
             raise StpError(
                 f"{recipe['split']}, split {number}: {len(training)} training and {len(test)} "
                 "test videos",
-                expected=f"at least {2 * regression.FOLDS} to learn from, and some to test",
-                remedy="take a larger share of the training, or another family of splits",
+                expected=f"at least {2 * regression.FOLDS} training videos and 1 test video",
+                remedy="use a larger share of the training, or another family of splits",
             )
         predicted = _predict(options, values, gram, database.mos, training, test, count)
         rows.append((number, test, predicted))
@@ -93,10 +93,10 @@ def run(job: Job) -> Extras:
         ],
         "",
     )
-    told = {"videos": len(database), "splits": len(numbers), "features": values.shape[1]}
-    if {"features", "archive"} & set(job.inputs):  # it was computed before
-        return told
-    return {**told, "seconds_per_video": float(f"{spent:.3g}")}
+    counts = {"videos": len(database), "splits": len(numbers), "features": values.shape[1]}
+    if {"features", "archive"} & set(job.inputs):  # computed before
+        return counts
+    return {**counts, "seconds_per_video": float(f"{spent:.3g}")}
 
 
 def _values(job: Job, database: Database, options: QualityOptions) -> np.ndarray | Unavailable:
@@ -108,9 +108,11 @@ def _values(job: Job, database: Database, options: QualityOptions) -> np.ndarray
     measure = recipe.get("source", recipe["model"])
     module = import_module(f"stp.opinions.measures.{measure}")
     folder = job.inputs.get("features")
-    given = None if folder is None else network_features.read(folder, database.names, options.parts)
-    found: np.ndarray | Unavailable = module.values(database, given)
-    return found
+    features = (
+        None if folder is None else network_features.read(folder, database.names, options.parts)
+    )
+    values: np.ndarray | Unavailable = module.values(database, features)
+    return values
 
 
 def _predict(
@@ -127,8 +129,8 @@ def _predict(
         fitted = test if options.regression == "logistic_on_test" else training
         parameters = logistic.fit(values[fitted, 0], observed[fitted])
         return logistic.apply(parameters, values[test, 0])
-    learnt = observed[training]
-    return regression.predict(options.regression, gram, training, learnt, test, count)
+    opinions = observed[training]
+    return regression.predict(options.regression, gram, training, opinions, test, count)
 
 
 def _write(folder: Path, tables: list[pa.Table], reason: str) -> None:

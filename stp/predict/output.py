@@ -1,4 +1,4 @@
-"""The form of predictions in the store, whoever made them."""
+"""The layout of predictions in the store."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,13 +10,14 @@ import zarr
 from stp.data.zarr_write import create_array, create_group
 
 KEPT = ("dataset", "source", "release", "units", "variables")
-"""Attributes of the prepared data that predictions have as well."""
+"""Attributes that predictions share with the prepared data."""
 
 
 def lead_numbers(recipe: Mapping[str, Any]) -> np.ndarray:
     """The lead times of a recipe's forecasts, int64, ascending.
 
-    They are ``leads``, and those between them if they are ``interpolated``; without, all from 1.
+    These are ``leads``, by default 1..``lead_times``, and the lead times between them if they are
+    ``interpolated``.
     """
     leads = recipe.get("leads") or range(1, recipe["lead_times"] + 1)
     if recipe.get("interpolated"):
@@ -34,19 +35,19 @@ def create_predictions(
 ) -> zarr.Array[Any]:
     """Create ``predictions.zarr`` with its coordinates.
 
-    Its attribute ``leads`` lists the numbers of the lead times that it has, in their order, and
-    ``lead_times`` is the last one that was to be forecast.
+    The attribute ``leads`` lists the lead times in order; ``lead_times`` is the last lead time of
+    the recipe.
 
     Args:
-        out: the folder for it.
-        recipe: of the forecasts.
-        attrs: of the prepared data.
-        shape: of the forecasts of a clip, (members, lead times, C, H, W).
-        numbers: of the clips that it will hold.
-        more: attributes besides.
+        out: folder of the store.
+        recipe: recipe of the forecasts.
+        attrs: attributes of the prepared data.
+        shape: shape of the forecasts of a clip, (members, lead times, C, H, W).
+        numbers: numbers of the clips.
+        more: further attributes.
 
     Returns:
-        the empty array, (sample, lead, channel, y, x); with several forecasts of each clip
+        the empty array, (sample, lead, channel, y, x), or with several forecasts of each clip
         (sample, member, lead, channel, y, x).
     """
     group = create_group(

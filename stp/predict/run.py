@@ -16,18 +16,17 @@ def run(job: Job) -> Extras:
     Forecasts are written in the units of the dataset, unclipped.
 
     Args:
-        job: the recipe has ``model``, ``options``, ``shape``, ``context``, ``horizon`` (that of
-            training), ``lead_times``, ``split``, ``predict`` (see `PredictOptions`) and perhaps
-            ``interval`` (every which frame counts), ``leads`` (the lead times that are forecast,
-            if not all of 1..``lead_times``), ``per_lead`` (each by a network of its own),
-            ``interpolated`` (so are those between them, linearly), ``channels`` (patterns of the
-            names of those that the network has; ``shape`` is that of all) and ``update`` (after
-            which the weights were kept that forecast); inputs are ``data`` and,
-            unless there is nothing to fit, ``model``, or ``model-lead-<lead>`` of each lead.
-            Runtime: ``device``.
+        job: the recipe has ``model``, ``options``, ``shape``, ``context``, ``horizon`` (of the
+            training), ``lead_times``, ``split``, ``predict`` (see `PredictOptions`) and optionally
+            ``interval`` (spacing of frames), ``leads`` (lead times of the network; by default
+            1..``lead_times``), ``per_lead`` (whether each lead time has its own network),
+            ``interpolated`` (whether lead times between ``leads`` are interpolated linearly),
+            ``channels`` (name patterns of the network's channels; ``shape`` is that of all) and
+            ``update`` (number of the snapshot of the weights). Inputs are ``data`` and, for fitted
+            models, ``model``, or ``model-lead-<lead>`` for each lead time. Runtime: ``device``.
 
     Returns:
-        Device, precision, samples, lead times, origin of the normalisation.
+        Device, precision, samples, lead times, normalisation.
 
     Raises:
         StpError: a bad recipe, a model that is damaged or belongs to another recipe, data of

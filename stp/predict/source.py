@@ -1,4 +1,4 @@
-"""Forecasts that are read and not computed: from somebody's archive, or from the prepared data."""
+"""Forecasts that are read instead of computed: from an archive or from the prepared data."""
 
 import importlib
 from abc import ABC, abstractmethod
@@ -15,17 +15,17 @@ from stp.options.predict import PredictOptions
 
 
 class Given(NamedTuple):
-    """What forecasts are read for, and from.
+    """A request for forecasts.
 
     Attributes:
         data: the prepared data.
-        clips: of the split.
-        lead_times: of the forecasts.
-        members: forecasts of each clip.
-        archive: the raw files of an archive; None where there is none.
-        aside: a folder that survives a crash, for what is put aside.
-        report: progress.
-        intensity: of a distortion, from 1; 0 where there is none.
+        clips: clips of the split.
+        lead_times: number of lead times.
+        members: number of forecasts of each clip.
+        archive: raw files of an archive; None without an archive.
+        aside: folder for temporary files, which survives a crash.
+        report: receives the progress.
+        intensity: intensity of a distortion, from 1; 0 without a distortion.
     """
 
     data: Prepared
@@ -38,7 +38,7 @@ class Given(NamedTuple):
     intensity: int = 0
 
     def valid(self, row: int, lead: int) -> int:
-        """Frame of the data that a clip is forecast to be at a lead time, from 0."""
+        """Index of the frame of the data that corresponds to a lead time of a clip, from 0."""
         clip = self.clips.index.iloc[row]
         return int(clip["start"] + (self.data.context + lead) * clip["stride"])
 
@@ -47,15 +47,14 @@ class Source(ABC):
     """Forecasts of the clips of a split.
 
     Attributes:
-        rows: numbers of the clips that have forecasts, int64, in the order in which they are best
-            read.
-        channels: numbers of the data's channels that they have, int64, ascending.
-        leads: numbers of the lead times that they all have, int64, from 0, ascending; all unless
-            set.
-        members: how many of each are read, where equal ones are counted once; all unless set.
-        note: what tables say of them; empty for nothing.
-        is_unknown: nobody has vouched for them, so their agreement with the truth is measured
-            (`stp.predict.agreement`).
+        rows: indices of the clips with forecasts, int64, in the fastest order of reading.
+        channels: indices of the available channels of the data, int64, ascending.
+        leads: indices of the lead times that all forecasts have, int64, from 0, ascending; None for
+            all.
+        members: number of different members; None for all.
+        note: note for tables; may be empty.
+        is_unknown: whether the forecasts are from an unknown source, so that their agreement with
+            the truth is measured (`stp.predict.agreement`).
     """
 
     rows: np.ndarray
@@ -70,22 +69,23 @@ class Source(ABC):
         """The forecasts of a clip, float32 (members, leads, C_there, H, W), in the dataset's units.
 
         Args:
-            row: number of the clip.
-            leads: numbers of lead times, from 0, ascending.
+            row: index of the clip.
+            leads: indices of lead times, from 0, ascending.
         """
 
     def close(self) -> None:  # noqa: B027 - most sources hold nothing open
-        """Put away what is open or lies aside. A source that is left to Python would do so at any
-        later time, also to what the next one has put there.
+        """Close files and remove temporary ones.
+
+        The garbage collector might do so later, and remove the files of the next source.
         """
 
 
 def given_for(job: Job, recipe: Recipe, data: Prepared) -> Given:
-    """What the forecasts of a recipe are read for, and from.
+    """The request for the forecasts of a recipe.
 
     Args:
-        job: its inputs may have an ``archive``, whose raw files its runtime names.
-        recipe: of the forecasts.
+        job: job whose inputs may have an ``archive``, with ``raw_roots`` in its runtime.
+        recipe: recipe of the forecasts.
         data: the prepared data.
     """
     archive = None
@@ -108,10 +108,10 @@ def open_source(recipe: Recipe, given: Given) -> Source:
 
     Args:
         recipe: has ``source``, a module of stp.predict.sources, and its ``options``.
-        given: what forecasts are read for.
+        given: request for forecasts.
 
     Raises:
-        StpError: it does not know an option, or what it reads is not there or damaged.
+        StpError: an option is unknown, or a file is missing or damaged.
     """
     module = importlib.import_module(f"stp.predict.sources.{recipe['source']}")
     check_keys(f"options of {recipe['model']}", recipe["options"], module.OPTIONS)

@@ -1,4 +1,4 @@
-"""Checksums by which forecasts made elsewhere are matched with the test windows."""
+"""Checksums that match forecasts made elsewhere with the test windows."""
 
 import hashlib
 import json
@@ -20,11 +20,11 @@ def window_checksum(frames: np.ndarray) -> str:
 def windows_checksum(windows: Iterable[tuple[str, str]]) -> str:
     """SHA-256 of the windows of a cell, hexadecimal.
 
-    It depends on the frames and their order alone, not on the folder or the code that prepared
+    It depends on the frames and their order alone, not on their folder or the code that prepared
     them.
 
     Args:
-        windows: clip name and `window_checksum` of each, in the order of the samples.
+        windows: clip name and `window_checksum` of each window, in the order of the samples.
     """
     total = hashlib.sha256()
     for clip, checksum in windows:

@@ -95,9 +95,9 @@ def write_climatology(
     shape = frames.shape[1:]
     dims = ("day", "channel", "y", "x")
 
-    def writer(name: str, what: str) -> RowWriter:
+    def writer(name: str, definition: str) -> RowWriter:
         array = create_array(group, name, (len(calendar), *shape), np.float32, dims, (1, *shape))
-        array.attrs["long_name"] = what
+        array.attrs["long_name"] = definition
         return RowWriter(array)
 
     writers = [writer(means.name, means.what) for means in climatologies]
@@ -158,8 +158,9 @@ def write_climatology(
         for name in filter(None, (climatologies[i].name, climatologies[i].deviation)):
             group[name].attrs["by_number"] = True
     for window in windows:
-        what = f"{window.of.what}, over {window.days} days around each"
-        both = writer(window.name, what), writer(window.deviation, f"standard deviation: {what}")
+        definition = f"{window.of.what}, over {window.days} days around each"
+        deviation = writer(window.deviation, f"standard deviation: {definition}")
+        both = writer(window.name, definition), deviation
         counts = behind[climatologies.index(window.of)]
         _smooth(group, window, calendar, counts, both, report)
     array = group.create_array(

@@ -22,7 +22,7 @@ import numpy as np
 import zarr
 from numpy.typing import DTypeLike
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 from stp.core.job import Job
 from stp.data.raw_files import RawFiles
 from stp.data.zarr_write import RowWriter, create_array, create_group
@@ -318,10 +318,10 @@ class _Context:
         """Check and write the frames of a piece."""
         frames, note = decoded if isinstance(decoded, Decoded) else (decoded, None)
         if frames.shape != (piece.frames, *self.shape) or frames.dtype != self.dtype:
-            raise StpError(
-                f"{piece.name}: {frames.dtype} frames of shape {frames.shape}",
+            raise RawFileError(
+                piece.name,
+                f"{frames.dtype} frames of shape {frames.shape}",
                 expected=f"{self.dtype} {(piece.frames, *self.shape)}",
-                remedy="fetch the raw file again, or correct shape in the configuration",
             )
         lost, bad = None, 0
         if frames.dtype.kind == "f" and not np.isfinite(frames).all():
@@ -329,11 +329,7 @@ class _Context:
             allowed = np.isin(np.arange(frames.shape[1]), self.may_lack)[:, None, None]
             bad = int((~np.isfinite(frames) & ~(lost & allowed)).sum())
         if bad:
-            raise StpError(
-                f"{piece.name}: {bad} values are missing or not finite",
-                expected="finite numbers",
-                remedy="fetch the raw file again",
-            )
+            raise RawFileError(piece.name, f"{bad} values are missing or not finite")
         if self.writer is None:
             array = zarr.open_group(self.folder, mode="r+", zarr_format=3)["frames"]
             assert isinstance(array, zarr.Array)

@@ -60,16 +60,16 @@ def _get(
 ) -> h5py.Dataset:
     check = "check that this is the file meant by the configuration of the dataset"
     try:
-        found = file.get(name)
+        item = file.get(name)
         names = ", ".join(file)
-        if not isinstance(found, h5py.Dataset):
+        if not isinstance(item, h5py.Dataset):
             raise StpError(
                 f"{path}: no array {name!r}; it has {names or 'nothing'}",
                 expected=f"an array {name}",
                 remedy=check,
             )
-        shape, dtype = found.shape, found.dtype
-        is_elsewhere = found.is_virtual or found.external or found.file.filename != file.filename
+        shape, dtype = item.shape, item.dtype
+        is_elsewhere = item.is_virtual or item.external or item.file.filename != file.filename
     except DAMAGE as error:
         raise _damaged(path, name, error) from error
     if is_elsewhere:
@@ -86,10 +86,10 @@ def _get(
             expected=f"{' or '.join(dtypes)} with {ndim} axes",
             remedy=check,
         )
-    return found
+    return item
 
 
-def _damaged(path: Path, what: str, error: BaseException) -> StpError:
+def _damaged(path: Path, part: str, error: BaseException) -> StpError:
     return RawFileError(
-        path, f"{what} cannot be read as HDF5 ({error})", expected="a complete HDF5 file"
+        path, f"{part} cannot be read as HDF5 ({error})", expected="a complete HDF5 file"
     )

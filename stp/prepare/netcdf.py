@@ -195,8 +195,8 @@ def _range(field: xr.DataArray) -> tuple[float, float]:
         for key, none in (("scale_factor", 1.0), ("add_offset", 0.0))
     )
     bounds = []
-    for given, none in ((low, -np.inf), (high, np.inf)):
-        bound = np.ravel(none if given is None else given)[0]
+    for limit, none in ((low, -np.inf), (high, np.inf)):
+        bound = np.ravel(none if limit is None else limit)[0]
         value = float(bound)
         if packing.get("_Unsigned") == "true" and value < 0:
             value += 2.0 ** (8 * stored.itemsize)

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, Protocol, get_args
 import numpy as np
 from pydantic import Field, NonNegativeInt, PositiveInt
 
-from stp.core.errors import StpError, nearest
+from stp.core.errors import RawFileError, StpError, nearest
 from stp.core.job import Extras, Job
 from stp.core.options import build, require
 from stp.data.raw_files import RawFiles
@@ -28,7 +28,7 @@ from stp.opinions.splits import leave_one_out, random_splits
 from stp.prepare.output import attributes
 from stp.prepare.video import decode_film
 
-NAME, MOS, REMEDY = "Video Name", "MOS", "correct the file, or fetch it again"
+NAME, MOS = "Video Name", "MOS"
 RATING_COLUMNS = ("Rater", "Session", NAME, "Rating")
 FOLDERS = PREDICTED, TRUE = "Predicted_Videos", "True_Videos"
 
@@ -55,8 +55,8 @@ class OpinionsOptions:
     seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
-        known = get_args(Rescaling)
-        require(self.rescaling in known, "rescaling", self.rescaling, " or ".join(known))
+        names = get_args(Rescaling)
+        require(self.rescaling in names, "rescaling", self.rescaling, " or ".join(names))
 
 
 def run(job: Job) -> Extras:
@@ -170,9 +170,7 @@ class Source:
                 rows = list(reader)
                 header = reader.fieldnames or []
         except (OSError, UnicodeDecodeError, csv.Error) as error:
-            raise StpError(
-                f"{path}: cannot be read ({error})", expected=expected, remedy=REMEDY
-            ) from None
+            raise RawFileError(path, f"cannot be read ({error})", expected=expected) from None
         lacking = [column for column in needed if column not in header]
         twice = [column for column in header if header.count(column) > 1]
         if lacking or twice or not rows:
@@ -180,14 +178,11 @@ class Source:
             if lacking or twice:
                 missing = f"no column {', '.join(lacking)}"
                 problem = missing if lacking else f"two columns {twice[0]!r}"
-            raise StpError(f"{path}: {problem}", expected=expected, remedy=REMEDY)
+            raise RawFileError(path, problem, expected=expected)
         for number, row in enumerate(rows, start=2):
             if None in row or any(value is None for value in row.values()):
-                raise StpError(
-                    f"{path}, line {number}: not {len(header)} fields, the number of columns",
-                    expected=expected,
-                    remedy=REMEDY,
-                )
+                problem = f"not {len(header)} fields, the number of columns"
+                raise RawFileError(f"{path}, line {number}", problem, expected=expected)
         return rows
 
     def number(self, name: str, row: dict[str, str], column: str) -> float:
@@ -201,11 +196,8 @@ class Source:
         except ValueError:
             value = math.nan
         if not math.isfinite(value):
-            raise StpError(
-                f"{self.at(name)}: {column} of {row[NAME]} is {row[column]!r}",
-                expected="a number",
-                remedy=REMEDY,
-            )
+            problem = f"{column} of {row[NAME]} is {row[column]!r}"
+            raise RawFileError(self.at(name), problem, expected="a number")
         return value
 
     def by_video(self, name: str, needed: Iterable[str]) -> dict[str, dict[str, str]]:
@@ -217,11 +209,7 @@ class Source:
         rows: dict[str, dict[str, str]] = {}
         for row in self.rows(name, [NAME, *needed]):
             if row[NAME] in rows:
-                raise StpError(
-                    f"{self.at(name)}: {row[NAME]} has two rows",
-                    expected="one row for each video",
-                    remedy=REMEDY,
-                )
+                raise RawFileError(self.at(name), f"{row[NAME]} has two rows")
             rows[row[NAME]] = row
         return rows
 
@@ -235,11 +223,8 @@ class Source:
         scores = {name: self.number("MOS.csv", row, MOS) for name, row in rows.items()}
         for name, value in scores.items():
             if not 0 <= value <= 100:
-                raise StpError(
-                    f"{self.at('MOS.csv')}: the MOS of {name} is {value:g}",
-                    expected="opinion scores from 0 to 100",
-                    remedy=REMEDY,
-                )
+                problem = f"the MOS of {name} is {value:g}"
+                raise RawFileError(self.at("MOS.csv"), problem, expected="0 to 100")
         return scores
 
     def ratings(self) -> Ratings | None:
@@ -286,11 +271,8 @@ class Source:
         if len(odd):
             video, column = odd[0]
             field = str(fields[video, column])
-            raise StpError(
-                f"{self.at(file)}: {numbers[column]} of {names[video]} is {field!r}",
-                expected="Train or Test",
-                remedy=REMEDY,
-            )
+            problem = f"{numbers[column]} of {names[video]} is {field!r}"
+            raise RawFileError(self.at(file), problem, expected="Train or Test")
         return np.asarray(fields.T == "Test")
 
     def same(
@@ -306,10 +288,11 @@ class Source:
         if unknown or (lacking and all_of_them):
             name = unknown[0] if unknown else lacking[0]
             problem = f"{name} has no opinion score" if unknown else f"no row of {name}"
-            raise StpError(
-                f"{self.at(file)}: {problem}",
+            raise RawFileError(
+                self.at(file),
+                problem,
                 expected=f"the {len(names)} videos with opinion scores",
-                remedy=nearest(name, names) if unknown else REMEDY,
+                remedy=nearest(name, names) if unknown else None,
             )
 
     def video(self, folder: str, name: str) -> np.ndarray | None:
@@ -410,10 +393,10 @@ def _write_ratings(out: Path, ratings: Ratings, computed: Opinions) -> None:
     columns = (ratings.rater, ratings.session, ratings.video, ratings.score)
     rows: list[dict[str, object]] = [
         {
-            **{"rater": str(who), "session": str(when), "video": str(what)},
+            **{"rater": str(who), "session": str(when), "video": str(video)},
             **{"rating": float(value), "is_rejected": str(who) in rejected},
         }
-        for who, when, what, value in zip(*columns, strict=True)
+        for who, when, video, value in zip(*columns, strict=True)
     ]
     prepared.write(out / prepared.RATINGS, prepared.RATING_COLUMNS, rows)
 

@@ -87,8 +87,9 @@ def write_terciles(
             values = means(calendar[number], span)
             values.sort(axis=0)
             for tercile, share in SHARES.items():
-                of = quantile(values, share) if len(values) else np.full(shape, np.nan, np.float32)
-                writers[name_of(tercile, span)].write(number, of[None])
+                nothing = np.full(shape, np.nan, np.float32)
+                boundary = quantile(values, share) if len(values) else nothing
+                writers[name_of(tercile, span)].write(number, boundary[None])
 
     for first in range(0, len(calendar), workers):
         numbers = range(first, min(first + workers, len(calendar)))

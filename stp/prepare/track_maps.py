@@ -90,10 +90,10 @@ def read_surface(path: Path, classes: Path | None = None) -> Surface:
                 cell = entry["surface"]
                 rows.append((int(cell["x"]), int(cell["y"]), int(cell["surf_class"])))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise StpError(
-                f"{path}: line {line} cannot be read ({error!r})",
+            raise RawFileError(
+                path,
+                f"line {line} cannot be read ({error!r})",
                 expected='{"surface": {"x": row, "y": column, "surf_class": class}}',
-                remedy="fetch the file again, or fix the line",
             ) from None
     try:
         origin = (float(about["origin_x"]), float(about["origin_y"]))  # type: ignore[index]
@@ -116,10 +116,10 @@ def read_surface(path: Path, classes: Path | None = None) -> Surface:
     inside = (grid[:, :2] >= 0).all(axis=1) & (grid[:, 0] < height) & (grid[:, 1] < width)
     distinct = len(np.unique(grid[inside, 0] * width + grid[inside, 1]))
     if len(grid) != height * width or distinct != len(grid):
-        raise StpError(
-            f"{path}: {len(grid)} cells, {distinct} distinct ones within the map",
+        raise RawFileError(
+            path,
+            f"{len(grid)} cells, {distinct} distinct ones within the map",
             expected=f"{height * width}, height times width",
-            remedy="fetch the file again: it may have been cut off",
         )
     names = {} if classes is None else _class_names(classes)
     return Surface(grid[:, :2] * size + origin, grid[:, 2], size, names)
@@ -132,11 +132,8 @@ def _class_names(path: Path) -> dict[int, str]:
         try:
             names[int(entry["surf_class"]["id"])] = str(entry["surf_class"]["name"])
         except (ValueError, KeyError, TypeError) as error:
-            raise StpError(
-                f"{path}: line {line} cannot be read ({error!r})",
-                expected=expected,
-                remedy="fetch the file again, or fix the line",
-            ) from None
+            problem = f"line {line} cannot be read ({error!r})"
+            raise RawFileError(path, problem, expected=expected) from None
     return names
 
 
@@ -148,14 +145,8 @@ def _entries(path: Path, expected: str) -> list[tuple[int, Any]]:
             if line.strip():
                 entries.append((number, json.loads(line)))
     except ValueError as error:
-        line_number = (
-            f"line {len(entries) + 1} " if not isinstance(error, UnicodeDecodeError) else ""
-        )
-        raise StpError(
-            f"{path}: {line_number}cannot be read ({error})",
-            expected=expected,
-            remedy="fetch the file again, or fix the line",
-        ) from None
+        line = "" if isinstance(error, UnicodeDecodeError) else f"line {len(entries) + 1} "
+        raise RawFileError(path, f"{line}cannot be read ({error})", expected=expected) from None
     except OSError as error:
         raise RawFileError(path, f"cannot be read ({error})", expected=expected) from None
     return entries

@@ -18,11 +18,11 @@ FEW = "too few people"
 REASONS = (NOBODY, COMES, LEAVES, GAP, FEW)
 
 
-def survey(place: PreparedTracks, *, observe: int, predict: int) -> dict[str, Any]:
+def survey(data: PreparedTracks, *, observe: int, predict: int) -> dict[str, Any]:
     """Count scenarios, episodes and people, and the moments that are left out.
 
     Args:
-        place: the dataset.
+        data: the dataset.
         observe, predict: numbers of positions.
 
     Returns:
@@ -32,17 +32,17 @@ def survey(place: PreparedTracks, *, observe: int, predict: int) -> dict[str, An
     """
     return {
         protocol: {
-            part: _part(place, part, protocol, observe, predict)
-            for part in place.filled_parts(protocol)
+            part: _part(data, part, protocol, observe, predict)
+            for part in data.filled_parts(protocol)
         }
         for protocol in PROTOCOLS
     }
 
 
 def _part(
-    place: PreparedTracks, part: str, protocol: str, observe: int, predict: int
+    data: PreparedTracks, part: str, protocol: str, observe: int, predict: int
 ) -> dict[str, Any]:
-    tracks, rules = place.part(part, protocol), place.rules(protocol)
+    tracks, rules = data.part(part, protocol), data.rules(protocol)
     scenarios = extract(tracks, observe=observe, predict=predict, **rules)
     first, last = int(tracks.frame.min()), int(tracks.frame.max())
     kept = tracks.decimated(rules["decimate"])

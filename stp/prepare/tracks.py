@@ -109,9 +109,9 @@ class TracksOptions:
         )  # fmt: skip
         odd = whole(self.smooth, 0) and (self.smooth == 0 or self.smooth % 2 == 1)
         require(odd, "smooth", self.smooth, "0, or an odd number of annotations")
-        wanted = "null, " + " or ".join("{" + ", ".join(keys) + "}" for keys in MAPS)
+        forms = "null, " + " or ".join("{" + ", ".join(keys) + "}" for keys in MAPS)
         known_map = self.map is None or set(self.map) in [set(keys) for keys in MAPS]
-        require(known_map, "map", self.map, wanted)
+        require(known_map, "map", self.map, forms)
         wants_columns = self.format == "columns"
         require(
             wants_columns == (self.columns is not None), "columns", self.columns,
@@ -177,9 +177,9 @@ def run(job: Job) -> Extras:
     if obstacles is not None:
         map_names = ", ".join((options.map or {}).values())
         covered = maps.check_covered(obstacles, tracks.position, map_names)
-    place = prepared.PreparedTracks(tracks, obstacles, about, goals, surface)
-    scenarios = survey(place, observe=recipe["context"], predict=recipe["horizon"])
-    in_both, of_test = place.shared_people()
+    data = prepared.PreparedTracks(tracks, obstacles, about, goals, surface)
+    scenarios = survey(data, observe=recipe["context"], predict=recipe["horizon"])
+    in_both, of_test = data.shared_people()
     prepared.write(job.out, tracks, obstacles, about, goals, surface)
     return {
         "rows": sum(recording.rows for recording in read),
@@ -215,14 +215,14 @@ def _checked(
             check_speed(kept, name, options.fastest)
             return tracks, []
     except StpError as error:
-        known = variants.named(variants.of(tracks), sha256)
-        if not known:
+        copies = variants.named(variants.of(tracks), sha256)
+        if not copies:
             raise
         raise StpError(
-            f"{error.what}; this file is {known}", expected=error.expected, remedy=error.remedy
+            f"{error.what}; this file is {copies}", expected=error.expected, remedy=error.remedy
         ) from None
-    found = jumps(kept, options.fastest)
-    people = np.unique(found.person)
+    steps = jumps(kept, options.fastest)
+    people = np.unique(steps.person)
     slow = without(tracks, people)
     if not len(slow):
         raise StpError(
@@ -230,7 +230,7 @@ def _checked(
             expected="people who walk",
             remedy="check units, fps and step",
         )
-    return slow, [f"{name}: {found.of(person)}" for person in people]
+    return slow, [f"{name}: {steps.of(person)}" for person in people]
 
 
 MOST_NAMED = 100
@@ -275,26 +275,26 @@ def read_recording(paths: Sequence[Path], options: TracksOptions) -> Recording:
 
 
 def _map(
-    raw: RawFiles, given: dict[str, str] | None
+    raw: RawFiles, option: dict[str, str] | None
 ) -> tuple[maps.Surface | None, Obstacles | None]:
-    if given is None:
+    if option is None:
         return None, None
-    if "picture" in given:
-        return None, maps.read_picture(raw.find(given["picture"]), raw.find(given["homography"]))
-    if "discs" in given:
-        return None, maps.read_discs(raw.find(given["discs"]))
-    classes = raw.find(given["classes"]) if "classes" in given else None
-    path = raw.find(given["grid"])
+    if "picture" in option:
+        return None, maps.read_picture(raw.find(option["picture"]), raw.find(option["homography"]))
+    if "discs" in option:
+        return None, maps.read_discs(raw.find(option["discs"]))
+    classes = raw.find(option["classes"]) if "classes" in option else None
+    path = raw.find(option["grid"])
     surface = maps.read_surface(path, classes)
     return surface, maps.of_surface(surface, path)
 
 
 def _goals(
-    raw: RawFiles, given: str | None, tracks: Tracks
+    raw: RawFiles, option: str | None, tracks: Tracks
 ) -> tuple[np.ndarray | None, list[list[float]]]:
     """Goals that can be meant, and the others."""
-    if given is None:
+    if option is None:
         return None, []
-    goals = maps.read_goals(raw.find(given))
+    goals = maps.read_goals(raw.find(option))
     absurd = maps.absurd(goals, tracks.position)
     return goals[~absurd], goals[absurd].tolist()

@@ -3,13 +3,12 @@
 The rules are those of its loader (``SampleFrames``, as in MMAction2).
 """
 
-import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from stp.prepare.output import Clip
 
-WINDOW_SEED = 0
-"""Of the random training windows, which PredBench draws without a recorded seed."""
+RANDOM_WINDOWS = {"random_windows": {"train": 0}}
+"""Attribute of prepared data: the seed of the training windows. PredBench records none."""
 
 
 def centre(frames: int, span: int) -> int:
@@ -46,28 +45,3 @@ def clips_of(trajectories: Iterable[tuple[str, str, int, str]], span: int) -> li
         clips.append(clip_of(split, name, first, frames, span, cluster))
         first += frames
     return clips
-
-
-def number_by_name(name: str, seed: int) -> int:
-    """A random number of 64 bits that depends on nothing but a name and a seed."""
-    return int.from_bytes(hashlib.sha256(f"{seed}:{name}".encode()).digest()[:8], "big")
-
-
-def deal_by_name(
-    names: Iterable[str], counts: Sequence[tuple[str, int]], seed: int
-) -> dict[str, str]:
-    """Assign names to splits at random: {name: split}.
-
-    Args:
-        names: all of them, in any order.
-        counts: (split, number of names), in the order in which splits take names. Names that are
-            left over are not in the result.
-        seed: seed of the order.
-    """
-    order = sorted(names, key=lambda name: (number_by_name(name, seed), name))
-    split_of: dict[str, str] = {}
-    first = 0
-    for split, count in counts:
-        split_of |= dict.fromkeys(order[first : first + count], split)
-        first += count
-    return split_of

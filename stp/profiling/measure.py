@@ -66,7 +66,7 @@ def measure(
     report("counting", 0, 1)
     counted = size(recipe)
     with settle(device, threads, precision) as compute:
-        where, wait = compute.device, _waiter(compute.device)
+        where, wait = compute.device, waiter(compute.device)
         advice = _advice(batch, where)
         torch.manual_seed(0)
         with memory.out_of_memory("the network", advice):
@@ -84,8 +84,8 @@ def measure(
             report("memory of a forecast", 0, 1)
             if whole_forecast.sampler is not None:  # all steps take the same memory
                 whole_forecast.sampler.shorten(SHORT)
-            held = [*model.parameters(), *model.buffers(), frames]
-            forward = memory.peak(forecasts.evaluate, where, held)
+            tensors = [*model.parameters(), *model.buffers(), frames]
+            forward = memory.peak(forecasts.evaluate, where, tensors)
             after_forward = memory.process_peak()
             if whole_forecast.sampler is not None:
                 whole_forecast.sampler.restore()
@@ -97,9 +97,9 @@ def measure(
         }
         if training:
             report("memory of a training step", 0, 1)
-            what = f"a training step on {batch} clips"
-            memory.enough(_least(recipe, batch, counted), where, what, advice)
-            with memory.out_of_memory(what, advice):
+            work = f"a training step on {batch} clips"
+            memory.enough(_least(recipe, batch, counted), where, work, advice)
+            with memory.out_of_memory(work, advice):
                 used["training_bytes"] = _training_peak(
                     model, recipe, batch, compute.autocast, where
                 )
@@ -118,8 +118,7 @@ def _check(device: str) -> None:
     if device == "cuda" and not torch.cuda.is_available():
         raise StpError(
             "--device is cuda, but torch finds no GPU",
-            expected="a GPU, its driver and a CUDA build of torch",
-            remedy="use --device cpu, or run on a machine with a GPU",
+            remedy="use --device cpu, or a machine with a GPU and a CUDA build of torch",
         )
 
 
@@ -129,7 +128,8 @@ def _advice(batch: int, device: torch.device) -> str:
     return f"{smaller}{other}, or --forward-only, which leaves out the training step"
 
 
-def _waiter(device: torch.device) -> Callable[[], None]:
+def waiter(device: torch.device) -> Callable[[], None]:
+    """A function that returns when a device has finished all of its work."""
     return torch.cuda.synchronize if device.type == "cuda" else lambda: None
 
 
@@ -150,8 +150,6 @@ def describe_size(counted: Size) -> Json:
 
 @dataclass(frozen=True)
 class _Forecasts:
-    """Forecasts of a batch whose durations are measured."""
-
     model: ForecastModel
     parts: Parts
     frames: Tensor
@@ -187,12 +185,7 @@ class _Forecasts:
         return durations
 
     def _sampled(self, sampler: Sampled) -> tuple[Timing, Timing, Timing, str]:
-        """Time short forecasts evaluation by evaluation, and whole ones if these are quick.
-
-        Returns:
-            timings of the part computed once, of an evaluation and of a whole forecast; and the
-            basis of the last one.
-        """
+        """Time short forecasts evaluation by evaluation, and whole ones if these are quick."""
         few = sampler.shorten(SHORT)
         laps = Laps(sampler.network, self.wait)
         with laps.watching():
@@ -229,10 +222,10 @@ def _least(recipe: Json, batch: int, counted: Size) -> int:
         clip = torch.empty(batch, recipe["context"] + recipe["horizon"], *recipe["shape"])
     model.begin_epoch(0)
     try:
-        kept = memory.kept_for_backward(model, lambda: model.loss(clip, 0))
+        bytes_kept = memory.kept_for_backward(model, lambda: model.loss(clip, 0))
     except RuntimeError:  # the loss reads values of tensors, which meta tensors lack
-        kept = 0
-    return 4 * 4 * counted.parameters + kept
+        bytes_kept = 0
+    return 4 * 4 * counted.parameters + bytes_kept
 
 
 def _training_peak(

@@ -24,13 +24,13 @@ CPU_METHOD = (
 )
 
 
-def peak(run: Callable[[], object], device: torch.device, held: Iterable[Tensor]) -> int:
+def peak(run: Callable[[], object], device: torch.device, tensors: Iterable[Tensor]) -> int:
     """Peak memory of tensors and workspaces during some work, in bytes.
 
     Args:
         run: the work.
         device: the device of the work.
-        held: tensors that exist before, which the profiler of a CPU does not see.
+        tensors: tensors that exist before, which the profiler of a CPU does not see.
     """
     if device.type == "cuda":
         torch.cuda.synchronize()
@@ -38,7 +38,7 @@ def peak(run: Callable[[], object], device: torch.device, held: Iterable[Tensor]
         run()
         torch.cuda.synchronize()
         return torch.cuda.max_memory_allocated()
-    before = sum(storage.nbytes() for storage in _storages(held).values())
+    before = sum(storage.nbytes() for storage in _storages(tensors).values())
     profiler = profile(activities=[ProfilerActivity.CPU], profile_memory=True)
     with _quiet():
         profiler.start()
@@ -93,8 +93,8 @@ class _FusedAttention(TorchFunctionMode):
 
 
 def _fused_attention(*given: Tensor, scale: float | None = None) -> Tensor:
-    found, _ = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(*given, scale=scale)
-    return found
+    output, _ = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(*given, scale=scale)
+    return output
 
 
 def available(device: torch.device) -> int | None:
@@ -111,7 +111,7 @@ def available(device: torch.device) -> int | None:
     return min(free, default=None)
 
 
-def enough(needed: int, device: torch.device, what: str, remedy: str) -> None:
+def enough(needed: int, device: torch.device, work: str, remedy: str) -> None:
     """Refuse work that needs more memory than is free.
 
     Raises:
@@ -120,14 +120,14 @@ def enough(needed: int, device: torch.device, what: str, remedy: str) -> None:
     free = available(device)
     if free is not None and needed > free:
         raise StpError(
-            f"{what} needs more than {needed / 1e9:.1f} GB of memory",
+            f"{work} needs more than {needed / 1e9:.1f} GB of memory",
             expected=f"at most the {free / 1e9:.1f} GB that are free",
             remedy=remedy,
         )
 
 
 @contextmanager
-def out_of_memory(what: str, remedy: str) -> Iterator[None]:
+def out_of_memory(work: str, remedy: str) -> Iterator[None]:
     """Turn a lack of memory into an error with advice.
 
     Raises:
@@ -140,26 +140,26 @@ def out_of_memory(what: str, remedy: str) -> Iterator[None]:
         if not isinstance(error, torch.OutOfMemoryError) and "allocate memory" not in str(error):
             raise
         raise StpError(
-            f"{what} does not fit into memory",
+            f"{work} does not fit into memory",
             expected=str(error).partition(".")[0],
             remedy=remedy,
         ) from error
 
 
 def _storages(tensors: Iterable[Tensor]) -> dict[int, Any]:
-    found = (tensor.untyped_storage() for tensor in tensors)
-    return {storage._cdata: storage for storage in found}
+    storages = (tensor.untyped_storage() for tensor in tensors)
+    return {storage._cdata: storage for storage in storages}
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Hide messages of the profiler's library about its start and end."""
     sys.stderr.flush()
-    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    stderr, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
     try:
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(kept)
+        os.dup2(stderr, 2)
+        os.close(stderr)
         os.close(nowhere)

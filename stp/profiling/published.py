@@ -1,10 +1,10 @@
-"""Table 19 of PredBench: what it prints, beside what is measured here. No torch."""
+"""The printed values of Table 19 of PredBench. No torch."""
 
 from dataclasses import dataclass
 from pathlib import Path
 
 from stp.collect.published import read_published
-from stp.core.errors import StpError
+from stp.core.errors import FileError
 from stp.plan.config import Config
 
 TABLE = "T19_complexity"
@@ -50,13 +50,13 @@ def published(config: Config, file: Path | None = None) -> dict[str, PublishedCo
         for name, model in config.models.items()
         if model.fit != "external"  # it may be called like a model of the paper
     }
-    found = {}
+    complexity = {}
     for title, row_of in values.items():
         if title not in names or set(row_of) != set(COLUMNS):
-            raise StpError(
-                f"{file}: {TABLE} has {title!r} with {', '.join(row_of)}",
+            raise FileError(
+                file,
+                f"{TABLE} has {title!r} with {', '.join(row_of)}",
                 expected=f"a model of config/models, with {', '.join(COLUMNS)}",
-                remedy="mend the file",
             )
-        found[names[title]] = PublishedComplexity(*(row_of[column] for column in COLUMNS))
-    return found
+        complexity[names[title]] = PublishedComplexity(*(row_of[column] for column in COLUMNS))
+    return complexity

@@ -48,7 +48,7 @@ def profile(
     others = None
     if busy is not None and (after := _others_seconds()) is not None:
         others = max(0.0, after - busy) / (time.monotonic() - begun)
-    found: Json = {
+    measurement: Json = {
         "model": model,
         "dataset": dataset,
         "title": config.models[model].title,
@@ -57,24 +57,24 @@ def profile(
     }
     if dataset == DATASET and model in published(config):
         counted = as_published(recipe)
-        found["as_published"] = {
+        measurement["as_published"] = {
             "parameters": counted.parameters,
             "multiply_adds": counted.multiply_adds,
             "how": counted.how,
         }
     about = describe_machine()
-    found["machine"] = {
+    measurement["machine"] = {
         **{name: getattr(about, name) for name in _MACHINE},
         "torch": about.packages["torch"],
         "other_work_cpus": None if others is None else round(others, 2),
         "busy": measured["compute"]["threads"] + (others or 0) > (about.cpus or 1) + SPARE,
     }
-    return found
+    return measurement
 
 
-def machine_text(found: Json) -> str:
+def machine_text(measurement: Json) -> str:
     """Name the machine of a measurement: device, threads, precision, torch."""
-    compute, machine = found["compute"], found["machine"]
+    compute, machine = measurement["compute"], measurement["machine"]
     device = compute["device"]
     device = machine["processor"] if device == "cpu" else f"{device}, {machine['processor']}"
     return (
@@ -83,20 +83,20 @@ def machine_text(found: Json) -> str:
     )
 
 
-def lines(found: Json) -> Iterator[str]:
+def lines(measurement: Json) -> Iterator[str]:
     """Tell what was measured."""
-    size, speed, used = found["size"], found["speed"], found["memory"]
-    network_of = found["network"]
+    size, speed, used = measurement["size"], measurement["speed"], measurement["memory"]
+    network_of = measurement["network"]
     shape = " x ".join(map(str, network_of["shape"]))
     lead = network_of["horizon"]
     yield (
-        f"{found['title']} ({found['model']}) on {found['dataset']}: "
+        f"{measurement['title']} ({measurement['model']}) on {measurement['dataset']}: "
         f"{network_of['context']} -> {lead} frames of {shape}"
     )
-    yield f"measured on {machine_text(found)}, batches of {speed['batch']}"
-    if found["machine"]["busy"]:
-        others = found["machine"]["other_work_cpus"]
-        yield f"  CAUTION: {BUSY} (it took {others:.1f} of {found['machine']['cpus']} CPUs)"
+    yield f"measured on {machine_text(measurement)}, batches of {speed['batch']}"
+    if measurement["machine"]["busy"]:
+        others = measurement["machine"]["other_work_cpus"]
+        yield f"  CAUTION: {BUSY} (it took {others:.1f} of {measurement['machine']['cpus']} CPUs)"
     evaluations = size["evaluations_per_forecast"]
     yield ""
     yield f"parameters            {size['parameters']:,}"
@@ -104,9 +104,9 @@ def lines(found: Json) -> Iterator[str]:
     for part in ("context", "evaluation", "forecast"):
         amount = size["multiply_adds"][part]
         if amount or part != "context":
-            what = "once per forecast" if part == "context" else f"per {part}"
+            basis = "once per forecast" if part == "context" else f"per {part}"
             yield (
-                f"multiply-adds         {amount / 1e9:,.3f} G {what} "
+                f"multiply-adds         {amount / 1e9:,.3f} G {basis} "
                 f"({2 * amount / 1e9:,.3f} G floating point operations)"
             )
     for part, rate in (("evaluation", "evaluations_per_s"), ("forecast", "forecasts_per_s")):
@@ -124,7 +124,7 @@ def lines(found: Json) -> Iterator[str]:
     process = used.get("process_bytes_after_training", used["process_bytes_after_forward"])
     yield f"  by {used['method']}"
     yield f"  whole process: {size_text(process)} at most"
-    if counted := found.get("as_published"):
+    if counted := measurement.get("as_published"):
         how = f" ({counted['how']})" if counted["how"] else ""
         yield (
             f"Table 19 counts       {counted['parameters']:,} parameters, "
@@ -133,7 +133,7 @@ def lines(found: Json) -> Iterator[str]:
 
 
 def _others_seconds() -> float | None:
-    """CPU seconds of all work of this machine but our own, since it started; None: not told."""
+    """CPU seconds of other processes of this machine since it started; None where unknown."""
     try:
         first = Path("/proc/stat").read_text().partition("\n")[0]
     except OSError:

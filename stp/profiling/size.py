@@ -16,7 +16,7 @@ PRODUCTS = ("aten.bmm", "aten.baddbmm")
 
 @dataclass(frozen=True)
 class Size:
-    """What a network needs for one clip, whatever the machine.
+    """Parameters of a network, and multiply-adds for one clip.
 
     Multiply-adds are those of convolutions and matrix products, as torch.utils.flop_counter knows
     them; normalisation, activations and resampling by interpolation are left out. One multiply-add
@@ -62,25 +62,24 @@ def size(recipe: Mapping[str, Any]) -> Size:
         # Without gradients the counter puts no hooks on weights.
         model = create(recipe).eval().requires_grad_(False)
         frames = torch.empty(1, recipe["context"], *recipe["shape"])
-    whole = parts(model, recipe["context"], recipe["horizon"])
+    forecast_parts = parts(model, recipe["context"], recipe["horizon"])
     prepared, in_context = None, 0
     with torch.no_grad():
-        if (once := whole.context) is not None:
-            found, prepared = _counted(lambda: once(frames))
-            in_context = sum(found.values())
-        found, _ = _counted(lambda: whole.evaluate(frames, prepared))
+        if (once := forecast_parts.context) is not None:
+            multiply_adds, prepared = _counted(lambda: once(frames))
+            in_context = sum(multiply_adds.values())
+        multiply_adds, _ = _counted(lambda: forecast_parts.evaluate(frames, prepared))
     return Size(
         parameters=sum(weights.numel() for weights in model.parameters()),
         context=in_context,
-        evaluation=sum(found.values()) // whole.together,
-        evaluations=whole.evaluations,
-        attention=sum(found.get(name, 0) for name in PRODUCTS) // whole.together,
+        evaluation=sum(multiply_adds.values()) // forecast_parts.together,
+        evaluations=forecast_parts.evaluations,
+        attention=sum(multiply_adds.get(name, 0) for name in PRODUCTS) // forecast_parts.together,
     )
 
 
 def _counted(run: Callable[[], object]) -> tuple[dict[str, int], Any]:
-    """Multiply-adds by operator, and the result."""
     with FlopCounterMode(display=False) as counter:
         result = run()
-    found = counter.get_flop_counts().get("Global", {})
-    return {str(operator): flops // 2 for operator, flops in found.items()}, result
+    counts = counter.get_flop_counts().get("Global", {})
+    return {str(operator): flops // 2 for operator, flops in counts.items()}, result

@@ -1,4 +1,4 @@
-"""How long a step of each network of a plan takes on this machine: for `stp plan --measure`."""
+"""Durations of training steps and forecasts of the networks of a plan (`stp plan --measure`)."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +16,7 @@ from stp.options.train import TrainOptions
 from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan
 from stp.profiling import memory
-from stp.profiling.measure import Json, measure
+from stp.profiling.measure import Json, measure, waiter
 from stp.profiling.timing import timed
 from stp.run.costs.steps import Step, Steps, batch_of, device_of, unmeasured
 from stp.train.factories import compile_parts, loss_of, optimizer_of, put_channels_last
@@ -43,11 +43,11 @@ def measure_plan(
     Yields:
         a line for each network: what was measured, or why nothing was.
     """
-    steps, found = Steps(plan), list(unmeasured(plan, folders))
-    if not found:
+    steps, trainings = Steps(plan), list(unmeasured(plan, folders))
+    if not trainings:
         yield "nothing to measure: each network that waits has a measured speed"
-    for number, training in enumerate(found, start=1):
-        name = f"[{number}/{len(found)}] {training.label.partition(', seed')[0]}"
+    for number, training in enumerate(trainings, start=1):
+        name = f"[{number}/{len(trainings)}] {training.label.partition(', seed')[0]}"
         try:
             step = measure_step(plan, training, _named(name, report), seconds)
         except StpError as error:  # too large for this machine, no GPU: others may fit
@@ -89,8 +89,7 @@ def measure_step(plan: Plan, training: Artefact, report: Report, seconds: float)
         with memory.out_of_memory(what, "set a smaller train.batch_size, or runtime.micro_batch"):
             _, step = training_step(recipe, options, compute, batch)
             step()
-            wait = torch.cuda.synchronize if compute.device.type == "cuda" else _nothing
-            taken = timed(step, wait, seconds, "training step", report).median
+            taken = timed(step, waiter(compute.device), seconds, "training step", report).median
         device = str(compute.describe()["device"])
     forecast = speed["forecast"]["median"] / batch
     # A sampler evaluates its network many times for a forecast, and once for a validation.
@@ -123,16 +122,16 @@ def training_step(
     optimizer = optimizer_of(model, options)
     if options.compiled:
         compile_parts(model)
-    length, told = recipe["context"] + recipe["horizon"], []
+    length, lead_times = recipe["context"] + recipe["horizon"], []
     if leads := LeadDraws.of(model, recipe["context"], 0):  # the frame of one lead time is read
         length = recipe["context"] + 1
-        told = [torch.from_numpy(leads.draw(np.arange(batch), 0)).to(compute.device)]
+        lead_times = [torch.from_numpy(leads.draw(np.arange(batch), 0)).to(compute.device)]
     clips = torch.rand(batch, length, *recipe["shape"], device=compute.device)
 
     def step() -> Tensor:
         optimizer.zero_grad()
         with compute.autocast():
-            loss = loss_at(clips, 0, *told)
+            loss = loss_at(clips, 0, *lead_times)
         loss.backward()
         if options.clip_norm is not None:
             nn.utils.clip_grad_norm_(model.parameters(), options.clip_norm)
@@ -144,7 +143,3 @@ def training_step(
 
 def _named(name: str, report: Report) -> Report:
     return lambda what, done, total: report(f"{name}, {what}", done, total)
-
-
-def _nothing() -> None:
-    """A CPU has done what it was told to."""

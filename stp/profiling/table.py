@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from stp.core.errors import StpError
+from stp.core.errors import FileError
 from stp.core.json_files import read_json
 from stp.page.files import write_all
 from stp.page.formats import texts
@@ -66,36 +66,32 @@ def measurements(folder: Path, config: Config) -> dict[str, Any]:
     Raises:
         StpError: a file is damaged, or the published values are.
     """
-    found = {}
+    measured = {}
     for name in published(config):
         path = folder / name / f"{DATASET}.json"
         if not path.exists():
             continue
-        expected = f"what `stp profile {name} {DATASET} --out` writes"
+        expected = f"a measurement of {name} on {DATASET}"
         remedy = f"stp profile {name} {DATASET} --configfile config/paper.yaml --out {path}"
-        found[name] = read_json(path, dict, expected, remedy)
-        try:
-            if found[name]["model"] != name or found[name]["dataset"] != DATASET:
-                raise ValueError(f"of {found[name]['model']} on {found[name]['dataset']}")
-        except (ValueError, KeyError) as error:
-            raise StpError(
-                f"{path} is damaged: {error}", expected=expected, remedy=remedy
-            ) from error
-    return found
+        measured[name] = read_json(path, dict, expected, remedy)
+        model, dataset = (measured[name].get(key) for key in ("model", "dataset"))
+        if (model, dataset) != (name, DATASET):
+            raise FileError(path, f"of {model} on {dataset}", expected=expected, remedy=remedy)
+    return measured
 
 
-def rows(config: Config, found: Mapping[str, Any]) -> list[ProfileRow]:
+def rows(config: Config, measured: Mapping[str, Any]) -> list[ProfileRow]:
     """The rows of the table, in the order of the paper.
 
     Args:
         config: of any scale.
-        found: by model, what `measurements` or `stp.profiling.counted.count` gives.
+        measured: results of `measurements` or `stp.profiling.counted.count` by model.
 
     Raises:
         StpError: the published values are damaged.
     """
     return [
-        _row(name, config.models[name].title, values, found.get(name))
+        _row(name, config.models[name].title, values, measured.get(name))
         for name, values in published(config).items()
     ]
 
@@ -111,7 +107,7 @@ def write(table: list[ProfileRow], out: Path) -> None:
     write_all({out: csv_text([COLUMNS, *lines]), **texts(grid, out.parent)})
 
 
-def _row(name: str, title: str, printed: PublishedComplexity, found: Any) -> ProfileRow:
+def _row(name: str, title: str, printed: PublishedComplexity, measurement: Any) -> ProfileRow:
     row = ProfileRow(
         model=name,
         title=title,
@@ -119,9 +115,9 @@ def _row(name: str, title: str, printed: PublishedComplexity, found: Any) -> Pro
         gmacs_published=printed.gmacs,
         evaluations_per_s_published=printed.clips_per_s,
     )
-    if found is None:
+    if measurement is None:
         return replace(row, notes=f"not measured: stp profile {name} {DATASET}")
-    size, counted = found["size"], found["as_published"]
+    size, counted = measurement["size"], measurement["as_published"]
     gmacs = counted["multiply_adds"] / 1e9
     row = replace(
         row,
@@ -135,12 +131,11 @@ def _row(name: str, title: str, printed: PublishedComplexity, found: Any) -> Pro
         gmacs_difference_percent=_percent(gmacs, printed.gmacs),
         notes=counted["how"],
     )
-    return _measured(row, found, printed) if "speed" in found else row
+    return _measured(row, measurement, printed) if "speed" in measurement else row
 
 
-def _measured(row: ProfileRow, found: Any, printed: PublishedComplexity) -> ProfileRow:
-    """Add what is measured, and its notes."""
-    speed, used, compute = found["speed"], found["memory"], found["compute"]
+def _measured(row: ProfileRow, measurement: Any, printed: PublishedComplexity) -> ProfileRow:
+    speed, used, compute = measurement["speed"], measurement["memory"], measurement["compute"]
     rate = speed["evaluation"]["evaluations_per_s"]
     notes = [row.notes] if row.notes else []
     if speed["forecast"]["basis"] != "measured":
@@ -148,7 +143,7 @@ def _measured(row: ProfileRow, found: Any, printed: PublishedComplexity) -> Prof
     training = used.get("training_bytes")
     if training is None:
         notes.append("no training step was measured")
-    machine = found["machine"]
+    machine = measurement["machine"]
     return replace(
         row,
         evaluations_per_s=_digits(rate),
@@ -169,8 +164,8 @@ def _measured(row: ProfileRow, found: Any, printed: PublishedComplexity) -> Prof
     )
 
 
-def _percent(ours: float, theirs: float) -> float:
-    return round(100 * (ours / theirs - 1), 2) + 0.0  # no -0.0
+def _percent(ours: float, published: float) -> float:
+    return round(100 * (ours / published - 1), 2) + 0.0  # no -0.0
 
 
 def _digits(value: float) -> float:
@@ -240,7 +235,6 @@ _MEASURED: dict[str, Callable[[ProfileRow], Item]] = {
 
 
 def _machines(table: list[ProfileRow]) -> Iterator[str]:
-    """Say where the numbers were measured; usually all of them on one machine."""
     keys = ("host", "device", "threads", "precision", "torch", "batch")
     places: dict[tuple[Any, ...], list[str]] = {}
     for row in table:
@@ -255,7 +249,6 @@ def _machines(table: list[ProfileRow]) -> Iterator[str]:
 
 
 def _disturbed(table: list[ProfileRow]) -> list[str]:
-    """Name the models whose measurement something disturbed."""
     titles = [row.title for row in table if row.other_work_cpus]
     return ["all models" if len(titles) == len(table) else ", ".join(titles)] if titles else []
 

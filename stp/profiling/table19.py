@@ -1,4 +1,4 @@
-"""How PredBench counted for its Table 19, where that is not what one forecast takes here.
+"""Parameters and multiply-adds as PredBench counted them for its Table 19.
 
 Twelve models on Moving-MNIST, 10 -> 10 frames of 64 x 64. What was counted follows from the
 numbers: only these choices give the printed ones (parameters to every printed digit, multiply-adds
@@ -30,12 +30,12 @@ class Counted:
     how: str
 
 
-def as_published(recipe: Mapping[str, Any], found: Size | None = None) -> Counted:
+def as_published(recipe: Mapping[str, Any], counted_size: Size | None = None) -> Counted:
     """Count a network of Moving-MNIST as the paper did.
 
     Args:
         recipe: as for stp.models.create.
-        found: its size, where it is known already.
+        counted_size: its size, where it is known already.
     """
     name = recipe["model"]
     if name in CHANNELS:
@@ -46,20 +46,20 @@ def as_published(recipe: Mapping[str, Any], found: Size | None = None) -> Counte
             other.evaluation,
             f"Table 19 counts frames of {channels} channels; Moving-MNIST has {recipe['shape'][0]}",
         )
-    found = found or size(recipe)
+    counted_size = counted_size or size(recipe)
     if name == "e3dlstm":
         window = recipe["options"].get("window", 2)
         return Counted(
-            found.parameters,
-            found.evaluation + (window - 1) * found.attention,
+            counted_size.parameters,
+            counted_size.evaluation + (window - 1) * counted_size.attention,
             f"Table 19 counts the recall of memory {window} times: the ports repeat the same query "
             "for every frame of the window, here it is computed once",
         )
-    if found.context:
+    if counted_size.context:
         return Counted(
-            found.parameters,
-            found.context + found.evaluation,
+            counted_size.parameters,
+            counted_size.context + counted_size.evaluation,
             "Table 19 counts one evaluation with what depends on the context alone, which here is "
-            f"computed once for all {found.evaluations} evaluations of a forecast",
+            f"computed once for all {counted_size.evaluations} evaluations of a forecast",
         )
-    return Counted(found.parameters, found.evaluation, "")
+    return Counted(counted_size.parameters, counted_size.evaluation, "")

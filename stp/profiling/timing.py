@@ -1,4 +1,4 @@
-"""How long something takes: warmed up, several times, median and spread."""
+"""Durations of repeated work after a warm-up: median and quartiles."""
 
 import statistics
 import time
@@ -46,29 +46,29 @@ class Timing:
 
 
 def timed(
-    run: Callable[[], object], wait: Callable[[], None], seconds: float, what: str, report: Report
+    run: Callable[[], object], wait: Callable[[], None], seconds: float, label: str, report: Report
 ) -> Timing:
     """Repeat a piece of work for some seconds, at least three times, after a warm-up.
 
     Args:
         run: the work; has been done once already.
-        wait: returns when the device has done all it was told to.
+        wait: returns when the device has finished all of its work.
         seconds: to spend on repetitions; no new one starts after them.
-        what: it is, for the progress line.
+        label: it is, for the progress line.
         report: progress callback, in milliseconds done and to do.
     """
     first = _once(run, wait)
     # What takes that long is warm from the time before.
-    taken = [first] if first >= seconds else []
+    durations = [first] if first >= seconds else []
     warmed = first
-    while not taken and warmed < WARM * seconds:
-        report(f"{what}: warming up", 0, int(1000 * seconds))
+    while not durations and warmed < WARM * seconds:
+        report(f"{label}: warming up", 0, int(1000 * seconds))
         warmed += _once(run, wait)
-    while len(taken) < LEAST or (sum(taken) < seconds and len(taken) < MOST):
-        taken.append(_once(run, wait))
-        done = min(sum(taken), seconds)
-        report(f"{what}: repetition {len(taken)}", int(1000 * done), int(1000 * seconds))
-    return Timing.of(taken)
+    while len(durations) < LEAST or (sum(durations) < seconds and len(durations) < MOST):
+        durations.append(_once(run, wait))
+        done = min(sum(durations), seconds)
+        report(f"{label}: repetition {len(durations)}", int(1000 * done), int(1000 * seconds))
+    return Timing.of(durations)
 
 
 class Laps:
@@ -76,7 +76,7 @@ class Laps:
 
     Args:
         network: the network.
-        wait: returns when the device has done all it was told to.
+        wait: returns when the device has finished all of its work.
 
     Attributes:
         before: from the start to the first evaluation, once for each lap.

@@ -45,7 +45,7 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
     has_study = database.execute(
         "SELECT count(*) FROM duckdb_views() WHERE view_name = 'noise_correlations'"
     ).fetchone()
-    drawn = styles([name for name, _ in named], [name for name, plain in named if plain])
+    style_of = styles([name for name, _ in named], [name for name, plain in named if plain])
     return {
         "suites": columnar(database, "SELECT title FROM suites ORDER BY rowid"),
         "finished": _finished(database),
@@ -57,7 +57,7 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
         "conventions": columnar(database, "FROM conventions ORDER BY rowid"),
         "trust": columnar(database, TRUST) if has_study and has_study[0] else None,
         "paper_columns": columnar(database, "FROM paper_columns ORDER BY rowid"),
-        "styles": {name: style._asdict() for name, style in drawn.items()},
+        "styles": {name: style._asdict() for name, style in style_of.items()},
     }
 
 

@@ -111,8 +111,8 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
 
 def _sum(counts: list[int | None]) -> int | None:
     """The sum of counts; None if there are none, or one is unknown."""
-    known = [count for count in counts if count is not None]
-    return sum(known) if counts and len(known) == len(counts) else None
+    present = [count for count in counts if count is not None]
+    return sum(present) if counts and len(present) == len(counts) else None
 
 
 def _parameters(folder: str) -> int | None:

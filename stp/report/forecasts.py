@@ -114,9 +114,9 @@ def pieces(
     entries: dict[tuple[str, str], ShownEvaluation] = {}
     for done, evaluation in enumerate(sorted(evaluations, key=lambda e: e.pixels)):
         share = budget / (len(evaluations) - done)
-        entry, made = _evaluation(evaluation, pictures.samples, share, coasts, root)
+        entry, sheets_of_samples = _evaluation(evaluation, pictures.samples, share, coasts, root)
         samples = []
-        for sample, sheet in zip(entry.samples, made, strict=True):
+        for sample, sheet in zip(entry.samples, sheets_of_samples, strict=True):
             samples.append(replace(sample, piece=f"forecasts-{len(sheets)}"))
             sheets[samples[-1].piece] = sheet
             budget -= _length(sheet)
@@ -146,7 +146,6 @@ def _described(
 
 
 def _evaluations(database: duckdb.DuckDBPyConnection) -> list[_Evaluation]:
-    """All evaluations with pictures, in the order of the store."""
     names = titles(database)
     areas = dict(database.execute("SELECT dataset, list_product(shape) FROM datasets").fetchall())
     columns: dict[tuple[str, str], dict[tuple[str, str], str]] = {}
@@ -184,7 +183,6 @@ def _root(evaluations: list[_Evaluation]) -> str:
 def _evaluation(
     evaluation: _Evaluation, samples: int, share: float, coasts: list[Coast], root: str
 ) -> tuple[ShownEvaluation, list[SampleSheets]]:
-    """Entry of an evaluation in the index, and the sheets of its samples."""
     key = evaluation.case.cells[0].key
     entry = ShownEvaluation(
         dimension=evaluation.dimension,
@@ -216,7 +214,7 @@ def _evaluation(
     if fitting is None:
         why = "The pictures do not fit into the report (--pictures-mb)."
         return replace(entry, gap=why), []
-    look, made = fitting
+    look, sheets_of_samples = fitting
     first = chosen[0]
     height, width = picture_sheets.size_of(first.truth.shape[2], first.truth.shape[3], look)
     coast = picture_sheets.coast(first)
@@ -224,7 +222,7 @@ def _evaluation(
         coasts.append(coast)
     explained = [
         _sample(case, sample, pairs, table, root)
-        for sample, pairs, table, _ in zip(chosen, scaled, scores, made, strict=False)
+        for sample, pairs, table, _ in zip(chosen, scaled, scores, sheets_of_samples, strict=False)
     ]
     pictured = PicturedEvaluation(
         **vars(replace(entry, samples=explained)),
@@ -242,11 +240,10 @@ def _evaluation(
         variables=[ShownVariable(v.name, v.units) for v in first.variables],
         models=[_model(label, cell) for label, cell in case.cells.items()],
     )
-    return pictured, made
+    return pictured, sheets_of_samples
 
 
 def _model(label: str, cell: StoredCell) -> dict[str, object]:
-    """A model of an evaluation, and the origin of its data."""
     key = cell.key
     return {
         "label": label,
@@ -255,14 +252,14 @@ def _model(label: str, cell: StoredCell) -> dict[str, object]:
     }
 
 
-def _aspect(shown: SampleForecasts) -> float:
+def _aspect(sample: SampleForecasts) -> float:
     """Width of a frame divided by its height; a degree is as wide as high."""
-    lat, lon = shown.lat, shown.lon
+    lat, lon = sample.lat, sample.lon
     if lat is not None and lon is not None and min(len(lat), len(lon)) > 1:
         # Cells reach half a step beyond the outermost degrees.
         sides = [abs(float(c[-1] - c[0])) * len(c) / (len(c) - 1) for c in (lon, lat)]
         return sides[0] / max(sides[1], 1e-9)
-    return float(shown.truth.shape[3] / shown.truth.shape[2])
+    return float(sample.truth.shape[3] / sample.truth.shape[2])
 
 
 def _sample(
@@ -272,7 +269,6 @@ def _sample(
     scores: tuple[list[ShownMetric], list[list[list[float | str] | None]]],
     root: str,
 ) -> ShownSample:
-    """Entry of a sample in the index."""
     steps = range(1 - len(shown.context), len(shown.truth) + 1)
     remarks = {
         label: f"the first of {kept.members} members"
@@ -300,7 +296,6 @@ def _sample(
 
 
 def _maps(evaluations: list[ShownEvaluation]) -> dict[str, str]:
-    """The colours of all scales by name."""
     scales = [s for e in evaluations for one in e.samples for pair in one.scales for s in pair]
     return {name: picture_sheets.colours(name) for name in sorted({scale[2] for scale in scales})}
 
@@ -351,63 +346,64 @@ Scaled = tuple[SampleForecasts, list[tuple[Scale, Scale]]]
 """A sample, and the scales of values and errors of each variable."""
 
 
-def _fitting(shown: list[Scaled], share: float) -> tuple[Look, list[SampleSheets]] | None:
+def _fitting(
+    samples_with_scales: list[Scaled], share: float
+) -> tuple[Look, list[SampleSheets]] | None:
     """The first look and number of samples that fit, tried from the best on; None if none fits."""
-    fewer = range(len(shown), 0, -1)
+    fewer = range(len(samples_with_scales), 0, -1)
     guessed: dict[Look, float] = {}
     candidates = [(samples, look) for samples in fewer for look in LOOKS[:GOOD]]
     for samples, look in [*candidates, *((1, look) for look in LOOKS[GOOD:])]:
         # Two sheets suffice to see that a look is far too large.
         if look not in guessed:
-            guessed[look] = _guess(shown[0], look)
+            guessed[look] = _guess(samples_with_scales[0], look)
         if samples * guessed[look] > 1.3 * share:
             continue
-        made: list[SampleSheets] = []
+        sheets: list[SampleSheets] = []
         size = 0
-        for one in shown[:samples]:
-            made.append(_sheets(one, look))
-            size += _length(made[-1])
+        for one in samples_with_scales[:samples]:
+            sheets.append(_sheets(one, look))
+            size += _length(sheets[-1])
             if size > share:
                 break
         else:
-            return look, made
+            return look, sheets
     return None
 
 
 def _guess(scaled: Scaled, look: Look) -> float:
     """Estimate of the size of a sample in bytes, from the sheets of its last model."""
-    shown, scales = scaled
-    forecast, variable, (values, errors) = shown.forecasts[-1], shown.variables[0], scales[0]
-    both = picture_sheets.values(shown, forecast.frames, variable, values, look)
-    both += picture_sheets.errors(shown, forecast, variable, errors, look)
-    return len(both) * len(shown.variables) * len(shown.forecasts)
+    sample, scales = scaled
+    forecast, variable, (values, errors) = sample.forecasts[-1], sample.variables[0], scales[0]
+    text = picture_sheets.values(sample, forecast.frames, variable, values, look)
+    text += picture_sheets.errors(sample, forecast, variable, errors, look)
+    return len(text) * len(sample.variables) * len(sample.forecasts)
 
 
 def _sheets(scaled: Scaled, look: Look) -> SampleSheets:
-    """Sheets of a sample by variable."""
-    shown, scales = scaled
-    made = []
-    for variable, (values, errors) in zip(shown.variables, scales, strict=True):
+    sample, scales = scaled
+    sheets = []
+    for variable, (values, errors) in zip(sample.variables, scales, strict=True):
 
         def values_of(
             frames: np.ndarray, variable: Variable = variable, scale: Scale = values
         ) -> str:
-            return picture_sheets.values(shown, frames, variable, scale, look)
+            return picture_sheets.values(sample, frames, variable, scale, look)
 
-        made.append(
+        sheets.append(
             VariableSheets(
-                context=values_of(shown.context),
-                truth=values_of(shown.truth),
+                context=values_of(sample.context),
+                truth=values_of(sample.truth),
                 models={
                     forecast.label: [
                         values_of(forecast.frames),
-                        picture_sheets.errors(shown, forecast, variable, errors, look),
+                        picture_sheets.errors(sample, forecast, variable, errors, look),
                     ]
-                    for forecast in shown.forecasts
+                    for forecast in sample.forecasts
                 },
             )
         )
-    return SampleSheets(made)
+    return SampleSheets(sheets)
 
 
 def _length(piece: SampleSheets) -> int:

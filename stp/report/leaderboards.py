@@ -17,9 +17,9 @@ SHOWN = (
 )  # fmt: skip
 
 
-def _same(one: str, other: str, names: tuple[str, ...]) -> str:
+def _same(alias: str, other: str, names: tuple[str, ...]) -> str:
     """A condition of SQL; NULL equals NULL."""
-    return " AND ".join(f"{one}.{name} IS NOT DISTINCT FROM {other}.{name}" for name in names)
+    return " AND ".join(f"{alias}.{name} IS NOT DISTINCT FROM {other}.{name}" for name in names)
 
 
 BOARD = f"""

@@ -80,7 +80,6 @@ def _first(leads: Value) -> Value:
 
 
 def _steps(database: duckdb.DuckDBPyConnection) -> dict[int, float]:
-    """Seconds of one lead time, by number of the cell."""
     steps: dict[int, float] = {}
     for folder, subset, setting, cells in asked(database, STEPS)[1]:
         seconds = seconds_per_step(Path(folder), subset, setting)

@@ -54,55 +54,55 @@ GOOD = 6
 """Number of good looks: samples are left out before one of the others is used."""
 
 
-def scales_of(shown: SampleForecasts, variable: Variable) -> tuple[Scale, Scale]:
+def scales_of(sample: SampleForecasts, variable: Variable) -> tuple[Scale, Scale]:
     """Scales of values and errors of a sample, the same for the truth and all models.
 
     Errors of fields and grey video have a sign, and a scale around zero; those of colours are the
     mean of three distances.
     """
-    values, errors = scales(shown, variable)
+    values, errors = scales(sample, variable)
     if len(variable.channels) == 1:
         errors = Scale(-errors.high, errors.high, SIGNED, "both")
     return values, errors
 
 
 def values(
-    shown: SampleForecasts, frames: np.ndarray, variable: Variable, scale: Scale, look: Look
+    sample: SampleForecasts, frames: np.ndarray, variable: Variable, scale: Scale, look: Look
 ) -> str:
     """The sheet of values, a data URI.
 
     Args:
-        shown: the sample.
+        sample: the sample.
         frames: of the sample, (T, C, H, W).
         variable: to draw.
         scale: of the values; ignored for pictures.
         look: encoding.
     """
-    fields = _sized(shown.fields(frames, variable), look.side)
-    if shown.is_picture:
+    fields = _sized(sample.fields(frames, variable), look.side)
+    if sample.is_picture:
         finite = np.nan_to_num(fields, nan=0.0, posinf=1.0, neginf=0.0)
-        return _sheet(np.rint(np.clip(finite, 0, 1) * 255).astype(np.uint8), shown, look)
-    return _sheet(levels(fields, scale), shown, look)
+        return _sheet(np.rint(np.clip(finite, 0, 1) * 255).astype(np.uint8), sample, look)
+    return _sheet(levels(fields, scale), sample, look)
 
 
 def errors(
-    shown: SampleForecasts, forecast: Forecast, variable: Variable, scale: Scale, look: Look
+    sample: SampleForecasts, forecast: Forecast, variable: Variable, scale: Scale, look: Look
 ) -> str:
     """The sheet of errors of a forecast, a data URI; see `values`."""
     if len(variable.channels) == 1:
         channel = variable.channels[0]
-        fields = forecast.frames[:, channel].astype(np.float64) - shown.truth[:, channel]
+        fields = forecast.frames[:, channel].astype(np.float64) - sample.truth[:, channel]
     else:
-        fields = shown.errors(forecast, variable)
-    return _sheet(levels(_sized(fields, look.side), scale), shown, look)
+        fields = sample.errors(forecast, variable)
+    return _sheet(levels(_sized(fields, look.side), scale), sample, look)
 
 
 def levels(fields: np.ndarray, scale: Scale) -> np.ndarray:
     """Levels 1..255 of values between the limits of a scale, 0 for NaN and infinity."""
     part = (fields.astype(np.float64) - scale.low) / (scale.high - scale.low)
-    known = np.isfinite(part)
-    level = 1 + np.rint(np.clip(np.where(known, part, 0.0), 0, 1) * 254)
-    return np.where(known, level, 0).astype(np.uint8)
+    is_finite = np.isfinite(part)
+    level = 1 + np.rint(np.clip(np.where(is_finite, part, 0.0), 0, 1) * 254)
+    return np.where(is_finite, level, 0).astype(np.uint8)
 
 
 def colours(name: str) -> str:
@@ -126,7 +126,7 @@ def _sized(fields: np.ndarray, side: int | None) -> np.ndarray:
     if (height, width) == fields.shape[1:3]:
         return fields
     flat = np.moveaxis(fields[..., None] if fields.ndim == 3 else fields, -1, 1)
-    made = np.array(
+    resized = np.array(
         [
             [
                 Image.fromarray(one.astype(np.float32)).resize(
@@ -137,21 +137,21 @@ def _sized(fields: np.ndarray, side: int | None) -> np.ndarray:
             for frame in flat
         ]
     )
-    return np.moveaxis(made, 1, -1) if fields.ndim == 4 else made[:, 0]
+    return np.moveaxis(resized, 1, -1) if fields.ndim == 4 else resized[:, 0]
 
 
-def _sheet(frames: np.ndarray, shown: SampleForecasts, look: Look) -> str:
+def _sheet(frames: np.ndarray, sample: SampleForecasts, look: Look) -> str:
     """Lay out and encode frames, uint8 (T, H, W) or (T, H, W, 3); maps with north at the top."""
-    if is_upside_down(shown):
+    if is_upside_down(sample):
         frames = frames[:, ::-1]
     if frames.ndim == 3:
         frames = np.repeat(frames[..., None], 3, axis=-1)
     return sprites.webp(frames, look.quality)
 
 
-def is_upside_down(shown: SampleForecasts) -> bool:
+def is_upside_down(sample: SampleForecasts) -> bool:
     """Whether the first row is the southernmost one."""
-    return shown.lat is not None and len(shown.lat) > 1 and bool(shown.lat[0] < shown.lat[-1])
+    return sample.lat is not None and len(sample.lat) > 1 and bool(sample.lat[0] < sample.lat[-1])
 
 
 @dataclass(frozen=True)
@@ -167,15 +167,15 @@ class Coast:
     box: list[int]
 
 
-def coast(shown: SampleForecasts) -> Coast | None:
+def coast(sample: SampleForecasts) -> Coast | None:
     """The coastline of a map; None for other data."""
-    if shown.lat is None or shown.lon is None or min(len(shown.lat), len(shown.lon)) < 2:
+    if sample.lat is None or sample.lon is None or min(len(sample.lat), len(sample.lon)) < 2:
         return None
-    lon, lat = coastline(float(shown.lon.min()) - 1.0)
-    x = _along(lon, shown.lon)
-    y = _along(lat, shown.lat)
-    if is_upside_down(shown):
-        y = len(shown.lat) - y
+    lon, lat = coastline(float(sample.lon.min()) - 1.0)
+    x = _along(lon, sample.lon)
+    y = _along(lat, sample.lat)
+    if is_upside_down(sample):
+        y = len(sample.lat) - y
     parts, down = [], False
     for across, up in zip(x, y, strict=True):
         if not (np.isfinite(across) and np.isfinite(up)):
@@ -183,15 +183,15 @@ def coast(shown: SampleForecasts) -> Coast | None:
             continue
         parts.append(f"{'L' if down else 'M'}{across:.1f} {up:.1f}")
         down = True
-    return Coast("".join(parts), [len(shown.lon), len(shown.lat)])
+    return Coast("".join(parts), [len(sample.lon), len(sample.lat)])
 
 
 def _along(degrees: np.ndarray, grid: np.ndarray) -> np.ndarray:
     """Position of degrees along an axis, in cells from its start; NaN far outside."""
     # A cell more at each end, so that lines leave the map at its edge.
     first, last = 2 * grid[0] - grid[1], 2 * grid[-1] - grid[-2]
-    known = np.concatenate([[first], grid, [last]])
-    at = np.arange(len(known)) - 0.5
-    if known[0] > known[-1]:
-        known, at = known[::-1], at[::-1]
-    return np.asarray(np.interp(degrees, known, at, left=np.nan, right=np.nan))
+    degrees_of_cells = np.concatenate([[first], grid, [last]])
+    at = np.arange(len(degrees_of_cells)) - 0.5
+    if degrees_of_cells[0] > degrees_of_cells[-1]:
+        degrees_of_cells, at = degrees_of_cells[::-1], at[::-1]
+    return np.asarray(np.interp(degrees, degrees_of_cells, at, left=np.nan, right=np.nan))

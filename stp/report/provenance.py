@@ -55,8 +55,8 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
     _, rows = asked(database, VALUES)
     values = [(numbers.of(row[:keys]), parts.of(row[keys:behind]), *row[behind:]) for row in rows]
     values.sort(key=lambda row: row[:2])
-    names, made = asked(database, ARTEFACTS)
-    number = {row[0]: index for index, row in enumerate(made)}
+    names, artefacts = asked(database, ARTEFACTS)
+    number = {row[0]: index for index, row in enumerate(artefacts)}
     locks = columnar(database, "SELECT * EXCLUDE (first) FROM (" + LOCKS + ")")
     firsts = [row[-1] for row in asked(database, LOCKS)[1]]
     lock_of = {name: index for index, name in enumerate(_texts(locks.columns["lock"]))}
@@ -68,7 +68,9 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
             values,
             exact=("value", "ci95_low", "ci95_high"),
         ),
-        "artefacts": by_columns([*names[:-1], "inputs", "lock"], _linked(made, number, lock_of)),
+        "artefacts": by_columns(
+            [*names[:-1], "inputs", "lock"], _linked(artefacts, number, lock_of)
+        ),
         "behind": [[number[path] for path in _paths(row, number)] for (row,) in folders],
         "locks": locks,
         "first_files": firsts,
@@ -80,21 +82,19 @@ def _texts(column: Words | list[Value]) -> list[str]:
     return [column.words[code] for code in column.codes] if isinstance(column, Words) else []
 
 
-def _linked(made: Rows, number: dict[str, int], lock_of: dict[str, int]) -> Rows:
-    """Replace the paths of inputs by numbers."""
+def _linked(artefacts: Rows, number: dict[str, int], lock_of: dict[str, int]) -> Rows:
     rows = []
-    for *about, written in made:
+    for *about, written in artefacts:
         inputs = [path for path in json.loads(written or "{}").values() if isinstance(path, str)]
         lock = next((lock_of[path] for path in inputs if path in lock_of), -1)
         rows.append((*about, [number[path] for path in inputs if path in number], lock))
     return rows
 
 
-def _paths(folders: Iterable[str | None], known: dict[str, int]) -> list[str]:
-    """Paths of artefacts in the store, from their folders."""
+def _paths(folders: Iterable[str | None], paths_of_store: dict[str, int]) -> list[str]:
     paths = []
     for folder in folders:
         parts = Path(folder).parts if folder else ()
         tails = ("/".join(parts[at:]) for at in range(len(parts)))
-        paths += [path for path in tails if path in known][:1]
+        paths += [path for path in tails if path in paths_of_store][:1]
     return paths

@@ -20,12 +20,10 @@ from stp.render.pictures.trajectories import (
     IN_PARENTHESES,
     RULE,
     Compared,
+    calibrated_here,
     compare,
     evaluations,
     on_map,
-)
-from stp.render.pictures.trajectories import (
-    calibrated_here as own,
 )
 from stp.report.columns import plain
 from stp.tracks import errors
@@ -49,7 +47,7 @@ class ShownModel:
         model: name.
         cell: number in the page.
         samples: number of samples of each prediction.
-        own: whether the model is the suite's own.
+        calibrated_here: whether the model is drawn at first, as it was calibrated on this dataset.
         mean: over scenarios, metres, by lead time.
         low: first quartile over scenarios, metres, by lead time.
         high: third quartile over scenarios, metres, by lead time.
@@ -59,7 +57,7 @@ class ShownModel:
     model: str
     cell: int
     samples: int
-    own: bool
+    calibrated_here: bool
     mean: list[float]
     low: list[float]
     high: list[float]
@@ -223,7 +221,6 @@ def _one_setting(tests: dict[str, list[StoredCell]]) -> list[list[StoredCell]]:
 def _test(
     cells: Sequence[StoredCell], names: Names, numbers: Mapping[CellKey, int]
 ) -> tuple[ShownTest, Positions | None]:
-    """Entry of a test in the index, and its positions, if there are any."""
     key = cells[0].key
     about = ShownTest(
         dataset=key.tested_on,
@@ -266,17 +263,16 @@ def _test(
 
 
 def _model(compared: Compared, label: str, numbers: Mapping[CellKey, int]) -> ShownModel:
-    """A model, and its errors over lead times."""
-    cell, drawn = compared.cells[label], compared.predicted[label]
-    each = errors.displacement(drawn, compared.scenarios.future).mean(axis=0)
+    cell, predicted = compared.cells[label], compared.predicted[label]
+    each = errors.displacement(predicted, compared.scenarios.future).mean(axis=0)
     steps = [errors.by_scenario(each[..., step]) for step in range(each.shape[-1])]
     low, high = (np.percentile(steps, share, axis=1) for share in (25, 75))
     return ShownModel(
         label=label,
         model=cell.key.model,
         cell=numbers[cell.key],
-        samples=len(drawn),
-        own=label in own(compared),
+        samples=len(predicted),
+        calibrated_here=label in calibrated_here(compared),
         mean=_metres(np.mean(steps, axis=1)),
         low=_metres(low),
         high=_metres(high),
@@ -294,7 +290,6 @@ def _flat(positions: np.ndarray) -> list[int]:
 
 
 def _obstacles(obstacles: Obstacles | None, extent: Extent) -> DrawnObstacles | None:
-    """Obstacles within an extent."""
     if obstacles is None:
         return None
     from stp.render.pictures.people import cells_within

@@ -56,12 +56,11 @@ T = TypeVar("T")
 
 @cache
 def _installed() -> tuple[str, ...]:
-    """Folders of Python, of installed packages and of the system."""
-    named = [*sysconfig.get_paths().values(), *site.getsitepackages(), site.getusersitepackages()]
+    folders = [*sysconfig.get_paths().values(), *site.getsitepackages(), site.getusersitepackages()]
     prefixes = [sys.prefix, sys.base_prefix, sys.exec_prefix]
     settings = [str(Path.home() / name) for name in SETTINGS]
     settings += filter(None, [os.environ.get("NUMBA_CACHE_DIR")])
-    return _as_folders([*named, *prefixes, *SYSTEM, *settings])
+    return _as_folders([*folders, *prefixes, *SYSTEM, *settings])
 
 
 def _absolute(name: str) -> str:
@@ -70,19 +69,17 @@ def _absolute(name: str) -> str:
 
 
 def _as_folders(names: Iterable[str]) -> tuple[str, ...]:
-    found = {form for name in names for form in (_absolute(name), os.path.realpath(name))}
-    return tuple(sorted(name.rstrip(os.sep) + os.sep for name in found if name != os.sep))
+    forms = {form for name in names for form in (_absolute(name), os.path.realpath(name))}
+    return tuple(sorted(name.rstrip(os.sep) + os.sep for name in forms if name != os.sep))
 
 
 def _below(path: str, folders: tuple[str, ...]) -> bool:
-    """Whether a path lies in one of these folders."""
     if path.startswith(_CHECKOUT):  # which may itself lie below /opt, or a folder of raw files
         folders = tuple(folder for folder in folders if folder.startswith(_CHECKOUT))
     return path.startswith(folders)
 
 
 def _is_installed(path: str) -> bool:
-    """Whether a file belongs to Python, an installed package or the system."""
     if path.startswith(_OURS):  # in a wheel among installed packages, but never one of them
         return False
     return _below(path, _installed()) or any(
@@ -193,7 +190,6 @@ class ReadAudit:
             self.see(file, reader)
 
     def _is_module(self, path: str) -> bool:
-        """Whether a file is a module of the package that the fingerprint covers."""
         if not path.startswith(_OURS) or not path.endswith(".py"):
             return False
         if (own := name_of(Path(path))) is not None:
@@ -235,12 +231,12 @@ class ReadAudit:
     def _remedy(self, reader: str) -> str:
         """How to declare a file: in the entry named like the reading module, if there is one."""
         files = tuple(f"/{part}.yaml" for part in reader.split("."))
-        named = [entry for entry in self.entries if entry.endswith(files)] or self.entries
-        if not named:
+        entries = [entry for entry in self.entries if entry.endswith(files)] or self.entries
+        if not entries:
             return "make it a part of the code, by an import statement, or of the configuration"
         places = " or ".join(map(str, [SOURCE_FOLDER, *(root.parent for root in own_modules())]))
         return (
-            f"declare it in {' or '.join(named)} with `reads: [PATH]`, a path in {places}: its "
+            f"declare it in {' or '.join(entries)} with `reads: [PATH]`, a path in {places}: its "
             "content is then a part of the fingerprints"
         )
 

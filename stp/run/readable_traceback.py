@@ -36,11 +36,11 @@ def readable(error: BaseException) -> str:
     first = next((i for i, frame in enumerate(frames) if _is_open(frame.filename)), None)
     if first is None or os.environ.get(WHOLE):
         return "".join(summary.format())
-    kept = [frame for frame in frames[first:-1] if not _is_library(frame.filename)]
-    kept.append(frames[-1])
-    summary.stack = traceback.StackSummary.from_list(kept)
+    own_frames = [frame for frame in frames[first:-1] if not _is_library(frame.filename)]
+    own_frames.append(frames[-1])
+    summary.stack = traceback.StackSummary.from_list(own_frames)
     text = "".join(summary.format())
-    left_out = len(frames) - len(kept)
+    left_out = len(frames) - len(own_frames)
     return f"{text}({left_out} frames of stp and of libraries are left out; {WHOLE}=1 shows them)\n"
 
 

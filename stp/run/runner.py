@@ -420,8 +420,8 @@ def _may_be_locked_anew(plan: Plan, raw: Raw) -> bool:
         return False
     header = header_of(raw.dataset, raw.release, raw.declared.source)
     locked = read_lock(plan.store / raw.lock, header)
-    made = (plan.store / plan.data(raw.dataset).folder).parent
-    return locked is not None and not locked.incomplete and not any(made.glob("*"))
+    prepared = (plan.store / plan.data(raw.dataset).folder).parent
+    return locked is not None and not locked.incomplete and not any(prepared.glob("*"))
 
 
 def check_raw(plan: Plan, raw: Raw) -> list[Any]:

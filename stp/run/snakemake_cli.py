@@ -13,10 +13,6 @@ from pathlib import Path
 from shlex import join
 from typing import Any
 
-from snakemake.cli import get_argument_parser
-from snakemake.logging import logger
-from snakemake_interface_logger_plugins.common import LogEvent
-
 from stp.core import exit_codes
 from stp.core.disk import disk_error
 from stp.core.errors import StpError
@@ -30,8 +26,10 @@ def arguments(argv: Sequence[str] | None = None) -> Namespace:
 
     What profiles add is not among them.
     """
-    found: Namespace = get_argument_parser().parse_known_args(argv)[0]
-    return found
+    from snakemake.cli import get_argument_parser  # slow; not for tests that need nothing of it
+
+    namespace: Namespace = get_argument_parser().parse_known_args(argv)[0]
+    return namespace
 
 
 def is_dry_run(argv: Sequence[str] | None = None) -> bool:
@@ -45,6 +43,8 @@ class _LastCount(logging.Filter):
     counted = False
 
     def filter(self, record: logging.LogRecord) -> bool:
+        from snakemake_interface_logger_plugins.common import LogEvent
+
         if getattr(record, "event", None) != LogEvent.RUN_INFO or self.counted:
             return True
         self.counted = True
@@ -57,6 +57,8 @@ def count_once() -> None:
     Snakemake prints the same table before and after the list of jobs, which the profiles hide. The
     last one stays, where a person looks.
     """
+    from snakemake.logging import logger
+
     logger.addFilter(_LastCount())
 
 
@@ -71,12 +73,12 @@ def check_configfiles(argv: Sequence[str] | None = None) -> None:
     call = arguments(argv)
     targets = [str(name) for name in call.configfile if name.suffix not in CONFIGURATION]
     if targets:
-        wanted = [*targets, *call.targets]
-        rest = [word for word in argv if word != "--" and word not in wanted]
+        all_targets = [*targets, *call.targets]
+        rest = [word for word in argv if word != "--" and word not in all_targets]
         raise StpError(
             f"{targets[0]} follows --configfile, which takes it for a configuration file as well",
             expected="`--` between configuration files and what shall be made",
-            remedy=join(["snakemake", *rest, "--", *wanted]),
+            remedy=join(["snakemake", *rest, "--", *all_targets]),
         )
     for path in call.configfile:
         read_yaml(path)

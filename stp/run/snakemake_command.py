@@ -39,9 +39,9 @@ def arguments(
         )
     configfile = scale_file(scale or DEFAULTS[profile])
     results = RESULTS / str(read_yaml(configfile)["scale"])
-    named = ["--configfile", str(configfile)] if scale else []
+    configuration = ["--configfile", str(configfile)] if scale else []
     return [
-        *["--profile", profile, *named, *passed],
+        *["--profile", profile, *configuration, *passed],
         "--",
         *(_path_of(target, results) for target in targets),
     ]
@@ -66,14 +66,14 @@ def scale_file(scale: str) -> Path:
         if not path.is_file():
             raise StpError(f"{scale}: no such scale file")
         return path
-    known = {file.stem: file for file in sorted(CONFIG_FOLDER.glob("*.yaml")) if _is_scale(file)}
-    if scale not in known:
+    scales = {file.stem: file for file in sorted(CONFIG_FOLDER.glob("*.yaml")) if _is_scale(file)}
+    if scale not in scales:
         raise StpError(
             f"unknown scale {scale}",
             expected=f"the name of a scale file in {CONFIG_FOLDER}, or a path",
-            remedy=nearest(scale, known),
+            remedy=nearest(scale, scales),
         )
-    return _from_here(known[scale])
+    return _from_here(scales[scale])
 
 
 def _is_scale(path: Path) -> bool:
@@ -82,5 +82,5 @@ def _is_scale(path: Path) -> bool:
 
 
 def _from_here(path: Path) -> Path:
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
+    cwd = Path.cwd()
+    return path.relative_to(cwd) if path.is_relative_to(cwd) else path

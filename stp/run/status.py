@@ -90,15 +90,17 @@ def cell_state(made: CellArtefacts, states: dict[str, ArtefactState]) -> Artefac
 
     Data belong to many cells: a cell does not begin with their preparation, but fails with it.
     """
-    own = [states[a.folder] for a in made.artefacts if a is not made.data]
+    states_of_cell = [states[a.folder] for a in made.artefacts if a is not made.data]
     scores = [states[a.folder] for a in made.artefacts if a.stage.startswith("score")]
     if all(step.state == DONE for step in scores):
         return scores[-1]
     for state in (RUNNING, FAILED):
-        for step in own if state == RUNNING else [states[made.data.folder], *own]:
+        for step in (
+            states_of_cell if state == RUNNING else [states[made.data.folder], *states_of_cell]
+        ):
             if step.state == state:
                 return step
-    begun = any(step.state in (DONE, PARTLY) for step in own)
+    begun = any(step.state in (DONE, PARTLY) for step in states_of_cell)
     return ArtefactState(PARTLY if begun else MISSING)
 
 

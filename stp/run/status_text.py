@@ -71,7 +71,6 @@ def summary(plan: Plan, states: dict[str, ArtefactState]) -> str:
 
 
 def _run(plan: Plan, states: dict[str, ArtefactState], driver: Driver | None) -> Iterator[str]:
-    """Lines about the current run: whether it lives, its remaining time, its running jobs."""
     running = {f: s for f, s in states.items() if s.state == RUNNING}
     needed = {f: a for f, a in plan.artefacts.items() if plan.is_wanted(a)}
     waiting = [
@@ -189,14 +188,14 @@ def _results(plan: Plan, driver: Driver | None) -> Iterator[str]:
     """Lines that name the existing results, and say which of them are of an earlier run."""
     results = results_of(plan)
     tables = [results / "tables" / f"{name}.csv" for name in plan.dimensions]
-    made = [table for table in tables if table.is_file()]
-    if made:
+    existing = [table for table in tables if table.is_file()]
+    if existing:
         yield ""
-    for table in made:
+    for table in existing:
         is_older = table.stat().st_mtime < progress.run_started(plan)
         older = ", of an earlier run" if is_older and not (driver and driver.succeeded) else ""
         yield f"  table: {table} (and .md){older}"
-    if made:
+    if existing:
         yield f"  database: {results}/results.duckdb"
         yield f"  store: {short(plan.store)}"
         yield f"  logs: {results}/logs"
@@ -204,5 +203,5 @@ def _results(plan: Plan, driver: Driver | None) -> Iterator[str]:
 
 def short(path: Path) -> Path:
     """A path relative to the working directory, if it is below it."""
-    here = Path.cwd()
-    return path.relative_to(here) if path.is_relative_to(here) else path
+    cwd = Path.cwd()
+    return path.relative_to(cwd) if path.is_relative_to(cwd) else path

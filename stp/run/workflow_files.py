@@ -35,9 +35,11 @@ def write_counted(plan: Plan, targets: Iterable[str], results: Path = RESULTS) -
     A target names its dimension (``results/tables/short_term.csv``); others need all of them.
     """
     words = [set(re.split(r"[/.]", target)) for target in targets]
-    named = [name for name in plan.config.scale.dimensions if any(name in word for word in words)]
-    every = not words or any(not word & set(named) for word in words)
-    text = json.dumps(None if every else named) + "\n"
+    dimensions = [
+        name for name in plan.config.scale.dimensions if any(name in word for word in words)
+    ]
+    every = not words or any(not word & set(dimensions) for word in words)
+    text = json.dumps(None if every else dimensions) + "\n"
     write_text_if_changed(results / "plan" / "counted.json", text)
 
 

@@ -5,12 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from stp.core.errors import StpError
-from stp.metrics.agreement import Agreement
-from stp.metrics.metric import Metric
-from stp.metrics.perceptual import LearnedMetric, SetDistance
+from stp.metrics.metric import Convention, Metric
 from stp.options.conventions import COMPOSITIONS, ROOM, function_of, module_of
-
-Convention = Metric | LearnedMetric | SetDistance | Agreement
 
 
 def build(name: str, definition: Mapping[str, Any]) -> Convention:

@@ -13,9 +13,9 @@ import pandas as pd
 
 from stp.core.job import Job
 from stp.metrics.comparison import ComparedData, Comparison, on_data
-from stp.metrics.metric import Metric, Series
+from stp.metrics.metric import Metric, NetworkInputs, Series, SetValue
 from stp.options.score import ScoreOptions
-from stp.score import aggregate, conventions, network_weights, sets, tables
+from stp.score import aggregate, conventions, tables
 from stp.score.accumulate import Accumulated, accumulate
 from stp.score.members import Members
 from stp.score.samples import Samples
@@ -44,15 +44,26 @@ def score(
         spread: whether standard deviations over samples are written as well.
         densities: predicted densities of people, see `stp.metrics.comparison.Comparison`.
     """
-    built = {name: conventions.build(name, of) for name, of in options.conventions.items()}
+    networks = NetworkInputs(
+        options.weights,
+        job.runtime.get("weights", {}),
+        options.features,
+        job.inputs,
+        job.runtime.get("device", "auto"),
+        options.threads,
+    )
+    loaded = {
+        name: conventions.build(name, of).loaded(name, networks)
+        for name, of in options.conventions.items()
+    }
     in_channels = len(predictions.there.channels) < data.shape[0]
-    ready = network_weights.with_weights(job, options, built)
     members = Members(predictions.members, options.statistic, options.higher_is_better)
     members.check(where)
     compared = Comparison(data, predictions.frames(), predictions.members, densities or {})
     bound = {
         name: members.suited(name, _bound(metric, compared, predictions))
-        for name, metric in ready.metrics.items()
+        for name, metric in loaded.items()
+        if isinstance(metric, Metric)
     }
     metrics = {name: metric for name, metric in bound.items() if not metric.reason}
 
@@ -63,10 +74,6 @@ def score(
     counts = np.bincount(codes, minlength=len(names))
     kept = accumulate(job, predictions, metrics, members, codes, len(names), threads)
     lacks = _lacks(predictions, data)
-    if lacks:
-        without_value, ready = ready.distances, ready._replace(distances={})
-    else:
-        without_value = {}
     scored = _rows(options, metrics, kept, counts, predictions)
     if spread:
         for name, metric in metrics.items():
@@ -82,11 +89,10 @@ def score(
         else of_metric
         for name, of_metric in ((name, scored.get(name) or absent[name]) for name in bound)
     }
-    for name in without_value:
-        rows[name] = [aggregate.Row(None, "mean", None, len(codes), lacks, variable)]
-    for name, distance in ready.distances.items():
-        features = sets.read(job.inputs, options.features.get(name))
-        rows[name] = [row._replace(variable=variable) for row in sets.rows(distance, features)]
+    for name, of_sets in loaded.items():
+        if isinstance(of_sets, SetValue):
+            value = SetValue(None, len(codes), lacks) if lacks else of_sets
+            rows[name] = [aggregate.Row(None, "mean", *value, variable)]
     clips = [str(clip) for clip in predictions.index["clip"]]
     clusters = [str(name) for name in names]
     tables.write_scores(job.out / "scores.parquet", options.cell, rows)

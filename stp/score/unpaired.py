@@ -10,7 +10,8 @@ from stp.core.job import Report, silent
 from stp.features.frames import CHOICES
 from stp.features.networks import i3d
 from stp.metrics import frechet, kvd
-from stp.metrics.perceptual import Embed, matched
+from stp.metrics.perceptual import Embed
+from stp.metrics.set_distance import matched
 from stp.score.sample_size import Extrapolated, Resolution, extrapolate, resolution, why_no_line
 from stp.score.video_folder import Clip, find_clips, read_clip
 

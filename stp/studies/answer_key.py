@@ -96,7 +96,7 @@ class ScoredModel(Strict):
     """A model whose videos are compared.
 
     Attributes:
-        values: scores by heading of the metric; None where a score is missing.
+        values: scores by heading of the metric; None where missing.
         source: origin of the data: official, sample, synthetic or own.
         protocol: of training and test; empty if unknown.
         predictions: folder.
@@ -162,10 +162,6 @@ class Key(Strict):
         if len({question.id for question in self.questions}) < len(self.questions):
             raise ValueError("two questions have one id")
         return self
-
-    def text(self) -> str:
-        """The key as JSON."""
-        return self.model_dump_json(indent=1) + "\n"
 
 
 class BestOfKey(Key):

@@ -81,7 +81,7 @@ class Answers:
 
 
 class _LineError(Exception):
-    """What is wrong with a line."""
+    """A problem of a line."""
 
 
 def read_answers(paths: Sequence[Path], key: Key, key_path: Path) -> Answers:
@@ -142,7 +142,6 @@ def read_answers(paths: Sequence[Path], key: Key, key_path: Path) -> Answers:
 
 
 def _answer(fields: dict[str, str], key: Key, numbers: dict[str, int]) -> tuple[Rater, Answer]:
-    """Check the fields of a line against the key."""
 
     def demand(column: str, is_valid: object, expected: str) -> None:
         if not is_valid:
@@ -211,14 +210,12 @@ def files_of_answers(paths: Sequence[Path]) -> list[Path]:
         if path.is_dir():
             inside = sorted(path.glob("*.csv"))
             if not inside:
-                raise StpError(
-                    f"{path}: no answers", expected="files that the questionnaire saved, *.csv"
-                )
+                raise FileError(path, "no answers", expected="files that the page saved, *.csv")
             files |= dict.fromkeys(map(require_regular, inside))
         elif path.is_file():
             files[path] = None
         else:
-            raise StpError(f"{path}: no such file or folder", expected="files of answers")
+            raise FileError(path, "no such file or folder")
     return list(files)
 
 
@@ -252,8 +249,10 @@ def read_csv(path: Path) -> tuple[tuple[str, ...], list[tuple[int, dict[str, str
 def _refuse(problems: list[str], studies: set[str], key_path: Path) -> None:
     more = len(problems) - MOST_PROBLEMS
     lines = [*problems[:MOST_PROBLEMS], *([f"... and {more} more"] if more > 0 else [])]
-    kept = [kept_path(key_path, study) for study in sorted(studies) if re.fullmatch(r"\w+", study)]
-    earlier = [str(path) for path in kept if path.is_file()]
+    copies = [
+        kept_path(key_path, study) for study in sorted(studies) if re.fullmatch(r"\w+", study)
+    ]
+    earlier = [str(path) for path in copies if path.is_file()]
     remedy = "fix these files, or remove them; a rater counts once"
     if earlier:
         remedy = f"answers of an earlier questionnaire are read with its key: {', '.join(earlier)}"

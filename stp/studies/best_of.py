@@ -102,20 +102,18 @@ def best_of(manifest: Path, out: Path, study_file: Path, report: Report) -> Draf
 def _readers(
     study: BestOf, cells: dict[tuple[str, str], Cell], dataset: str
 ) -> dict[str, Predictions]:
-    """Predictions for a dataset, by model."""
     data = Prepared(Path(cells[study.models[0], dataset].data))
     is_video = data.frames.dtype == np.uint8 and data.shape[0] in (1, 3)
     if not is_video or data.attrs.get("variables"):
         raise StpError(
             f"human study: {dataset} is not a video dataset ({data.shape[0]} channels of "
             f"{data.frames.dtype})",
-            expected="datasets of 8-bit grey or colour frames",
             remedy="leave it out of `clips` in the configuration of the study",
         )
-    own = {model: cells[model, dataset] for model in study.models}
+    by_model = {model: cells[model, dataset] for model in study.models}
     return {
         model: Predictions(cell.demand_predictions(), data, cell.key.subset)
-        for model, cell in own.items()
+        for model, cell in by_model.items()
     }
 
 

@@ -7,14 +7,14 @@
   const study = JSON.parse(document.getElementById("study").textContent);
   const byId = (id) => document.getElementById(id);
   const rates = study.item === "rating";
-  const named = (...parts) => parts.filter(Boolean).join("-");
-  const STORAGE = named("human-study", study.study, study.round, study.rater, study.session);
+  const joined = (...parts) => parts.filter(Boolean).join("-");
+  const STORAGE = joined("human-study", study.study, study.round, study.rater, study.session);
   const RATER = `human-study-${study.study}-rater`; // of all rounds
   const COLUMNS = ["study", "rater", "age", "gender", "position", "question", "choice", "shown", "seconds", "answered_at"];
 
-  // -- chance and memory
+  // -- random order and stored state
 
-  // A whole number in 0..n-1, every one equally likely.
+  // A random whole number in 0..n-1.
   function below(n) {
     const limit = 2 ** 32 - (2 ** 32 % n);
     const word = new Uint32Array(1);
@@ -44,13 +44,13 @@
     }
   }
 
-  // What a rater has answered in an earlier round is for others.
+  // Questions that the rater answered in an earlier round are for others.
   const rater = study.rater || knownRater() || newRater();
   const training = new Set(study.training.map((question) => question.id)); // comes first, and is not saved
   const asked = [...study.training, ...study.questions].filter((question) => !question.answered_by?.includes(rater));
   const questions = new Map(asked.map((question) => [question.id, question]));
 
-  // Each rater sees the questions, and the predictions of each question, in an order of their own.
+  // Questions, and the predictions of each question, are in a random order for each rater.
   function newState(name) {
     const shown = {}, ids = [...questions.keys()];
     for (const question of questions.values()) shown[question.id] = shuffled(question.choices);
@@ -62,26 +62,26 @@
     };
   }
 
-  let kept = null; // what lies in the browser, as this page knows it
+  let stored = null; // the state in localStorage, as this page last read or wrote it
 
   function load() {
     try {
-      kept = localStorage.getItem(STORAGE);
-      const found = JSON.parse(kept);
-      if (found && found.order.length === questions.size && found.order.every((id) => questions.has(id))) return found;
+      stored = localStorage.getItem(STORAGE);
+      const old = JSON.parse(stored);
+      if (old && old.order.length === questions.size && old.order.every((id) => questions.has(id))) return old;
     } catch { /* nothing, or nothing usable */ }
     return newState(rater);
   }
 
-  // Where another window with this page has gone on since, or has deleted the answers, this one is
-  // behind: it takes over what there is, lest what it knew comes back.
+  // If another window with this page has continued, or has deleted the answers, this one is outdated:
+  // it loads the stored state, so that deleted answers do not come back.
   function keep(leaving = false) {
     try {
-      if (localStorage.getItem(STORAGE) === kept) {
+      if (localStorage.getItem(STORAGE) === stored) {
         const text = JSON.stringify(state);
         localStorage.setItem(STORAGE, text); // fails where there is no room
         if (study.round) localStorage.setItem(RATER, state.rater);
-        kept = text;
+        stored = text;
       } else if (!leaving) {
         location.reload();
       }
@@ -160,7 +160,7 @@
     byId("play").textContent = on ? "Pause" : "Play";
   }
 
-  // -- how long a question is looked at: only while the page is visible
+  // -- seconds for which a question is visible
 
   let clock = 0;
   function count(visible = !document.hidden) {
@@ -172,7 +172,7 @@
     clock = now;
   }
 
-  // -- what is on the screen
+  // -- the screen
 
   function show(section) {
     for (const id of ["start", "ask", "end"]) byId(id).hidden = id !== section;
@@ -229,15 +229,15 @@
     frames = 0;
     byId("frame").textContent = "";
     const context = question.given ? [picture(question.given)] : [];
-    const made = question.beside
+    const next = question.beside
       ? [{ canvas: byId("real").querySelector("canvas"), sheets: [...context, picture(question.beside)] }] : [];
     const labels = state.shown[id].map((name, i) => {
       const { label, canvas } = rates ? toRate() : candidate(name, study.letters[i]);
-      made.push({ canvas, sheets: [...context, picture(name)] });
+      next.push({ canvas, sheets: [...context, picture(name)] });
       return label;
     });
-    const [width, height] = shownSize(made[0].sheets[0]);
-    for (const { canvas } of made) Object.assign(canvas, { width, height });
+    const [width, height] = shownSize(next[0].sheets[0]);
+    for (const { canvas } of next) Object.assign(canvas, { width, height });
     if (rates) {
       byId("rated")?.remove();
       byId("real").after(...labels);
@@ -249,19 +249,19 @@
     refresh();
     if (byId("ask").hidden) clock = performance.now();
     show("ask");
-    loading = made;
+    loading = next;
     try {
-      // All start together, when the last one is there.
-      await Promise.all(made.flatMap((clip) => clip.sheets.map((sheet) => sheet.ready)));
+      // All clips start together, once the last one is decoded.
+      await Promise.all(next.flatMap((clip) => clip.sheets.map((sheet) => sheet.ready)));
     } catch {
       byId("broken").hidden = false;
       return;
     }
-    if (loading !== made) return; // somebody went on
-    if (rates) for (const clip of made) clip.pictures = enlarged(clip.sheets[0]);
-    clips = made;
+    if (loading !== next) return; // the rater has gone to another question
+    if (rates) for (const clip of next) clip.pictures = enlarged(clip.sheets[0]);
+    clips = next;
     given = context.length && context[0].frames;
-    frames = given + made[0].sheets.at(-1).frames;
+    frames = given + next[0].sheets.at(-1).frames;
     frame = 0;
     byId("seek").max = frames - 1;
     play(playing);
@@ -330,7 +330,7 @@
   function save() {
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([csv()], { type: "text/csv" }));
-    link.download = `${named("answers", study.study, state.rater, study.round, study.session)}.csv`;
+    link.download = `${joined("answers", study.study, state.rater, study.round, study.session)}.csv`;
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60000);
   }
@@ -345,7 +345,7 @@
     } catch { /* whoever reads the answers sees their times */ }
   }
 
-  // What to say of the session before, and whether it is too early.
+  // A text about the previous session, and whether this one is too early.
   function wait() {
     if (!rates || study.session === 1) return ["", false];
     let last = null;
@@ -357,7 +357,7 @@
     return [`This is session ${study.session} of ${study.sessions}: please begin ${study.hours} hours after the one before, or later.`, false];
   }
 
-  // -- what people do
+  // -- events
 
   byId("consent-form").addEventListener("submit", (event) => {
     event.preventDefault();
@@ -369,7 +369,7 @@
     if (["choice", "rating"].includes(event.target.name)) choose(event.target.value);
   });
   byId("rating").addEventListener("input", () => { byId("rating-value").textContent = byId("rating").value; });
-  // Where the slider has been from the start nothing changes.
+  // A click on the initial place of the slider causes no event `input`.
   byId("rating").addEventListener("pointerup", () => choose(byId("rating").value));
   byId("answer").addEventListener("submit", (event) => {
     event.preventDefault();
@@ -388,11 +388,11 @@
   });
   byId("save").addEventListener("click", save);
   byId("forget").addEventListener("click", () => {
-    load(); // what another window has kept since goes, too
+    load(); // answers that another window has stored go, too
     state = newState(study.rater || newRater());
     keep();
-    // Not by loading the page anew: it could be there before what was just written is, and bring
-    // the answers back.
+    // Without reloading the page: it could be loaded before the new state is written, and bring the
+    // answers back.
     loading = null;
     frames = 0;
     playing = !reduced;
@@ -406,12 +406,12 @@
     frame = Number(byId("seek").value);
     if (clips.length) draw();
   });
-  // At this moment the page has been what it no longer is.
+  // When the event comes, the visibility has changed already.
   document.addEventListener("visibilitychange", () => count(document.hidden));
   addEventListener("pagehide", () => { count(); keep(true); });
   document.addEventListener("keydown", (event) => {
     if (byId("ask").hidden || event.ctrlKey || event.metaKey || event.altKey) return;
-    // Buttons, and radio buttons that are not chosen yet, have a use of their own for these keys.
+    // Buttons, and radio buttons that are not chosen yet, use these keys themselves.
     const target = event.target;
     if (event.key === " " && target.tagName !== "BUTTON" && (target.type !== "radio" || target.checked)) {
       event.preventDefault();
@@ -428,7 +428,7 @@
     }
   });
 
-  // -- the first sight
+  // -- the start
 
   function fill(id, values) {
     byId(`${id}-line`).hidden = !values.length;
@@ -468,7 +468,7 @@
 })();
 
 // Enlarge pictures by bicubic interpolation (Keys 1981, a = -1/2). Beyond an edge there is nothing: the
-// weights of what is there are divided by their sum, as in Pillow.
+// weights of the pixels within are divided by their sum, as in Pillow.
 function bicubic(picture, width, height) {
   const across = taps(picture.width, width), down = taps(picture.height, height);
   const wide = new Float32Array(picture.height * width * 3);
@@ -484,20 +484,20 @@ function bicubic(picture, width, height) {
       }
     }
   }
-  const found = new ImageData(width, height);
+  const result = new ImageData(width, height);
   for (let y = 0; y < height; y++) {
     const { first, weights } = down[y];
     for (let x = 0; x < width; x++) {
-      const place = 4 * (y * width + x);
+      const pixel = 4 * (y * width + x);
       for (let channel = 0; channel < 3; channel++) {
         let sum = 0;
         for (let i = 0; i < weights.length; i++) sum += weights[i] * wide[3 * ((first + i) * width + x) + channel];
-        found.data[place + channel] = sum; // rounded, and clipped to 0..255
+        result.data[pixel + channel] = sum; // rounded, and clipped to 0..255
       }
-      found.data[place + 3] = 255;
+      result.data[pixel + 3] = 255;
     }
   }
-  return found;
+  return result;
 }
 
 // For each new sample: the first old one that counts, and the weights of it and those behind it.

@@ -27,7 +27,7 @@ from stp.studies.answer_key import Key, kept_path
 
 PARTS = Path(__file__).parent
 """The page's HTML, CSS and JavaScript are files of this package."""
-TRIAL = "This is a trial: its clips are made up by a program, or a small sample."
+TRIAL = "This is a trial: its clips are synthetic, or a small sample."
 
 Json = dict[str, Any]
 
@@ -99,7 +99,6 @@ class Draft:
 
 
 def _pictures(content: Json) -> list[str]:
-    """Ids of all pictures of a page."""
     names: set[str] = set()
     for question in [*content["questions"], *content["training"]]:
         names.update(question["choices"])
@@ -116,10 +115,10 @@ def write_pages(draft: Draft, key_path: Path, report: Report) -> Key:
     """
     mark = f'"item": "{draft.key.about.item}"'
     if key_path.exists() and mark not in key_path.read_text(encoding="utf-8", errors="replace"):
-        raise StpError(
-            f"{key_path} belongs to a questionnaire of another kind",
-            expected=f"a separate folder for a study of the item {draft.key.about.item}",
-            remedy="name one with --out",
+        raise FileError(
+            key_path,
+            "it belongs to a questionnaire of another kind",
+            remedy=f"name another folder for a study of the item {draft.key.about.item} (--out)",
         )
     limit = draft.key.about.max_megabytes * 1e6
     contents = [draft.content(page) for page in draft.pages]
@@ -148,8 +147,9 @@ def write_pages(draft: Draft, key_path: Path, report: Report) -> Key:
             temporary = stack.enter_context(beside(page.path))
             temporary.write_text(text(content), encoding="utf-8", newline="\n")
             report("pages written", number, len(draft.pages))
+        key_text = key.model_dump_json(indent=1) + "\n"
         for path in (key_path, kept_path(key_path, key.study)):
-            stack.enter_context(beside(path)).write_text(key.text(), encoding="utf-8")
+            stack.enter_context(beside(path)).write_text(key_text, encoding="utf-8")
     return key
 
 
@@ -176,7 +176,7 @@ def _common(draft: Draft) -> Json:
 def _encoded(
     draft: Draft, contents: list[Json], quality: int | None, limit: float, report: Report
 ) -> dict[str, Json] | None:
-    """Sprite sheets by id, with the size of their frames; None if a page would be too large."""
+    """Sprite sheets by id, with the size of their frames; None where a page would be too large."""
     encoded: dict[str, Json] = {}
     for content in contents:
         size = 0
@@ -197,11 +197,7 @@ def _encoded(
 
 
 def html(payload: Json) -> str:
-    """Assemble a page from its parts; it loads nothing from elsewhere.
-
-    Args:
-        payload: data of the page.
-    """
+    """The page with its data; it loads nothing from elsewhere."""
     # "</script>" in a text must not end the script.
     study = json.dumps(payload, separators=(",", ":")).replace("<", "\\u003c")
     parts = {

@@ -48,7 +48,7 @@ class Judged(NamedTuple):
     Attributes:
         question: about the pair of videos.
         pair: number of the pair of models.
-        answers: those that count, in the order of time: one to three.
+        answers: one to three answers that count, in the order of time.
     """
 
     question: PairQuestion
@@ -77,20 +77,17 @@ def agreements(
     points = [(scenario, [scenario]) for scenario in key.scenarios]
     for scenario, parts in [*points, *over_bases(key.scenarios)]:
         names = {part.name for part in parts}
-        own = [pair for pair in judged if names & {*pair.question.scenarios}]
+        pairs = [pair for pair in judged if names & {*pair.question.scenarios}]
         metrics = [scenario.metric] if scenario.kind == "gap" else list(key.about.metrics)
         # Figure 5 counts answers of no difference; how Table 1 counts them is not said.
         papers = ALL_ANSWERS if scenario.kind == "gap" else DECIDED
-        for metric in metrics:
-            value = printed.get((scenario.name, metric))
-            for counting in (DECIDED, ALL_ANSWERS, MAJORITY):
-                is_papers = counting == papers
-                rows.append(
-                    _row(key, scenario, own, metric, counting, value if is_papers else None)
-                )
+        kinds = [(name, how) for name in metrics for how in (DECIDED, ALL_ANSWERS, MAJORITY)]
         if scenario.kind != "gap":
-            value = printed.get((scenario.name, RATERS))
-            rows.append(_row(key, scenario, own, RATERS, ALL_ANSWERS, value))
+            kinds.append((RATERS, ALL_ANSWERS))
+        for metric, counting in kinds:
+            is_printed = metric == RATERS or counting == papers
+            value = printed.get((scenario.name, metric)) if is_printed else None
+            rows.append(_row(key, scenario, pairs, metric, counting, value))
     return rows
 
 

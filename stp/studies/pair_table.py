@@ -69,7 +69,6 @@ def render_agreement(
 
 
 def _basis(key: PairKey, read: Answers) -> str:
-    """The raters and models behind the numbers."""
     if not key.models:
         return "nobody: no models were chosen, and printed values stand alone"
     simulated = sum(name.startswith(SIMULATED) for name in read.raters)
@@ -77,10 +76,10 @@ def _basis(key: PairKey, read: Answers) -> str:
     raters = f"{people} raters"
     if simulated:
         raters = f"{simulated} SIMULATED raters" + (f" and {people} people" if people else "")
-    kinds = sorted({model.source for model in key.models.values()})
+    kinds = " and ".join(sorted({model.source for model in key.models.values()}))
     return (
-        f"{raters}, {len(key.models)} of {key.size} models on {' and '.join(kinds)} bytes: not "
-        "comparable with the paper, whose models and raters were others"
+        f"{raters}, {len(key.models)} of {key.size} models on {kinds} data: not comparable with "
+        "the paper, which had other models and raters"
     )
 
 
@@ -96,14 +95,8 @@ def _grid(name: str, key: PairKey, read: Answers, rows: list[AgreementRow]) -> G
             f"raters disagree on {third}, which need a third one "
             "(`stp study questionnaire --after`)."
         )
-    random = sorted(
-        {
-            measure.convention
-            for measure in key.about.metrics.values()
-            if ".random_" in measure.convention
-        }
-    )
-    if random:
+    conventions = {measure.convention for measure in key.about.metrics.values()}
+    if random := sorted(name for name in conventions if ".random_" in name):
         warnings.append(
             f"WARNING: networks with random weights have learnt nothing: {', '.join(random)} say "
             "nothing about the metric that they replace."
@@ -123,12 +116,13 @@ def _grid(name: str, key: PairKey, read: Answers, rows: list[AgreementRow]) -> G
         "answers or majorities: its values stand beside the answers that name a video.",
         PRINTED_COMPARISONS,
     ]
+    made_from = "printed values"
     if key.models:
+        made_from = f"answers to the questionnaire of study `{key.study}`"
         legend.append(
             f"Models were chosen from `{key.population}`, with seed {key.about.seed}. Pictures: "
             f"{key.pictures}."
         )
-    made_from = f"answers to the questionnaire of study `{key.study}`"
     sections = [_table1(key, rows, counting) for counting in COUNTED] + [_figure5(key, rows)]
     return Grid(
         name=name,
@@ -145,8 +139,7 @@ def _grid(name: str, key: PairKey, read: Answers, rows: list[AgreementRow]) -> G
             *legend,
             *(f"{name}: `{measure.convention}`" for name, measure in key.about.metrics.items()),
         ],
-        made_from=f"Made from {made_from if key.study else 'printed values'} "
-        "by `stp study preferences`.",
+        made_from=f"Made from {made_from} by `stp study preferences`.",
     )
 
 
@@ -159,9 +152,9 @@ def _table1(key: PairKey, rows: Iterable[AgreementRow], counting: str) -> Sectio
     }
     lines: list[list[str | Item]] = []
     for metric in [*key.about.metrics, RATERS]:
-        own = [of_cell.get((metric, scenario.name)) for scenario in scenarios]
-        if any(row is not None for row in own):
-            lines.append([metric, *(_item(row) for row in own)])
+        cells = [of_cell.get((metric, scenario.name)) for scenario in scenarios]
+        if any(cells):
+            lines.append([metric, *map(_item, cells)])
     reasons = {
         f"{row.metric}, {row.scenario}: {row.reason}": None
         for row in of_cell.values()
@@ -228,13 +221,11 @@ def _figure5(key: PairKey, rows: Sequence[AgreementRow]) -> Section:
 
 
 def _standard_error(row: AgreementRow) -> float:
-    """Of a share of independent answers, in percent."""
     share = (row.value or 0) / 100
     return 100 * float(np.sqrt(share * (1 - share) / row.answers)) if row.answers else 0.0
 
 
 def _draw(key: PairKey, rows: Sequence[AgreementRow], read: Answers, out: Path) -> None:
-    """Draw agreement over the difference, a line for each base, with standard errors."""
     of_point = {row.scenario: row for row in rows if row.counting == ALL_ANSWERS}
     gaps = [scenario for scenario in key.scenarios if scenario.kind == "gap"]
     bases = list(dict.fromkeys(gap.base for gap in gaps if gap.base is not None))

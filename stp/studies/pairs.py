@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from stp.core.disk import write_text, writing
-from stp.core.errors import StpError
+from stp.core.errors import FileError, StpError
 from stp.core.job import Report
 from stp.data.pixels import pixels
 from stp.studies.answer_key import REMEDY, PairKey, PairQuestion, load_key
@@ -28,7 +28,7 @@ from stp.studies.selection import choose
 
 WORDS = {
     "title": "Which video looks better?",
-    "intro": "Each question shows two short videos that computers have made up. Choose the one "
+    "intro": "Each question shows two short videos that computers have generated. Choose the one "
     "that looks better to you, or say that you cannot tell them apart. Nothing has to be done in "
     "one go, since your answers are kept in this browser. Number of questions: ",
     "choice": "Video",
@@ -120,7 +120,6 @@ def _videos(
             if not np.isfinite(frames).all():
                 raise StpError(
                     f"{name}, clip {clip}: frames are missing or not finite",
-                    expected="videos without gaps",
                     remedy="leave this model out of the population",
                 )
             secret.update(np.ascontiguousarray(frames).tobytes())
@@ -129,7 +128,6 @@ def _videos(
             if size != first:
                 raise StpError(
                     f"{name}, clip {clip}: {size}, but {names[0]} has {first}",
-                    expected="videos of one length and size, since people would see a difference",
                     remedy="leave out other lengths and sizes (of a results store: --where)",
                 )
             report("videos read", len(videos), len(names) * len(clips))
@@ -160,25 +158,20 @@ def write_next_page(first_page: Path, answers: Sequence[Path], out: Path) -> tup
             another questionnaire, no pair needs another rater, or ``out`` is the first page.
     """
     if out.resolve() == first_page.resolve():
-        raise StpError(
-            f"{out} is the first page, which must stay",
-            remedy="name another file with --out",
-        )
+        raise StpError(f"{out} is the first page, which must stay", remedy="name another --out")
     key_path = first_page.with_name("key.json")
     key = load_key(key_path, PairKey)
     payload = read_page(first_page)
     ids = [question["id"] for question in payload["questions"]]
     if payload["study"] != key.study or ids != [question.id for question in key.questions]:
-        raise StpError(
-            f"{key_path} is not the key of {first_page}",
-            expected="the page and the key that `stp study questionnaire` wrote together",
-            remedy=REMEDY,
-        )
+        raise FileError(key_path, f"not the key of {first_page}", remedy=REMEDY)
     by_question = answers_by_question(key, read_answers(answers, key, key_path)).values()
-    needs = [needs_rater(own) for own in by_question]
+    needs = [needs_rater(pair_answers) for pair_answers in by_question]
     questions = [
-        {**question, "answered_by": [answer.rater for answer in own]}
-        for question, own, need in zip(payload["questions"], by_question, needs, strict=True)
+        {**question, "answered_by": [answer.rater for answer in pair_answers]}
+        for question, pair_answers, need in zip(
+            payload["questions"], by_question, needs, strict=True
+        )
         if need
     ]
     if not questions:

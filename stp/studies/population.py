@@ -5,12 +5,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pandas as pd
 
-from stp.collect.connection import opened
-from stp.collect.query import of_answer
+from stp.collect.query import answer, ask
 from stp.collect.schema import CellRow
 from stp.collect.videos import place, predictions, video
 from stp.core.errors import FileError, StpError
@@ -82,21 +80,10 @@ class StorePopulation(Population):
 
     def __init__(self, path: Path, metrics: Mapping[str, Measure], where: str) -> None:
         conventions = [measure.convention for measure in metrics.values()]
-        with opened(path, locked=[]) as store:
-            directions = dict(
-                store.execute("SELECT convention, higher_is_better FROM conventions").fetchall()
-            )
-            try:
-                answer = store.execute(f"FROM cells WHERE {where or 'true'} ORDER BY number")
-                columns = [column[0] for column in answer.description or ()]
-                cells = of_answer(CellRow, columns, answer.fetchall())
-            except duckdb.Error as error:
-                raise StpError(
-                    f"--where {where!r}: {str(error).splitlines()[0]}",
-                    expected="a condition in SQL on the table cells of the results store",
-                    remedy="`stp list store cells` lists its columns",
-                ) from None
-            values = store.execute(VALUES, [conventions]).fetchall()
+        _, rows = answer(path, "SELECT convention, higher_is_better FROM conventions")
+        directions = dict(rows)
+        cells = ask(path, CellRow, f"FROM cells WHERE {where or 'true'} ORDER BY number")
+        _, values = answer(path, VALUES, [conventions])
         for heading, measure in metrics.items():
             stored = directions.get(measure.convention)
             if stored is not None and stored != measure.higher_is_better:
@@ -181,7 +168,7 @@ class TablePopulation(Population):
         for number, line in lines:
             name, where = line["model"], f"{path}, line {number}"
             if not name or name in self.models:
-                raise FileError(where, f"model {name!r}", expected="a name, each once")
+                raise FileError(where, f"model {name!r} is empty or repeated")
             self.models[name] = ScoredModel(
                 values={
                     heading: _number(line[column], where) if column else None
@@ -192,7 +179,7 @@ class TablePopulation(Population):
                 predictions=str(path.parent / line["clips"]),
             )
         if not self.models:
-            raise FileError(path, "no models", expected="a line for each model")
+            raise FileError(path, "no models")
 
     def _videos(self, model: str) -> list[Clip]:
         return find_clips(Path(self.models[model].predictions))

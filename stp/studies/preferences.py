@@ -62,21 +62,26 @@ class Tally(NamedTuple):
 
 
 def _tally(key: BestOfKey, subject: str, answers: Sequence[Answer], hits: Sequence[float]) -> Tally:
-    questions = key.questions
     votes = [
-        Vote(hit, answer.rater, answer.question, questions[answer.question].dataset)
+        Vote(hit, answer.rater, answer.question, key.questions[answer.question].dataset)
         for answer, hit in zip(answers, hits, strict=True)
     ]
-    raters, asked = {vote.rater for vote in votes}, {vote.question for vote in votes}
-    return Tally(subject, share(votes), len(raters), len(asked))
+    raters, questions = {vote.rater for vote in votes}, {vote.question for vote in votes}
+    return Tally(subject, share(votes), len(raters), len(questions))
+
+
+def _about(key: BestOfKey, answers: Iterable[Answer], dataset: str) -> list[Answer]:
+    """The answers about the clips of a dataset; about all clips if its name is empty."""
+    return [a for a in answers if dataset in ("", key.questions[a.question].dataset)]
 
 
 def counts(key: BestOfKey, read: Answers) -> list[Tally]:
     """Shares of all answers, of each dataset, and of each group that is large enough."""
-    tallies: list[Tally] = []
-    for dataset in ["", *key.datasets]:
-        answers = [a for a in read.answers if dataset in ("", key.questions[a.question].dataset)]
-        tallies += (tally._replace(dataset=dataset) for tally in _by_model(key, answers))
+    tallies = [
+        tally._replace(dataset=dataset)
+        for dataset in ["", *key.datasets]
+        for tally in _by_model(key, _about(key, read.answers, dataset))
+    ]
     for group, members in groups(read).items():
         answers = [answer for answer in read.answers if answer.rater in members]
         tallies += (tally._replace(group=group) for tally in _by_model(key, answers))
@@ -87,7 +92,7 @@ def _by_model(key: BestOfKey, answers: Sequence[Answer]) -> Iterable[Tally]:
     won = _won(answers)
     for model in key.models:
         tally = _tally(key, model, answers, [answer.model == model for answer in answers])
-        yield tally._replace(chance=1 / len(key.models), won=won.get(model, 0.0))
+        yield tally._replace(chance=1 / len(key.models), won=won[model])
     if key.about.cannot_tell:
         yield _tally(key, CANNOT_TELL, answers, [answer.model is None for answer in answers])
 
@@ -106,12 +111,12 @@ def groups(read: Answers) -> dict[str, set[str]]:
         if set(by_value) == {""}:
             continue  # nobody answered
         sizes = {value: len(names) for value, names in by_value.items()}
-        shown = [value for value in sizes if sizes[value] >= FEWEST_RATERS]
-        shown.sort(key=lambda value: (-sizes[value], value))
-        hidden = sum(sizes.values()) - sum(sizes[value] for value in shown)
-        while shown and 0 < hidden < FEWEST_RATERS:
-            hidden += sizes[shown.pop()]
-        for value in sorted(shown, key=lambda value: (value == "", value)):
+        large = [value for value in sizes if sizes[value] >= FEWEST_RATERS]
+        large.sort(key=lambda value: (-sizes[value], value))
+        hidden = sum(sizes.values()) - sum(sizes[value] for value in large)
+        while large and 0 < hidden < FEWEST_RATERS:
+            hidden += sizes[large.pop()]
+        for value in sorted(large, key=lambda value: (value == "", value)):
             reported[f"{kind}: {value or 'not given'}"] = by_value[value]
     return reported
 
@@ -131,11 +136,11 @@ def _won(answers: Iterable[Answer]) -> Mapping[str, float]:
         if answer.model is not None:
             votes[answer.question][answer.model] += 1
     won: dict[str, float] = defaultdict(float)
-    for counted in votes.values():
-        most = max(counted.values())
-        first = [model for model, number in counted.items() if number == most]
-        for model in first:
-            won[model] += 1 / len(first)
+    for by_model in votes.values():
+        most = max(by_model.values())
+        winners = [model for model, number in by_model.items() if number == most]
+        for model in winners:
+            won[model] += 1 / len(winners)
     return won
 
 
@@ -154,27 +159,21 @@ def agreements(key: BestOfKey, read: Answers, manifest: Manifest | None) -> list
     for metric, convention in PER_CLIP.items():
         values, reasons = _values(key, manifest, convention)
         best = {
-            number: {model for model, value in of_model.items() if value == max(of_model.values())}
-            for number, of_model in values.items()
+            number: {model for model, value in by_model.items() if value == max(by_model.values())}
+            for number, by_model in values.items()
         }
+        named = [a for a in read.answers if a.question in best and a.model is not None]
         for dataset in ["", *key.datasets]:
-            answers = [
-                answer
-                for answer in read.answers
-                if answer.question in best
-                and answer.model is not None
-                and dataset in ("", key.questions[answer.question].dataset)
-            ]
+            answers = _about(key, named, dataset)
             hits = [(a.model in best[a.question]) / len(best[a.question]) for a in answers]
-            own = [reasons[name] for name in key.datasets if name in reasons]
+            of_datasets = [dataset] if dataset else key.datasets
+            missing = [reasons[name] for name in of_datasets if name in reasons]
             tallies.append(
                 _tally(key, metric, answers, hits)._replace(
                     dataset=dataset,
                     convention=convention,
                     chance=1 / len(key.models) if answers else None,
-                    reason="; ".join(dict.fromkeys(own))
-                    if not dataset
-                    else reasons.get(dataset, ""),
+                    reason="; ".join(dict.fromkeys(missing)),
                 )
             )
     tallies.append(_tally(key, "FVD", [], [])._replace(reason=SETS_ONLY))
@@ -185,19 +184,17 @@ def _values(
     key: BestOfKey, manifest: Manifest | None, convention: str
 ) -> tuple[dict[int, dict[str, float]], dict[str, str]]:
     """Values by question and model, larger is better; and by dataset, why values are missing."""
-    values: dict[int, dict[str, float]] = {}
+    values: dict[int, dict[str, float]] = defaultdict(dict)
     reasons: dict[str, str] = {}
     for source in key.sources:
-        title = key.datasets[source.dataset]
-        of_clip, reason = _samples(source, manifest, convention)
+        by_clip, reason = _samples(source, manifest, convention)
         if reason:
-            reasons.setdefault(source.dataset, f"{title}: {reason}")
+            reasons.setdefault(source.dataset, f"{key.datasets[source.dataset]}: {reason}")
         for number, question in enumerate(key.questions):
             if question.dataset == source.dataset:
-                of_model = values.setdefault(number, {})
-                of_model[source.model] = of_clip.get(question.clip, np.nan)
-    for number, of_model in list(values.items()):
-        if np.isnan(list(of_model.values())).any():
+                values[number][source.model] = by_clip.get(question.clip, np.nan)
+    for number, by_model in list(values.items()):
+        if np.isnan(list(by_model.values())).any():
             dataset = key.questions[number].dataset
             reason = f"{key.datasets[dataset]}: some clips have no {convention}"
             reasons.setdefault(dataset, reason)
@@ -208,7 +205,7 @@ def _values(
 def _samples(
     source: Source, manifest: Manifest | None, convention: str
 ) -> tuple[dict[str, float], str]:
-    """Value of each clip, larger is better; and why there are none, empty if there are."""
+    """Value by clip, larger is better; and why there are none."""
     if manifest is None:
         return {}, "no manifest was named"
     cell = next((c for c in manifest.cells if c.predictions == source.predictions), None)
@@ -218,10 +215,10 @@ def _samples(
     if about is None or about.higher_is_better is None:
         return {}, f"{convention} is not computed at this scale"
     for folder in cell.folders(("scores", "perceptual")):
-        of_clip = _read(folder, convention)
-        if of_clip is not None:
+        by_clip = _read(folder, convention)
+        if by_clip is not None:
             sign = 1.0 if about.higher_is_better else -1.0
-            return {clip: sign * value for clip, value in of_clip.items()}, ""
+            return {clip: sign * value for clip, value in by_clip.items()}, ""
     reason = manifest.unavailable.get(convention)
     return {}, reason or f"no scores of single clips in {convention}"
 
@@ -231,16 +228,15 @@ def _read(folder: Path, convention: str) -> dict[str, float] | None:
     if not (folder / "sample_scores.parquet").is_file():
         return None
     if samples := read_samples(folder, convention):
-        clips, values = samples
         return {
-            clip: float(np.mean(own)) if own else np.nan
-            for clip, own in zip(clips, values, strict=True)
+            clip: float(np.mean(values)) if values else np.nan
+            for clip, values in zip(*samples, strict=True)
         }
     rated = read_samples(folder, f"{convention}.rated")
     quality = read_samples(folder, f"{convention}.quality")
     if rated is None or quality is None:
         return None
     return {
-        clip: float(of_leads[-1]) if of_leads and is_rated and is_rated[-1] == 1 else np.nan
-        for clip, of_leads, is_rated in zip(*quality, rated[1], strict=True)
+        clip: float(values[-1]) if values and is_rated and is_rated[-1] == 1 else np.nan
+        for clip, values, is_rated in zip(*quality, rated[1], strict=True)
     }

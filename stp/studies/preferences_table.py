@@ -1,5 +1,6 @@
 """Tables of a study of the best of several predictions: CSV, Markdown, LaTeX and HTML."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -73,15 +74,14 @@ def render_preferences(
 
 
 def _line(key: BestOfKey, tally: Tally, header: Sequence[str]) -> list[object]:
-    """A line of a CSV file."""
     of_dataset = _sources(key, tally.dataset)
     sources = [source for source in of_dataset if source.model == tally.subject] or of_dataset
     share, is_model = tally.share, tally.subject in key.models
     ends = (*share.clustered[:2], *share.wilson[:2], tally.chance)
     values = ["" if value is None else f"{value:.6f}" for value in (share.value, *ends)]
     reasons = dict.fromkeys(filter(None, [tally.reason, share.clustered.reason]))
-    kinds = sorted({source.source for source in of_dataset} - {"official"})
-    notes = [f"clips of {' and '.join(kinds)} bytes"] if kinds else []
+    kinds = {source.source for source in of_dataset} - {"official"}
+    notes = [f"{_joined(kinds)} clips"] if kinds else []
     fields = {
         "source": _joined(source.source for source in sources),
         "scale": key.scale,
@@ -115,17 +115,11 @@ def _sources(key: BestOfKey, dataset: str) -> list[Source]:
 
 
 def _is_papers(key: BestOfKey) -> bool:
-    """Whether this is the study of the paper, with its data and its protocol."""
-    clips = dict.fromkeys(key.datasets, 0)
-    for question in key.questions:
-        clips[question.dataset] += 1
     if not all(source.official_paper_protocol for source in key.sources):
         return False
     papers = load_item(BestOf, BEST_OF_FILE)
+    clips = dict(Counter(question.dataset for question in key.questions))
     return clips == papers.clips and sorted(key.models) == sorted(papers.models)
-
-
-# -- for people
 
 
 def _grid(
@@ -135,7 +129,7 @@ def _grid(
     if not _is_papers(key):
         warnings.append(
             f"NOT COMPARABLE with the study of the paper: "
-            f"{_joined(source.source for source in key.sources)} bytes, scale {key.scale}, "
+            f"{_joined(source.source for source in key.sources)} data, scale {key.scale}, "
             f"{len(key.questions)} questions, {len(key.models)} models."
         )
     return Grid(
@@ -144,9 +138,9 @@ def _grid(
         intro=[
             f"{len(read.raters)} raters gave {len(read.answers)} answers to the question "
             f"“{key.about.question}” about {len(key.questions)} clips. They saw predictions "
-            "without names, in an order of their own.",
-            "The 95 % interval is that of a bootstrap over raters and questions: both are samples, "
-            "and answers of one rater, or about one clip, depend on each other. Wilson's interval "
+            "without names, in random order.",
+            "The 95 % interval is a bootstrap over raters and questions: both are samples, and "
+            "answers of one rater, or about one clip, depend on each other. Wilson's interval "
             "assumes independent answers and is too narrow; it is given for comparison.",
         ],
         warnings=warnings,
@@ -170,17 +164,16 @@ def _section(
     notes: Iterable[str] = (),
     texts: int = 1,
 ) -> Section:
-    """Rows whose first columns (one unless given) are texts and all others numbers."""
     numeric = [number >= texts for number in range(len(columns))]
     return Section(title, list(columns), rows, numeric, intro=[intro], notes=list(notes))
 
 
 def _share_section(key: BestOfKey, counted: list[Tally], dataset: str) -> Section:
-    lines = [tally for tally in counted if tally.dataset == dataset and not tally.group]
-    ranks = _ranks(lines)
+    tallies = [tally for tally in counted if tally.dataset == dataset and not tally.group]
+    ranks = _ranks(tallies)
     rows: list[list[str | Item]] = []
     reasons: dict[str, None] = {}
-    for tally in lines:
+    for tally in tallies:
         title = key.models.get(tally.subject, tally.subject)
         rows.append(
             [
@@ -195,57 +188,49 @@ def _share_section(key: BestOfKey, counted: list[Tally], dataset: str) -> Sectio
         if reason := tally.share.clustered.reason:
             subject = title if reason.startswith("no spread") else "no interval"
             reasons[f"{subject}: {reason}"] = None
-    first = lines[0]
+    first = tallies[0]
     return _section(
         key.datasets.get(dataset, "All datasets"),
         ["Model", "Found best", "Share", *INTERVALS, "Questions won", "Paper"],
         rows,
         f"{first.raters} raters, {first.questions} questions, {first.share.answers} answers; "
-        f"{_joined(source.source for source in _sources(key, dataset))} bytes. A blind choice "
+        f"{_joined(source.source for source in _sources(key, dataset))} data. Random choices "
         f"would give each model {_percent(1 / len(key.models))}.",
         notes=reasons,
     )
 
 
-def _ranks(lines: list[Tally]) -> dict[str, int]:
-    """First and second place; none where two share it."""
-    shares = {tally.subject: tally.share.hits for tally in lines if tally.subject != CANNOT_TELL}
-    ordered = sorted(set(shares.values()), reverse=True)[:2]
+def _ranks(tallies: list[Tally]) -> dict[str, int]:
+    """The models in first and second place; none where two share it."""
+    shares = {tally.subject: tally.share.hits for tally in tallies if tally.subject != CANNOT_TELL}
+    models = Counter(shares.values())
+    best = sorted(models, reverse=True)[:2]
     return {
-        model: ordered.index(hits) + 1
+        model: best.index(hits) + 1
         for model, hits in shares.items()
-        if hits in ordered and list(shares.values()).count(hits) == 1
+        if hits in best and models[hits] == 1
     }
 
 
 def _group_section(key: BestOfKey, counted: list[Tally]) -> Iterable[Section]:
-    groups: dict[str, list[Tally]] = {}
-    for tally in counted:
-        if tally.group:
-            groups.setdefault(tally.group, []).append(tally)
-    if not groups:
-        return
-    models = [key.models.get(tally.subject, tally.subject) for tally in next(iter(groups.values()))]
-    rows: list[list[str | Item]] = [
-        [
-            group,
-            str(own[0].raters),
-            str(own[0].share.answers),
-            *(
-                f"{_percent(tally.share.value)} ({_between(tally.share.clustered) or '–'})"
-                for tally in own
-            ),
-        ]
-        for group, own in groups.items()
-    ]
-    yield _section(
-        "Groups of raters",
-        ["Group", "Raters", "Answers", *models],
-        rows,
-        f"Groups of fewer than {FEWEST_RATERS} raters are left out, and so are others from which "
-        "such a group would follow. In parentheses: 95 % interval, where there are enough raters "
-        "and questions.",
-    )
+    subjects = dict.fromkeys(tally.subject for tally in counted)
+    rows: list[list[str | Item]] = []
+    for group in dict.fromkeys(tally.group for tally in counted if tally.group):
+        tallies = [tally for tally in counted if tally.group == group]
+        shares = (
+            f"{_percent(tally.share.value)} ({_between(tally.share.clustered) or '–'})"
+            for tally in tallies
+        )
+        rows.append([group, str(tallies[0].raters), str(tallies[0].share.answers), *shares])
+    if rows:
+        yield _section(
+            "Groups of raters",
+            ["Group", "Raters", "Answers", *(key.models.get(name, name) for name in subjects)],
+            rows,
+            f"Groups of fewer than {FEWEST_RATERS} raters are left out, and so are others from "
+            "which such a group would follow. In parentheses: 95 % interval, where there are "
+            "enough raters and questions.",
+        )
 
 
 def _agreement_section(key: BestOfKey, agreed: list[Tally]) -> Section:
@@ -287,8 +272,8 @@ def _position_section(key: BestOfKey, read: Answers) -> Section:
         "Places on the page",
         ["Place", "Chosen", "Share", *INTERVALS],
         rows,
-        "A check: models come in random order, so every place should be chosen about equally "
-        "often. A place that stands out means that raters clicked without looking.",
+        "A check: models are in random order, so each place should be chosen about equally often. "
+        "A place that stands out means that raters clicked without looking.",
     )
 
 
@@ -302,8 +287,8 @@ def _legend(key: BestOfKey) -> list[str]:
         f"FVD: {SETS_ONLY}.",
         f"Pictures: {key.pictures}. Clips were drawn with seed {key.about.seed}, without "
         "replacement, evenly over clusters (videos, trajectories).",
+        *(f"{metric}: `{convention}`" for metric, convention in PER_CLIP.items()),
     ]
-    lines += [f"{metric}: `{convention}`" for metric, convention in PER_CLIP.items()]
     seeds = sorted({source.seed for source in key.sources if source.seed is not None})
     if seeds:
         lines.append(f"Trained with seed {', '.join(map(str, seeds))}.")

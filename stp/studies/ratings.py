@@ -27,7 +27,7 @@ from stp.studies.sampling import assign, draw
 WORDS = {
     "title": "How good is this video?",
     "intro": "Each question shows two short videos. The one on the left is natural. The one on the "
-    "right is the one to rate: a computer may have made up what it shows after the first frames, "
+    "right is the one to rate: a computer may have generated what it shows after the first frames, "
     "and made mistakes in it. Look at all of it, as often as you like, and say with the slider how "
     "good it is. Number of videos: ",
     "beside": "Natural video",
@@ -38,8 +38,6 @@ WORDS = {
 
 
 class _Files:
-    """Files below a folder, by their paths relative to its parent."""
-
     def __init__(self, folder: Path) -> None:
         self._root = folder.parent
         paths = (path for path in folder.rglob("*") if path.is_file())
@@ -52,25 +50,13 @@ class _Files:
 
 @dataclass(frozen=True)
 class _Video:
-    """A video of the folder.
-
-    Attributes:
-        folder: `PREDICTED` or `TRUE`.
-        name: of the video.
-        content: class of its content.
-        kind: tags, or else the dataset.
-        is_natural: whether no frame is predicted.
-        shape: of the frames, (T, H, W, 3).
-        first_frame: checksum: predictions and the true future of one clip share the first frame.
-    """
-
-    folder: str
+    folder: str  # `PREDICTED` or `TRUE`
     name: str
-    content: str
-    kind: str
-    is_natural: bool
-    shape: tuple[int, ...]
-    first_frame: str
+    content: str  # class of the content
+    kind: str  # tags, or else the dataset
+    is_natural: bool  # no frame is predicted
+    shape: tuple[int, ...]  # of the frames, (T, H, W, 3)
+    first_frame: str  # checksum: predictions and the true future of a clip share the first frame
 
     @property
     def file(self) -> str:
@@ -87,7 +73,7 @@ def ratings(study: Ratings, folder: Path, out: Path, study_file: Path, report: R
 
     Args:
         study: the configuration.
-        folder: ``Predicted_Videos/<name>.mp4``; and where there are such, ``Tags.csv`` and
+        folder: ``Predicted_Videos/<name>.mp4``, and optionally ``Tags.csv`` and
             ``True_Videos/<name>.mp4`` (`stp.prepare.opinions`).
         out: folder of the pages.
         study_file: the file of the configuration.
@@ -117,13 +103,15 @@ def ratings(study: Ratings, folder: Path, out: Path, study_file: Path, report: R
     pages = []
     for number, sessions in enumerate(plan, start=1):
         rater = f"{opaque(f'rater {number}')}{number:04d}"
-        names = sessions_of[rater] = [[questions[video].id for video in own] for own in sessions]
+        names = sessions_of[rater] = [
+            [questions[video].id for video in numbers] for numbers in sessions
+        ]
         trainings = _training(study, rated, number, sessions)
-        for session, (own, training) in enumerate(zip(names, trainings, strict=True), start=1):
+        for session, (numbers, training) in enumerate(zip(names, trainings, strict=True), start=1):
             pages.append(
                 Page(
                     page_path(out, number, session),
-                    own,
+                    numbers,
                     {"rater": rater, "session": session},
                     [questions[video].id for video in training],
                 )
@@ -149,7 +137,6 @@ def _frames(source: Source, video: _Video) -> np.ndarray:
 def _survey(
     study: Ratings, source: Source, study_file: Path, report: Report
 ) -> tuple[list[_Video], bytes]:
-    """All videos, predicted and true ones, and a checksum of their files."""
     stored = [
         (folder, name)
         for folder in (PREDICTED, TRUE)
@@ -194,7 +181,6 @@ def _survey(
 
 
 def _natural(study: Ratings, rated: Sequence[_Video], videos: Sequence[_Video]) -> list[_Video]:
-    """Draw the natural video beside each: of the same class and size, and of another clip."""
     rng = np.random.default_rng(study.seed)
     chosen = []
     for video in rated:
@@ -217,15 +203,15 @@ def _natural(study: Ratings, rated: Sequence[_Video], videos: Sequence[_Video]) 
 
 
 def _training(
-    study: Ratings, rated: Sequence[_Video], number: int, own: np.ndarray
+    study: Ratings, rated: Sequence[_Video], number: int, assigned: np.ndarray
 ) -> list[list[int]]:
     """Draw the training videos before each session: of all tags, none of which the rater rates."""
     count = study.sessions * study.training
-    others = np.setdiff1d(np.arange(len(rated)), own)
+    others = np.setdiff1d(np.arange(len(rated)), assigned)
     if len(others) < count:
         raise StpError(
-            f"a rater rates {own.size} of {len(rated)} videos, which leaves {len(others)}",
-            expected=f"{count} others for the training",
+            f"a rater rates {assigned.size} of {len(rated)} videos: {len(others)} are left, and "
+            f"the training needs {count}",
             remedy="lower `videos` or `training` in the configuration of the study",
         )
     kinds = pd.Series([rated[video].kind for video in others])
@@ -246,8 +232,8 @@ def write_ratings(answers: Sequence[Path], key: RatingKey, key_path: Path, out: 
     read = read_answers(answers, key, key_path)
     session_of = {
         (rater, name): number
-        for rater, own in key.sessions.items()
-        for number, session in enumerate(own, start=1)
+        for rater, given in key.sessions.items()
+        for number, session in enumerate(given, start=1)
         for name in session
     }
     sessions: dict[tuple[str, int], list[Answer]] = {}
@@ -255,27 +241,25 @@ def write_ratings(answers: Sequence[Path], key: RatingKey, key_path: Path, out: 
         name = key.questions[answer.question].id
         if (answer.rater, name) not in session_of:
             raise StpError(
-                f"rater {answer.rater} was not asked to rate {name}",
-                expected=f"answers to the pages of {key_path}",
+                f"rater {answer.rater} was not asked to rate {name} (key {key_path})",
                 remedy="remove the file of this rater",
             )
         sessions.setdefault((answer.rater, session_of[answer.rater, name]), []).append(answer)
     hours = key.about.hours
-    for (rater, number), own in sessions.items():
+    for (rater, number), given in sessions.items():
         before = [answer.answered_at for answer in sessions.get((rater, number - 1), [])]
-        first = min(answer.answered_at for answer in own)
+        first = min(answer.answered_at for answer in given)
         if before and first - max(before) < timedelta(hours=hours):
             raise StpError(
                 f"rater {rater}: session {number} began {first}, less than {hours:g} hours "
                 f"after session {number - 1}",
-                expected=f"sessions that are {hours:g} hours apart",
                 remedy="remove the file of one of the two sessions",
             )
     # Names are not escaped for spreadsheets: the reader compares them.
     rows = [
         (rater, number, key.questions[answer.question].video, answer.rating)
-        for (rater, number), own in sessions.items()
-        for answer in own
+        for (rater, number), given in sessions.items()
+        for answer in given
     ]
     table = pd.DataFrame(sorted(rows), columns=RATING_COLUMNS)
     with writing(out), beside(out) as path:

@@ -70,20 +70,19 @@ def _scenario(
     chosen: np.ndarray,
     reason: str,
 ) -> Scenario:
-    own = values[chosen]
+    chosen_values = values[chosen]
     return Scenario(
         name=name,
         kind=kind,
         metric=metric,
         models=[names[number] for number in chosen],
         reason=reason,
-        low=float(own.min()) if len(own) else None,
-        high=float(own.max()) if len(own) else None,
+        low=float(chosen_values.min()) if len(chosen_values) else None,
+        high=float(chosen_values.max()) if len(chosen_values) else None,
     )
 
 
 def _finite(models: Mapping[str, ScoredModel], metric: str) -> tuple[list[str], np.ndarray]:
-    """The models that have a value of a metric, and the values, (N,)."""
     values = {
         name: value
         for name, model in models.items()

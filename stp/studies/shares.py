@@ -12,6 +12,7 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from stp.score.bootstrap import TAILS
 from stp.score.jackknife import FEWEST_CLUSTERS
@@ -85,40 +86,34 @@ def share(votes: Sequence[Vote], *, of_raters: bool = True, resamples: int = RES
         of_raters: whether raters are resampled; False for majorities, which belong to no rater.
         resamples: of the bootstrap.
     """
-    hits = np.array([vote.hit for vote in votes], np.float64)
-    total, answers = float(hits.sum()), len(hits)
+    table = pd.DataFrame(votes, columns=Vote._fields).astype({"hit": np.float64})
+    hits, answers = float(table["hit"].to_numpy().sum()), len(table)
     if not answers:
-        none = Interval(None, None, "no answers")
+        none = wilson(0, 0)
         return Share(0.0, 0, None, none, none)
-    questions = len({vote.question for vote in votes})
-    raters = len({vote.rater for vote in votes})
+    raters, questions = table["rater"].nunique(), table["question"].nunique()
     if questions < FEWEST_CLUSTERS or (of_raters and raters < FEWEST_CLUSTERS):
         few = f"{questions} questions ({FEWEST_CLUSTERS} needed)"
         if of_raters:
             few = f"{raters} raters, {questions} questions ({FEWEST_CLUSTERS} of both needed)"
         interval = Interval(None, None, few)
-    elif total in (0.0, float(answers)):
+    elif hits in (0.0, float(answers)):
         # All resamples are equal, but that is no certainty.
-        interval = Interval(None, None, "no spread: " + ("never" if total == 0 else "always"))
+        interval = Interval(None, None, "no spread: " + ("never" if hits == 0 else "always"))
     else:
-        low, high = np.quantile(_resampled(votes, hits, of_raters, resamples), TAILS)
+        low, high = np.quantile(_resampled(table, of_raters, resamples), TAILS)
         interval = Interval(float(low), float(high))
-    return Share(total, answers, total / answers, interval, wilson(total, answers))
+    return Share(hits, answers, hits / answers, interval, wilson(hits, answers))
 
 
-def _resampled(
-    votes: Sequence[Vote], hits: np.ndarray, of_raters: bool, resamples: int
-) -> np.ndarray:
+def _resampled(table: pd.DataFrame, of_raters: bool, resamples: int) -> np.ndarray:
     """The share of hits in each resample that has answers, (R,)."""
-    numbers = {name: n for n, name in enumerate(dict.fromkeys(vote.rater for vote in votes))}
-    rater = np.array([numbers[vote.rater] if of_raters else 0 for vote in votes])
-    drawn, first, question = np.unique(
-        [vote.question for vote in votes], return_index=True, return_inverse=True
-    )
-    stratum = np.array([votes[number].stratum for number in first])
-    shape = (len(numbers) if of_raters else 1, len(drawn))
+    rater = pd.factorize(table["rater"])[0] * of_raters
+    question = pd.factorize(table["question"], sort=True)[0]
+    strata = pd.factorize(table.groupby("question")["stratum"].first(), sort=True)[0]
+    shape = (rater.max() + 1, len(strata))
     hit_sums, answer_counts = np.zeros(shape), np.zeros(shape)
-    np.add.at(hit_sums, (rater, question), hits)
+    np.add.at(hit_sums, (rater, question), table["hit"].to_numpy())
     np.add.at(answer_counts, (rater, question), 1.0)
     rng = np.random.default_rng(SEED)
     shares = []
@@ -128,8 +123,8 @@ def _resampled(
         if of_raters:
             of_rater = rng.multinomial(shape[0], np.full(shape[0], 1 / shape[0]), size=n)
         of_question = np.zeros((n, shape[1]))
-        for name in np.unique(stratum):
-            inside = np.flatnonzero(stratum == name)
+        for stratum in range(strata.max() + 1):
+            inside = np.flatnonzero(strata == stratum)
             odds = np.full(len(inside), 1 / len(inside))
             of_question[:, inside] = rng.multinomial(len(inside), odds, size=n)
         answers = ((of_rater @ answer_counts) * of_question).sum(axis=1)

@@ -6,23 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import ClassVar, NamedTuple, TypeAlias
+from typing import ClassVar, NamedTuple
 
 from stp.core.json_files import Json
-from stp.options.calibrate import CalibrationOptions, FittingOptions
-from stp.options.predict import PredictOptions
-from stp.options.predict_tracks import MotionOptions
-from stp.options.quality import QualityOptions
-from stp.options.train import TrainOptions
-
-Options: TypeAlias = (
-    type[TrainOptions]
-    | type[CalibrationOptions]
-    | type[FittingOptions]
-    | type[PredictOptions]
-    | type[MotionOptions]
-    | type[QualityOptions]
-)
+from stp.core.options import Options
 
 
 class Fit(NamedTuple):
@@ -35,7 +22,7 @@ class Fit(NamedTuple):
     """
 
     core: str
-    options: Options | None = None
+    options: type[Options] | None = None
     given: str | None = None
 
 
@@ -105,7 +92,7 @@ class Task(ABC):
     sources: ClassVar[str | None] = None
     cores: ClassVar[Cores]
     fits: ClassVar[Mapping[str, Fit]] = {}
-    predict_options: ClassVar[Options]
+    predict_options: ClassVar[type[Options]]
     settings: ClassVar[Sequence[str]] = ()
     protocols: ClassVar[Mapping[str, str]] = {}
     has_shape: ClassVar[bool] = False

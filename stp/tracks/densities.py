@@ -1,7 +1,7 @@
-"""Where people may be, as densities: mixtures of Gaussians, and grids of probabilities.
+"""Predicted densities of positions: mixtures of Gaussians, and grids of probabilities.
 
-Both are for each person at each step, and are kept in a Parquet file beside the predictions, with a
-row for each person, step and, of mixtures, component.
+There is one for each person and step. They are stored in a Parquet file beside the predictions,
+with a row for each person, step and, for mixtures, component.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from stp.tracks.scenarios import Scenarios
 
 MIXTURES, GRIDS = "mixtures.parquet", "grids.parquet"
 SUM_TOLERANCE = 1e-4
-"""How far weights and probabilities may be from a sum of 1."""
+"""Tolerance of sums of weights and probabilities, which are 1."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Mixture:
     """Mixtures of Gaussians, one for each person and step.
 
     Attributes:
-        weights: (S, N, T, M), of sum 1; NaN for absent people.
+        weights: (S, N, T, M), with sum 1; NaN for absent people.
         means: (S, N, T, M, 2), metres.
         covariances: (S, N, T, M, 2, 2), square metres.
     """
@@ -37,18 +37,18 @@ class Mixture:
     covariances: np.ndarray
 
     def point(self) -> np.ndarray:
-        """The stated point: the mean of the heaviest component, (S, N, T, 2), metres."""
+        """The point prediction: mean of the component of largest weight, (S, N, T, 2), metres."""
         heaviest = self.weights.argmax(axis=-1)[..., None, None]
         return np.asarray(np.take_along_axis(self.means, heaviest, axis=-2)[..., 0, :])
 
     def log_density(self, truth: np.ndarray) -> np.ndarray:
-        """Logarithm of the density at some positions.
+        """Logarithm of the density at positions.
 
         Args:
             truth: (S, N, T, 2), metres.
 
         Returns:
-            (S, N, T), nats (of a density per square metre); NaN for absent people.
+            (S, N, T), nats (density per square metre); NaN for absent people.
         """
         x, y = np.moveaxis(truth[..., None, :] - self.means, -1, 0)
         xx, yy = self.covariances[..., 0, 0], self.covariances[..., 1, 1]
@@ -66,9 +66,9 @@ class Grid:
     """Probabilities of the cells of a grid, one grid for each person and step.
 
     Attributes:
-        origin: the corner of least x and y of each person's grid, (S, N, 2), metres.
+        origin: corner of each person's grid with the smallest x and y, (S, N, 2), metres.
         resolution: side of a cell, metres.
-        probability: (S, N, T, W, H) for W cells along x and H along y, of sum 1; NaN for absent
+        probability: (S, N, T, W, H) for W cells along x and H along y, with sum 1; NaN for absent
             people.
     """
 
@@ -77,7 +77,7 @@ class Grid:
     probability: np.ndarray
 
     def point(self) -> np.ndarray:
-        """The stated point: the centre of the likeliest cell, (S, N, T, 2), metres."""
+        """The point prediction: centre of the most probable cell, (S, N, T, 2), metres."""
         width, height = self.probability.shape[-2:]
         flat = self.probability.reshape(*self.probability.shape[:-2], width * height)
         cell = np.stack(np.unravel_index(flat.argmax(axis=-1), (width, height)), axis=-1)
@@ -85,7 +85,7 @@ class Grid:
         return np.where(np.isfinite(flat[..., :1]), centre, np.nan)
 
     def log_density(self, truth: np.ndarray) -> np.ndarray:
-        """Logarithm of the probability of the cell that holds a position, per square metre.
+        """Logarithm of the probability of the cell of a position, per square metre.
 
         Args:
             truth: (S, N, T, 2), metres.
@@ -98,39 +98,39 @@ class Grid:
         inside = ((cell >= 0) & (cell < size)).all(axis=-1)
         i, j = np.moveaxis(np.where(inside[..., None], cell, 0).astype(np.int64), -1, 0)
         places = np.indices(inside.shape)
-        found = self.probability[(*places, i, j)]
+        probability = self.probability[(*places, i, j)]
         with np.errstate(divide="ignore"):
-            known = np.log(np.where(inside, found, 0)) - 2 * np.log(self.resolution)
-        return np.where(np.isfinite(truth).all(axis=-1), known, np.nan)
+            density = np.log(np.where(inside, probability, 0)) - 2 * np.log(self.resolution)
+        return np.where(np.isfinite(truth).all(axis=-1), density, np.nan)
 
 
 Density = Mixture | Grid
 
 
 def stated(
-    found: np.ndarray | Density, scenarios: Scenarios, steps: int, predictor: object
+    prediction: np.ndarray | Density, scenarios: Scenarios, steps: int, predictor: object
 ) -> np.ndarray:
-    """Points or samples of whatever a predictor returns.
+    """Points or samples of a prediction.
 
     Args:
-        found: what it returns.
-        scenarios: that it was shown.
-        steps: T, that it was asked for.
-        predictor: the module, whose file is named.
+        prediction: return value of a predictor.
+        scenarios: predicted scenarios.
+        steps: number of predicted steps T.
+        predictor: module of the predictor, for errors.
 
     Returns:
         (S, N, T, 2) or (K, S, N, T, 2), metres.
 
     Raises:
-        StpError: they have another shape; NumPy would repeat what has a length of 1.
+        StpError: the prediction has another shape.
     """
-    points = found if isinstance(found, np.ndarray) else found.point()
+    points = prediction if isinstance(prediction, np.ndarray) else prediction.point()
     shape = (*scenarios.person.shape, steps, 2)
     if points.shape != shape and (points.ndim != 5 or points.shape[1:] != shape):
         raise StpError(
             f"{getattr(predictor, '__file__', predictor)}: it predicts points of shape "
             f"{points.shape}",
-            expected=f"{shape}, scenarios, people, steps, x and y; of K samples {('K', *shape)}",
+            expected=f"{shape}, scenarios, people, steps, x and y; for K samples {('K', *shape)}",
             remedy="correct predict() or draw() there",
         )
     return points
@@ -143,8 +143,8 @@ def table(density: Density, scenarios: Scenarios, first: int = 0) -> pa.Table:
     """A density as rows, in the order of scenarios, people, steps and components.
 
     Args:
-        density: of these scenarios.
-        scenarios: whose people are named.
+        density: density of the scenarios.
+        scenarios: predicted scenarios.
         first: number of the first scenario.
     """
     scene, place = np.nonzero(scenarios.present)
@@ -157,7 +157,7 @@ def table(density: Density, scenarios: Scenarios, first: int = 0) -> pa.Table:
         cells = pa.FixedSizeListArray.from_arrays(
             pa.array(probability.reshape(-1), pa.float64()), width * height
         )
-        found = pa.table(
+        grids = pa.table(
             {
                 "scenario": first + scene[rows],
                 "person": person[rows],
@@ -168,7 +168,7 @@ def table(density: Density, scenarios: Scenarios, first: int = 0) -> pa.Table:
             }
         )
         about = {"width": str(width), "height": str(height), "resolution": repr(density.resolution)}
-        return found.replace_schema_metadata(about)
+        return grids.replace_schema_metadata(about)
     weights, means = density.weights[scene, place], density.means[scene, place]
     covariances = density.covariances[scene, place]
     count, steps, components = weights.shape
@@ -190,7 +190,7 @@ def table(density: Density, scenarios: Scenarios, first: int = 0) -> pa.Table:
 
 
 def write(folder: Path, tables: list[pa.Table]) -> None:
-    """Write the densities of a folder of predictions; nothing if there is none."""
+    """Write the densities of a folder of predictions, if there are any."""
     if tables:
         name = MIXTURES if "weight" in tables[0].column_names else GRIDS
         pq.write_table(
@@ -199,13 +199,13 @@ def write(folder: Path, tables: list[pa.Table]) -> None:
 
 
 def read(folder: Path, scenarios: Scenarios) -> Density | None:
-    """Read the density of all people of all scenarios.
+    """Read the densities of all people of all scenarios.
 
     Returns:
-        None where predictions are points or samples alone.
+        the densities; None if predictions are points or samples.
 
     Raises:
-        StpError: a file is damaged, holds other people, or something that is no density.
+        StpError: a file is damaged, has other people, or contains no densities.
     """
     for name, of_rows in ((MIXTURES, _mixture), (GRIDS, _grid)):
         path = folder / name
@@ -220,8 +220,8 @@ def read(folder: Path, scenarios: Scenarios) -> Density | None:
 
 
 class _WrongError(Exception):
-    def __init__(self, what: str, expected: str) -> None:
-        super().__init__(what)
+    def __init__(self, problem: str, expected: str) -> None:
+        super().__init__(problem)
         self.expected = expected
 
 
@@ -232,10 +232,10 @@ def _mixture(rows: pa.Table, scenarios: Scenarios) -> Mixture:
     weight, x, y, xx, xy, yy = (rows[name].to_numpy().reshape(shape) for name in names)
     finite = all(np.isfinite(values).all() for values in (weight, x, y, xx, xy, yy))
     if not finite or weight.min() < 0 or np.abs(weight.sum(axis=-1) - 1).max() > SUM_TOLERANCE:
-        raise _WrongError("weights of components that are no shares", "shares of sum 1")
+        raise _WrongError("weights of components are no shares", "shares with sum 1")
     if not ((xx > 0) & (xx * yy - xy * xy > 0)).all():
         raise _WrongError(
-            "covariances without a density", "positive definite ones: metres, and some spread"
+            "covariances are not positive definite", "positive definite covariances, square metres"
         )
     covariances = np.stack([np.stack([xx, xy], -1), np.stack([xy, yy], -1)], -1)
     means = np.stack([x, y], axis=-1)
@@ -252,18 +252,18 @@ def _grid(rows: pa.Table, scenarios: Scenarios) -> Grid:
     if not (np.isfinite(cells).all() and cells.min() >= 0 and resolution > 0) or (
         np.abs(total - 1).max() > SUM_TOLERANCE
     ):
-        raise _WrongError("cells that hold no probabilities", "probabilities of sum 1")
+        raise _WrongError("cells contain no probabilities", "probabilities with sum 1")
     origin = np.stack([rows["origin_x"].to_numpy(), rows["origin_y"].to_numpy()], axis=-1)
     origin = origin.reshape(*shape, 2)[:, 0]
     return Grid(_placed(origin, scenarios), resolution, _placed(cells, scenarios))
 
 
 def keys(scenarios: Scenarios, **inner: int) -> pd.MultiIndex:
-    """What names the rows of a file of predictions: scenario, person, lead and, perhaps, another.
+    """The keys of the rows of a file of predictions: scenario, person, lead and optionally another.
 
     Args:
-        scenarios: that were predicted.
-        inner: how many rows there are of each lead, by the name of their number, from 0.
+        scenarios: predicted scenarios.
+        inner: name of the last key, which counts from 0, and number of rows of each lead.
     """
     scene, place = np.nonzero(scenarios.present)
     steps, each = scenarios.future.shape[2], next(iter(inner.values()), 1)
@@ -277,12 +277,12 @@ def keys(scenarios: Scenarios, **inner: int) -> pd.MultiIndex:
 
 
 def _shape(rows: pa.Table, scenarios: Scenarios, **inner: int) -> tuple[int, ...]:
-    """Shape of a column: people, steps and, perhaps, components."""
-    wanted = keys(scenarios, **inner)
-    found = pd.MultiIndex.from_arrays([rows[name].to_numpy() for name in wanted.names])
-    if not found.equals(wanted):
+    """Shape of a column: people, steps and optionally components."""
+    expected = keys(scenarios, **inner)
+    actual = pd.MultiIndex.from_arrays([rows[name].to_numpy() for name in expected.names])
+    if not actual.equals(expected):
         raise _WrongError(
-            f"{len(found)} rows are not those of {int(scenarios.present.sum())} people and "
+            f"{len(actual)} rows are not those of {int(scenarios.present.sum())} people and "
             f"{scenarios.future.shape[2]} lead times",
             "every person of every scenario of the data, in order",
         )
@@ -291,6 +291,6 @@ def _shape(rows: pa.Table, scenarios: Scenarios, **inner: int) -> tuple[int, ...
 
 def _placed(of_people: np.ndarray, scenarios: Scenarios) -> np.ndarray:
     """(people, ...) to (S, N, ...), NaN for absent people."""
-    found = np.full((*scenarios.person.shape, *of_people.shape[1:]), np.nan)
-    found[scenarios.present] = of_people
-    return found
+    padded = np.full((*scenarios.person.shape, *of_people.shape[1:]), np.nan)
+    padded[scenarios.present] = of_people
+    return padded

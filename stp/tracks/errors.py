@@ -1,7 +1,7 @@
-"""How far predictions of people's positions are from where they went.
+"""Displacement errors of predicted positions.
 
-All that is reported is made of one array, the error of each person, step and sample: any horizon,
-and means over people or over scenarios, follow from it.
+Any horizon, and means over people or scenarios, follow from the errors of each person, step and
+sample.
 """
 
 import numpy as np
@@ -21,17 +21,17 @@ def displacement(predicted: np.ndarray, future: np.ndarray) -> np.ndarray:
 
 
 def by_scenario(of_people: np.ndarray) -> np.ndarray:
-    """Means over the people of each scenario, as Atlas reports: every scenario counts alike.
+    """Means over the people of each scenario, (S,), as in Atlas.
 
     Args:
         of_people: (S, N), NaN for absent people.
     """
-    there = np.isfinite(of_people)
-    return np.asarray(np.where(there, of_people, 0).sum(axis=1) / there.sum(axis=1))
+    present = np.isfinite(of_people)
+    return np.asarray(np.where(present, of_people, 0).sum(axis=1) / present.sum(axis=1))
 
 
 def ade(errors: np.ndarray) -> np.ndarray:
-    """Average displacement error of each person: the mean over steps, and over samples.
+    """Average displacement error of each person: the mean over steps and samples.
 
     Args:
         errors: (S, N, T) or (K, S, N, T).
@@ -44,5 +44,5 @@ def ade(errors: np.ndarray) -> np.ndarray:
 
 
 def fde(errors: np.ndarray) -> np.ndarray:
-    """Final displacement error of each person: that of the last step, mean over samples."""
+    """Final displacement error of each person, at the last step, averaged over samples."""
     return ade(errors[..., -1:])

@@ -1,8 +1,7 @@
-"""What force models share: the person's own drive, the sight, and the step of time.
+"""Common parts of force models: drive, field of view, and integration in time.
 
-Arrays have people in the second axis: positions and velocities are (S, N, 2), pairs (S, N, N, 2)
-with the person that feels a force first. Values of places that nobody fills are NaN in positions,
-and without an effect.
+Positions and velocities are (S, N, 2), pairs (S, N, N, 2) with the person that feels a force first.
+Positions of absent people are NaN and have no effect.
 """
 
 from collections.abc import Callable
@@ -14,21 +13,21 @@ from stp.tracks.scenarios import Scenarios
 from stp.tracks.velocity import filtered
 
 FASTER = 1.3
-"""Nobody exceeds this multiple of the wanted speed (Helbing and Molnár 1995; Atlas)."""
+"""Highest speed relative to the desired speed (Helbing and Molnár 1995; Atlas)."""
 HORIZON_STEPS = 40
-"""Steps that people look ahead for collisions (the paper's "40 steps")."""
+"""Horizon of collisions, steps (the paper's "40 steps")."""
 
 
 @dataclass(frozen=True)
 class Body:
-    """A person, as all force models of Atlas have it (released configuration).
+    """A person in the force models of Atlas (released configuration).
 
     Attributes:
-        mass: kg.
-        relaxation: seconds in which somebody returns to the wanted velocity.
-        radius: metres.
-        apart: metres between the centres of two people who touch.
-        behind: weight of what is where one does not look, from 0 to 1.
+        mass: mass, kg.
+        relaxation: relaxation time to the desired velocity, seconds.
+        radius: radius, metres.
+        apart: distance of the centres of two people who touch, metres.
+        behind: weight of people outside the field of view, from 0 to 1.
     """
 
     mass: float = 80.0
@@ -41,37 +40,37 @@ class Body:
 BODY = Body()
 
 Force = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
-"""Positions, velocities and wanted velocities, each (S, N, 2), to forces in newtons, (S, N, 2)."""
+"""Positions, velocities and desired velocities, (S, N, 2) each, to forces in newtons, (S, N, 2)."""
 
 
 def length(vectors: np.ndarray) -> np.ndarray:
-    """Lengths of vectors, with an axis of one kept for division."""
+    """Lengths of vectors (..., 2), with the last axis kept: (..., 1)."""
     return np.asarray(np.sqrt((vectors * vectors).sum(axis=-1, keepdims=True)))
 
 
 def others(present: np.ndarray) -> np.ndarray:
-    """Which pairs are of two people, (S, N, N)."""
+    """Mask of the pairs of two different present people, bool (S, N, N)."""
     pairs = present[:, :, None] & present[:, None, :]
     return np.asarray(pairs & ~np.eye(present.shape[1], dtype=bool))
 
 
 def sight(heading: np.ndarray, away: np.ndarray, body: Body) -> np.ndarray:
-    """How much somebody minds another, (..., 1).
+    """Weight of another person by direction, (..., 1).
 
-    As in the released code, what one moves away from counts fully and what is ahead counts less:
-    the sign is the opposite of Helbing's.
+    As in the released code, people behind have weight 1 and people ahead less: the sign is the
+    opposite of Helbing's.
 
     Args:
         heading: direction of movement, (..., 2).
-        away: direction from the other to oneself, (..., 2).
-        body: its ``behind`` is the weight of the other end.
+        away: direction from the other person, (..., 2).
+        body: body, whose ``behind`` is the smaller weight.
     """
     cosine = (heading * away).sum(axis=-1, keepdims=True)
     return np.asarray(body.behind + (1 - body.behind) * (1 + cosine) / 2)
 
 
 def drive(velocity: np.ndarray, wanted: np.ndarray, body: Body) -> np.ndarray:
-    """The force that brings somebody back to the wanted velocity."""
+    """The force towards the desired velocity, newtons."""
     return np.asarray(body.mass / body.relaxation * (wanted - velocity))
 
 
@@ -82,14 +81,14 @@ def walk(
     body: Body,
     jitter: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Let people walk: all at once, from where they were (semi-implicit Euler).
+    """Integrate the motion of all people from their last observed positions (semi-implicit Euler).
 
     Args:
-        scenarios: what was observed.
-        steps: future positions.
-        force: on each person, without the drive.
-        body: of everybody.
-        jitter: what moves people besides, at each step, (S, N, steps, 2), metres.
+        scenarios: observed scenarios.
+        steps: number of future positions.
+        force: force on each person, without the drive.
+        body: body of all people.
+        jitter: additional displacement at each step, (S, N, steps, 2), metres.
 
     Returns:
         (S, N, steps, 2), metres.

@@ -1,4 +1,4 @@
-"""Fill gaps of tracks, as Atlas does."""
+"""Fill gaps of tracks as in Atlas."""
 
 from dataclasses import replace
 
@@ -7,27 +7,23 @@ import numpy as np
 from stp.tracks.tracks import Tracks
 
 LONGEST_GAP = 4.0
-"""Seconds; who is away for longer has left (Atlas, released code)."""
+"""Longest gap that is filled, seconds (Atlas, released code)."""
 
 
 def unlike(frames: np.ndarray) -> np.ndarray:
-    """Where a track goes on after another interval than its shortest.
+    """Indices of the detections before intervals longer than the shortest one.
 
-    The last interval is never looked at, and gaps there stay: so does the released code, whose
-    numbers depend on it.
+    As in the released code, whose numbers depend on it, the last interval is ignored.
 
     Args:
-        frames: of one person, (n,), ascending.
-
-    Returns:
-        numbers of the detections before such intervals.
+        frames: frames of a person, ascending, (n,).
     """
     intervals = np.diff(frames)[:-1]
     return np.flatnonzero(intervals != intervals.min()) if len(intervals) else np.empty(0, int)
 
 
 def missing(tracks: Tracks) -> int:
-    """How many positions within gaps of up to `LONGEST_GAP` scenarios may have to fill."""
+    """Number of missing positions in gaps of up to `LONGEST_GAP`."""
     order = np.lexsort((tracks.frame, tracks.person))
     steps = np.diff(tracks.frame[order]) / tracks.step
     own = np.diff(tracks.person[order]) == 0
@@ -39,7 +35,7 @@ def filled(tracks: Tracks) -> Tracks:
     """Fill gaps of up to `LONGEST_GAP` linearly (Atlas, released code).
 
     Returns:
-        detections by person, in the order in which people come.
+        detections by person, in order of appearance.
     """
     frames, people, positions = [], [], []
     for person, rows in tracks.people().items():
@@ -66,5 +62,5 @@ def _filled(
             count = int(gap / tracks.step + 1)
             new.append(np.linspace(frames[before], frames[before + 1], count)[1:-1])
     every = np.sort(np.concatenate(new))
-    made = [np.interp(every, frames, positions[:, axis]) for axis in (0, 1)]
-    return every, np.stack(made, axis=1)
+    axes = [np.interp(every, frames, positions[:, axis]) for axis in (0, 1)]
+    return every, np.stack(axes, axis=1)

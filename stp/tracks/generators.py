@@ -1,8 +1,8 @@
-"""Scenarios that are made, not recorded: what predictors do in them is seen at a glance.
+"""Synthetic scenarios that show the behaviour of predictors.
 
-Chasing, crossing and opposing are the three of Atlas (section V-A); groups that meet and people who
-walk around an obstacle are those of its Figures 2 and 3. Everybody walks on a smooth path that is
-given, so that what is shown is a situation and no model of walking.
+Chasing, crossing and opposing are those of Atlas (section V-A); meeting groups and people who walk
+around an obstacle those of its Figures 2 and 3. People walk on given smooth paths, independent of
+any model of walking.
 """
 
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ DT, STEP = 0.1, 1  # as the released scenarios: 10 Hz
 
 @dataclass(frozen=True)
 class Walk:
-    """A person's way: straight, with a step aside in the middle.
+    """A straight path with a sidestep.
 
     Attributes:
-        begin: metres.
-        velocity: metres per second.
-        aside: metres to the left of the way, at most.
-        when: seconds at which it is at its most.
-        lasting: seconds of its width (standard deviation).
+        begin: start position, metres.
+        velocity: velocity, metres per second.
+        aside: largest sidestep to the left, metres.
+        when: time of the largest sidestep, seconds.
+        lasting: width of the sidestep (standard deviation), seconds.
         stays: whether the person remains aside.
     """
 
@@ -47,13 +47,13 @@ class Walk:
 
 
 def tracks(walks: list[Walk], seconds: float, noise: float = 0.0, seed: int = 0) -> Tracks:
-    """Detections of people who all walk from the beginning to the end.
+    """Detections of people who are present throughout.
 
     Args:
-        walks: a person each, numbered from 1.
-        seconds: how long.
-        noise: of positions, metres (standard deviation).
-        seed: of the noise.
+        walks: path of each person; people are numbered from 1.
+        seconds: duration.
+        noise: standard deviation of the noise of positions, metres.
+        seed: seed of the noise.
     """
     count = round(seconds / DT) + 1
     times = np.arange(count) * DT
@@ -65,12 +65,12 @@ def tracks(walks: list[Walk], seconds: float, noise: float = 0.0, seed: int = 0)
 
 
 def chasing(fast: float = 1.3, slow: float = 1.0, ahead: float = 3.1, aside: float = 1.0) -> Tracks:
-    """Someone faster comes from behind, and overtakes on the left.
+    """A faster person overtakes another on the left.
 
     Args:
-        fast, slow: metres per second.
-        ahead: metres between the two at first.
-        aside: metres between their ways in the end.
+        fast, slow: speeds, metres per second.
+        ahead: initial distance, metres.
+        aside: final distance of the paths, metres.
     """
     meet = ahead / max(fast - slow, 1e-9)
     walks = [
@@ -81,12 +81,12 @@ def chasing(fast: float = 1.3, slow: float = 1.0, ahead: float = 3.1, aside: flo
 
 
 def crossing(speed: float = 1.0, angle: float = 60.0, late: float = 0.3) -> Tracks:
-    """Two ways cross, and one person lets the other pass.
+    """Two paths cross, and one person lets the other pass.
 
     Args:
-        speed: metres per second.
-        angle: between the ways, degrees.
-        late: seconds between them where the ways cross.
+        speed: speed, metres per second.
+        angle: angle between the paths, degrees.
+        late: delay of the second person at the crossing, seconds.
     """
     half, middle = np.deg2rad(angle) / 2, 4.5
     walks = []
@@ -100,13 +100,13 @@ def crossing(speed: float = 1.0, angle: float = 60.0, late: float = 0.3) -> Trac
 def opposing(
     speed: float = 1.0, apart: float = 16.0, offset: float = 0.2, aside: float = 0.3
 ) -> Tracks:
-    """Two walk towards each other, and each gives way to the right.
+    """Two people walk towards each other, and each gives way to the right.
 
     Args:
-        speed: metres per second.
-        apart: metres between them at first.
-        offset: metres between their ways.
-        aside: metres that each gives way.
+        speed: speed, metres per second.
+        apart: initial distance, metres.
+        offset: distance of the paths, metres.
+        aside: sidestep of each, metres.
     """
     meet = apart / (2 * speed)
     walks = [
@@ -119,13 +119,13 @@ def opposing(
 def groups_meeting(
     size: int = 3, speed: float = 1.2, apart: float = 14.0, shoulder: float = 0.8
 ) -> Tracks:
-    """Two groups walk abreast towards each other; each lets the other through.
+    """Two groups walk abreast towards each other and pass through each other.
 
     Args:
-        size: people of each group.
-        speed: metres per second.
-        apart: metres between the groups at first.
-        shoulder: metres between neighbours.
+        size: number of people of each group.
+        speed: speed, metres per second.
+        apart: initial distance of the groups, metres.
+        shoulder: distance between neighbours, metres.
     """
     meet = apart / (2 * speed)
     places = (np.arange(size) - (size - 1) / 2) * shoulder
@@ -140,9 +140,9 @@ def around_an_obstacle(
     """People walk around a disc in their way, one behind the other.
 
     Args:
-        people: how many.
-        speed: metres per second.
-        radius: metres of the disc, which has its centre at (8, 5).
+        people: number of people.
+        speed: speed, metres per second.
+        radius: radius of the disc, whose centre is (8, 5), metres.
 
     Returns:
         the detections and the disc.

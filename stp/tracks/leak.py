@@ -1,7 +1,7 @@
-"""How much of the future a protocol lets through to what predictors are given.
+"""Leaks of the future into what predictors observe, by protocol.
 
-It is measured: everything after the last observed position is moved, scenarios are cut again, and
-what a predictor is given, and what it predicts, should not have moved.
+To measure a leak, all positions after the last observed one are moved and scenarios are cut again:
+observed and predicted positions should not have moved.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -15,9 +15,9 @@ from stp.tracks.scenarios import Scenarios, extract
 from stp.tracks.tracks import Tracks
 
 SHIFT = 1.0
-"""Metres by which futures are moved, along x."""
+"""Shift of futures along x, metres."""
 MOST = 60
-"""Scenarios that are looked at, spread over all of them."""
+"""Largest number of scenarios that are measured, evenly spaced over all."""
 
 Predict = Callable[[Scenarios], np.ndarray]
 """Positions of scenarios, (S, N, T, 2), metres."""
@@ -25,13 +25,13 @@ Predict = Callable[[Scenarios], np.ndarray]
 
 @dataclass(frozen=True)
 class Leak:
-    """How far things move when the future does.
+    """Movements of positions when the future is moved.
 
     Attributes:
-        protocol: of cutting scenarios.
-        scenarios: whose future was moved.
-        observed: the farthest that an observed position moved, metres.
-        predicted: the farthest that a predicted position moved, metres, by predictor.
+        protocol: protocol of the scenarios.
+        scenarios: number of scenarios whose future was moved.
+        observed: largest movement of an observed position, metres.
+        predicted: largest movement of a predicted position by predictor, metres.
     """
 
     protocol: str
@@ -45,12 +45,12 @@ class Effect:
     """Errors of a predictor under a protocol.
 
     Attributes:
-        protocol: of cutting scenarios.
-        predictor: its name.
-        scenarios, people: that were predicted; a person counts in each scenario.
+        protocol: protocol of the scenarios.
+        predictor: name of the predictor.
+        scenarios, people: numbers of scenarios, and of people over all scenarios.
         ade, fde: means over scenarios, metres.
-        common: scenarios that all protocols have, by first frame.
-        common_ade, common_fde: means over those.
+        common: number of scenarios, by first frame, that all protocols have.
+        common_ade, common_fde: means over these, metres.
     """
 
     protocol: str
@@ -77,21 +77,21 @@ def pairs(
     change: Callable[[np.ndarray], np.ndarray] = shifted,
     most: int = MOST,
 ) -> Iterator[tuple[Scenarios, Scenarios]]:
-    """One scenario at a time, as it is and with another future of everybody.
+    """One scenario at a time, unchanged and with another future of all people.
 
     Args:
-        place: the dataset, whose test part is looked at.
-        protocol: of cutting scenarios.
+        place: the dataset, whose test part is used.
+        protocol: protocol of the scenarios.
         observe, predict: numbers of positions.
-        change: what happens to all detections after the observation, (n, 2) to (n, 2), metres.
-        most: scenarios that are looked at.
+        change: function of all positions after the observation, (n, 2) to (n, 2), metres.
+        most: largest number of scenarios.
 
     Raises:
         StpError: there is no scenario.
     """
     tracks = place.part("test", protocol)
     begin, end = spans(tracks)
-    # The first and the last one stay: moments are counted from them.
+    # People of the first and the last frame are kept, since moments are counted from these.
     ends = (tracks.frame == tracks.frame.min()) | (tracks.frame == tracks.frame.max())
     ends = np.isin(tracks.person, tracks.person[ends])
     whole = place.scenarios("test", protocol, observe, predict)
@@ -126,14 +126,14 @@ def measure(
     predictors: Mapping[str, Predict],
     most: int = MOST,
 ) -> Leak:
-    """Move the future of everybody by `SHIFT`, scenario by scenario.
+    """Move the future of all people by `SHIFT`, scenario by scenario.
 
     Args:
-        place: the dataset, whose test part is looked at.
-        protocol: of cutting scenarios.
+        place: the dataset, whose test part is used.
+        protocol: protocol of the scenarios.
         observe, predict: numbers of positions.
-        predictors: by name.
-        most: scenarios that are looked at.
+        predictors: predictors by name.
+        most: largest number of scenarios.
 
     Raises:
         StpError: there is no scenario.
@@ -150,7 +150,7 @@ def measure(
 
 
 def farthest(before: np.ndarray, after: np.ndarray) -> float:
-    """The greatest distance between positions (..., 2), metres; NaN is nobody."""
+    """The largest distance between positions (..., 2), metres; NaN for absent people."""
     away = np.linalg.norm(after - before, axis=-1)
     return float(np.nanmax(away, initial=0.0))
 
@@ -162,35 +162,34 @@ def effects(
     predict: int,
     predictors: Mapping[str, Predict],
 ) -> list[Effect]:
-    """Errors of each predictor under each protocol: on all its scenarios, and on those of all.
+    """Errors of each predictor under each protocol, on all of its scenarios and on common ones.
 
     Args:
-        place: the dataset, whose test part is looked at.
-        protocols: of cutting scenarios.
+        place: the dataset, whose test part is used.
+        protocols: protocols of the scenarios.
         observe, predict: numbers of positions.
-        predictors: by name.
+        predictors: predictors by name.
 
     Raises:
         StpError: a protocol has no scenario.
     """
     cut = {name: place.scenarios("test", name, observe, predict) for name in protocols}
-    common = set.intersection(*(set(found.start.tolist()) for found in cut.values()))
+    common = set.intersection(*(set(scenarios.start.tolist()) for scenarios in cut.values()))
     rows = []
     for predictor, predicts in predictors.items():
-        for protocol, found in cut.items():
-            away = errors.displacement(predicts(found), found.future)
+        for protocol, scenarios in cut.items():
+            away = errors.displacement(predicts(scenarios), scenarios.future)
             ade, fde = (errors.by_scenario(f(away)) for f in (errors.ade, errors.fde))
-            shared = np.isin(found.start, list(common))
+            shared = np.isin(scenarios.start, list(common))
             rows.append(
                 Effect(
                     protocol,
                     predictor,
-                    scenarios=len(found),
-                    people=int(found.followed.sum()),
+                    scenarios=len(scenarios),
+                    people=int(scenarios.followed.sum()),
                     ade=float(ade.mean()),
                     fde=float(fde.mean()),
                     common=len(common),
-                    # A mean over no scenario does not exist.
                     common_ade=float(ade[shared].mean()) if common else np.nan,
                     common_fde=float(fde[shared].mean()) if common else np.nan,
                 )

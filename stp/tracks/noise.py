@@ -1,4 +1,4 @@
-"""Numbers by chance that depend on a scenario and a person, and not on who else is predicted."""
+"""Random numbers that depend on scenario and person alone."""
 
 from collections.abc import Iterator
 
@@ -7,33 +7,33 @@ import numpy as np
 from stp.tracks.scenarios import Scenarios
 
 JITTER, LATENT, STEPS = 1, 2, 3
-"""What the numbers are for; each purpose has a stream of its own."""
+"""Purposes of random numbers; each has a stream of its own."""
 
 
 def normal(scenarios: Scenarios, shape: tuple[int, ...], seed: int, purpose: int) -> np.ndarray:
     """Standard normal numbers of each person of each scenario.
 
     Args:
-        scenarios: of them, start frames and people count.
-        shape: of one person's numbers.
-        seed: of a prediction.
-        purpose: one of the streams above.
+        scenarios: scenarios, whose start frames and people determine the numbers.
+        shape: shape of a person's numbers.
+        seed: seed of the prediction.
+        purpose: one of the purposes above.
 
     Returns:
         (S, N, *shape); 0 for absent people.
     """
-    found = np.zeros((*scenarios.person.shape, *shape))
+    numbers = np.zeros((*scenarios.person.shape, *shape))
     for place, random in _streams(scenarios, seed, purpose):
-        found[place] = random.normal(size=shape)
-    return found
+        numbers[place] = random.normal(size=shape)
+    return numbers
 
 
 def uniform(scenarios: Scenarios, shape: tuple[int, ...], seed: int, purpose: int) -> np.ndarray:
-    """Numbers from 0 to 1, as `normal` has them."""
-    found = np.zeros((*scenarios.person.shape, *shape))
+    """Numbers in [0, 1) of each person of each scenario; see `normal`."""
+    numbers = np.zeros((*scenarios.person.shape, *shape))
     for place, random in _streams(scenarios, seed, purpose):
-        found[place] = random.uniform(size=shape)
-    return found
+        numbers[place] = random.uniform(size=shape)
+    return numbers
 
 
 def _streams(

@@ -1,4 +1,4 @@
-"""Where one cannot walk: points of a map, or discs."""
+"""Obstacles: cells of a map, or discs."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,10 +10,10 @@ from scipy.spatial import cKDTree
 
 @dataclass(frozen=True)
 class Obstacles:
-    """Obstacles of a place.
+    """Obstacles of a scene.
 
     Attributes:
-        kind: ``grid``: cells of a map, without a size of their own; ``discs``.
+        kind: ``grid`` for cells of a map, without a size; or ``discs``.
         position: float64 (M, 2), metres.
         radius: float64 (M,), metres; 0 for cells of a map.
     """
@@ -28,28 +28,28 @@ class Obstacles:
 
     @cached_property
     def spacing(self) -> float:
-        """Metres from one centre to the next, on the median."""
+        """Median distance between neighbouring centres, metres."""
         if len(self.position) < 2:
             return 0.0
         return float(np.median(self._tree.query(self.position, k=2)[0][:, 1]))
 
     def nearest(self, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Find the obstacle whose centre is the nearest.
+        """Find the obstacle with the nearest centre.
 
         Args:
             position: (..., 2), metres; NaN for absent people.
 
         Returns:
-            its centre (..., 2) and radius (...); NaN where the position is.
+            centre (..., 2) and radius (...), metres; NaN for absent people.
         """
         flat = position.reshape(-1, 2)
-        there = np.isfinite(flat).all(axis=1)
-        found = np.full(flat.shape, np.nan)
+        present = np.isfinite(flat).all(axis=1)
+        centre = np.full(flat.shape, np.nan)
         radius = np.full(len(flat), np.nan)
-        if there.any():
-            _, number = self._tree.query(flat[there])
-            found[there], radius[there] = self.position[number], self.radius[number]
-        return found.reshape(position.shape), radius.reshape(position.shape[:-1])
+        if present.any():
+            _, number = self._tree.query(flat[present])
+            centre[present], radius[present] = self.position[number], self.radius[number]
+        return centre.reshape(position.shape), radius.reshape(position.shape[:-1])
 
 
 def cells(position: np.ndarray) -> Obstacles:

@@ -31,9 +31,9 @@ class PreparedTracks:
 
     Attributes:
         tracks: all detections.
-        obstacles: of the scene, or None.
+        obstacles: obstacles of the scene, or None.
         about: metadata of the preparation.
-        goals: where people go, (G, 2), metres, or None. No predictor uses them under
+        goals: goals of people, (G, 2), metres, or None. No predictor uses them under
             ``atlas-paper``, as they have no effect in the released code.
         surface: semantic grid of the scene, or None.
     """
@@ -66,14 +66,14 @@ class PreparedTracks:
             part: ``calibration``: the first detections; ``test``: the others.
             protocol: name of one of `PROTOCOLS`.
             observe, predict: numbers of positions.
-            noise: metres, see `stp.tracks.scenarios.extract`.
-            seed: of the noise.
+            noise: standard deviation of the noise, metres, see `stp.tracks.scenarios.extract`.
+            seed: seed of the noise.
             fewest: smallest number of people of a scenario; by default that of the dataset.
 
         Raises:
             StpError: the part or protocol is unknown, or there is no scenario.
         """
-        found = extract(
+        scenarios = extract(
             self.part(part, protocol),
             observe=observe,
             predict=predict,
@@ -81,14 +81,14 @@ class PreparedTracks:
             seed=seed,
             **self.rules(protocol, fewest),
         )
-        if not len(found):
+        if not len(scenarios):
             raise StpError(
-                f"{self.about['dataset']}: none of {found.looked_at} moments is a scenario of "
+                f"{self.about['dataset']}: none of {scenarios.looked_at} moments is a scenario of "
                 f"{observe} observed and {predict} future positions",
-                expected="moments in which all people seen are there throughout",
+                expected="moments from which all observed people are present throughout",
                 remedy="observe or predict fewer positions, or demand fewer people",
             )
-        return found
+        return scenarios
 
     def part(self, part: str, protocol: str) -> Tracks:
         """Detections for calibration or test, with recordings joined as the protocol demands.
@@ -106,8 +106,8 @@ class PreparedTracks:
         if not len(chosen):
             raise StpError(
                 f"{self.about['dataset']}: no detections are for {part}",
-                expected=f"a share of them, that for calibration is {self.about['calibration']:g}"
-                f"; under other protocols than {RELEASED}, of people who are not in the test",
+                expected=f"a part of the detections, for calibration {self.about['calibration']:g}"
+                f"; under protocols other than {RELEASED}, of people who are not in the test",
                 remedy="calibrate on another dataset, or set `calibration` in its configuration",
             )
         return chosen
@@ -122,12 +122,12 @@ class PreparedTracks:
         return dict(zip(PARTS, split_in_time(self.tracks, share, recordings)[:2], strict=True))
 
     def filled_parts(self, protocol: str) -> list[str]:
-        """The parts with detections under a protocol; a share of very few detections is empty."""
+        """The parts with detections under a protocol."""
         return [part for part, tracks in self._parts(protocol).items() if len(tracks)]
 
     def shared_people(self) -> tuple[int, int]:
-        """Numbers of people: in both parts under ``atlas-paper``; left out of the calibration under
-        the other protocols, since they are in the test.
+        """Number of people in both parts under ``atlas-paper``, and number of people excluded from
+        the calibration under the other protocols, since they are in the test.
         """
         before, after = self._parts(RELEASED).values()
         recordings = self.about.get("recordings", [len(self.tracks)])
@@ -153,7 +153,7 @@ def write(
     goals: np.ndarray | None = None,
     surface: Surface | None = None,
 ) -> None:
-    """Write a prepared dataset; the arguments are those of `Place`."""
+    """Write a prepared dataset; see `PreparedTracks` for the arguments."""
     tables.write_tracks(folder / TRACKS, tracks, about)
     if obstacles is not None:
         x, y = obstacles.position.T
@@ -190,11 +190,11 @@ def read(folder: Path) -> PreparedTracks:
     )
 
 
-def _read(path: Path, made: Callable[[pa.Table], T], expected: str) -> T | None:
+def _read(path: Path, convert: Callable[[pa.Table], T], expected: str) -> T | None:
     if not path.is_file():
         return None
     with reading(path, expected):
-        return made(read_table(path, expected=expected))
+        return convert(read_table(path, expected=expected))
 
 
 def _positions(table: pa.Table) -> np.ndarray:

@@ -1,8 +1,7 @@
-"""How long a predictor takes for one scenario, by the number of its people.
+"""Duration of predictions of single scenarios, by their number of people.
 
-Scenarios are predicted one at a time, as a robot would have to, and not in batches: what is
-measured is the answer's delay. Durations differ from run to run, so nothing is made of them but
-the table and the figure that show them.
+Scenarios are predicted one at a time, as by a robot: this measures latency. Durations differ from
+run to run, and are used in a table and a figure alone.
 """
 
 import time
@@ -14,11 +13,12 @@ import pyarrow as pa
 from stp.tracks.scenarios import Scenarios
 
 SCENARIOS = 5
-"""Of each number of people that are measured at most, evenly spread over those that there are."""
+"""Largest number of measured scenarios for each number of people, evenly spaced."""
 REPEATS = 5
-"""Times that each is measured at most, after a first time, which warms up."""
+"""Largest number of measurements of each scenario, after a warm-up."""
 SECONDS = 0.5
-"""That all measurements may take; each number of people has its share, and one measurement."""
+"""Time limit of all measurements, shared by the numbers of people, which have one measurement at
+least."""
 
 RUNTIME = pa.schema(
     [
@@ -31,8 +31,8 @@ RUNTIME = pa.schema(
         ("measurements", pa.int64()),
     ]
 )
-"""A row for each number of people: median, quartiles and least of the milliseconds of one scenario,
-over all measurements of so many scenarios. On a busy machine the least says most."""
+"""A row for each number of people: median, quartiles and minimum of the milliseconds of a scenario,
+and numbers of scenarios and measurements. On a busy machine, the minimum is most reliable."""
 
 
 def measure(
@@ -46,9 +46,9 @@ def measure(
 
     Args:
         predict: predicts scenarios.
-        scenarios: to choose from.
-        seconds: that it may take.
-        clock: seconds.
+        scenarios: scenarios to choose from.
+        seconds: time limit.
+        clock: clock, seconds.
 
     Returns:
         rows of `RUNTIME`, ascending in the number of people.
@@ -73,7 +73,7 @@ def _measured(
     seconds: float,
     clock: Callable[[], float],
 ) -> tuple[list[float], int]:
-    """Milliseconds of each measurement, all scenarios in turn; how many of them were reached."""
+    """Milliseconds of each measurement, all scenarios in turn, and number of measured scenarios."""
     began = clock()
     took: list[float] = []
     for turn in range(REPEATS):

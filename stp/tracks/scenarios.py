@@ -4,12 +4,12 @@ Three protocols cut them from tracks:
 
 ``atlas-paper``
     as in the released code of Atlas: gaps are filled and whole tracks smoothed before they are cut,
-    so that the last observed positions contain some of the future, and the truth is smoothed.
+    so the last observed positions contain some of the future, and the truth is smoothed.
 ``strict``
-    a predictor observes nothing of the future: gaps of the observation are filled, and it is
-    smoothed, from observed positions alone; the truth is as detected, with filled gaps.
+    a predictor observes nothing of the future: the observation is filled and smoothed from observed
+    positions alone; the truth is as detected, with filled gaps.
 ``strict-relaxed``
-    as ``strict``, but for crowds, in which people come and go all the time.
+    as ``strict``, for crowds, in which people come and go.
 
 Under the first two (Atlas, section III, and its released code), everybody who is present during the
 observation must be present in all of it and in all of the future; otherwise there is no scenario.
@@ -46,7 +46,7 @@ class Scenarios:
         looked_at: number of start frames that were tried.
         left_out: number of people who are present in a part of the observation only, int64 (S,);
             None under protocols that exclude such scenarios.
-        names: identifiers of people in the raw data, by number; empty where they are the numbers.
+        names: identifiers of people in the raw data, by number; empty if they are the numbers.
     """
 
     start: np.ndarray
@@ -112,26 +112,26 @@ def extract(
         predict: number of future positions, T.
         protocol: name of one of the protocols above.
         smooth: width of the box filter, in samples; 0 for none.
-        fewest: people that a scenario has at least; under ``strict-relaxed``, whose future is
-            known.
-        noise: standard deviation in metres that is added to observed positions. Under
+        fewest: smallest number of people of a scenario; under ``strict-relaxed`` of people with a
+            known future.
+        noise: standard deviation of the noise that is added to observed positions, metres. Under
             ``atlas-paper`` it is divided by the annotations per second, as in the released code.
-        seed: of the noise; that of a scenario depends on this, on ``name``, its start frame and
-            ``noise`` alone.
-        name: of the dataset.
-        decimate: keep every so many annotations. Moments are those of all of them, as in the
+        seed: seed of the noise, which depends on it, on ``name``, the start frame and ``noise``
+            alone.
+        name: name of the dataset.
+        decimate: keep every n-th annotation. Moments are those of all annotations, as in the
             released code.
 
     Raises:
-        StpError: there are no tracks, or a length is not positive.
+        StpError: there are no tracks, or a length is too small.
     """
     if observe < 2 or predict < 1:
         raise StpError(
             f"{observe} observed and {predict} future positions",
-            expected="at least 2 observed ones, which give a velocity, and 1 future one",
+            expected="at least 2 observed positions, which give a velocity, and 1 future position",
         )
     if not len(tracks):
-        raise StpError("no detections to cut scenarios from", expected="at least one")
+        raise StpError("no detections to cut scenarios from")
     first, last = int(tracks.frame.min()), int(tracks.frame.max())
     if decimate > 1:
         tracks = tracks.decimated(decimate)
@@ -189,10 +189,10 @@ def _cut(
     """The scenarios that begin at some moments.
 
     Args:
-        tracks: all.
-        people: number and rows of each who may be there.
+        tracks: all tracks.
+        people: number and rows of each person who may be present.
         starts: first frames.
-        demands: of a scenario.
+        demands: demands of a scenario.
     """
     observe, length = demands.observe, demands.observe + demands.predict
     released = PROTOCOLS[demands.protocol].is_released
@@ -222,7 +222,7 @@ def _cut(
 
 
 def _joined(blocks: list[_Cut]) -> _Cut:
-    """Blocks behind each other, filled up to the most people in any of them."""
+    """Concatenate blocks, padded to the largest number of people."""
     most = max(person.shape[1] for _, person, _, _ in blocks)
     start, person, positions, left_out = (list(parts) for parts in zip(*blocks, strict=True))
     for number, of_block in enumerate(person):
@@ -240,13 +240,13 @@ def _joined(blocks: list[_Cut]) -> _Cut:
 
 
 class _Piece:
-    """The detections of one person, and how many of them are in each window.
+    """The detections of a person, and their number in each window.
 
     Args:
-        tracks: all.
-        rows: of the person, ascending in time.
+        tracks: all tracks.
+        rows: rows of the person, ascending in time.
         starts: first frames of windows.
-        observe, predict: lengths of their two parts.
+        observe, predict: numbers of observed and future positions of a window.
     """
 
     def __init__(
@@ -263,14 +263,14 @@ class _Piece:
         self.seen, self.follow = self.middle - self.first, end - self.middle
 
     def detected(self) -> tuple[np.ndarray, np.ndarray]:
-        """Whether there are as many detections as positions, (starts,): observed and future."""
+        """Whether observation and future have enough detections, bool (starts,) each."""
         return self.seen >= self.observe, self.follow >= self.predict
 
     def filled(self) -> tuple[np.ndarray, np.ndarray]:
-        """Whether the person is there in all of each window, (starts,): observation and future.
+        """Whether the person is present throughout observation and future, bool (starts,) each.
 
-        Gaps may be filled. What a predictor is given begins and ends with detections, so that no
-        future fills it; the truth may begin within a gap, after the last observed position.
+        Gaps may be filled. The observation begins and ends with detections, so that no future fills
+        it; the truth may begin within a gap, after the last observed position.
         """
         begin = self.frame[np.minimum(self.first, len(self.frame) - 1)]
         wide = np.cumsum(np.diff(self.frame, prepend=self.frame[0]) > self.longest * self.step)
@@ -288,24 +288,24 @@ class _Piece:
 
 
 def _detected(piece: _Piece, moments: np.ndarray) -> np.ndarray:
-    """Positions (M, O + T, 2) as they are, whatever exactly their frames are."""
+    """Detected positions (M, O + T, 2), independent of their exact frames."""
     observed = piece.first[moments, None] + np.arange(piece.observe)
     future = piece.middle[moments, None] + np.arange(piece.predict)
     return np.asarray(piece.position[np.concatenate([observed, future], axis=1)])
 
 
 def _resampled(piece: _Piece, moments: np.ndarray) -> np.ndarray:
-    """Positions (M, O + T, 2) at equal intervals from the first one in the window, gaps filled
-    linearly.
+    """Positions (M, O + T, 2), interpolated linearly at equal intervals from the first detection in
+    the window.
     """
     begin = piece.frame[piece.first[moments]]
     times = begin[:, None] + piece.step * np.arange(piece.observe + piece.predict)
-    made = [np.interp(times, piece.frame, piece.position[:, axis]) for axis in (0, 1)]
-    return np.stack(made, axis=-1)
+    axes = [np.interp(times, piece.frame, piece.position[:, axis]) for axis in (0, 1)]
+    return np.stack(axes, axis=-1)
 
 
 def _noise(starts: np.ndarray, shape: tuple[int, ...], sigma: float, key: list[int]) -> np.ndarray:
-    """Normal noise whose numbers depend on key and start frame, not on what else there is."""
+    """Normal noise that depends on key and start frame alone."""
     drawn = [
         np.random.default_rng([*key, int(start) + 2**31]).normal(0, sigma, shape)
         for start in starts

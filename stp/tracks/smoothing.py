@@ -9,14 +9,14 @@ from stp.tracks.tracks import Tracks
 
 
 def box(positions: np.ndarray, width: int) -> np.ndarray:
-    """Average over ``width`` samples around each; what has no full window stays as it is.
+    """Moving average over ``width`` samples; positions without a full window stay unchanged.
 
     Args:
         positions: (..., n, 2).
-        width: odd; 0 leaves everything as it is.
+        width: odd number of samples; 0 for no smoothing.
 
     Returns:
-        the same shape.
+        (..., n, 2).
     """
     n, half = positions.shape[-2], width // 2
     if width == 0 or n <= width:
@@ -28,15 +28,14 @@ def box(positions: np.ndarray, width: int) -> np.ndarray:
 
 
 def whole_tracks(tracks: Tracks, width: int) -> Tracks:
-    """Smooth each track as a whole, before it is cut into what is seen and what follows.
+    """Smooth whole tracks, as the released code of Atlas does before it cuts scenarios.
 
-    So does the released code of Atlas: the last positions that a predictor sees then hold some of
-    the future, and the truth is smoothed too. Of a track with gaps that were too long to fill, each
-    piece is smoothed for itself, and the last one is not.
+    The last observed positions then contain some of the future, and the truth is smoothed. If a
+    track has gaps that were too long to fill, its pieces except the last are smoothed separately.
 
     Args:
-        tracks: by person, see `stp.tracks.gaps.filled`.
-        width: of the filter, in samples; 0 leaves everything as it is.
+        tracks: tracks by person, see `stp.tracks.gaps.filled`.
+        width: width of the filter, samples; 0 for no smoothing.
     """
     if width == 0:
         return tracks

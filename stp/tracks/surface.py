@@ -1,4 +1,4 @@
-"""What the ground of a place is: walked on, a wall, or whatever else a map tells apart."""
+"""Semantic grid of the ground of a scene."""
 
 from dataclasses import dataclass
 
@@ -7,13 +7,13 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Surface:
-    """A semantic grid of a place.
+    """A semantic grid.
 
     Attributes:
-        position: float64 (M, 2), metres, of each cell.
-        kind: int64 (M,): number of its class.
-        size: metres of a cell.
-        names: of classes, as far as a file tells.
+        position: position of each cell, float64 (M, 2), metres.
+        kind: class of each cell, int64 (M,).
+        size: side of a cell, metres.
+        names: names of classes, by number, if known.
     """
 
     position: np.ndarray

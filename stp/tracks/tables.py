@@ -1,7 +1,7 @@
 """Tracks, scenarios and errors as Parquet tables.
 
-A row of errors is one person in one scenario at one step: any horizon, and means over people or
-over scenarios, are SQL.
+A row of errors is one person in one scenario at one step, so that SQL can compute any horizon and
+means over people or scenarios.
 """
 
 import json
@@ -21,7 +21,7 @@ from stp.tracks.tracks import Tracks, labels
 ABOUT = b"stp.tracks"
 PREDICTIONS, SCENARIOS, RUNTIME = "predictions.parquet", "scenarios.parquet", "runtime.parquet"
 CUT = ("split", "context", "lead_times", "observe", "people")
-"""Keys of the recipe that say how scenarios were cut; predictions carry them."""
+"""Keys of the recipe that define the scenarios, which predictions keep as metadata."""
 
 ERRORS = pa.schema(
     [
@@ -40,10 +40,10 @@ ERRORS = pa.schema(
 
 
 def write_tracks(path: Path, tracks: Tracks, about: dict[str, Any] | None = None) -> None:
-    """Write detections: frame, person, its name, x and y in metres, in their order.
+    """Write detections: frame, person, person_name, x and y in metres, in their order.
 
     Args:
-        path: of the file.
+        path: path of the file.
         tracks: detections.
         about: metadata, such as source, release, checksums.
     """
@@ -80,7 +80,7 @@ def read_tracks(path: Path) -> tuple[Tracks, dict[str, Any]]:
 
 
 def person_names(person: np.ndarray, names: Mapping[int, str]) -> pa.DictionaryArray:
-    """A column of the identifiers of people, each text kept once.
+    """A column of the identifiers of people, dictionary-encoded.
 
     Args:
         person: numbers, (R,).
@@ -92,7 +92,7 @@ def person_names(person: np.ndarray, names: Mapping[int, str]) -> pa.DictionaryA
 
 
 def _names_by_number(person: np.ndarray, column: pa.ChunkedArray) -> dict[int, str]:
-    """The identifiers in a column; empty where all are the numbers of the people."""
+    """The identifiers in a column by number; empty if all equal their numbers."""
     people, first = np.unique(person, return_index=True)
     names = dict(zip(people.tolist(), column.take(first).to_pylist(), strict=True))
     return {} if all(str(number) == name for number, name in names.items()) else names
@@ -102,9 +102,9 @@ def scenario_table(scenarios: Scenarios, step: int, protocol: str, fewest: int) 
     """People, first and last frames, and rule of each scenario.
 
     Args:
-        scenarios: to describe.
-        step: frames between two positions.
-        protocol: by which they were cut.
+        scenarios: the scenarios.
+        step: number of frames between two positions.
+        protocol: protocol of the scenarios.
         fewest: smallest number of people of a scenario.
 
     Returns:
@@ -137,9 +137,9 @@ def error_table(
     """Errors as rows.
 
     Args:
-        scenarios: the predicted ones.
+        scenarios: the predicted scenarios.
         errors: (K, S, N, T) or (S, N, T), metres.
-        cell: keys of the cell, which every row begins with.
+        cell: keys of the cell, the first columns.
 
     Returns:
         the columns of ``cell``, then those of `ERRORS`; a row for each scenario, person, lead and
@@ -159,10 +159,10 @@ def error_table(
         "sample": sample,
         "error": ordered[scene, place, lead, sample],
     }
-    found = pa.table(columns, ERRORS)
+    rows = pa.table(columns, ERRORS)
     for number, (name, value) in enumerate((cell or {}).items()):
-        found = found.add_column(number, name, _same(value, len(found)))
-    return found
+        rows = rows.add_column(number, name, _same(value, len(rows)))
+    return rows
 
 
 def _same(value: Any, rows: int) -> pa.Array:

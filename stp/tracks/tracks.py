@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 
 APART = 60.0
 """Seconds between two recordings of a dataset."""
 RELEASED_APART = 1.01
-"""In the released code of Atlas, a recording begins at this multiple of the last frame before."""
+"""Start of a recording in the released code of Atlas, over the last frame of the previous one."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Tracks:
         position: float64 (R, 2), metres.
         step: frames between two annotations.
         dt: seconds between two annotations.
-        names: identifiers of people in the raw data, by number; empty where they are the numbers.
+        names: identifiers of people in the raw data, by number; empty if they are the numbers.
     """
 
     frame: np.ndarray
@@ -67,12 +67,12 @@ class Tracks:
         return self.rows(slice(int(len(self) * begin), int(len(self) * end)))
 
     def people(self) -> dict[int, np.ndarray]:
-        """Row numbers of each person by time; people in the order in which they come."""
+        """Row numbers of each person by time; people in order of appearance."""
         order = np.lexsort((self.frame, self.person))
-        names, first = np.unique(self.person[order], return_index=True)
+        people, first = np.unique(self.person[order], return_index=True)
         rows = np.split(order, first[1:])
-        appear = sorted(range(len(names)), key=lambda i: int(rows[i].min()))
-        return {int(names[i]): rows[i] for i in appear}
+        appearance = sorted(range(len(people)), key=lambda i: int(rows[i].min()))
+        return {int(people[i]): rows[i] for i in appearance}
 
     def decimated(self, rate: int) -> "Tracks":
         """Keep every ``rate``-th annotation, counted from the first frame, without a filter.
@@ -105,7 +105,8 @@ def split_in_time(
     Args:
         tracks: made by `joined`.
         share: share of the detections, in the order of time, before the cut; less than 1.
-        recordings: number of detections of each; numbers of people hold within a recording.
+        recordings: number of detections of each recording; people of several recordings with the
+            same number are different.
 
     Returns:
         both parts, ordered by frame and person, and the number of people left out of the first.
@@ -124,18 +125,18 @@ def split_in_time(
 def joined(parts: Sequence[Tracks]) -> Tracks:
     """Concatenate recordings, with gaps between them.
 
-    The next one is `APART` later, in whole frames; see `released_clock` for what Atlas does.
-    Where a recording names its people, all people are numbered by name.
+    Each begins `APART` after the previous one, in whole frames; see `released_clock` for Atlas.
+    If a recording names its people, all people are numbered by name.
 
     Raises:
-        StpError: they have different rates.
+        StpError: the recordings have different rates.
     """
     if len({(part.step, part.dt) for part in parts}) != 1:
         rates = ", ".join(f"{1 / part.dt:g} Hz every {part.step} frames" for part in parts)
         raise StpError(
             f"recordings of several rates: {rates}",
             expected="the same rate in all files of a dataset",
-            remedy="declare them as datasets of their own",
+            remedy="declare them as separate datasets",
         )
     shifted, behind = [], 0
     for part in _numbered_alike(parts):
@@ -181,16 +182,15 @@ def _after(tracks: Tracks) -> int:
 
 
 def released_clock(tracks: Tracks, recordings: Sequence[int]) -> Tracks:
-    """Move recordings to where the released code of Atlas has them.
+    """Move recordings in time as the released code of Atlas does.
 
-    There, a recording begins at 1.01 times the last frame of the one before. That is not an
+    There, a recording begins at 1.01 times the last frame of the previous one. This is not an
     integer, so equal intervals may differ in their last digit, which interrupts filling and
-    smoothing; and it is so close behind short recordings that people of the same number in both are
-    joined.
+    smoothing; and after short recordings, people of the same number in both are joined.
 
     Args:
         tracks: made by `joined`.
-        recordings: detections of each, in their order.
+        recordings: number of detections of each recording, in order.
     """
     moved: list[np.ndarray] = []
     here, there = 0, 0.0
@@ -202,7 +202,7 @@ def released_clock(tracks: Tracks, recordings: Sequence[int]) -> Tracks:
 
 
 FASTEST = 10.0
-"""Metres per second that no walking person reaches; a faster movement is a teleport."""
+"""Highest speed of a walking person, metres per second; a faster movement is a teleport."""
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ class Jumps:
 
     Attributes:
         person: int64 (J,).
-        before, after: frames before and after each, (J,).
+        before, after: frames before and after each teleport, (J,).
         speed: metres per second, (J,).
         names: identifiers of people by number, see `Tracks`.
     """
@@ -249,7 +249,7 @@ def jumps(tracks: Tracks, fastest: float = FASTEST) -> Jumps:
     """Find teleports between consecutive detections of a person.
 
     Args:
-        tracks: in which a person occurs at most once in a frame.
+        tracks: tracks with at most one detection of a person in a frame.
         fastest: highest plausible speed, metres per second.
     """
     order = np.lexsort((tracks.frame, tracks.person))
@@ -281,16 +281,15 @@ def check_detections(tracks: Tracks, name: str) -> None:
     """Refuse unusable detections.
 
     Args:
-        name: of the file or dataset, for messages.
+        tracks: the detections.
+        name: name of the file or dataset, for messages.
 
     Raises:
         StpError: there are no detections, numbers are not finite, frames are not integers or have
             another rate, or a person has two positions in one frame.
     """
     if not len(tracks):
-        raise StpError(
-            f"{name}: no detections", expected="at least one row", remedy="fetch the file again"
-        )
+        raise RawFileError(name, "no detections")
     _check_numbers(tracks, name)
     _check_clock(tracks, name)
 
@@ -299,9 +298,9 @@ def check_speed(tracks: Tracks, name: str, fastest: float = FASTEST) -> None:
     """Refuse teleports.
 
     Args:
-        tracks: at the rate at which they are used; at 100 Hz, each slip of a marker would be a
+        tracks: tracks at the rate of their use; at 100 Hz, each slip of a marker would be a
             teleport.
-        name: of the file or dataset, for messages.
+        name: name of the file or dataset, for messages.
         fastest: highest plausible speed, metres per second.
 
     Raises:
@@ -312,10 +311,10 @@ def check_speed(tracks: Tracks, name: str, fastest: float = FASTEST) -> None:
         more = f", the fastest of {len(found)} jumps" if len(found) > 1 else ""
         raise StpError(
             f"{name}: {found}{more}; {len(np.unique(found.person))} of "
-            f"{len(np.unique(tracks.person))} people do such a thing",
+            f"{len(np.unique(tracks.person))} people have such jumps",
             expected=f"at most {fastest:g} m/s, in metres",
-            remedy="check units and rate, give the two pieces different names, or leave such people"
-            " out with `teleports: exclude`, which counts them",
+            remedy="check units and rate, give the two pieces different names, or exclude such "
+            "people with `teleports: exclude`, which counts them",
         )
 
 
@@ -326,16 +325,15 @@ def _check_numbers(tracks: Tracks, name: str) -> None:
         (who,) = labels(tracks.person[bad[:1]], tracks.names)
         raise StpError(
             f"{name}: row {bad[0] + 1} (frame {tracks.frame[bad[0]]:g}, person {who}) has no "
-            f"finite position, and so have {len(bad) - 1} more",
-            expected="metres",
-            remedy="leave such rows out: gaps are filled when scenarios are made",
+            f"finite position (and {len(bad) - 1} more rows)",
+            remedy="remove such rows: gaps are filled when scenarios are made",
         )
     bad = np.flatnonzero(tracks.frame % 1)
     if len(bad):
         raise StpError(
             f"{name}: row {bad[0] + 1} is of frame {tracks.frame[bad[0]]:g}",
             expected="frames that are whole numbers",
-            remedy="where there are seconds, declare the column as `time`",
+            remedy="declare a column of seconds as `time`",
         )
 
 
@@ -347,7 +345,7 @@ def _check_clock(tracks: Tracks, name: str) -> None:
     passed = np.diff(frame)
     twice = np.flatnonzero(same & (passed == 0))
     if len(twice):
-        more = f", and so are {len(twice) - 1} more" if len(twice) > 1 else ""
+        more = f" (and {len(twice) - 1} more)" if len(twice) > 1 else ""
         (who,) = labels(person[twice[:1]], tracks.names)
         raise StpError(
             f"{name}: person {who} is twice in frame {frame[twice[0]]:g}{more}",

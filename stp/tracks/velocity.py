@@ -1,4 +1,4 @@
-"""The velocity with which somebody seems to want to go on."""
+"""Filtered velocity, the estimate of a person's desired velocity."""
 
 from typing import Literal
 
@@ -6,19 +6,19 @@ import numpy as np
 
 Mode = Literal["gaussian", "linear", "constant"]
 SIGMA = 1.5
-"""Of the Gaussian window, in steps (Atlas, released configuration)."""
+"""Width of the Gaussian window, steps (Atlas, released configuration)."""
 
 
 def weights(velocities: int, mode: Mode = "gaussian") -> np.ndarray:
-    """How much each velocity counts, oldest first; the sum is 1.
+    """Weights of velocities, oldest first, with sum 1.
 
-    The paper's formula has no normalisation, and would give 0.37 of the speed; the released code
-    normalises (Atlas, section IV-A).
+    The paper's formula is not normalised, and would give 0.37 of the speed; the released code
+    normalises it (Atlas, section IV-A).
 
     Args:
-        velocities: how many there are.
-        mode: ``gaussian``: half a bell, the newest most; ``linear``: all alike; ``constant``: the
-            newest alone.
+        velocities: number of velocities.
+        mode: ``gaussian``: half a Gaussian, largest for the newest; ``linear``: equal weights;
+            ``constant``: the newest alone.
     """
     if mode == "linear":
         return np.full(velocities, 1 / velocities)

@@ -1,8 +1,7 @@
-"""Find the parameters with which a predictor was closest to people, on a part of a dataset.
+"""Calibrate a predictor: search for the parameters with the smallest final displacement error.
 
-Atlas calibrates to the final displacement error on the first part of the detections (section
-V-B). The search is Optuna's, or SMAC3's (`stp.train.searches`); it begins with the default
-parameters, as the released code does, and one that was interrupted goes on.
+Atlas calibrates on the first part of the detections (section V-B). The search is Optuna's or
+SMAC3's (`stp.train.searches`) and begins with the default parameters, as the released code does.
 """
 
 from collections.abc import Callable
@@ -22,7 +21,7 @@ from stp.train import searches
 
 
 class Predictor(Protocol):
-    """A module of `stp.tracks.predictors`; see there."""
+    """A module of `stp.tracks.predictors`."""
 
     SEARCH: dict[str, tuple[float, float]]
     Parameters: Any
@@ -41,14 +40,14 @@ class Predictor(Protocol):
 
 @dataclass(frozen=True)
 class Calibrated:
-    """What a search has found.
+    """Result of a search.
 
     Attributes:
-        parameters: the best ones.
-        error: mean final displacement error with them, metres.
-        default_error: with the default parameters.
-        trials: how many parameters were tried.
-        tried: all of them in their order, with their ``final_error``.
+        parameters: the best parameters.
+        error: their mean final displacement error, metres.
+        default_error: error of the default parameters, metres.
+        trials: number of trials.
+        tried: parameters of all trials in order, with their ``final_error``.
     """
 
     parameters: Any
@@ -61,12 +60,12 @@ class Calibrated:
 def final_error(
     predictor: Predictor, scenarios: Scenarios, parameters: Any, obstacles: Obstacles | None
 ) -> float:
-    """Mean over scenarios of the final displacement error, metres; of densities, that of the stated
-    point.
+    """Mean over scenarios of the final displacement error, metres; for densities, of their point
+    prediction.
     """
     steps = scenarios.future.shape[2]
-    found = predictor.predict(scenarios, steps, parameters, obstacles)
-    predicted = stated(found, scenarios, steps, predictor)
+    prediction = predictor.predict(scenarios, steps, parameters, obstacles)
+    predicted = stated(prediction, scenarios, steps, predictor)
     of_scenarios = errors.by_scenario(errors.fde(errors.displacement(predicted, scenarios.future)))
     return float(of_scenarios.mean())
 
@@ -86,24 +85,24 @@ def calibrate(
 ) -> Calibrated:
     """Search for the parameters with the smallest final error.
 
-    The same arguments give the same parameters, in one go or in several.
+    The result is the same whether or not the search is interrupted.
 
     Args:
-        predictor: with parameters to search.
-        scenarios: to be close to.
-        obstacles: of their place.
-        trials: parameters to try, the default ones first.
-        seed: of the search.
-        folder: of what it has tried, for this search alone.
-        default: parameters that are tried first, and those that are not searched; the predictor's
-            own unless given.
+        predictor: predictor with parameters to search.
+        scenarios: scenarios to compare predictions with.
+        obstacles: obstacles of their place.
+        trials: number of trials, that of the default parameters included.
+        seed: seed of the search.
+        folder: folder of the trials, for this search alone.
+        default: parameters of the first trial, including those that are not searched; by default
+            those of the predictor.
         search: a name of `stp.train.searches.KINDS`.
-        report: is told the progress.
-        interrupted: says whether to stop.
+        report: receives the progress.
+        interrupted: whether to stop.
 
     Raises:
         StpError: there is nothing to search, or no scenario, or the search is not installed.
-        Interrupted: it was asked to stop; what was tried is kept.
+        Interrupted: the job was asked to stop; its trials are kept.
     """
     default = predictor.Parameters() if default is None else default
     if not predictor.SEARCH:
@@ -117,19 +116,19 @@ def calibrate(
     folder.mkdir(parents=True, exist_ok=True)
     first = {name: float(getattr(default, name)) for name in predictor.SEARCH}
     kind = searches.KINDS[search]
-    found = kind(predictor.SEARCH, first, seed=seed, folder=folder, trials=trials)
-    while (number := len(found.tried)) < trials:
+    running = kind(predictor.SEARCH, first, seed=seed, folder=folder, trials=trials)
+    while (number := len(running.tried)) < trials:
         if interrupted():
             raise Interrupted(f"stopped after {number} of {trials} parameters")
-        given = found.ask()
-        found.tell(final_error(predictor, scenarios, replace(default, **given), obstacles))
+        parameters = replace(default, **running.ask())
+        running.tell(final_error(predictor, scenarios, parameters, obstacles))
         report("parameters", number + 1, trials)
-    tried = found.tried[:trials]
-    best, error = min(tried, key=lambda one: one[1])  # of equal ones the first
+    tried = running.tried[:trials]
+    best, error = min(tried, key=lambda trial: trial[1])  # the first of equal ones
     return Calibrated(
         parameters=replace(default, **best),
         error=error,
         default_error=final_error(predictor, scenarios, default, obstacles),
         trials=len(tried),
-        tried=[{**given, "final_error": error} for given, error in tried],
+        tried=[{**values, "final_error": error} for values, error in tried],
     )

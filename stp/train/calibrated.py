@@ -1,4 +1,4 @@
-"""Calibrate: find the parameters of a predictor of people, or train it, on a part of a dataset."""
+"""Calibrate or train a predictor of people on a part of a dataset."""
 
 import json
 from dataclasses import asdict
@@ -18,21 +18,22 @@ from stp.train.calibrate import calibrate
 
 
 def run(job: Job) -> Extras:
-    """Write ``parameters.json``, and ``trials.parquet`` or, of a training, ``model.pt``.
+    """Write ``parameters.json`` and ``trials.parquet``, or ``model.pt`` of a training.
 
     Args:
         job: the recipe has ``model``, ``options`` (parameters that are not searched), ``context``
             and ``horizon`` (positions), ``fit`` (``calibrate`` or ``sgd``), ``seed`` of a training,
-            ``train`` (see `CalibrationOptions` and `FittingOptions`) and ``train_subset``: the
-            protocol by which scenarios are cut. Input is ``data``.
+            ``train`` (see `CalibrationOptions` and `FittingOptions`) and ``train_subset``, the
+            protocol of the scenarios. The input is ``data``.
 
     Returns:
-        Scenarios and people; of a calibration trials, and the error with the default and the found
-        parameters on the calibration part; of a training steps, and its error on validation.
+        Numbers of scenarios and people; for a calibration the trials, and the errors of the default
+        and the best parameters on the calibration part; for a training the steps, and the error on
+        validation.
 
     Raises:
         StpError: a bad recipe, damaged data, or no scenario to calibrate on.
-        Interrupted: it was asked to stop, and has saved its state.
+        Interrupted: the job was asked to stop, and has saved its state.
     """
     recipe = job.recipe
     place = prepared.read(job.inputs["data"])
@@ -53,7 +54,7 @@ def _search(
 ) -> dict[str, Any]:
     recipe = job.recipe
     options = CalibrationOptions.from_recipe(recipe["train"])
-    found = calibrate(
+    calibrated = calibrate(
         module,  # type: ignore[arg-type]
         scenarios,
         place.obstacles,
@@ -65,21 +66,21 @@ def _search(
         report=job.report,
         interrupted=job.interrupted,
     )
-    _write_parameters(job, found.parameters)
-    pd.DataFrame(found.tried).to_parquet(
+    _write_parameters(job, calibrated.parameters)
+    pd.DataFrame(calibrated.tried).to_parquet(
         job.out / "trials.parquet", index=False, write_page_checksum=True
     )
     return {
-        "trials": found.trials,
-        "final_error": found.error,
-        "default_final_error": found.default_error,
+        "trials": calibrated.trials,
+        "final_error": calibrated.error,
+        "default_final_error": calibrated.default_error,
     }
 
 
 def _learn(
     job: Job, module: ModuleType, scenarios: Scenarios, place: PreparedTracks
 ) -> dict[str, Any]:
-    import torch  # a search does without
+    import torch  # not needed by a search
 
     from stp.train import learning
 
@@ -102,7 +103,7 @@ def _learn(
     pd.DataFrame(learned.history).to_parquet(
         job.out / "history.parquet", index=False, write_page_checksum=True
     )
-    return dict(learned.told)
+    return dict(learned.facts)
 
 
 def _write_parameters(job: Job, parameters: Any) -> None:

@@ -1,4 +1,4 @@
-"""State of an unfinished training, so that a killed job loses a minute and not a week."""
+"""Checkpoint of an unfinished training, so that a killed job loses a minute and not a week."""
 
 import hashlib
 import io
@@ -19,13 +19,12 @@ def recipe_hash(recipe: Mapping[str, Any]) -> str:
 
 
 class Checkpoint:
-    """One file with everything that a training needs to go on: a SHA-256 and a torch archive.
-
-    The checksum is ours because torch does not notice flipped bits.
+    """A file with the state of a training: a SHA-256, since torch misses flipped bits, and a torch
+    archive.
 
     Args:
-        path: of the file.
-        recipe: of the training; a state of another recipe is not used.
+        path: path of the file.
+        recipe: recipe of the training; a state of another recipe is not used.
     """
 
     def __init__(self, path: Path, recipe: Mapping[str, Any]) -> None:
@@ -33,7 +32,7 @@ class Checkpoint:
         self.recipe = recipe_hash(recipe)
 
     def save(self, state: dict[str, Any]) -> None:
-        """Replace the file by one that holds `state`; whoever reads sees the old one or the new."""
+        """Replace the file atomically by one that holds `state`."""
         archive = io.BytesIO()
         torch.save({"recipe": self.recipe, "state": state}, archive)
         content = archive.getbuffer()
@@ -46,16 +45,16 @@ class Checkpoint:
                 file.flush()
                 os.fsync(file.fileno())
             beside.replace(self.path)
-        finally:  # a full disk shall not stay full
+        finally:  # leave nothing behind on a full disk
             beside.unlink(missing_ok=True)
 
     def load(self, say: Callable[[str], None]) -> dict[str, Any] | None:
         """Read the state.
 
-        A file that is damaged or belongs to another recipe is moved aside, and `say` is told.
+        A file that is damaged or belongs to another recipe is moved aside, and reported to `say`.
 
         Returns:
-            what was saved, on the CPU; None if there is nothing to go on from.
+            the state, on the CPU; None if there is no usable file.
         """
         try:
             content = self.path.read_bytes()
@@ -65,14 +64,14 @@ class Checkpoint:
         if hashlib.sha256(archive).digest() != checksum:
             self._move_aside("is damaged", say)
             return None
-        found = torch.load(io.BytesIO(archive), map_location="cpu", weights_only=True)
-        if found["recipe"] != self.recipe:
+        saved = torch.load(io.BytesIO(archive), map_location="cpu", weights_only=True)
+        if saved["recipe"] != self.recipe:
             self._move_aside("belongs to another recipe", say)
             return None
-        state: dict[str, Any] = found["state"]
+        state: dict[str, Any] = saved["state"]
         return state
 
-    def _move_aside(self, what: str, say: Callable[[str], None]) -> None:
+    def _move_aside(self, problem: str, say: Callable[[str], None]) -> None:
         aside = self.path.with_name(self.path.name + ".unused")
         self.path.replace(aside)
-        say(f"training state {what}: moved to {aside.name}, starting from the beginning")
+        say(f"training state {problem}: moved to {aside.name}, starting from the beginning")

@@ -1,9 +1,9 @@
 """Several processes that train one network: each computes its share of every batch.
 
-The launcher (stp.run.cluster.launch) starts the processes and names a TCP store where they meet.
-Gradients are added up over all clips of the batch and batch norms see all of them, so the result
-is that of one process up to the order of additions, and the draws of what is random inside a step
-(one stream per process).
+The launcher (stp.run.cluster.launch) starts the processes and names the TCP store where they meet.
+Gradients and statistics of batch norms are those of all clips of the batch, so the result is that
+of one process up to the order of additions and the random numbers inside a step (one stream per
+process).
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,12 +20,12 @@ from torch.distributed.nn.functional import all_reduce  # unlike the plain one, 
 from stp.core.errors import StpError
 
 TIMEOUT = timedelta(minutes=30)
-"""How long a process waits for the others: longer than their slowest step or validation."""
+"""Longest wait for other processes: longer than their slowest step or validation."""
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """The processes of a training, and which of them this is."""
+    """Number of this process, from 0, and number of processes of a training."""
 
     rank: int = 0
     size: int = 1
@@ -35,16 +35,16 @@ class Ranks:
     ) -> tuple[float, bool]:
         """Replace the gradients by their sums over all processes.
 
-        One all-reduce of one flat buffer, which carries the loss and the wish to stop as well,
+        One all-reduce of one flat buffer, which contains the loss and the request to stop as well,
         so that all processes stop after the same step.
 
         Args:
-            parameters: of the network, with the gradients of ``loss``.
-            loss: of the clips of this process, times their part of the batch; a scalar.
-            stop: does this process want to stop?
+            parameters: parameters of the network, with the gradients of ``loss``.
+            loss: loss of the clips of this process, times their share of the batch; a scalar.
+            stop: whether this process was asked to stop.
 
         Returns:
-            the loss of the whole batch, and whether any process wants to stop.
+            the loss of the whole batch, and whether any process was asked to stop.
         """
         if self.size == 1:
             return loss.item(), stop
@@ -58,7 +58,7 @@ class Ranks:
         for parameter, gradient in zip(trained, gradients, strict=True):
             whole = flat[start : start + gradient.numel()].view_as(gradient)
             start += gradient.numel()
-            # What no process used stays without gradient, as in one process.
+            # Parameters that no process used stay without gradient, as in one process.
             if parameter.grad is not None or whole.any():
                 parameter.grad = whole
         return total, stops > 0
@@ -74,9 +74,9 @@ class Ranks:
 
 
 class _SharedBatchNorm(nn.BatchNorm2d):
-    """Batch normalisation by the statistics of the whole batch, whoever holds which clips.
+    """Batch normalisation by the statistics of all processes' clips, on any device.
 
-    torch's SyncBatchNorm computes on GPUs only; this is the same on every device.
+    torch's SyncBatchNorm computes on GPUs only.
     """
 
     def forward(self, frames: Tensor) -> Tensor:
@@ -107,44 +107,44 @@ def share_batch_norms(network: nn.Module) -> None:
 
 
 def check_shared_norms(network: nn.Module) -> None:
-    """Refuse batch norms that several processes do not share (`share_batch_norms`).
+    """Refuse batch norms that `share_batch_norms` does not replace.
 
     Raises:
-        StpError: the network has some.
+        StpError: the network has such a norm.
     """
     for module in network.modules():
         if isinstance(module, (nn.BatchNorm1d, nn.BatchNorm3d)):
             raise StpError(
-                f"processes share a batch, and {type(module).__name__} normalises each share alone",
-                expected="nn.BatchNorm2d, or norms that look at each clip alone",
+                f"{type(module).__name__} would normalise each process's share of a batch alone",
+                expected="nn.BatchNorm2d, or norms of single clips",
                 remedy="train in one process (runtime.gpus: 1), or with another norm",
             )
 
 
 @contextmanager
-def join(place: dict[str, Any] | None, device: str) -> Iterator[Ranks]:
-    """Meet the other processes, until the end of the block.
+def join(address: dict[str, Any] | None, device: str) -> Iterator[Ranks]:
+    """Connect the processes of a training, until the end of the block.
 
     Args:
-        place: ``rank``, ``size``, ``local_rank`` (number of the process on its machine), ``host``
-            and ``port`` of the store; None for a process of its own.
+        address: ``rank``, ``size``, ``local_rank`` (number of the process on its machine), ``host``
+            and ``port`` of the store; None for a single process.
         device: auto, cpu or cuda.
     """
-    if place is None:
+    if address is None:
         yield Ranks()
         return
     on_gpu = device != "cpu" and torch.cuda.is_available()
     if on_gpu:
-        torch.cuda.set_device(place["local_rank"] % torch.cuda.device_count())
-    store = torch.distributed.TCPStore(place["host"], place["port"], timeout=TIMEOUT)
+        torch.cuda.set_device(address["local_rank"] % torch.cuda.device_count())
+    store = torch.distributed.TCPStore(address["host"], address["port"], timeout=TIMEOUT)
     torch.distributed.init_process_group(
         "nccl" if on_gpu else "gloo",
         store=store,
-        rank=place["rank"],
-        world_size=place["size"],
+        rank=address["rank"],
+        world_size=address["size"],
         timeout=TIMEOUT,
     )
     try:
-        yield Ranks(place["rank"], place["size"])
+        yield Ranks(address["rank"], address["size"])
     finally:
         torch.distributed.destroy_process_group()

@@ -1,4 +1,4 @@
-"""What a training by gradient descent is put together from: loss, optimiser, compiled parts."""
+"""Parts of a training by gradient descent: loss, optimiser, averaged weights, compiled parts."""
 
 import inspect
 import warnings
@@ -18,33 +18,36 @@ from stp.options.named import load
 from stp.options.train import LOW_RATE, TrainOptions
 
 
-def micro_batch(asked: Any, batch: int, model: nn.Module) -> int:
-    """Clips that are computed at once; the gradient is that of the whole batch all the same."""
-    if asked is None:
+def micro_batch(requested: Any, batch: int, model: nn.Module) -> int:
+    """Number of clips that are computed at once; the gradient is that of the whole batch.
+
+    Raises:
+        StpError: `requested` is out of range, or the model normalises over its batch.
+    """
+    if requested is None:
         return batch
-    require(whole(asked, 1), "runtime.micro_batch", asked, "a whole number from 1")
+    require(whole(requested, 1), "runtime.micro_batch", requested, "a whole number from 1")
     norms = (nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm)
-    if asked < batch and any(isinstance(module, norms) for module in model.modules()):
+    if requested < batch and any(isinstance(module, norms) for module in model.modules()):
         raise StpError(
-            f"runtime.micro_batch is {asked}: this model normalises over its batch of {batch}",
-            expected="a batch that is computed at once, or the results would be others",
+            f"runtime.micro_batch is {requested}: this model normalises over its batch of {batch}",
+            expected="a batch that is computed at once, since results would differ",
             remedy="share it between GPUs (runtime.gpus), or train with a smaller batch_size",
         )
-    return int(min(asked, batch))
+    return int(min(requested, batch))
 
 
 def too_large(label: str, clips: int, recomputes: bool) -> StpError:
-    """What to say where the memory of the device does not hold a step.
+    """The error of a step that exceeds the memory of the device.
 
     Args:
         label: model and dataset.
-        clips: computed at once.
-        recomputes: activations are computed again in the backward pass already.
+        clips: number of clips that are computed at once.
+        recomputes: whether activations are computed again in the backward pass.
     """
     cheaper = "" if recomputes else "runtime.recompute: true, or "
     return StpError(
-        f"{label}: the memory of the device does not hold a step on {clips} clips",
-        expected="enough memory for a forward and a backward pass on them",
+        f"{label}: a step on {clips} clips exceeds the memory of the device",
         remedy=f"set {cheaper}runtime.micro_batch to {max(1, clips // 2)} (the same gradient "
         "in more passes), or runtime.gpus to more devices",
     )
@@ -52,26 +55,26 @@ def too_large(label: str, clips: int, recomputes: bool) -> StpError:
 
 @torch.no_grad()
 def move_average(kept: nn.Module, model: nn.Module, decay: float) -> None:
-    """Move kept weights a little towards those of a step; counters are taken over.
+    """Update a moving average of weights; integers, such as counters, are copied.
 
     Args:
-        kept: the weights that are averaged.
-        model: those of the step.
-        decay: share of theirs that the kept weights take, as ``train.ema``.
+        kept: network with the averaged weights.
+        model: network with the latest weights.
+        decay: weight of the latest weights in the average, ``train.ema``.
     """
-    now = model.state_dict()
+    latest = model.state_dict()
     for name, average in kept.state_dict().items():
         if average.is_floating_point():
-            average.lerp_(now[name], decay)
+            average.lerp_(latest[name], decay)
         else:
-            average.copy_(now[name])
+            average.copy_(latest[name])
 
 
 def target_channels(targets: Sequence[str], data: Prepared | None) -> list[int] | None:
-    """Numbers of the channels that a training compares, in the order of the data; None for all.
+    """Indices of the channels named by ``train.targets``, in the order of the data; None for all.
 
     Raises:
-        StpError: the data have no such channels.
+        StpError: the data have no such channel.
     """
     if not targets or data is None:
         return None
@@ -88,21 +91,21 @@ def target_channels(targets: Sequence[str], data: Prepared | None) -> list[int] 
 def loss_of(
     model: ForecastModel, options: TrainOptions, context: int, name: str, data: Prepared | None
 ) -> Callable[..., Tensor]:
-    """What is minimised: of clips (B, T, C, H, W) in a step, a scalar.
+    """The loss of a training: a function of clips (B, T, C, H, W) and step to a scalar.
 
-    A loss that options name takes the place of the errors that a model is trained for, and not of
-    what its codes add to them (``drawn_forecast``). Of models that draw lead times (`leads`), it
-    takes those of the clips as well.
+    ``train.loss`` replaces the errors of the model's own loss, but not the term that latent codes
+    add (``drawn_forecast``). For models that draw lead times (`leads`), the function also takes the
+    lead times of the clips.
 
     Args:
         model: the network.
-        options: of the training.
-        context: number of frames that the model sees.
-        name: of the model, for errors.
-        data: for losses of some channels or on some grid; None where options name none of these.
+        options: options of the training.
+        context: number of context frames.
+        name: name of the model, for errors.
+        data: prepared data, for losses that depend on channels or grid; None if none does.
 
     Raises:
-        StpError: the model is trained otherwise, or always forecasts the same where a loss compares
+        StpError: the model is not trained on forecasts, or is deterministic where the loss compares
             several forecasts.
     """
     if options.loss is None:
@@ -110,8 +113,7 @@ def loss_of(
     if model.criterion is not None:
         raise StpError(
             f"train.loss is {options.loss!r}, but {name} is not trained by comparing frames",
-            expected="no train.loss for this model",
-            remedy="take it out of the configuration",
+            remedy="remove train.loss from the configuration of the model",
         )
     compare = load("train.loss", "losses", options.loss)
     parameters = inspect.signature(compare).parameters
@@ -124,23 +126,23 @@ def loss_of(
             f"train.loss is {options.loss!r}, which compares {members} forecasts of each clip, but "
             f"those of {name} are all the same",
             expected="a model that draws its forecasts (is_sampled), such as vae",
-            remedy="take train.loss out of its configuration",
+            remedy="remove train.loss from its configuration",
         )
 
     def loss(clips: Tensor, step: int, *leads: Tensor) -> Tensor:
-        seen, observed = clips[:, :context], clips[:, context:]
+        frames, observed = clips[:, :context], clips[:, context:]
         compared = observed.shape[2] if channels is None else len(channels)
         values = compared * observed[0, 0, 0].numel()
         if members is not None:
-            found = [_drawn(model, seen, observed.shape[1], values) for _ in range(members)]
-            drawn, terms = zip(*found, strict=True)
+            draws = [_drawn(model, frames, observed.shape[1], values) for _ in range(members)]
+            drawn, terms = zip(*draws, strict=True)
             predicted, term = torch.stack(drawn, dim=1), torch.stack(terms).mean()
         elif model.is_sampled:
-            predicted, term = _drawn(model, seen, observed.shape[1], values)
+            predicted, term = _drawn(model, frames, observed.shape[1], values)
         else:
             predicted, observed = model.outputs(clips, step, *leads)
             require_shape(model, predicted, observed.shape, "outputs")
-            term = seen.new_zeros(())
+            term = frames.new_zeros(())
         if channels is not None:
             predicted, observed = predicted[..., channels, :, :], observed[..., channels, :, :]
         scalar: Tensor = compare(predicted.float(), observed)
@@ -150,23 +152,23 @@ def loss_of(
 
 
 def _own_loss(model: ForecastModel) -> Callable[..., Tensor]:
-    """The loss that a model brings along; a first one that repeats values to compare is refused."""
+    """The model's own loss; the first call refuses a comparison of different shapes."""
     is_first = True
 
-    def loss(*given: Any) -> Tensor:
+    def loss(*arguments: Any) -> Tensor:
         nonlocal is_first
         if not is_first:
-            return model.loss(*given)
+            return model.loss(*arguments)
         is_first = False
         with warnings.catch_warnings():
-            warnings.filterwarnings("error", "Using a target size")  # says torch of other shapes
+            warnings.filterwarnings("error", "Using a target size")  # torch, of different shapes
             try:
-                return model.loss(*given)
+                return model.loss(*arguments)
             except UserWarning as warning:
                 raise StpError(
                     f"{file_of(model)}: loss() of {model.implementation.__name__} compares frames "
                     f"of different shapes ({str(warning).partition('. ')[0]})",
-                    expected="forecasts of the shape of the frames that came",
+                    expected="forecasts of the shape of the observed frames",
                     remedy="correct loss() there",
                 ) from warning
 
@@ -176,17 +178,17 @@ def _own_loss(model: ForecastModel) -> Callable[..., Tensor]:
 def against_divergence(
     model: ForecastModel, options: TrainOptions, updates: int, rate: float
 ) -> str:
-    """What to do about a loss or forecasts that are not finite, or a loss that explodes.
+    """The remedy for values that are not finite, or a loss that explodes.
 
     Args:
         model: the network.
-        options: of the training.
-        updates: of its weights before.
-        rate: learning rate of the latest one.
+        options: options of the training.
+        updates: number of previous updates.
+        rate: learning rate of the latest update.
     """
     look = f"look for a logarithm, a root or a division in {file_of(model)}, and at the data"
     if updates == 0:
-        return f"no weight has been changed yet, so no option of the training helps: {look}"
+        return f"before the first update, no option of the training helps: {look}"
     wider = "" if options.precision == "float32" else ", compute in float32 (train.precision)"
     if rate <= LOW_RATE:
         return f"the learning rate is too low to be the reason: {look}{wider}"
@@ -197,29 +199,28 @@ def against_divergence(
 
 
 def copy_of(model: nn.Module) -> dict[str, Tensor]:
-    """Weights of a model, on the CPU, that no later step changes."""
+    """Copy the weights of a model to the CPU."""
     return {name: value.detach().cpu().clone() for name, value in model.state_dict().items()}
 
 
-def _drawn(model: ForecastModel, seen: Tensor, horizon: int, values: int) -> tuple[Tensor, Tensor]:
-    """A forecast (B, horizon, C, H, W), and what the model adds to any loss of `values` a frame."""
-    forecast, term = model.drawn_forecast(seen, horizon, values)
-    require_shape(model, forecast, (len(seen), horizon, *seen.shape[2:]), "drawn_forecast")
+def _drawn(
+    model: ForecastModel, frames: Tensor, horizon: int, values: int
+) -> tuple[Tensor, Tensor]:
+    forecast, term = model.drawn_forecast(frames, horizon, values)
+    require_shape(model, forecast, (len(frames), horizon, *frames.shape[2:]), "drawn_forecast")
     return forecast, term
 
 
 def put_channels_last(model: nn.Module) -> None:
-    """Store filters of two dimensions with their channels beside each other; others stay."""
+    """Store two-dimensional filters with channels last in memory."""
     for weights in model.parameters():
         if weights.dim() == 4:  # torch has no such format for other ranks
             weights.data = weights.data.contiguous(memory_format=torch.channels_last)
 
 
 def compile_parts(model: nn.Module) -> None:
-    """Compile the parts of a network, reproducibly where trainings settle that; what holds them
-    together stays Python.
-    """
-    # The compiler must be told apart: see stp.models.compute.settle.
+    """Compile the child modules of a network; the code that connects them stays Python."""
+    # `settle` does not tell the compiler about deterministic algorithms.
     torch.use_deterministic_algorithms(torch.are_deterministic_algorithms_enabled())
     for part in model.children():
         if isinstance(part, (nn.ModuleList, nn.ModuleDict)):

@@ -1,4 +1,4 @@
-"""The training loop: steps, validation, selection of the best epoch, state to go on from."""
+"""The training loop: steps, validation, selection of the best epoch, checkpoints."""
 
 import copy
 import time
@@ -41,7 +41,7 @@ CRITERION = (
 )
 REPORT_SECONDS = 0.5
 FIRST_STEPS = 10
-"""So many steps say what a loss is like at first, and how slowly its mean follows later ones."""
+"""Number of steps whose mean is the first loss, and time constant of the mean of recent losses."""
 
 
 class DivergenceError(StpError):
@@ -50,21 +50,21 @@ class DivergenceError(StpError):
 
 @dataclass
 class Progress:
-    """What has happened so far.
+    """State of a training, besides weights and optimiser.
 
     Attributes:
-        step: steps done.
-        history: one row for each epoch that is complete, validation included.
+        step: number of completed steps.
+        history: a row for each completed epoch, validation included.
         loss_sum: sum of the losses of the unfinished epoch.
-        seconds: spent on the unfinished epoch.
+        seconds: time spent on the unfinished epoch.
         resumed: whether the unfinished epoch was interrupted.
         resumes: steps at which the training went on after an interruption.
-        devices: every device and precision that computed a part of it, in order.
+        devices: devices and precisions that computed parts of the training, in order.
         best_epoch: number of the best epoch, from 1; 0 before the first.
-        best_mse: its criterion.
+        best_mse: criterion of the best epoch.
         first_loss: mean loss of the first steps.
-        recent_loss: mean loss of the latest steps, those long ago ever less.
-        ended_early: why it ended before its last epoch; None if it did not.
+        recent_loss: exponentially weighted mean of the losses.
+        ended_early: why the training ended before its last epoch; None if it did not.
     """
 
     step: int = 0
@@ -85,19 +85,19 @@ class GradientDescent:
     """One training.
 
     Args:
-        job: its recipe names the model; its state folder keeps the state to go on from.
-        options: ``recipe["train"]``.
-        data: clips of the splits train and val.
-        normalisation: of the training split.
+        job: job whose recipe names the model, and whose state folder holds checkpoints.
+        options: options of the training, ``recipe["train"]``.
+        data: prepared data with the splits train and val.
+        normalisation: normalisation of the training split.
         compute: device and precision.
-        ranks: the processes that share the training.
-        initial: weights to begin with, instead of random ones.
-        callbacks: objects as of stp.train.callbacks, besides those of the options.
+        ranks: processes that share the training.
+        initial: initial weights; random ones by default.
+        callbacks: further callbacks (see stp.train.callbacks) besides those of the options.
 
     Raises:
-        StpError: a split is empty, a batch has fewer clips than there are processes, a snapshot is
-            wanted after the last update, the model, loss or a callback refuses its options, or
-            initial weights are those of another model.
+        StpError: a split is empty, a batch has fewer clips than there are processes, a snapshot
+            would come after the last update, the model, loss or a callback refuses its options,
+            or the initial weights belong to another model.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class GradientDescent:
         self.recipe = job.recipe
         self.seed = self.recipe["seed"]
         self.context, self.horizon = self.recipe["context"], self.recipe["horizon"]
-        # A network that forecasts one lead time alone sees the frame of that lead as its first.
+        # For a network of one lead time, the frame at this lead time follows the context.
         lead = self.recipe.get("lead")
         self.length = self.context + (lead or self.horizon)
         self.frames = [*range(self.context), self.length - 1] if lead else None
@@ -125,7 +125,7 @@ class GradientDescent:
         self.val_clips = data.clips("val", subset)
         self.train_rows = rows_of(self.train_clips, "train", options.max_clips, data.folder)
         self.val_rows = rows_of(self.val_clips, "val", options.max_val_clips, data.folder)
-        # An incomplete batch is left out unless there is no other.
+        # An incomplete batch is dropped unless it is the only one.
         self.epoch_steps = max(1, len(self.train_rows) // options.batch_size)
         self.epoch_clips = min(len(self.train_rows), self.epoch_steps * options.batch_size)
         self.epochs, self.steps = options.epochs, self.epoch_steps * options.epochs
@@ -134,9 +134,8 @@ class GradientDescent:
             self.steps = options.iterations
         if options.snapshots and options.snapshots[-1] > self.steps:
             raise StpError(
-                f"{self._label}: a snapshot of update {options.snapshots[-1]}",
-                expected=f"none after the last update, {self.steps}",
-                remedy="take it out of train.snapshots, or train longer",
+                f"{self._label}: train.snapshots: update {options.snapshots[-1]}",
+                expected=f"at most {self.steps}, the last update",
             )
         self.batch = min(options.batch_size, self.epoch_clips)
         if self.batch < ranks.size:
@@ -146,7 +145,7 @@ class GradientDescent:
                 remedy="set runtime.gpus (or runtime.ranks) to the batch size or less",
             )
 
-        # Of the clips of a batch, the first of this process.
+        # Number of the first clip of this process within a batch.
         self.first = int(np.array_split(np.arange(self.batch), ranks.size)[ranks.rank][0])
         torch.manual_seed(int(draw(self.seed, INITIAL_WEIGHTS, 0)[0]))
         self.model = create(self.recipe).to(compute.device)
@@ -158,26 +157,26 @@ class GradientDescent:
             check_shared_norms(self.model)
             share_batch_norms(self.model)
         self.leads = LeadDraws.of(self.model, self.context, self.seed, lead)
-        # Without being told, a forecast of one frame would be that of the first lead time.
-        self.told = {"lead_times": [lead]} if lead and self.leads else {}
+        # A forecast of one frame would otherwise be that of the first lead time.
+        self.lead_times = {"lead_times": [lead]} if lead and self.leads else {}
         self.loss = factories.loss_of(self.model, options, self.context, self.recipe["model"], data)
         self.targets = factories.target_channels(options.targets, data)
         self.micro_batch = factories.micro_batch(
             job.runtime.get("micro_batch"), self.batch, self.model
         )
         self.optimizer = factories.optimizer_of(self.model, options)
-        # What is validated and kept: the network itself, or one with averaged weights.
+        # The network that is validated and kept: the trained one, or one with averaged weights.
         self.kept = self.model if options.ema is None else copy.deepcopy(self.model)
         if job.runtime.get("recompute"):
             self.model.recompute = True
-        shown = torch.zeros(min(2, self.micro_batch), self.context, *self.recipe["shape"])
+        frames = torch.zeros(min(2, self.micro_batch), self.context, *self.recipe["shape"])
         with compute.autocast():
-            try_forecast(self.model, shown.to(compute.device), self.horizon, **self.told)
+            try_forecast(self.model, frames.to(compute.device), self.horizon, **self.lead_times)
         if options.compiled:
             factories.compile_parts(self.model)
         self.callbacks = [
-            load("train.callbacks", "callbacks", {name: chosen})()
-            for name, chosen in options.callbacks.items()
+            load("train.callbacks", "callbacks", {name: settings})()
+            for name, settings in options.callbacks.items()
         ]
         self.callbacks += callbacks
         self.progress = Progress()
@@ -189,7 +188,7 @@ class GradientDescent:
         self.clock = time.monotonic()
 
     def train(self) -> None:
-        """Train until the last epoch, from where an earlier run was interrupted.
+        """Train until the last epoch, from the last checkpoint on.
 
         Raises:
             DivergenceError: a loss, weight or forecast is not a finite number, or losses explode.
@@ -198,27 +197,27 @@ class GradientDescent:
         while len(self.progress.history) < self.epochs and not self.progress.ended_early:
             self._epoch()
         last = self.progress.history[-1]
-        if last["val_mse"] is None:  # nobody knew that a callback would end it
+        if last["val_mse"] is None:  # a callback has ended the training at an epoch between
             last["val_mse"] = self._select(last["epoch"])
             self._save()
 
     def stop_early(self, why: str) -> None:
-        """End the training after this epoch: for callbacks, in all processes alike.
+        """End the training after this epoch; callbacks call this in all processes alike.
 
         Raises:
-            StpError: snapshots are still to come.
+            StpError: later updates have snapshots.
         """
         if any(update > self.progress.step for update in self.options.snapshots):
             raise StpError(
                 f"{self._label}: a callback ends the training at update {self.progress.step} "
                 f"({why})",
-                expected=f"all updates to the last snapshot, {self.options.snapshots[-1]}",
-                remedy="take the callback or later snapshots out of the configuration",
+                expected=f"updates to the last snapshot, {self.options.snapshots[-1]}",
+                remedy="remove the callback or later snapshots from the configuration",
             )
         self.progress.ended_early = why
 
     def describe(self) -> dict[str, Any]:
-        """For the receipt."""
+        """Facts for the receipt."""
         progress = self.progress
         return {
             "parameters": sum(p.numel() for p in self.model.parameters()),
@@ -300,12 +299,12 @@ class GradientDescent:
         return mse
 
     def _step(self, clips: Tensor, leads: Tensor | None) -> bool:
-        """One step on clips (B, T, C, H, W); says whether to stop after it."""
+        """One step on clips (B, T, C, H, W); returns whether to stop after it."""
         progress, step = self.progress, self.progress.step
         rate = self.options.learning_rate(step, self.steps)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        # Whatever is random in a step depends on the step alone.
+        # Random numbers of a step depend on the step alone.
         torch.manual_seed(int(draw(self.seed, STEP, step, self.ranks.size)[self.ranks.rank]))
         self.model.begin_epoch(step // self.epoch_steps)
         self.optimizer.zero_grad()
@@ -332,7 +331,7 @@ class GradientDescent:
         return stop
 
     def _backward(self, clips: Tensor, step: int, leads: Tensor | None) -> Tensor:
-        """Add up gradients, a part of the batch at a time; returns our share of the loss."""
+        """Add up gradients of parts of the batch; returns this process's share of the loss."""
         loss = torch.zeros((), device=clips.device)
         of_clips = (clips,) if leads is None else (clips, leads.to(clips.device))
         seed, first = int(draw(self.seed, WHOLE_BATCH, step)[0]), self.first
@@ -347,8 +346,8 @@ class GradientDescent:
         return loss
 
     def _check_loss(self, value: float, step: int) -> None:
-        """Refuse a loss that is no number, or losses that have grown beyond all bounds."""
-        progress, worst = self.progress, self.options.explodes
+        """Refuse a loss that is not finite, or losses that have grown beyond all bounds."""
+        progress, limit = self.progress, self.options.explodes
         if not np.isfinite(value):
             raise self._diverges(f"the loss is {value} in step {step}")
         if step < FIRST_STEPS:
@@ -356,20 +355,20 @@ class GradientDescent:
             progress.recent_loss = progress.first_loss
             return
         progress.recent_loss += (value - progress.recent_loss) / FIRST_STEPS
-        if worst is not None and progress.recent_loss > worst * abs(progress.first_loss):
+        if limit is not None and progress.recent_loss > limit * abs(progress.first_loss):
             raise self._diverges(
                 f"the loss has grown from {progress.first_loss:.3g} to {value:.3g} in step {step}"
             )
 
     def _call(self, hook: str, *arguments: Any) -> None:
-        """Call a hook of all callbacks that have it."""
+        """Call the hook of all callbacks that have it."""
         for callback in self.callbacks:
             if hasattr(callback, hook):
                 getattr(callback, hook)(self, *arguments)
 
     @torch.inference_mode()
     def _validate(self) -> float:
-        """The criterion: the mean of what the model says its squared errors are."""
+        """The criterion: the mean of the model's validation errors."""
         self.kept.eval()
         step, total, count = self.progress.step, 0.0, 0
         for _, clips in read_batches(
@@ -384,19 +383,19 @@ class GradientDescent:
             ranks=self.ranks.size,
         ):
             with self.compute.autocast():
-                errors = self.kept.validation_errors(clips, **self.told)
+                errors = self.kept.validation_errors(clips, **self.lead_times)
                 errors = errors if self.targets is None else errors[:, :, self.targets]
             total += errors.double().sum().item()
             count += errors.numel()
             self._report("validation")
             if self.ranks.rank == 0 and self.job.interrupted():
-                # Only the first process: the others wait for it in the sum below, and end with it.
+                # Only the first process: the others wait for it in the sum below, and end then.
                 self._save()
                 raise Interrupted(f"saved at step {step} of {self.steps}, before its validation")
-        total, number = self.ranks.sum(total, count)
+        total, all_values = self.ranks.sum(total, count)
         if not np.isfinite(total):
             raise self._diverges(f"validation forecasts are not finite in step {step}")
-        return total / number
+        return total / all_values
 
     @property
     def _label(self) -> str:
@@ -406,24 +405,24 @@ class GradientDescent:
         recomputes = bool(self.job.runtime.get("recompute"))
         return factories.too_large(self._label, min(clips, self.micro_batch), recomputes)
 
-    def _diverges(self, what: str) -> DivergenceError:
+    def _diverges(self, problem: str) -> DivergenceError:
         rate = self.options.learning_rate(min(self.progress.step, self.steps - 1), self.steps)
-        best, good = self.progress.best_epoch, self.checkpoint.path
-        kept = f"the last good state is in {good}" if good.exists() else "nothing was saved yet"
+        best, path = self.progress.best_epoch, self.checkpoint.path
+        saved = f"the last good state is in {path}" if path.exists() else "nothing was saved yet"
         if best:
-            kept += f", with the weights of epoch {best}, the best so far"
+            saved += f", with the weights of epoch {best}, the best so far"
         return DivergenceError(
-            f"{self._label}: {what} (learning rate {rate:.3g}); {kept}",
+            f"{self._label}: {problem} (learning rate {rate:.3g}); {saved}",
             expected="finite numbers, and losses that become smaller",
             remedy=factories.against_divergence(self.model, self.options, self.progress.step, rate),
         )
 
-    def _report(self, what: str) -> None:
+    def _report(self, status: str) -> None:
         now = time.monotonic()
         if now - self.reported > REPORT_SECONDS:
             self.reported = now
             epoch = min(len(self.progress.history) + 1, self.epochs)
-            line = f"epoch {epoch}/{self.epochs} {what}"
+            line = f"epoch {epoch}/{self.epochs} {status}"
             self.job.report(line, self.progress.step, self.steps)
 
     def _tick(self) -> None:
@@ -434,7 +433,7 @@ class GradientDescent:
 
     def _save(self) -> None:
         self._tick()
-        if self.ranks.rank:  # all processes know the same; one writes it down
+        if self.ranks.rank:  # all processes have the same state
             return
         self._require_finite_weights()
         self.checkpoint.save(
@@ -454,7 +453,7 @@ class GradientDescent:
 
     def _require_finite_weights(self) -> None:
         if not all(bool(p.isfinite().all()) for p in self.model.parameters()):
-            # What was saved before is still good.
+            # The checkpoint is still good.
             raise self._diverges(f"weights are not finite after step {self.progress.step - 1}")
 
     def _say(self, text: str) -> None:
@@ -462,7 +461,7 @@ class GradientDescent:
 
     def _resume(self) -> None:
         state = self.checkpoint.load(self._say)
-        if state is not None and self.snapshots.are_there(state["progress"]["step"], self._say):
+        if state is not None and self.snapshots.are_complete(state["progress"]["step"], self._say):
             self._go_on_from(state)
         elif state is not None:
             self._say("a snapshot is lost: starting from the beginning")

@@ -10,7 +10,7 @@ from stp.metrics.latitude import weights_of
 def latitude_weights(data: Prepared, like: Tensor) -> Tensor | None:
     """Cosines of the latitudes over their mean, (H, 1), on the device of a tensor.
 
-    None where the data have no coordinate ``lat``.
+    None if the data have no coordinate ``lat``.
     """
-    found = weights_of(data)
-    return None if found is None else torch.from_numpy(found).to(like)[:, None]
+    weights = weights_of(data)
+    return None if weights is None else torch.from_numpy(weights).to(like)[:, None]

@@ -1,9 +1,8 @@
-"""A training by gradient descent for networks that predict people.
+"""Training by gradient descent of networks that predict people.
 
-Each step is a function of the seed and its number, so a training that was interrupted goes on as if
-it had not been. People are rows of tensors, whose neighbours are in the row as well. The last fifth
-of the calibration episodes is kept for validation: its weights are those of the step that was best
-there; the test part is never looked at.
+Each step is a function of the seed and its number, so an interrupted training goes on as if it had
+not been interrupted. A person with its neighbours is a row of tensors. The last fifth of the
+calibration episodes is the validation set, which selects the best step.
 """
 
 import copy
@@ -36,14 +35,14 @@ CLIP_NORM = 1.0
 
 
 class Objective(Protocol):
-    """What a predictor's training needs to know of it."""
+    """Rows, augmentation, loss and error of a predictor."""
 
     def rows(self, scenarios: Scenarios) -> Rows:
-        """Make tensors of scenarios: what is observed, and the future."""
+        """Convert scenarios to tensors: observed and future positions."""
         ...
 
     def varied(self, rows: Rows, random: np.random.Generator) -> Rows:
-        """Change rows by chance into others that are as likely."""
+        """Augment rows: change them at random into equally likely ones."""
         ...
 
     def loss(self, network: nn.Module, rows: Rows, kl_weight: float) -> Tensor:
@@ -51,42 +50,42 @@ class Objective(Protocol):
         ...
 
     def error(self, network: nn.Module, rows: Rows) -> Tensor:
-        """What the best step has least of, a scalar."""
+        """The error that selects the best step, a scalar."""
         ...
 
 
 @dataclass(frozen=True)
 class Learned:
-    """What a training has made.
+    """Result of a training.
 
     Attributes:
-        weights: of the best step.
-        history: a row for each validation: step, loss (mean since the last one), error.
-        told: for the receipt.
+        weights: weights of the best step.
+        history: a row for each validation: step, loss (mean since the previous row), error.
+        facts: facts for the receipt.
     """
 
     weights: dict[str, Tensor]
     history: list[dict[str, float]]
-    told: dict[str, Any]
+    facts: dict[str, Any]
 
 
 def split(scenarios: Scenarios, protocol: str) -> tuple[np.ndarray, np.ndarray]:
-    """Numbers of scenarios to learn from, and of those to validate on: the last fifth of episodes.
+    """Indices of the scenarios for training and for validation, the last fifth of the episodes.
 
-    Episodes do not overlap, so no moment of the one is in the other. Except under ``atlas-paper``,
-    scenarios of people who are in validation, too, are in neither. Nothing is kept for validation
-    of a single episode, or where nothing would be left to learn from.
+    Episodes do not overlap, so the parts share no moment. Except under ``atlas-paper``, scenarios
+    with people of the validation part are in neither. There is no validation part if there is one
+    episode, or if nothing would be left for training.
     """
     episodes = np.unique(scenarios.episode)
-    kept = max(1, round(len(episodes) / 5)) if len(episodes) > 1 else 0
-    last = np.isin(scenarios.episode, episodes[len(episodes) - kept :])
-    learnt = ~last
+    count = max(1, round(len(episodes) / 5)) if len(episodes) > 1 else 0
+    validated = np.isin(scenarios.episode, episodes[len(episodes) - count :])
+    trained = ~validated
     if not PROTOCOLS[protocol].is_released:
-        shared = np.isin(scenarios.person, scenarios.person[last]) & scenarios.present
-        learnt &= ~shared.any(axis=1)
-    if not learnt.any():
+        shared = np.isin(scenarios.person, scenarios.person[validated]) & scenarios.present
+        trained &= ~shared.any(axis=1)
+    if not trained.any():
         return np.arange(len(scenarios)), np.empty(0, np.int64)
-    return np.flatnonzero(learnt), np.flatnonzero(last)
+    return np.flatnonzero(trained), np.flatnonzero(validated)
 
 
 def learn(
@@ -105,20 +104,20 @@ def learn(
     """Train a network.
 
     Args:
-        build: makes the network, with weights by chance.
-        objective: of the predictor.
-        scenarios: of the calibration part.
-        options: of the training.
-        seed: of weights, order and variations.
-        recipe: a state of another recipe is not used.
-        folder: of the state to go on from.
-        every_s: seconds between two such states.
-        report: is told the progress.
-        interrupted: says whether to stop.
+        build: makes the network, with random weights.
+        objective: objective of the predictor.
+        scenarios: scenarios of the calibration part.
+        options: options of the training.
+        seed: seed of weights, order and augmentation.
+        recipe: recipe of the training; a checkpoint of another recipe is not used.
+        folder: folder of the checkpoint.
+        every_s: seconds between two checkpoints.
+        report: receives the progress.
+        interrupted: whether to stop.
 
     Raises:
         StpError: there is no scenario, or a loss is NaN or infinite.
-        Interrupted: it was asked to stop, and has saved its state.
+        Interrupted: the job was asked to stop, and has saved its state.
     """
     if not len(scenarios):
         raise StpError(
@@ -126,9 +125,9 @@ def learn(
             expected="at least one in the part of the dataset that calibration may see",
             remedy="ask for fewer people, or for shorter observation and prediction",
         )
-    learnt, validated = split(scenarios, recipe["train_subset"])
-    rows = objective.rows(scenarios.chosen(learnt))
-    kept = objective.rows(scenarios.chosen(validated)) if len(validated) else None
+    trained, validated = split(scenarios, recipe["train_subset"])
+    rows = objective.rows(scenarios.chosen(trained))
+    validation_rows = objective.rows(scenarios.chosen(validated)) if len(validated) else None
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(draw(seed, INITIAL_WEIGHTS, 0)[0] % 2**63))
         network = build()
@@ -168,16 +167,16 @@ def learn(
         epoch, batch = divmod(step, batches)
         order = epoch_order(np.arange(people), seed, epoch)
         chosen = torch.from_numpy(np.array_split(order, batches)[batch])
-        given = {name: value[chosen] for name, value in rows.items()}
-        given = dict(objective.varied(given, np.random.default_rng([seed, step])))
+        drawn = {name: value[chosen] for name, value in rows.items()}
+        drawn = dict(objective.varied(drawn, np.random.default_rng([seed, step])))
         rate = 0.5 * (1 + math.cos(math.pi * step / options.steps))
         for group in optimiser.param_groups:
             group["lr"] = options.lr * rate
-        loss = objective.loss(network, given, min(1.0, step / (WARM_UP * options.steps)))
+        loss = objective.loss(network, drawn, min(1.0, step / (WARM_UP * options.steps)))
         if not torch.isfinite(loss):
             raise StpError(
                 f"the loss of step {step + 1} is {loss.item()}",
-                expected="a number",
+                expected="a finite number",
                 remedy="look at the data (`stp list datasets`)"
                 + (", or take a smaller train.lr" if step and options.lr > LOW_RATE else ""),
             )
@@ -188,22 +187,23 @@ def learn(
         step, losses = step + 1, losses + loss.item()
         if step % options.validate_every == 0 or step == options.steps:
             with torch.inference_mode():
-                seen = objective.error(network, rows if kept is None else kept).item()
+                compared = rows if validation_rows is None else validation_rows
+                error = objective.error(network, compared).item()
             since = step - (int(history[-1]["step"]) if history else 0)
-            history.append({"step": float(step), "loss": losses / since, "error": seen})
+            history.append({"step": float(step), "loss": losses / since, "error": error})
             losses = 0.0
             # Without validation the last step counts, whatever its error.
-            if kept is None or seen < best["error"]:
-                best, weights = {"step": float(step), "error": seen}, _copy(network)
+            if validation_rows is None or error < best["error"]:
+                best, weights = {"step": float(step), "error": error}, _copy(network)
             report("steps", step, options.steps)
-    told = {
+    facts = {
         "steps": options.steps,
         "best_step": int(best["step"]),
-        "validation_error": best["error"] if kept is not None else None,
+        "validation_error": best["error"] if validation_rows is not None else None,
         "validation_scenarios": len(validated),
         "parameters": sum(value.numel() for value in network.parameters()),
     }
-    return Learned(weights, history, told)
+    return Learned(weights, history, facts)
 
 
 def _copy(network: nn.Module) -> dict[str, Tensor]:

@@ -1,7 +1,7 @@
-"""Randomness of a training as a function of (seed, purpose, number), never of what came before.
+"""Random numbers of a training, as functions of (seed, purpose, number).
 
-So a resumed training draws what an uninterrupted one would have drawn. The raw integers of Philox
-are promised never to change, unlike NumPy's distributions.
+So a resumed training draws the numbers of an uninterrupted one. Unlike NumPy's distributions, the
+raw integers of Philox are guaranteed never to change.
 """
 
 from collections.abc import Callable
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from stp.models.model import ForecastModel
 
 INITIAL_WEIGHTS, EPOCH_ORDER, STEP, LEAD, WHOLE_BATCH = range(5)
-"""What the numbers are for; each purpose has a stream of its own."""
+"""Purposes of random numbers; each has a stream of its own."""
 
 
 def draw(seed: int, purpose: int, number: int, count: int = 1) -> np.ndarray:
     """Random uint64, shape (count,).
 
     Args:
-        seed: of the training, >= 0.
-        purpose: one of the streams above.
-        number: of the epoch or step, >= 0.
-        count: how many.
+        seed: seed of the training, >= 0.
+        purpose: one of the purposes above.
+        number: number of the epoch or step, >= 0.
+        count: how many numbers.
     """
     counter, key = [0, 0, 0, number], [seed, purpose]
     generator = np.random.Philox(counter=np.array(counter, np.uint64), key=np.array(key, np.uint64))
@@ -36,18 +36,18 @@ def draw(seed: int, purpose: int, number: int, count: int = 1) -> np.ndarray:
 
 
 def epoch_order(rows: np.ndarray, seed: int, epoch: int) -> np.ndarray:
-    """The rows in the order in which an epoch reads them; epochs count from 0."""
+    """Shuffle rows for an epoch; epochs count from 0."""
     return rows[np.argsort(draw(seed, EPOCH_ORDER, epoch, len(rows)), kind="stable")]
 
 
 @dataclass(frozen=True)
 class LeadDraws:
-    """Lead times of clips, where each clip has one of them in an epoch.
+    """Random lead times, one for each clip in an epoch.
 
     Attributes:
-        leads: those to draw from, from 1.
-        context: frames before the first.
-        seed: of the training.
+        leads: lead times to draw from, from 1.
+        context: number of context frames.
+        seed: seed of the training.
     """
 
     leads: tuple[int, ...]
@@ -58,9 +58,13 @@ class LeadDraws:
     def of(
         cls, model: "ForecastModel", context: int, seed: int, lead: int | None = None
     ) -> "LeadDraws | None":
-        """The draws of a model that is told lead times, and names those it is trained on.
+        """The draws of a model that needs lead times in training; None for other models.
 
-        One that forecasts a lead time alone is told that one, whatever it names.
+        Args:
+            model: the model.
+            context: number of context frames.
+            seed: seed of the training.
+            lead: the only lead time of a network that is trained for one.
         """
         if not model.needs_lead_times or not model.leads:
             return None
@@ -72,7 +76,7 @@ class LeadDraws:
         return np.asarray(self.leads, np.int64)[(shares * len(self.leads)).astype(np.int64)]
 
     def frames(self, epoch: int) -> Callable[[np.ndarray], np.ndarray]:
-        """Which frames rows have: the context and that of the lead time, int64 (B, T_in + 1)."""
+        """Numbers of the frames of rows: context and lead time, int64 (B, T_in + 1)."""
 
         def of(rows: np.ndarray) -> np.ndarray:
             context = np.broadcast_to(np.arange(self.context), (len(rows), self.context))
@@ -82,7 +86,7 @@ class LeadDraws:
 
 
 def spread(clips: int, most: int | None) -> np.ndarray:
-    """At most `most` of the rows 0..clips-1, evenly spread, int64 and ascending."""
+    """At most `most` of the rows 0..clips-1, evenly spaced, int64 and ascending."""
     count = clips if most is None else min(most, clips)
     return np.arange(count, dtype=np.int64) * clips // max(count, 1)
 
@@ -91,10 +95,10 @@ def rows_of(clips: Any, split: str, most: int | None, folder: Path) -> np.ndarra
     """The rows of a split that a training uses, int64 and ascending.
 
     Args:
-        clips: of the split.
-        split: its name, for the error.
-        most: how many at most; None for all.
-        folder: of the data, for the error.
+        clips: clips of the split.
+        split: name of the split, for the error.
+        most: largest number of rows; None for all.
+        folder: folder of the data, for the error.
 
     Raises:
         StpError: the split has no clips.

@@ -1,4 +1,4 @@
-"""Train with given weights: a training begins with them, or they replace it (``weights:``)."""
+"""Given weights (``weights:``): initial weights of a training, or in place of one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ from stp.train.run import checked, fit, write_history
 
 @dataclass(frozen=True)
 class GivenWeights:
-    """Weights out of a file.
+    """Weights of a file.
 
     Attributes:
-        name: of the file.
-        sha256: of its bytes.
-        use: initialise or replace.
+        name: name of the file.
+        sha256: checksum of the file.
+        use: "initialise" or "replace".
         tensors: state_dict of the recipe's model.
-        normalisation: of the data that they were trained on, where the file says so.
+        normalisation: normalisation of their training data, if the file has it.
     """
 
     name: str
@@ -37,52 +37,51 @@ class GivenWeights:
     normalisation: Normalisation | None
 
     def describe(self) -> dict[str, Any]:
-        """For the receipt."""
+        """Facts for the receipt."""
         return {"file": Path(self.name).name, "sha256": self.sha256, "use": self.use}
 
 
 def run(job: Job) -> Extras:
-    """Write what `stp.train.run` writes, beginning with given weights, or with nothing else.
+    """Write what `stp.train.run` writes, from a training with given weights, or these alone.
 
     Args:
-        job: as of `stp.train.run`, with ``weights`` in its recipe, "initialise" (begin with given
-            weights) or "replace" (take them as trained), the input ``weights``, the lock of their
-            file, and the runtime ``raw_roots``, the folders that are searched for it.
+        job: job as for `stp.train.run`, with ``weights`` in its recipe, "initialise" (start from
+            the given weights) or "replace" (use them without training), the input ``weights``, the
+            lock of their file, and the runtime ``raw_roots``, folders that may contain the file.
 
     Raises:
-        StpError: whatever `stp.train.run` refuses; given weights that are damaged or those of
-            another model; or snapshots of a training that they replace.
-        Interrupted: it was asked to stop, and has saved its state.
+        StpError: as in `stp.train.run`; the weights are damaged or belong to another model; or
+            there are snapshots without a training.
+        Interrupted: the job was asked to stop, and has saved its state.
     """
     training = checked(job)
     recipe, given = training.job.recipe, read(training.job)
-    told = {"weights": given.describe()}
+    facts = {"weights": given.describe()}
     if given.use == "initialise":
-        return {**fit(training, given.tensors), **told}
+        return {**fit(training, given.tensors), **facts}
     if training.options.snapshots:
         raise StpError(
-            f"{recipe['model']}: snapshots of a training that given weights replace",
-            expected="no train.snapshots",
-            remedy="take train.snapshots or weights out of the configuration",
+            f"{recipe['model']}: train.snapshots, although given weights replace the training",
+            remedy="remove train.snapshots or weights from the configuration",
         )
     normalisation = given.normalisation or training.normalisation
     weights.save(job.out / weights.MODEL, given.tensors, recipe, normalisation)
     write_history(job, [])
-    return {"parameters": sum(p.numel() for p in create(recipe).parameters()), **told}
+    return {"parameters": sum(p.numel() for p in create(recipe).parameters()), **facts}
 
 
 def read(job: Job) -> GivenWeights:
     """Read the weights that a training recipe names.
 
-    The file holds what ``torch.save`` wrote: a state_dict, alone or under ``state_dict``, such as
-    the ``model.pt`` of another training. `ForecastModel.from_published` turns the layout of
-    published weights into that of the model.
+    The file is written by ``torch.save``: a state_dict, alone or under ``state_dict``, such as the
+    ``model.pt`` of another training. `ForecastModel.from_published` converts the layout of
+    published weights.
 
     Args:
-        job: its recipe describes the model; the input ``weights`` locks one file.
+        job: job whose recipe describes the model; the input ``weights`` is the lock of one file.
 
     Raises:
-        StpError: the file is missing, is not the one that is declared, cannot be read, or holds
+        StpError: the file is missing, has another checksum than declared, cannot be read, or holds
             weights of another model.
     """
     raw = RawFiles(job.inputs["weights"], job.runtime["raw_roots"])
@@ -90,13 +89,13 @@ def read(job: Job) -> GivenWeights:
     path = raw.find(name)
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # damage shows in many ways
+    except Exception as error:  # damaged files raise exceptions of many types
         raise _unusable(path, str(error).partition("\n")[0] or type(error).__name__) from error
     inner = content.get("state_dict") if isinstance(content, dict) else None
     tensors = inner if isinstance(inner, dict) else content
     if not isinstance(tensors, dict) or not all(isinstance(v, Tensor) for v in tensors.values()):
         raise _unusable(path, "it holds something else")
-    # What published weights do not have is drawn as a training draws it.
+    # Tensors that published weights lack are drawn as in a training.
     torch.manual_seed(int(draw(job.recipe["seed"], INITIAL_WEIGHTS, 0)[0]))
     model = create(job.recipe)
     given = model.from_published(tensors)
@@ -119,19 +118,17 @@ def _unusable(path: Path, why: str) -> StpError:
     )
 
 
-def _compare(
-    path: Path, given: Mapping[str, Tensor], wanted: dict[str, Tensor], model: str
-) -> None:
-    """Refuse weights that differ from those of a model in a name or shape."""
-    missing = [name for name in wanted if name not in given]
-    unknown = [name for name in given if name not in wanted]
-    shapes = {name: tuple(tensor.shape) for name, tensor in wanted.items()}
+def _compare(path: Path, given: Mapping[str, Tensor], own: dict[str, Tensor], model: str) -> None:
+    """Refuse weights whose names or shapes are not those of the model's own weights."""
+    missing = [name for name in own if name not in given]
+    unknown = [name for name in given if name not in own]
+    shapes = {name: tuple(tensor.shape) for name, tensor in own.items()}
     other = [name for name in shapes if name in given and tuple(given[name].shape) != shapes[name]]
     problem = ""
     if missing or unknown:
         problem = "; ".join(
-            f"{what} {', '.join(names[:3])}{' ...' if len(names) > 3 else ''}"
-            for what, names in (("it lacks", missing), ("it has", unknown))
+            f"{verb} {', '.join(names[:3])}{' ...' if len(names) > 3 else ''}"
+            for verb, names in (("it lacks", missing), ("it has", unknown))
             if names
         )
     elif other:

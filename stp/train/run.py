@@ -8,7 +8,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from stp.core.errors import StpError
+from stp.core.errors import ConfigurationError, StpError
 from stp.core.job import Extras, Job
 from stp.core.options import require, whole
 from stp.data.prepared import Prepared
@@ -31,21 +31,21 @@ HISTORY = {
     "seconds": "float64",
     "resumed": "bool",
 }
-"""Columns of ``history.parquet``, one row per epoch: number from 1, steps done at its end, learning
-rate of its last step, mean loss of its steps, criterion of selection, duration, interrupted."""
+"""Columns of ``history.parquet``, a row per epoch: number from 1, completed steps, learning rate
+of the last step, mean loss, criterion of selection, duration, whether it was interrupted."""
 
 BLOCK_BYTES = 1 << 26
-"""Closed form: clips are read in blocks of about this size."""
+"""Size of the blocks of clips that are read for a fit in closed form."""
 
 
 class Training(NamedTuple):
-    """What a training is about, found to fit.
+    """A training whose recipe fits its data.
 
     Attributes:
-        job: the recipe has the shape of the channels that the network sees.
-        options: of the training.
-        data: the prepared data of these channels.
-        normalisation: of the training split.
+        job: job whose recipe has the shape of the network's channels.
+        options: options of the training.
+        data: prepared data of these channels.
+        normalisation: normalisation of the training split.
     """
 
     job: Job
@@ -58,34 +58,31 @@ def run(job: Job) -> Extras:
     """Write ``model.pt`` (see stp.models.weights) and ``history.parquet``.
 
     With ``train.snapshots``, ``snapshots/update-<n>.pt`` hold the weights after n updates (averaged
-    ones, where an average is kept), whatever the validation says of them.
+    ones, where an average is kept), independent of validation.
 
     Args:
         job: the recipe has ``model``, ``options``, ``shape``, ``context``, ``horizon``, ``fit``
-            ("sgd" or "closed_form"), ``seed``, ``train`` (see `TrainOptions`), perhaps
-            ``train_subset``, perhaps ``lead`` (of a network that forecasts this lead time alone:
-            its ``horizon`` is the one frame of that lead), and perhaps ``channels`` (patterns of
-            the names of those that the network has; ``shape`` is that of all). The input is
-            ``data``. Runtime: ``device`` (auto, cpu, cuda),
-            ``checkpoint_every_s`` (60), ``micro_batch`` (clips computed at once; the whole batch
-            unless set: less memory, the same gradient but for rounding and what is drawn),
-            ``recompute`` (false; forget what the backward pass needs and compute it twice: less
-            memory, the same gradient),
-            ``ranks`` (where the processes that share this training meet, see
-            stp.train.distributed).
+            ("sgd" or "closed_form"), ``seed``, ``train`` (see `TrainOptions`), and optionally
+            ``train_subset``, ``lead`` (the only lead time of the network, whose ``horizon`` is then
+            1) and ``channels`` (name patterns of the network's channels; ``shape`` is that of all).
+            The input is ``data``. Runtime: ``device`` (auto, cpu, cuda), ``checkpoint_every_s``
+            (60), ``micro_batch`` (clips computed at once, by default the whole batch: less memory,
+            the same gradient but for rounding and random numbers), ``recompute`` (false; compute
+            activations again in the backward pass: less memory, the same gradient), ``ranks``
+            (address of the processes that share this training, see stp.train.distributed).
 
     Returns:
         Device, precision, number of parameters, selection, clips, interruptions.
 
     Raises:
         StpError: a bad recipe, damaged data, data of another shape, or a training that diverges.
-        Interrupted: it was asked to stop, and has saved its state.
+        Interrupted: the job was asked to stop, and has saved its state.
     """
     return fit(checked(job))
 
 
 def checked(job: Job) -> Training:
-    """Read what a training is about.
+    """Read the recipe and the data of a training.
 
     Raises:
         StpError: a bad recipe, or data that are damaged or of another shape.
@@ -94,14 +91,14 @@ def checked(job: Job) -> Training:
     options = TrainOptions.from_recipe(recipe["train"])
     data = Prepared(job.inputs["data"])
     horizon = data.horizon if options.horizon is None else min(options.horizon, data.horizon)
-    for key, found in (
+    for key, value in (
         ("shape", list(data.shape)),
         ("context", data.context),
         ("horizon", horizon),
     ):
-        if recipe[key] != found and not (key == "horizon" and "lead" in recipe):
+        if recipe[key] != value and not (key == "horizon" and "lead" in recipe):
             raise StpError(
-                f"{data.folder}: {key} of the data is {found}",
+                f"{data.folder}: {key} of the data is {value}",
                 expected=f"{recipe[key]}, as the training recipe says",
                 remedy="prepare the data again, or let the plan write the recipe",
             )
@@ -116,8 +113,8 @@ def fit(training: Training, initial: Mapping[str, Tensor] | None = None) -> Extr
     """Train, and write what `run` writes.
 
     Args:
-        training: what it is about.
-        initial: weights to begin with, instead of random ones.
+        training: the training.
+        initial: initial weights; random ones by default.
     """
     job, options, data, normalisation = training
     recipe = job.recipe
@@ -136,10 +133,8 @@ def fit(training: Training, initial: Mapping[str, Tensor] | None = None) -> Extr
             fitted, extras = _closed_form(job, options, data, normalisation)
             history = []
         else:
-            raise StpError(
-                f"training recipe: fit is {recipe['fit']!r}",
-                expected="sgd or closed_form",
-                remedy="correct fit in the configuration of the model",
+            raise ConfigurationError(
+                f"training recipe: fit is {recipe['fit']!r}", expected="sgd or closed_form"
             )
         extras |= compute.describe()
     if ranks.rank:

@@ -1,7 +1,7 @@
-"""Searches for parameters: each is asked for a set of them, and told how good it was.
+"""Searches for parameters with an ask-and-tell interface.
 
-A search keeps what it was told in a folder, so that one that was interrupted goes on, and finds
-what it would have found: what it asks for next depends on the seed and on what it was told alone.
+A search keeps its trials in a folder. The next parameters depend on the seed and the trials alone,
+so an interrupted search goes on as if it had not been interrupted.
 """
 
 import json
@@ -12,7 +12,7 @@ import numpy as np
 
 from stp.core.errors import StpError
 
-Given = dict[str, float]
+Values = dict[str, float]
 Bounds = dict[str, tuple[float, float]]
 
 
@@ -20,17 +20,17 @@ class Search(Protocol):
     """A search.
 
     Attributes:
-        tried: what was tried, in order: parameters and error.
+        tried: parameters and error of each trial, in order.
     """
 
-    tried: list[tuple[Given, float]]
+    tried: list[tuple[Values, float]]
 
-    def ask(self) -> Given:
-        """What to try next."""
+    def ask(self) -> Values:
+        """The parameters to try next."""
         ...
 
     def tell(self, error: float) -> None:
-        """How good what was asked for last is; the least is best."""
+        """Record the error of the parameters that were asked for last."""
         ...
 
 
@@ -38,15 +38,15 @@ class Optuna:
     """A tree-structured Parzen estimator; its trials are in Optuna's journal.
 
     Args:
-        bounds: least and greatest value of each parameter.
-        default: what is tried first.
-        seed: of the search.
-        folder: of the journal.
-        trials: ignored; other searches need their number.
+        bounds: smallest and largest value of each parameter.
+        default: parameters of the first trial.
+        seed: seed of the search.
+        folder: folder of the journal.
+        trials: ignored; other searches need the number of trials.
     """
 
     def __init__(
-        self, bounds: Bounds, default: Given, *, seed: int, folder: Path, trials: int = 0
+        self, bounds: Bounds, default: Values, *, seed: int, folder: Path, trials: int = 0
     ) -> None:
         import optuna
         from optuna.storages import JournalStorage
@@ -69,17 +69,17 @@ class Optuna:
             for state in (TrialState.COMPLETE, TrialState.RUNNING, TrialState.WAITING)
         )
         self.tried = [(dict(trial.params), float(trial.value or 0.0)) for trial in complete]
-        for trial in running:  # killed: it is tried again, and the sampler shall not count it
+        for trial in running:  # killed: tried again, and ignored by the sampler
             self._study.tell(trial.number, state=TrialState.FAIL)
         if not self.tried and not waiting:
             self._study.enqueue_trial(default)
 
-    def ask(self) -> Given:
+    def ask(self) -> Values:
         """See `Search`."""
         import optuna
 
-        # A sampler of its own for each trial: the numbers that it draws depend on the trial alone,
-        # and not on where a search was interrupted. No trial of another seed has the same.
+        # Each trial has a sampler of its own, so that its random numbers do not depend on where a
+        # search was interrupted. Trials of other seeds have other numbers.
         stream = np.random.SeedSequence([self._seed, len(self.tried)]).generate_state(1)[0]
         self._study.sampler = optuna.samplers.TPESampler(seed=int(stream))
         self._trial = self._study.ask()
@@ -97,24 +97,23 @@ class Optuna:
 class Smac:
     """SMAC3: random forests, with the default parameters as the initial design, as Atlas has it.
 
-    What it was told is in a file of ours; a search that goes on is told it again, from the first,
-    and so is what it was. SMAC asks the same again, or the file is of another search.
+    Trials are kept in a file of ours, and replayed when an interrupted search goes on.
 
     Args:
-        bounds: least and greatest value of each parameter.
-        default: what is tried first.
-        seed: of the search.
-        folder: of the file, and of what SMAC itself writes.
-        trials: that there will be.
+        bounds: smallest and largest value of each parameter.
+        default: parameters of the first trial.
+        seed: seed of the search.
+        folder: folder of this file and of SMAC's own files.
+        trials: number of trials.
 
     Raises:
-        StpError: SMAC3 is not installed, or the file is of another search.
+        StpError: SMAC3 is not installed, or the file belongs to another search.
     """
 
     TRIED = "smac.jsonl"
 
     def __init__(
-        self, bounds: Bounds, default: Given, *, seed: int, folder: Path, trials: int
+        self, bounds: Bounds, default: Values, *, seed: int, folder: Path, trials: int
     ) -> None:
         try:
             from ConfigSpace import ConfigurationSpace, Float
@@ -124,7 +123,7 @@ class Smac:
             raise StpError(
                 "SMAC3 is not installed",
                 expected="the extra smac, for train: {search: smac}",
-                remedy="pip install 'stp[smac]', or leave search out: then it is Optuna's",
+                remedy="pip install 'stp[smac]', or omit search to use Optuna",
             ) from None
         space = ConfigurationSpace(seed=seed)
         space.add([Float(name, edges, default=default[name]) for name, edges in bounds.items()])
@@ -143,17 +142,17 @@ class Smac:
             logging_level=False,
         )
         self._path = folder / self.TRIED
-        self.tried: list[tuple[Given, float]] = []
-        for given, error in _lines(self._path):
-            if self.ask() != given:
+        self.tried: list[tuple[Values, float]] = []
+        for parameters, error in _lines(self._path):
+            if self.ask() != parameters:
                 raise StpError(
-                    f"{self._path}: SMAC asks for something else than was tried",
+                    f"{self._path}: SMAC asks for other parameters than were tried",
                     expected="trials of this search, by this version of SMAC",
-                    remedy=f"begin again: rm -r {folder}",
+                    remedy=f"start again: rm -r {folder}",
                 )
             self._learn(error)
 
-    def ask(self) -> Given:
+    def ask(self) -> Values:
         """See `Search`."""
         self._trial = self._smac.ask()
         config = dict(self._trial.config)
@@ -174,11 +173,10 @@ class Smac:
 
 
 def _in_order(maximizer: Any) -> Any:
-    """Let SMAC's local search begin in a stated order.
+    """Sort the starting points of SMAC's local search.
 
-    It keeps where to begin in a set (smac 2.4.1), whose order comes from hashes of text, so from
-    the process, and draws numbers for one after the other: a search that goes on in another
-    process would ask for something else.
+    SMAC keeps them in a set (smac 2.4.1), whose order depends on the process, and draws numbers for
+    one after the other. A search that goes on in another process would ask for other parameters.
     """
     local = maximizer._local_search
     starts = local._get_init_points_from_previous_configs
@@ -191,20 +189,20 @@ def _in_order(maximizer: Any) -> Any:
 
 
 def _never_called(config: Any, seed: int = 0) -> float:
-    """SMAC wants a function, but is asked and told."""
-    raise AssertionError("SMAC is told errors, and computes none")
+    """SMAC requires a target function, even with ask and tell."""
+    raise AssertionError("SMAC does not compute errors")
 
 
-def _lines(path: Path) -> list[tuple[Given, float]]:
-    """Trials of a file; a last line that a crash tore is cut off, and tried again."""
+def _lines(path: Path) -> list[tuple[Values, float]]:
+    """Trials of a file; an incomplete last line, left by a crash, is removed."""
     if not path.is_file():
         return []
     content = path.read_text(encoding="utf-8")
     whole = content[: content.rfind("\n") + 1]
     if whole != content:
         path.write_text(whole, encoding="utf-8")
-    return [(given, error) for given, error in map(json.loads, whole.splitlines())]
+    return [(parameters, error) for parameters, error in map(json.loads, whole.splitlines())]
 
 
 KINDS: dict[str, type[Optuna] | type[Smac]] = {"optuna": Optuna, "smac": Smac}
-"""By the name that ``train: {search: ...}`` has for them."""
+"""Searches by their name in ``train: {search: ...}``."""

@@ -1,4 +1,4 @@
-"""Weights after given numbers of updates, kept while a training goes on."""
+"""Weights after given numbers of updates, kept during a training."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,11 +12,11 @@ from stp.train.checkpoint import Checkpoint
 
 
 class Snapshots:
-    """Files beside the state of a training, each written when its update is done.
+    """Files beside the checkpoint of a training, each written after its update.
 
     Args:
-        state: the folder of the training's state.
-        recipe: of the training.
+        state: state folder of the training.
+        recipe: recipe of the training.
         updates: numbers of updates, ascending.
     """
 
@@ -25,25 +25,25 @@ class Snapshots:
         self._of = {n: Checkpoint(state / snapshot_name(n), recipe) for n in updates}
 
     def save(self, update: int, weights: dict[str, Tensor]) -> None:
-        """Keep the weights after an update; done again, they are the same."""
+        """Save the weights after an update."""
         self._of[update].save({"weights": weights})
 
-    def are_there(self, step: int, say: Callable[[str], None]) -> bool:
-        """Are all whole that were taken until a step?"""
+    def are_complete(self, step: int, say: Callable[[str], None]) -> bool:
+        """Whether all snapshots up to a step can be read."""
         return all(self._of[n].load(say) is not None for n in self.updates if n <= step)
 
     def read(self, update: int) -> dict[str, Tensor]:
-        """The weights after so many updates.
+        """The weights after ``update`` updates.
 
         Raises:
-            StpError: the file that kept them since is lost or damaged.
+            StpError: their file is missing or damaged.
         """
-        found = self._of[update].load(lambda _: None)
-        if found is None:
+        saved = self._of[update].load(lambda _: None)
+        if saved is None:
             raise StpError(
-                f"{self._of[update].path}: lost or damaged",
+                f"{self._of[update].path}: missing or damaged",
                 expected=f"the weights after update {update}",
                 remedy="run again: the training starts from the beginning",
             )
-        weights: dict[str, Tensor] = found["weights"]
+        weights: dict[str, Tensor] = saved["weights"]
         return weights

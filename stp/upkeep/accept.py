@@ -36,7 +36,7 @@ def accept(make_plan: Callable[[], Plan], words: list[str], reason: str) -> list
             code alone; or there is no reason.
     """
     if not reason.strip():
-        raise StpError("no reason is given", remedy='add --reason "..."')
+        raise StpError("no --reason is given")
     entries: list[Accepted] = []
     while True:
         plan = make_plan()
@@ -60,8 +60,8 @@ def accept(make_plan: Callable[[], Plan], words: list[str], reason: str) -> list
         entries += new
     if not entries:
         raise StpError(
-            "nothing to accept" + "".join(f"\n  {text}" for text in refused[:5]),
-            expected="artefacts that would be made again because of their code alone",
+            "nothing to accept: no artefact differs in its code alone"
+            + "".join(f"\n  {text}" for text in refused[:5]),
             remedy="`stp why WORDS` shows what changed; accept the inputs first",
         )
     return entries

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stp.core.disk import write_text, write_text_once
-from stp.core.errors import StpError
+from stp.core.errors import FileError
 from stp.core.fingerprint import digest
 from stp.core.json_files import read_json
 from stp.core.provenance import user
@@ -89,13 +89,10 @@ def read_claims(store: Path) -> list[Claim]:
         StpError: a claim cannot be read, so its artefacts are unknown.
     """
     claims = []
+    remedy = "start a run in that checkout again, or delete the file"
     for path in (store / "state" / "plans").glob("*.json"):
-        expected = "a claim, as a run writes it when it starts"
-        remedy = "start a run in that checkout again, or delete the file"
         try:
-            claims.append(Claim(path=path, **read_json(path, dict, expected, remedy)))
+            claims.append(Claim(path=path, **read_json(path, dict, "a claim of a run", remedy)))
         except TypeError as error:
-            raise StpError(
-                f"{path}: cannot be read ({error})", expected=expected, remedy=remedy
-            ) from None
+            raise FileError(path, f"cannot be read ({error})", remedy=remedy) from None
     return sorted(claims, key=lambda claim: -claim.time)

@@ -14,10 +14,11 @@ from pydantic import TypeAdapter
 from stp.core.disk import write_text, writing
 from stp.export.references import Reference
 from stp.options.predict import PredictOptions
+from stp.options.score import Bootstrap
 from stp.options.train import TrainOptions
 from stp.plan.checked_config import Strict
 from stp.plan.dataset import Dataset
-from stp.plan.descriptions import descriptions
+from stp.plan.descriptions import descriptions, summary
 from stp.plan.metric import Metric
 from stp.plan.model import Model
 from stp.plan.scale import Runtime, Scale
@@ -83,7 +84,8 @@ def schema(name: str) -> Json:
             if value.get("type") == "object":
                 value["properties"] = _described(options)["properties"]
     if name == "scale":
-        made["$defs"]["Runtime"] = _described(Runtime)
+        for part in (Runtime, Bootstrap):
+            made["$defs"][part.__name__] = _described(part)
         for key, of in OVERRIDES.items():
             part = _optional(of.model_json_schema())
             made["$defs"] |= part.pop("$defs", {})
@@ -96,7 +98,7 @@ def schema(name: str) -> Json:
 
 def _described(kind: type) -> Json:
     """The schema of a class that is not `Strict`."""
-    made: Json = TypeAdapter(kind).json_schema()
+    made: Json = {**TypeAdapter(kind).json_schema(), "description": summary(kind)}
     for name, text in descriptions(kind).items():
         made["properties"][name]["description"] = text
     return made

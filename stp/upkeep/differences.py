@@ -119,11 +119,10 @@ class OlderArtefacts:
     def _input(
         self, artefact: Artefact, name: str, folder: str, receipt: Receipt
     ) -> list[Difference]:
-        """The differences of an input, down to the root causes."""
         now, then = artefact.inputs.get(name), receipt.inputs.get(name)
         if now is None or then is None:
-            what = f"{artefact.stage} has {'no' if now is None else 'an'} input {name} now"
-            return [Difference("input", what)]
+            change = f"{artefact.stage} has {'no' if now is None else 'an'} input {name} now"
+            return [Difference("input", change)]
         if isinstance(now, Raw):
             return list(_raw(now, then, folder, receipt))
         if now.folder == then:
@@ -172,7 +171,6 @@ def _raw(now: Raw, then: str, folder: str, receipt: Receipt) -> Iterator[Differe
 
 
 def _code(plan: Plan, artefact: Artefact, then: RecordedCode) -> Iterator[Difference]:
-    """The modules that changed, with their changed definitions."""
     if artefact.code.fingerprint == then.fingerprint:
         return
     now, before = artefact.code.modules, then.modules
@@ -206,7 +204,6 @@ def changed_names(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
 
 
 def _recipe(artefact: Artefact, then: Json) -> Iterator[Difference]:
-    """The keys of the recipe that changed."""
     now = json.loads(json.dumps(artefact.recipe))  # tuples become lists, as in a receipt
     of = artefact.recipe.get("cell", artefact.recipe)
     name = of.get("model") or of.get("dataset")

@@ -1,4 +1,4 @@
-"""What a run needs on this machine: what is present, what is missing, and what to do about it."""
+"""Checks of what a run needs on this machine, with remedies."""
 
 import os
 import shutil
@@ -21,8 +21,7 @@ from stp.run.cluster import slurm
 from stp.run.cluster.site import Site
 
 OK, ABSENT, WRONG = "ok", "absent", "wrong"
-"""States of a check: it is as it should be; it is not here, which a run can do without; it has to
-be mended before a run."""
+"""States of a check: fine; absent, which a run can do without; to be fixed before a run."""
 LEAST_FREE = 5 << 30
 """Free space below which a disk is too full for the demo and its environment, in bytes."""
 OLDEST_PYTHON = (3, 11)
@@ -87,7 +86,6 @@ def _python() -> Check:
 
 
 def _packages() -> Check:
-    """Check the installed packages against the requirements of stp."""
     problems, count = [], 0
     for text in metadata.requires("stp") or ():
         requirement = Requirement(text)
@@ -111,7 +109,6 @@ def _packages() -> Check:
 
 
 def _project() -> Check:
-    """Check that this is the folder of a project, with its profiles."""
     here = Path.cwd()
     if (here / "local" / "config.yaml").is_file() or (here / "profiles" / "local").is_dir():
         return Check("project", OK, str(here))
@@ -124,12 +121,15 @@ def _project() -> Check:
     )
 
 
-def _weights(named: Path | None) -> Check:
+def _weights(configured: Path | None) -> Check:
     """Check which networks of metrics have weights, apart from measures that are fitted here."""
-    folder = named or weights.FOLDER
-    if named is not None and not named.is_dir():
+    folder = configured or weights.FOLDER
+    if configured is not None and not configured.is_dir():
         return Check(
-            "weights", WRONG, f"{named} does not exist", "correct STP_WEIGHTS_DIR or paths.weights"
+            "weights",
+            WRONG,
+            f"{configured} does not exist",
+            "correct STP_WEIGHTS_DIR or paths.weights",
         )
     networks = {name: network for name, network in weights.declared().items() if network.files}
     present = weights.present(folder, networks)

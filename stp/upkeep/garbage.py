@@ -76,23 +76,21 @@ def needed(plans: Iterable[Plan], claims: Iterable[Claim]) -> Needed:
     return folders
 
 
-def find(
-    root: Path, wanted: Needed, older_than: float = 7 * DAY, report: Report = silent
-) -> Garbage:
+def find(root: Path, keep: Needed, older_than: float = 7 * DAY, report: Report = silent) -> Garbage:
     """Find the folders that no plan needs.
 
     Args:
         root: the store.
-        wanted: artefact folders that stay, from `needed`.
+        keep: artefact folders that stay, from `needed`.
         older_than: seconds since the last change; for leftovers, at least a day.
         report: is called with the number of examined folders.
     """
-    kept = list(states(root))
-    held = {folder for folder in kept if store.is_held(root / "state" / folder)}
-    running = sorted(held - wanted.keys())
+    with_state = list(states(root))
+    held = {folder for folder in with_state if store.is_held(root / "state" / folder)}
+    running = sorted(held - keep.keys())
     rubbish: list[GarbageItem] = []
     young = 0
-    candidates = _candidates(root, wanted, kept)
+    candidates = _candidates(root, keep, with_state)
     for done, (kind, folder, holder, why) in enumerate(candidates):
         report("looked at", done, len(candidates))
         if store.is_held(root / holder):
@@ -109,22 +107,21 @@ def find(
     return Garbage(rubbish, young, running)
 
 
-def _candidates(root: Path, wanted: Needed, kept: list[str]) -> list[tuple[str, str, str, str]]:
-    """List candidates for deletion, as (kind, folder, holder, reason)."""
+def _candidates(root: Path, keep: Needed, with_state: list[str]) -> list[tuple[str, str, str, str]]:
     candidates = [
         ("artefact", folder, f"state/{folder}", "no plan needs it")
         for folder in artefacts(root)
-        if folder not in wanted
+        if folder not in keep
     ]
     for folder, meant_for in leftovers(root):
         # Below state, it is a leftover of an import or of state, with a lease of its own.
         holder = folder if folder.startswith("state/") else f"state/{meant_for}"
         candidates.append(("leftover", folder, holder, _LEFT[folder.rpartition(".")[2]]))
-    for folder in kept:
+    for folder in with_state:
         state = f"state/{folder}"
         if store.is_complete(root / folder):
             candidates.append(("state", state, state, "its artefact is finished"))
-        elif folder not in wanted:
+        elif folder not in keep:
             candidates.append(("state", state, state, "no plan needs its artefact"))
     return candidates
 
@@ -137,17 +134,17 @@ _LEFT = {
 
 
 def find_predictions(
-    root: Path, wanted: Needed, older_than: float = 7 * DAY, report: Report = silent
+    root: Path, keep: Needed, older_than: float = 7 * DAY, report: Report = silent
 ) -> Garbage:
     """Find predictions whose data can be deleted: all artefacts made from them are finished."""
     made_of: dict[str, list[str]] = {}
-    for folder, inputs in wanted.items():
+    for folder, inputs in keep.items():
         for source in inputs:
             made_of.setdefault(source, []).append(folder)
     # Scores and features that no plan has may be in progress, from any predictions of their cell.
     busy = [folder for folder in states(root) if store.is_held(root / "state" / folder)]
     rubbish, young = [], 0
-    planned = sorted(folder for folder in wanted if folder.startswith("predictions/"))
+    planned = sorted(folder for folder in keep if folder.startswith("predictions/"))
     for done, folder in enumerate(planned):
         report("looked at", done, len(planned))
         path, users = root / folder, made_of.get(folder, [])
@@ -228,27 +225,27 @@ def _is_needed_by_now(root: Path, item: GarbageItem, wanted: Needed, oldest: flo
     return False
 
 
-def lines(found: Garbage, claims: list[Claim], days: float) -> Iterator[str]:
+def lines(garbage: Garbage, claims: list[Claim], days: float) -> Iterator[str]:
     """Yield the garbage with reasons, and the checkouts that need the rest."""
     for claim in claims:
         yield f"needed by {claim}: {len(claim.artefacts)} artefacts"
-    for item in found.rubbish:
+    for item in garbage.rubbish:
         day = time.strftime("%Y-%m-%d", time.localtime(item.time))
         yield f"{size_text(item.bytes):>9}  {day}  {item.folder}  ({item.why})"
-    if found.running:
+    if garbage.running:
         yield (
-            f"{', '.join(found.running)} is being made for an unknown plan, from unknown inputs: "
+            f"{', '.join(garbage.running)} is being made for an unknown plan, from unknown inputs: "
             "artefacts stay until it has ended"
         )
-    if found.young:
-        yield f"{found.young} folders younger than {days:g} days stay (--older-than)"
+    if garbage.young:
+        yield f"{garbage.young} folders younger than {days:g} days stay (--older-than)"
     counts = [
-        f"{kind} {sum(item.kind == kind for item in found.rubbish)}"
+        f"{kind} {sum(item.kind == kind for item in garbage.rubbish)}"
         for kind in KINDS
-        if any(item.kind == kind for item in found.rubbish)
+        if any(item.kind == kind for item in garbage.rubbish)
     ]
-    size = size_text(sum(item.bytes for item in found.rubbish))
-    files = sum(item.files for item in found.rubbish)
+    size = size_text(sum(item.bytes for item in garbage.rubbish))
+    files = sum(item.files for item in garbage.rubbish)
     yield f"{size} in {files} files: {', '.join(counts)}" if counts else "nothing to delete"
 
 

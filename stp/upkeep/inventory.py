@@ -1,4 +1,4 @@
-"""The folders of a store, told apart by their names.
+"""The folders of a store, distinguished by their names.
 
 Artefact folders are named by 16 hex digits. The names of leftovers of killed or superseded work
 begin with a dot and end with the reason.
@@ -55,17 +55,17 @@ def _walk(root: Path, tops: list[str]) -> Iterator[str]:
     """Yield the folders of artefacts and leftovers, without entering them."""
     waiting = tops[::-1]
     while waiting:
-        here = waiting.pop()
+        folder = waiting.pop()
         try:
-            names = sorted(entry.name for entry in os.scandir(root / here) if entry.is_dir())
+            names = sorted(entry.name for entry in os.scandir(root / folder) if entry.is_dir())
         except (FileNotFoundError, NotADirectoryError):
             continue
         inner = []
         for name in names:
             if FINGERPRINT.fullmatch(name) or LEFTOVER.fullmatch(name):
-                yield f"{here}/{name}"
+                yield f"{folder}/{name}"
             else:
-                inner.append(f"{here}/{name}")
+                inner.append(f"{folder}/{name}")
         waiting += inner[::-1]
 
 

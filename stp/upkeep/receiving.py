@@ -17,7 +17,7 @@ from typing import NoReturn
 
 from stp.core import store
 from stp.core.disk import below, write_text_once, writing
-from stp.core.errors import StpError
+from stp.core.errors import FileError, StpError
 from stp.core.job import Report, silent
 from stp.core.limits import require_unpacked
 from stp.core.lock import require_below
@@ -36,6 +36,7 @@ from stp.plan.cells import Plan
 from stp.upkeep.inventory import artefacts
 from stp.upkeep.sharing import SUMS
 
+STORE = "artefacts: a folder or tar file of `stp store export OUT`, or a store"
 LOCK = re.compile(r"raw/[A-Za-z0-9_.-]+/[A-Za-z0-9_.-]+\.lock\.json")
 GENERATED = re.compile(r"-([0-9a-f]{16})\.lock\.json$")
 """Lock files of generated raw files are named by the identity of their generator."""
@@ -69,10 +70,9 @@ def receive(plan: Plan, source: Path, report: Report = silent) -> Import:
     """
     if source.suffix == ".zip" or (source / "MANIFEST.json").is_file():
         raise StpError(
-            f"{source} is no store",
-            expected="artefacts: a folder or tar file of `stp store export OUT`, or a store",
-            remedy="a submission bundle is for reading: see `stp store export --check` and "
-            "docs/export.md",
+            f"{source} is a submission bundle, which is for reading",
+            expected=STORE,
+            remedy="see `stp store export --check` and docs/export.md",
         )
     scratch = plan.store / "state" / f".import.{uuid.uuid4().hex[:8]}.partial"
     with writing(plan.store), store.lease(scratch):
@@ -82,7 +82,7 @@ def receive(plan: Plan, source: Path, report: Report = silent) -> Import:
             if not folders:
                 raise StpError(
                     f"{source} holds no artefacts",
-                    expected="a folder or tar file of `stp store export`, or a store",
+                    expected=STORE,
                     remedy="name the folder that has data, models, predictions or scores in it",
                 )
             _compare_locks(folder, plan.store)
@@ -124,11 +124,7 @@ def _unpack(source: Path, scratch: Path) -> Path:
         with tarfile.open(source) as tar:
             tar.extractall(scratch / "tar", members=_files_of(tar, source), filter="data")
     except tarfile.TarError as error:
-        raise StpError(
-            f"{source} cannot be unpacked: {error}",
-            expected="a tar file that `stp store export` wrote",
-            remedy="copy it again",
-        ) from None
+        raise FileError(source, f"cannot be unpacked ({error})", remedy="copy it again") from None
     inner = list((scratch / "tar").iterdir())
     return inner[0] if len(inner) == 1 else scratch / "tar"
 
@@ -150,15 +146,16 @@ def _compare_locks(source: Path, ours: Path) -> None:
     for path in sorted((source / "raw").glob("*/*.lock.json")):
         name = path.relative_to(source)
         below(source, str(name), source, links=False)
-        theirs = _lock(path)
+        incoming = _lock(path)
         if not (ours / name).is_file():
             continue
-        here = _lock(ours / name)
-        for file in sorted({*theirs, *here}):
-            if theirs.get(file) != here.get(file):
-                raise StpError(
-                    f"{path}: the raw file {file} is {_bytes(theirs.get(file))}, and in this store "
-                    f"it is {_bytes(here.get(file))}",
+        present = _lock(ours / name)
+        for file in sorted({*incoming, *present}):
+            if incoming.get(file) != present.get(file):
+                raise FileError(
+                    path,
+                    f"the raw file {file} is {_bytes(incoming.get(file))}, and in this store it is "
+                    f"{_bytes(present.get(file))}",
                     expected="the same files under the same name of a release",
                     remedy="find out which of the two is the official file; a changed file needs a "
                     "release of its own (config/datasets)",
@@ -166,16 +163,11 @@ def _compare_locks(source: Path, ours: Path) -> None:
 
 
 def _lock(path: Path) -> Json:
-    """The entries of the raw files in a lock file."""
     try:
         files: Json = json.loads(path.read_bytes())["files"]
         require_below(files, path, path.parent.name)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise StpError(
-            f"{path} is not a lock file of raw files",
-            expected="what `stp fetch` wrote",
-            remedy="copy it again",
-        ) from None
+        raise FileError(path, "not a lock file of raw files", remedy="copy it again") from None
     return files
 
 
@@ -184,20 +176,16 @@ def _bytes(entry: Json | None) -> str:
 
 
 def _read_sums(source: Path) -> dict[str, str]:
-    """Read the list of checksums, by file; a store has none."""
     if not (source / SUMS).is_file():
         return {}
     try:
         lines = (source / SUMS).read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
-        _refuse(
-            source / SUMS, f"it is no text ({error})", "lines of SHA-256 and the name of a file"
-        )
+        _refuse(source / SUMS, f"not a text ({error})", "lines of SHA-256 and the name of a file")
     return {name: value for value, _, name in (line.partition("  ") for line in lines)}
 
 
 def _listed(sums: dict[str, str]) -> list[str]:
-    """The artefact folders in a list of checksums."""
     return [str(PurePosixPath(name).parent) for name in sums if name.endswith(f"/{RECEIPT}")]
 
 
@@ -206,8 +194,8 @@ def _check_receipt(source: Path, folder: str, sums: dict[str, str]) -> Receipt:
     try:
         return _checked_receipt(source, folder, sums)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        what = f"it is incomplete ({type(error).__name__}: {error})"
-        _refuse(source / folder / RECEIPT, what, "what a stage wrote")
+        problem = f"it is incomplete ({type(error).__name__}: {error})"
+        _refuse(source / folder / RECEIPT, problem, "what a stage wrote")
 
 
 def _checked_receipt(source: Path, folder: str, sums: dict[str, str]) -> Receipt:
@@ -230,9 +218,9 @@ def _checked_receipt(source: Path, folder: str, sums: dict[str, str]) -> Receipt
     known = {key: value for key, value in made_of.items() if value is not None}
     if len(known) == len(made_of):
         code = receipt.code.fingerprint
-        found = fingerprint_of(stage, code, receipt.recipe, known)
-        if found != receipt.fingerprint:
-            _refuse(path, f"its code, recipe and inputs make the fingerprint {found}", folder)
+        actual = fingerprint_of(stage, code, receipt.recipe, known)
+        if actual != receipt.fingerprint:
+            _refuse(path, f"its code, recipe and inputs make the fingerprint {actual}", folder)
     for file, entry in receipt.files.items():
         if not (isinstance(entry.bytes, int) and isinstance(entry.sha256, str)):
             _refuse(path, f"it says of {file}: {entry}", "bytes and SHA-256")
@@ -242,8 +230,10 @@ def _checked_receipt(source: Path, folder: str, sums: dict[str, str]) -> Receipt
     return receipt
 
 
-def _refuse(path: Path, what: str, expected: str) -> NoReturn:
-    raise StpError(f"{path}: {what}", expected=expected, remedy="export it again where it was made")
+def _refuse(path: Path, problem: str, expected: str) -> NoReturn:
+    raise StpError(
+        f"{path}: {problem}", expected=expected, remedy="export it again where it was made"
+    )
 
 
 def _identity(path: str) -> str | None:
@@ -255,11 +245,6 @@ def _identity(path: str) -> str | None:
 
 
 def _copy(source: Path, target: Path, receipt: Receipt) -> None:
-    """Copy an artefact, and compare each file with the receipt.
-
-    Raises:
-        StpError: a file is missing or differs; the copy is deleted.
-    """
     target.mkdir()
     names = [] if store.is_dropped(source) else list(receipt.files)
     try:

@@ -94,13 +94,13 @@ def export(
     """
     if out.exists():
         raise StpError(f"{out} exists", remedy="choose a new name")
-    wanted = [
+    selected = [
         a for a in select_artefacts(plan, words) if not scores_only or a.stage.startswith("score")
     ]
-    packed = _sort(plan, wanted, scores_only)
-    if not {a.folder for a in wanted} & {a.folder for a in packed.whole}:
+    packed = _sort(plan, selected, scores_only)
+    if not {a.folder for a in selected} & {a.folder for a in packed.whole}:
         raise StpError(
-            f"none of the {len(wanted)} selected artefacts is finished",
+            f"none of the {len(selected)} selected artefacts is finished",
             remedy="`stp status` shows the finished ones",
         )
     files = list(_files(plan, packed))
@@ -121,7 +121,7 @@ def export(
     return Export(packed.whole, packed.receipts, packed.absent, total)
 
 
-def _sort(plan: Plan, wanted: Iterable[Artefact], scores_only: bool) -> Export:
+def _sort(plan: Plan, artefacts: Iterable[Artefact], scores_only: bool) -> Export:
     """Decide what is packed whole, as a receipt, or not at all; inputs come first."""
     needed: dict[Artefact, None] = {}
 
@@ -131,14 +131,14 @@ def _sort(plan: Plan, wanted: Iterable[Artefact], scores_only: bool) -> Export:
                 add(value)
         needed[artefact] = None
 
-    asked = set()
-    for artefact in wanted:
-        asked.add(artefact.folder)
+    selected = set()
+    for artefact in artefacts:
+        selected.add(artefact.folder)
         add(artefact)
     packed = Export([], [], [], 0)
     for artefact in needed:
         folder = plan.store / artefact.folder
-        if scores_only and artefact.folder not in asked:
+        if scores_only and artefact.folder not in selected:
             (packed.receipts if read_receipt(folder) else packed.absent).append(artefact)
         else:
             (packed.whole if store.is_complete(folder) else packed.absent).append(artefact)
@@ -176,14 +176,14 @@ def _receipts(plan: Plan, artefact: Artefact) -> Iterator[_File]:
         yield _File(f"{artefact.folder}/{name}", content=content)
 
 
-def _check(file: _File, found: str) -> str:
+def _check(file: _File, sha256: str) -> str:
     """Refuse a damaged file; return its line of the list of checksums."""
-    if file.sha256 not in (None, found):
+    if file.sha256 not in (None, sha256):
         assert file.source is not None
         raise ArtefactError(
-            file.source, f"damaged, SHA-256 {found}", expected=f"{file.sha256}, as in the receipt"
+            file.source, f"damaged, SHA-256 {sha256}", expected=f"{file.sha256}, as in the receipt"
         )
-    return f"{found}  {file.name}\n"
+    return f"{sha256}  {file.name}\n"
 
 
 def _pack_folder(out: Path, files: list[_File], total: int, report: Report) -> None:

@@ -37,35 +37,35 @@ def verify(
         report: is called with the megabytes read, and with all of them.
         threads: number of files read at the same time; None for the number of cores.
     """
-    found = Verification()
+    result = Verification()
     work: list[tuple[Path, Receipt, str, int]] = []
     for folder in folders:
         receipt = read_receipt(folder)
         if receipt is None and not any((folder / name).exists() for name in (RECEIPT, SEALED)):
             continue  # a folder that Snakemake made, without a finished artefact
-        found.artefacts += 1
-        found.damaged[folder] = list(_problems_of_receipt(folder, receipt))
-        if receipt is not None and not found.damaged[folder] and not is_dropped(folder):
+        result.artefacts += 1
+        result.damaged[folder] = list(_problems_of_receipt(folder, receipt))
+        if receipt is not None and not result.damaged[folder] and not is_dropped(folder):
             work += [(folder, receipt, n, e.bytes) for n, e in receipt.files.items()]
     total = sum(size for *_, size in work)
 
-    def check(what: tuple[Path, Receipt, str, int]) -> StpError | None:
+    def check(item: tuple[Path, Receipt, str, int]) -> StpError | None:
         try:
-            check_file(*what[:3])
+            check_file(*item[:3])
         except StpError as problem:
             return problem
         except OSError as problem:  # the disk itself
-            return StpError(f"{what[0] / what[2]}: cannot be read: {problem.strerror}")
+            return StpError(f"{item[0] / item[2]}: cannot be read: {problem.strerror}")
         return None
 
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
         for (folder, *_, size), problem in zip(work, pool.map(check, work), strict=True):
-            found.bytes += size
+            result.bytes += size
             if problem is not None:
-                found.damaged[folder].append(problem.what)
-            report("MB", found.bytes >> 20, total >> 20)
-    found.damaged = {folder: problems for folder, problems in found.damaged.items() if problems}
-    return found
+                result.damaged[folder].append(problem.what)
+            report("MB", result.bytes >> 20, total >> 20)
+    result.damaged = {folder: problems for folder, problems in result.damaged.items() if problems}
+    return result
 
 
 def _problems_of_receipt(folder: Path, receipt: Receipt | None) -> Iterator[str]:
@@ -82,12 +82,12 @@ def _problems_of_receipt(folder: Path, receipt: Receipt | None) -> Iterator[str]
             yield problem.what
 
 
-def lines(found: Verification) -> Iterator[str]:
+def lines(result: Verification) -> Iterator[str]:
     """Yield the damaged artefacts, and the commands that delete them."""
-    for folder, problems in found.damaged.items():
+    for folder, problems in result.damaged.items():
         yield f"damaged: {folder}"
         yield from (f"  {problem}" for problem in problems)
-    if found.damaged:
+    if result.damaged:
         yield ""
         yield "Delete these folders and run again to make them anew:"
-        yield from (f"rm -r {folder}" for folder in found.damaged)
+        yield from (f"rm -r {folder}" for folder in result.damaged)

@@ -38,11 +38,11 @@ def select_artefacts(plan: Plan, words: list[str]) -> list[Artefact]:
         StpError: no artefact matches.
     """
     paths = [word for word in words if "/" in word]
-    found = [plan.find(path) for path in paths]
+    artefacts = [plan.find(path) for path in paths]
     rest = [word for word in words if word not in paths]
     if rest or not paths:
-        found += [a for a in plan.artefacts.values() if a.words.issuperset(rest)]
-    if not found:
+        artefacts += [a for a in plan.artefacts.values() if a.words.issuperset(rest)]
+    if not artefacts:
         known = {word for a in plan.artefacts.values() for word in a.words - {a.fingerprint}}
         unknown = [word for word in rest if word not in known]
         raise StpError(
@@ -50,7 +50,7 @@ def select_artefacts(plan: Plan, words: list[str]) -> list[Artefact]:
             expected="words of a path, such as `convlstm kth`, or the path of a receipt",
             remedy=nearest(unknown[0], known) if unknown else "use fewer words",
         )
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(artefacts))
 
 
 def explain(
@@ -87,9 +87,8 @@ def explain(
 
 
 def _explain_present(plan: Plan, artefact: Artefact, receipt: Receipt) -> Reason:
-    """Explain an artefact that has a receipt."""
     folder = plan.store / artefact.folder
-    made = time.strftime("%Y-%m-%d %H:%M", time.localtime(finish_time(receipt)))
+    finished = time.strftime("%Y-%m-%d %H:%M", time.localtime(finish_time(receipt)))
     took = duration(receipt.provenance.seconds or 0)
     host = receipt.provenance.host or "?"
     if store.is_dropped(folder):
@@ -100,7 +99,7 @@ def _explain_present(plan: Plan, artefact: Artefact, receipt: Receipt) -> Reason
         names = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
         text = f"{len(missing)} of {len(receipt.files)} files are missing or truncated: {names}"
         return Reason(artefact, "is damaged", [text, again(folder)])
-    because = [f"made {made} in {took} on {host}"]
+    because = [f"made {finished} in {took} on {host}"]
     because += filter(None, [artefact.accepted, other_versions(receipt)])
     if not (folder / RECEIPT).exists():
         text = "its receipt was deleted; the sealed copy is restored, and nothing is computed"

@@ -65,7 +65,7 @@ def suggestion(reasons: Iterable[Reason]) -> Iterator[str]:
     if any(reason.older and reason.older.only_code for reason in reasons):
         yield ""
         yield "If this code computes the same as before, declare it to avoid computing again:"
-        yield '  stp accept WORDS --reason "what the change is for"'
+        yield '  stp store accept WORDS --reason "what the change is for"'
 
 
 def tell(plan: Plan, words: list[str]) -> None:

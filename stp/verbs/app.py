@@ -10,8 +10,6 @@ import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
-from stp.verbs.removed import refuse_option, refuse_verb
-
 
 class Panel(StrEnum):
     """Headings of `stp --help`, in its order."""
@@ -42,6 +40,8 @@ class Verbs(TyperGroup):
             StpError: it was removed.
         """
         if self.get_command(ctx, args[0]) is None:
+            from stp.plan.removed import refuse_verb
+
             refuse_verb(args[0])
         return super().resolve_command(ctx, args)
 
@@ -54,6 +54,8 @@ class Verbs(TyperGroup):
         try:
             return super().invoke(ctx)
         except TyperException as error:
+            from stp.plan.removed import refuse_option
+
             refuse_option(vars(error).get("ctx"), str(vars(error).get("option_name")))
             raise
 
@@ -75,10 +77,12 @@ def _group(name: str, about: str, panel: Panel) -> typer.Typer:
     return group
 
 
-stores = _group("store", "Clean up, verify, export and import artefacts.", Panel.PROJECT)
+stores = _group("store", "Clean up, verify, accept, export and import artefacts.", Panel.PROJECT)
 checks = _group("check", "Check a suite against its paper, or a dataset for leaks.", Panel.RESULTS)
 draws = _group(
-    "draw", "Draw figures of scores, predictions beside the truth, or paths.", Panel.RESULTS
+    "draw",
+    "Draw prepared clips, figures of scores, predictions or paths.",
+    Panel.RESULTS,
 )
 studies = _group("study", "Write questionnaires for raters, and read their answers.", Panel.RESULTS)
 listing = _group(

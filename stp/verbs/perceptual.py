@@ -277,7 +277,7 @@ def quality(
     folder: Annotated[Path | None, typer.Argument(help="A folder of predicted videos.")] = None,
     cell: Annotated[
         str | None,
-        typer.Option(help="Instead: a cell whose predictions are stored, as for `stp show`."),
+        typer.Option(help="Instead: a cell whose predictions are stored, as for `stp trace`."),
     ] = None,
     save: Annotated[
         Path | None,

@@ -1,12 +1,14 @@
-"""Verbs that draw predictions."""
+"""Verbs that draw prepared data and predictions."""
 
+import shutil
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from stp.core.errors import StpError
-from stp.verbs.app import Log, draws, examples, say_wrote
+from stp.verbs import output
+from stp.verbs.app import DEMO, ConfigFile, Log, draws, examples, load_plan, say_wrote
 
 
 @draws.command(
@@ -57,7 +59,7 @@ def pictures(
     planned = load_manifest(manifest)
     if cell is None or not out:
         if cell is not None or out:
-            raise StpError("a picture needs --cell and --out", remedy="give both, or neither")
+            raise StpError("a picture needs both --cell and --out")
         for name, cells in cases(planned).items():
             print(f"{name}: {', '.join(dict.fromkeys(cell.key.model for cell in cells))}")
         return
@@ -73,7 +75,7 @@ def pictures(
         "stp draw trajectories results/atlas-demo/plan/atlas_transfer.json "
         "--cell atlas_eth-atlas-paper --scenario 20 --out scenario.svg --layout side",
         "stp draw trajectories results/atlas-demo/plan/atlas_transfer.json --scenario 20 "
-        "--out scenario.gif",
+        "--out scenario.gif --models social_force:released,constant_velocity",
     )
 )
 def trajectories(
@@ -97,6 +99,13 @@ def trajectories(
         Literal["overlay", "side"],
         typer.Option(help="For one scenario: draw models over one another or side by side."),
     ] = "overlay",
+    models: Annotated[
+        str | None,
+        typer.Option(
+            help="For one scenario: names of models, separated by commas (default: those calibrated"
+            " on this dataset)."
+        ),
+    ] = None,
     log: Log = None,
 ) -> None:
     """Draw predicted paths of people over the map, beside the true paths."""
@@ -106,13 +115,62 @@ def trajectories(
 
     planned = load_manifest(manifest)
     if scenario is None:
-        if cell is not None or layout != "overlay":
-            raise StpError("--cell and --layout need --scenario")
+        if cell is not None or models is not None or layout != "overlay":
+            raise StpError("--cell, --models and --layout need --scenario")
         trajectories.draw_differing(planned, out)
     else:
         evaluation = trajectories.evaluation_of(planned, cell)
-        scene = evaluation.scene(scenario, trajectories.calibrated_here(evaluation))
+        labels = (
+            trajectories.labels_of_models(evaluation, models.split(","))
+            if models
+            else trajectories.calibrated_here(evaluation)
+        )
+        scene = evaluation.scene(scenario, labels)
         for path in out:
             drawing.write(scene, path, layout)
     for path in out:
         say_wrote(log, Path(path))
+
+
+@draws.command(
+    epilog=examples(
+        "stp draw clips kth",
+        "stp draw clips moving_mnist --split train --clips 6 --out results/clips/digits.gif",
+        "stp draw clips weatherbench --variable z --level 500",
+        "stp draw clips atlas_eth --out results/clips/tracks.pdf",
+    )
+)
+def clips(
+    dataset: Annotated[str, typer.Argument(help="A prepared dataset.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="The file to write: .png (all frames), .gif or .mp4, and for people also .svg and "
+            ".pdf (default: results/clips/<name>.png).",
+        ),
+    ] = None,
+    split: Annotated[str, typer.Option(help="train, val, test or another split.")] = "test",
+    clips: Annotated[int, typer.Option(help="Number of clips, spread over the split.", min=1)] = 4,
+    variable: Annotated[str | None, typer.Option(help="Draw only this variable.")] = None,
+    level: Annotated[str | None, typer.Option(help="Level of the variable, such as 500.")] = None,
+    configfile: ConfigFile = DEMO,
+) -> None:
+    """Draw a few clips of a prepared dataset; of people all tracks, over the map."""
+    from stp.inspect.descriptions import describer_of
+    from stp.plan.checked_config import check_known
+    from stp.render.pictures.prepared import show
+
+    plan = load_plan(configfile)
+    check_known(dataset, plan.config.datasets, "dataset", "stp draw clips")
+    samples = plan.recipes.samples(dataset)
+    about = describer_of(samples)
+    if out is None and samples.has_scenarios and about.facts(plan, dataset) is not None:
+        _, shared = about.describe(plan, dataset, leakage=True)
+        assert shared is not None
+        width = shutil.get_terminal_size((150, 20)).columns
+        output.print_lines(about.lines(plan, dataset, shared, width))
+    target = out or Path("results/clips") / f"{dataset}.png"
+    show(plan, dataset, target, split=split, clips=clips, variable=variable, level=level)
+    print(target)

@@ -105,7 +105,9 @@ def run(
         resuming.resume(passed, owner_is_dead)
     if not targets:
         raise typer.BadParameter("name what to make, such as short_term", param_hint="TARGETS")
-    words = arguments(targets, scale, cluster, [*(["--dry-run"] if dry_run else []), *passed])
+    # A dry run changes nothing, so it needs no lock, which a run beside it may hold.
+    dry = ["--dry-run", "--nolock"] if dry_run else []
+    words = arguments(targets, scale, cluster, [*dry, *passed])
     print(shlex.join(["snakemake", *words]), file=sys.stderr, flush=True)
     sys.stdout.flush()
     os.execv(sys.executable, [*resuming.SNAKEMAKE, *words])
@@ -201,7 +203,6 @@ def plan(
 
 
 def _measure(planned: "Plan", dimension: str | None) -> None:
-    """Measure the networks that are still needed for a table, or for the whole plan."""
     from stp.profiling.steps import measure_plan
 
     folders = {
@@ -261,7 +262,6 @@ def status(
 
 
 def _scale(last: "Driver") -> str | None:
-    """The scale of the last run; None if its configuration is missing."""
     from stp.plan.checked_config import read_yaml
 
     configfile = Path(last.configfile)
@@ -281,42 +281,11 @@ def why(
     """Explain why artefacts would be made: which code, setting or input changed.
 
     Each is compared with the most similar existing artefact. If only code changed, and it computes
-    the same as before, `stp accept` declares the existing artefact current.
+    the same as before, `stp store accept` declares the existing artefact current.
     """
     from stp.upkeep.why_text import tell
 
     tell(load_plan(configfile), words or [])
-
-
-@command(
-    epilog=examples(
-        'stp accept convlstm kth --reason "the loop was split into two functions"',
-        "stp accept convlstm kth --undo",
-    )
-)
-def accept(
-    words: Annotated[
-        list[str],
-        typer.Argument(help="Select artefacts by words of their paths, or by receipts."),
-    ],
-    reason: Annotated[str, typer.Option(help="Why the current code gives the same results.")] = "",
-    undo: Annotated[bool, typer.Option("--undo", help="Withdraw the declaration instead.")] = False,
-    configfile: ConfigFile = DEMO,
-) -> None:
-    """Declare that artefacts of older code are current, so that they are not made again.
-
-    Only artefacts that differ from the plan in nothing but code can be accepted. Tables, exported
-    bundles and `stp trace` name the declaration, its author and its reason. Receipts do not change.
-    """
-    from stp.upkeep import accept as declaring
-
-    if undo:
-        entries, done = declaring.undo(load_plan(configfile), words), "no longer accepted"
-    else:
-        entries = declaring.accept(lambda: load_plan(configfile), words, reason)
-        done = "accepted"
-    for entry in entries:
-        print(f"{done}: {entry.stage} {entry.address}/{entry.old} for {entry.new}")
 
 
 @listing.command()

@@ -2,12 +2,15 @@
 
 import functools
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stp.verbs import output
 from stp.verbs.app import Panel, app, examples
+
+if TYPE_CHECKING:
+    from stp.collect.cell import Artefact, Missing
 
 command = functools.partial(app.command, rich_help_panel=Panel.RESULTS)
 
@@ -104,38 +107,120 @@ def compare(
         "stp trace 0.8478",
         "stp trace 0.8478 --cell simvpv2/kth",
         "stp trace 0.8478 -f json",
+        "stp trace simvpv2/kth",
+        "stp trace short_term/convlstm/moving_mnist/seed-0 -f json",
+        "stp trace 4afec1",
     ),
 )
 def trace(
-    number: Annotated[str, typer.Argument(help="A value, as printed in a table.")],
+    what: Annotated[
+        str,
+        typer.Argument(
+            help="A value, as printed in a table; a cell: words of its key, separated by /; or the "
+            "beginning of a fingerprint."
+        ),
+    ],
     cell: Annotated[
         str | None,
-        typer.Option(help="Only values of these cells: words of their keys, such as simvpv2/kth."),
+        typer.Option(help="For a value: only those of these cells, such as simvpv2/kth."),
     ] = None,
     database: output.Database = output.DATABASE,
     format: output.Format = None,
     out: output.Out = None,
 ) -> None:
-    """Trace a printed number back to its cell, artefacts, code and raw files.
+    """Trace a printed number, or a cell, back to its artefacts, code and raw files.
 
-    It finds values of cells (over all lead times and at each one), means over
-    seeds, and the differences of both from published values. The format json
-    includes the artefacts.
+    For a number, values of cells (over all lead times and at each one), means over seeds, and the
+    differences of both from published values. The format json includes the artefacts.
 
-    Exit codes: 0 found, 1 an error, 2 wrong usage, 3 no value matches.
+    For a cell, everything that is known: the source of the data, all overall scores with intervals,
+    what is missing and why, costs, artefacts, logs, and the command that makes it again. csv and
+    parquet have its scores, json has everything.
+
+    Exit codes: 0 found, 1 an error (also: several cells match), 2 wrong usage, 3 no value or cell
+    matches, or the cell has no scores.
     """
-    from stp.collect import trace as following
+    from stp.collect.cell import begins_fingerprint
+    from stp.collect.trace import is_number
 
     output_format = output.chosen(format, out)
-    if output_format in ("csv", "markdown", "parquet"):
+    if is_number(what) and not begins_fingerprint(database, what):
+        _trace_number(database, what, cell, output_format, out)
+    elif cell is not None:
+        raise typer.BadParameter("only for a number", param_hint="--cell")
+    else:
+        _trace_cell(database, what, output_format, out)
+
+
+def _trace_number(
+    database: Path, number: str, cell: str | None, format: output.FormatName, out: Path | None
+) -> None:
+    from stp.collect import trace as following
+    from stp.render.tables import trace_page
+
+    if format in ("csv", "markdown", "parquet"):
         sql, values = following.asked(number, cell)
-        if not output.put_answer(database, sql, output_format, out, values):
+        if not output.put_answer(database, sql, format, out, values):
             raise following.nothing(database, number)
         return
     matches = following.matches(database, number, cell)
-    if output_format == "json":
+    if format == "json":
         output.put_json(following.with_lineage(database, matches), out)
-        return
-    from stp.render.tables import trace_page
+    else:
+        output.put_grid(trace_page.page(database, number, matches), format, out)
 
-    output.put_grid(trace_page.page(database, number, matches), output_format, out)
+
+def _trace_cell(database: Path, what: str, format: output.FormatName, out: Path | None) -> None:
+    from stp.collect import cell
+    from stp.render.tables import cell_page
+
+    match = cell.find(database, what)
+    if isinstance(match, cell.Missing):
+        _trace_missing(match, format, out)
+    elif isinstance(match, cell.Artefact):
+        _trace_artefact(database, match, format, out)
+    elif format in ("csv", "parquet"):
+        output.put_answer(database, cell.OVERALL, format, out, cell.key_of(match))
+    elif format == "json":
+        output.put_json(cell.about(database, match), out)
+    else:
+        page = cell_page.of_cell(database, cell.about(database, match))
+        output.put_grid(page, format, out)
+
+
+def _trace_missing(missing: "Missing", format: output.FormatName, out: Path | None) -> None:
+    """Show why a cell has no scores, and exit with the code for that."""
+    from stp.core import exit_codes
+    from stp.render.tables import cell_page
+
+    if format == "json":
+        output.put_json(missing, out)
+    elif format in ("csv", "parquet"):
+        row = vars(missing.row)
+        output.put_rows(list(row), [tuple(row.values())], format, out)
+    else:
+        output.put_grid(cell_page.of_missing(missing), format, out)
+    raise typer.Exit(exit_codes.NOTHING)
+
+
+def _trace_artefact(
+    database: Path, artefact: "Artefact", format: output.FormatName, out: Path | None
+) -> None:
+    from stp.collect import cell
+    from stp.render.tables import cell_page
+
+    if format == "json":
+        output.put_json(artefact, out)
+    elif format in ("csv", "parquet"):
+        conditions = [f"{stage}_fingerprint = ?" for stage in cell.STAGES]
+        conditions += [f"list_contains({part}_fingerprints, ?)" for part in cell.LISTS]
+        sql = f"FROM cells WHERE {' OR '.join(conditions)}"
+        values = [artefact.row.fingerprint] * len(conditions)
+        output.put_answer(database, sql, format, out, values)
+    else:
+        steps = [
+            step
+            for step in cell.lineage(database, artefact.cells)
+            if step.fingerprint == artefact.row.fingerprint
+        ]
+        output.put_grid(cell_page.of_artefact(database, artefact, steps), format, out)

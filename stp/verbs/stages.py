@@ -21,13 +21,12 @@ Targets = Annotated[
 def _make(
     stage: str, targets: list[str], configfile: Path, log: Path | None, **runtime: Any
 ) -> None:
-    """Make the artefacts of one stage that the targets name."""
     from stp.run import runner
 
     plan = load_plan(configfile)
-    named = [target for target in targets if target.endswith("artefact.json")]
-    words = [target for target in targets if target not in named]
-    artefacts = [plan.find(target) for target in named]
+    receipts = [target for target in targets if target.endswith("artefact.json")]
+    words = [target for target in targets if target not in receipts]
+    artefacts = [plan.find(target) for target in receipts]
     if words:
         artefacts += [
             artefact
@@ -35,11 +34,13 @@ def _make(
             if artefact.stage == stage and artefact.words.issuperset(words)
         ]
     if not artefacts:
-        known = {word for a in plan.artefacts.values() if a.stage == stage for word in a.words}
-        unknown = [word for word in words if word not in known]
+        words_of_stage = {
+            word for a in plan.artefacts.values() if a.stage == stage for word in a.words
+        }
+        unknown = [word for word in words if word not in words_of_stage]
         raise StpError(
             f"nothing to {stage} matches {' '.join(targets)!r}",
-            remedy=nearest(unknown[0], known)
+            remedy=nearest(unknown[0], words_of_stage)
             if unknown
             else "use fewer words; `stp plan --list` lists all artefacts",
         )
@@ -113,7 +114,6 @@ def fetch(
 
 
 def _write_lock(lock: Path, raw: Any, out: Path) -> None:
-    """Write a lock for others, unless files are missing from it."""
     from stp.core.disk import write_text, writing
     from stp.core.lock import header_of, read_lock
 
@@ -129,7 +129,6 @@ def _write_lock(lock: Path, raw: Any, out: Path) -> None:
 
 
 def _check_files(plan: Any, releases: list[Any]) -> None:
-    """Print the state of the raw files. Exit with an error unless all are present."""
     from stp.fetch.table import is_complete, lines
     from stp.run import runner
 
@@ -261,12 +260,28 @@ def collect(
                 say(log, f"results/results.duckdb is without {scale}: {reason}")
 
 
-@command()
+@command(
+    epilog=examples(
+        "stp render results/demo/plan/short_term.json --out results/tables/short_term.csv",
+        "stp render results/demo/results.duckdb",
+        "stp render results/demo/results.duckdb --out report.html --samples 1 --pictures-mb 10",
+        "stp render --partial",
+    )
+)
 def render(
-    manifest: Annotated[
-        Path | None, typer.Argument(help="A manifest, from results/SCALE/plan.")
+    source: Annotated[
+        Path | None,
+        typer.Argument(
+            help="A manifest, from results/SCALE/plan, or for the report a results store (.duckdb)."
+        ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="The table to write (.csv).")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The table (.csv) or page (.html) to write (default of a page: report/index.html "
+            "beside the store)."
+        ),
+    ] = None,
     partial: Annotated[
         bool,
         typer.Option("--partial", help="Write tables with gaps to results/SCALE/partial/ instead."),
@@ -278,49 +293,96 @@ def render(
             "trust_cards (`stp table` lists them)."
         ),
     ] = None,
+    samples: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=3,
+            help="For the report: number of samples to show for each evaluation: those with the "
+            "median, largest and smallest error; 0 for none.",
+        ),
+    ] = 3,
+    pictures_mb: Annotated[
+        float,
+        typer.Option(
+            "--pictures-mb",
+            min=0,
+            help="For the report: largest total size of all pictures, in MB.",
+        ),
+    ] = 4,
     configfile: ConfigFile = DEMO,
     log: Log = None,
 ) -> None:
-    """Render a table from the results store."""
-    from stp.collect.partial import remove
-    from stp.collect.refresh import build_database
-    from stp.render.tables.paper_table import render_partial, render_table
-    from stp.run import failures, input_digest, workflow_files
-    from stp.run.restored_receipts import restore_receipts
-    from stp.workflow.tables import Tables
-
+    """Render a table from the results store, or the report: a page that needs no network."""
     if partial:
-        planned = load_plan(configfile)
-        restore_receipts(planned)
-        results = workflow_files.results_of(planned)
-        folder = results / "partial"
-        manifests = workflow_files.write_manifests(planned)
-        tables = {table.name: table for table in Tables(planned, manifests)}
-        for dimension in planned.dimensions:
-            path = manifests[dimension]
-            final = tables[dimension]
-            if input_digest.is_current(Path(input_digest.note_of(final.path)), final.digest):
-                continue
-            missing = render_partial(path, failures.of_plan(planned), folder)
-            say(log, f"wrote a table to {folder}; missing cells: {len(missing)}")
-        _partial_store([manifests[name] for name in planned.dimensions], folder, log)
-    elif manifest is None or out is None:
+        _render_partial(configfile, log)
+    elif source is not None and source.suffix == ".duckdb":
+        _render_report(source, out, samples, pictures_mb, log)
+    elif source is None or out is None:
         raise StpError("a table needs a manifest and --out, or --partial")
     elif study is not None:
         from stp.render.tables import by_name
 
-        by_name.render(study, manifest, out)
+        by_name.render(study, source, out)
         say_wrote(log, out, ", and what belongs to it beside it")
     else:
-        database = out.parent.parent / "results.duckdb"
-        if not database.is_file():  # it is not an output of the rule that collects
-            build_database(database.parent / "collected", database)
-        render_table(manifest, database, out)
-        gaps = out.parent.parent / "partial"
-        for outdated in gaps.glob(f"{out.stem}*"):
-            outdated.unlink()
-        remove(gaps)
-        say_wrote(log, out, f", and beside it .md, .tex, .html and {out.stem}_tidy.csv")
+        _render_table(source, out, log)
+
+
+def _render_table(manifest: Path, out: Path, log: Path | None) -> None:
+    from stp.collect.partial import remove
+    from stp.collect.refresh import build_database
+    from stp.render.tables.paper_table import render_table
+
+    database = out.parent.parent / "results.duckdb"
+    if not database.is_file():  # it is not an output of the rule that collects
+        build_database(database.parent / "collected", database)
+    render_table(manifest, database, out)
+    gaps = out.parent.parent / "partial"
+    for outdated in gaps.glob(f"{out.stem}*"):
+        outdated.unlink()
+    remove(gaps)
+    say_wrote(log, out, f", and beside it .md, .tex, .html and {out.stem}_tidy.csv")
+
+
+def _render_report(
+    database: Path, out: Path | None, samples: int, pictures_mb: float, log: Path | None
+) -> None:
+    from stp.collect.refresh import build_database
+    from stp.report.build import write_report
+    from stp.report.forecasts import Pictures
+    from stp.run.meter import CountMeter
+
+    page = out or database.parent / "report" / "index.html"
+    if not database.is_file() and (database.parent / "collected").is_dir():
+        build_database(database.parent / "collected", database)
+    meter = CountMeter("report")
+    write_report(database, page, pictures=Pictures(samples, pictures_mb), report=meter)
+    meter.clear()
+    say_wrote(log, page, f" ({page.stat().st_size / 1e6:.1f} MB): open it in a browser")
+
+
+def _render_partial(configfile: Path, log: Path | None) -> None:
+    """Write the finished part of all tables, of the results store and of the report."""
+    from stp.render.tables.paper_table import render_partial
+    from stp.run import failures, input_digest, workflow_files
+    from stp.run.restored_receipts import restore_receipts
+    from stp.workflow.tables import Tables
+
+    planned = load_plan(configfile)
+    restore_receipts(planned)
+    results = workflow_files.results_of(planned)
+    folder = results / "partial"
+    manifests = workflow_files.write_manifests(planned)
+    tables = {table.name: table for table in Tables(planned, manifests)}
+    for dimension in planned.dimensions:
+        path = manifests[dimension]
+        final = tables[dimension]
+        if input_digest.is_current(Path(input_digest.note_of(final.path)), final.digest):
+            continue
+        missing = render_partial(path, failures.of_plan(planned), folder)
+        say(log, f"wrote a table to {folder}; missing cells: {len(missing)}")
+    _partial_store([manifests[name] for name in planned.dimensions], folder, log)
 
 
 def _partial_store(manifests: list[Path], folder: Path, log: Path | None) -> None:

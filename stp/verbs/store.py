@@ -105,6 +105,37 @@ def verify(
 
 
 @stores.command(
+    epilog=examples(
+        'stp store accept convlstm kth --reason "the loop was split into two functions"',
+        "stp store accept convlstm kth --undo",
+    )
+)
+def accept(
+    words: Annotated[
+        list[str],
+        typer.Argument(help="Select artefacts by words of their paths, or by receipts."),
+    ],
+    reason: Annotated[str, typer.Option(help="Why the current code gives the same results.")] = "",
+    undo: Annotated[bool, typer.Option("--undo", help="Withdraw the declaration instead.")] = False,
+    configfile: ConfigFile = DEMO,
+) -> None:
+    """Declare that artefacts of older code are current, so that they are not made again.
+
+    Only artefacts that differ from the plan in nothing but code can be accepted. Tables, exported
+    bundles and `stp trace` name the declaration, its author and its reason. Receipts do not change.
+    """
+    from stp.upkeep import accept as declaring
+
+    if undo:
+        entries, done = declaring.undo(load_plan(configfile), words), "no longer accepted"
+    else:
+        entries = declaring.accept(lambda: load_plan(configfile), words, reason)
+        done = "accepted"
+    for entry in entries:
+        print(f"{done}: {entry.stage} {entry.address}/{entry.old} for {entry.new}")
+
+
+@stores.command(
     "import", epilog=examples("stp store import ../simvpv2-kth", "stp store import scores.tar")
 )
 def import_(

@@ -110,7 +110,6 @@ def table(
 def _table_of_store(
     name: str, database: Path, format: output.FormatName | None, out: Path | None, log: Path | None
 ) -> None:
-    """Show a table that is made from the results store, or write it as a run does."""
     from stp.collect.query import of_csv
     from stp.render.tables import table_catalog as tables
 
@@ -137,7 +136,6 @@ def _table_of_store(
 def _show_finding(
     question: "Question", database: Path, format: output.FormatName, out: Path | None
 ) -> None:
-    """Show a finding with its evidence."""
     from stp.collect.query import written
     from stp.render.tables import findings
 
@@ -160,7 +158,6 @@ def _show_finding(
 
 
 def _table_of_file(name: str, database: Path, format: output.FormatName, out: Path | None) -> None:
-    """Show a table that a run has written: its page, or its rows in a format for programs."""
     from stp.collect.query import of_csv
     from stp.render.tables import table_catalog as tables
 

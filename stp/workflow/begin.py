@@ -110,7 +110,7 @@ class Run:
                 *(RESULTS / name for name in ("plan", "profile")),
             )
             resume.tell_of_owner(Path.cwd())
-        config["whose_bytes"] = run.whose
+        config["data_origin"] = run.data_origin
         config["captions"] = {"figures": {name: kind.caption for name, kind in KINDS.items()}}
         return run
 
@@ -130,13 +130,13 @@ class Run:
         return list(self.plan.config.scale.dimensions)
 
     @cached_property
-    def whose(self) -> dict[str, str]:
+    def data_origin(self) -> dict[str, str]:
         """The origin of the data of each dimension, and of all together, for captions."""
         return workflow_files.data_origins(self.plan)
 
-    def whose_of(self, wildcards: Any) -> str:
+    def data_origin_of(self, wildcards: Any) -> str:
         """The origin of the data of a figure."""
-        return self.whose[wildcards.get("dimension") or "all"]
+        return self.data_origin[wildcards.get("dimension") or "all"]
 
     @property
     def prepared(self) -> list[str]:
@@ -179,7 +179,6 @@ class Run:
         return lambda wildcards: manifest_digest(self.manifests[dimension])
 
     def _digest_of(self, module: str, files: Iterable[Path | str] = ()) -> str:
-        """A digest of the rows of all dimensions, code, and further files."""
         rows = [manifest_digest(path) for path in self.manifests.values()]
         code = self.plan.sources.code_of([module]).fingerprint
         return digest([rows, code, [checksum(Path(path)) for path in files]])
@@ -200,8 +199,8 @@ class Run:
         return next(
             (
                 name
-                for name, of in dimensions
-                if any(table.study == self.study.name for table in of.tables.values())
+                for name, dimension in dimensions
+                if any(table.study == self.study.name for table in dimension.tables.values())
             ),
             None,
         )

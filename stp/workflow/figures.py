@@ -61,8 +61,8 @@ class FigureRule:
     @property
     def outs(self) -> list[str]:
         """Options that name the files to write; an SVG beside a PNG file needs none."""
-        named = self.endings if "png" not in self.endings or len(self.endings) > 2 else ("png",)
-        return [word for ending in named for word in ("--out", f"{self.figure}.{ending}")]
+        endings = self.endings if "png" not in self.endings or len(self.endings) > 2 else ("png",)
+        return [word for ending in endings for word in ("--out", f"{self.figure}.{ending}")]
 
 
 @dataclass(frozen=True)
@@ -190,11 +190,6 @@ class Figures:
         return digest_of
 
     def _dimension(self, wildcards: Any) -> str:
-        """The dimension of a figure.
-
-        Raises:
-            StpError: the scale does not have it.
-        """
         return require_dimension(self.plan, wildcards.get("dimension") or self.on_maps or "")
 
     def digest_of(self, dimension: str, kind: str) -> str:
@@ -212,8 +207,8 @@ class Figures:
                 ]
                 module = KINDS[kind].module
             else:
-                whole = json.loads(self.manifests[dimension].read_bytes())
-                text = {key: whole[key] for key in DRAWN}
+                content = json.loads(self.manifests[dimension].read_bytes())
+                text = {key: content[key] for key in DRAWN}
                 module = f"stp.render.pictures.{'files' if kind != 'trajectories' else kind}"
             self._digests[dimension, kind] = digest([text, code([module]).fingerprint])
         return self._digests[dimension, kind]

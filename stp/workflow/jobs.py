@@ -157,14 +157,14 @@ class Jobs:
                 )
             require_dimension(self.plan, dimension)
             study = load_item(BestOf, BEST_OF_FILE, scale)
-            kept: dict[tuple[str, str], Artefact] = {}
+            predictions: dict[tuple[str, str], Artefact] = {}
             for made in self.plan.cells:
                 cell = made.cell
-                own = cell.dimension == dimension and cell.trained_on == cell.tested_on
-                if own and made.predictions is not None:
-                    kept.setdefault((cell.model, cell.tested_on), made.predictions)
-            study.demand(scale, kept, BEST_OF_FILE)
+                is_own = cell.dimension == dimension and cell.trained_on == cell.tested_on
+                if is_own and made.predictions is not None:
+                    predictions.setdefault((cell.model, cell.tested_on), made.predictions)
+            study.demand(scale, predictions, BEST_OF_FILE)
             pairs = [(model, dataset) for dataset in study.clips for model in study.models]
-            return [str(Path(self.plan.store, kept[pair].receipt)) for pair in pairs]
+            return [str(Path(self.plan.store, predictions[pair].receipt)) for pair in pairs]
 
         return needed

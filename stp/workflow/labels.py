@@ -60,7 +60,7 @@ def table_in_report(table: Table) -> dict[str, Any]:
                 {
                     "table": table.name,
                     "format": {"html": "page"}.get(ending, ending.upper()),
-                    "bytes": table.whose,
+                    "data": table.data_origin,
                 },
             )
             if is_shown

@@ -53,7 +53,7 @@ class Table:
         endings: endings of its files besides the CSV file: ``.md``, ``_tidy.csv``.
         captions: names of captions for `snakemake --report`; the first existing one is used.
         about: its content, as text.
-        whose: origin of its data, as text.
+        data_origin: origin of its data, as text.
         memory_mb: memory of its job, in MB.
         is_local: whether its job always runs beside Snakemake, even on a cluster.
         on_demand: whether it is left out of the tables of a scale.
@@ -71,7 +71,7 @@ class Table:
     endings: tuple[str, ...] = ()
     captions: tuple[str, ...] = ()
     about: str = ""
-    whose: str = ""
+    data_origin: str = ""
     memory_mb: int = 2000
     is_local: bool = True
     on_demand: bool = False
@@ -87,8 +87,12 @@ class Table:
     @property
     def files(self) -> dict[str, str]:
         """All of its files, by names for a rule."""
-        named = {ending.removesuffix(".csv").strip("_."): ending for ending in self.endings}
-        further = {name: f"{self.folder}/{self.name}{ending}" for name, ending in named.items()}
+        ending_of_file = {
+            ending.removesuffix(".csv").strip("_."): ending for ending in self.endings
+        }
+        further = {
+            name: f"{self.folder}/{self.name}{ending}" for name, ending in ending_of_file.items()
+        }
         return {"table": self.path, **further}
 
     @cached_property
@@ -140,7 +144,7 @@ class Tables:
         self.folder = f"{self.results}/tables"
         self.database = f"{self.results}/results.duckdb"
         self.manifests = {name: str(path) for name, path in manifests.items()}
-        self.whose = data_origins(plan)
+        self.data_origins = data_origins(plan)
         self.suite_file = self.suite.folder / SUITE_FILE
 
     def __iter__(self) -> Iterator[Table]:
@@ -159,7 +163,6 @@ class Tables:
             yield self._of_store(name, view)
 
     def _rows(self, *dimensions: str) -> list[str]:
-        """What the rows of dimensions are made from."""
         return [manifest_digest(Path(self.manifests[name])) for name in dimensions]
 
     def _code(self, *modules: str) -> str:
@@ -169,12 +172,11 @@ class Tables:
         return [f"{self.results}/collected/{name}.parquet" for name in dimensions]
 
     def _read(self, about: MadeTable) -> list[str]:
-        """Tables of the scale that another one reads."""
         return [f"{self.folder}/{name}.csv" for name in about.reads]
 
     def _of_dimension(self, name: str) -> Table:
-        of = self.suite.dimensions[name]
-        printed = f" (the paper's {of.printed})" if of.printed else ""
+        dimension = self.suite.dimensions[name]
+        printed = f" (the paper's {dimension.printed})" if dimension.printed else ""
         return Table(
             name=name,
             folder=self.folder,
@@ -187,18 +189,18 @@ class Tables:
             inputs=self._collected([name]),
             endings=(
                 "_tidy.csv",
-                *(("_leads.csv",) if of.by_lead else ()),
+                *(("_leads.csv",) if dimension.by_lead else ()),
                 *(f".{page}" for page in PAGES),
             ),
             captions=("dimension",),
-            about=f"{of.title}: {of.about}{printed}. {of.question}",
-            whose=self.whose[name],
+            about=f"{dimension.title}: {dimension.about}{printed}. {dimension.question}",
+            data_origin=self.data_origins[name],
         )
 
     def _further(self, name: str, about: NamedTable, **more: Any) -> Table:
         drawn = isinstance(about, MadeTable) and about.drawn
         pages = (*PAGES, *(PICTURES if drawn else ()))
-        defaults = {"whose": self.whose["all"], "captions": (name, "table")}
+        defaults = {"data_origin": self.data_origins["all"], "captions": (name, "table")}
         return Table(
             name=name,
             folder=self.folder,
@@ -307,7 +309,7 @@ class Tables:
             words=["check", "facts", self.suite_name, "--table", f"{self.folder}/{name}.csv"],
             ancient=[f"{self.plan.store}/{receipt}" for receipt in receipts],
             captions=("facts",),
-            whose=self.whose["all"] if source.prepared else NO_DATA,
+            data_origin=self.data_origins["all"] if source.prepared else NO_DATA,
             memory_mb=4000 if source.networks else 2000,
             is_local=not source.networks,
             takes_configfile=True,
@@ -326,7 +328,7 @@ class Tables:
             inputs=[
                 f"results/profile/{model}/{DATASET}.json" for model in published(self.plan.config)
             ],
-            whose=NO_DATA,
+            data_origin=NO_DATA,
             on_demand=True,
         )
 
@@ -345,7 +347,6 @@ class Tables:
         return [checksum(Path(path)) for path in self.answers]
 
     def _demand_answers(self) -> None:
-        """Raises StpError: nobody answered."""
         if not self.answers:
             raise StpError(
                 f"{self.results}/human_study/answers: no answers",
@@ -354,7 +355,6 @@ class Tables:
             )
 
     def _demand_seeds(self, name: str) -> None:
-        """Raises StpError: there are too few seeds for a study of repeated runs."""
         dimension = self.suite.table_of(name)
         assert dimension is not None
         scale = self.plan.config.scale
@@ -363,7 +363,6 @@ class Tables:
         demand_runs([(m, len(scale.seeds)) for m in trained], f"the scale {scale.scale}")
 
     def _demand_printed(self, name: str) -> None:
-        """Raises StpError: no cell is one of a table of what the paper reproduced."""
         tables = {dataset: facts.table for dataset, facts in self.suite.reproduction.items()}
         published = read_published(self.suite.published_file)
         models = {(value.table, value.model) for value in published}
@@ -377,6 +376,5 @@ class Tables:
             )
 
     def _cells(self, table: str) -> list[CellArtefacts]:
-        """Cells of the dimension that a table is made from."""
         dimension = self.suite.table_of(table)
         return [made for made in self.plan.cells if made.cell.dimension == dimension]

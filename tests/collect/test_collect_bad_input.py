@@ -105,10 +105,10 @@ def doubled(rows: pa.Table) -> pa.Table:
 
 
 BAD_ROWS = [
-    (changed("value", 1, math.nan), r", row 2: a value is NaN or infinite"),
-    (changed("value", 0, math.inf), r", row 1: a value is NaN or infinite"),
-    (changed("value", 2, None), r", row 3: a value is NULL without a reason"),
-    (changed("convention", 1, "rmse.guess"), r", row 2: convention rmse\.guess, which the manif"),
+    (changed("value", 1, math.nan), r"row 2: a value is NaN or infinite"),
+    (changed("value", 0, math.inf), r"row 1: a value is NaN or infinite"),
+    (changed("value", 2, None), r"row 3: a value is NULL without a reason"),
+    (changed("convention", 1, "rmse.guess"), r"row 2: convention rmse\.guess, which the manif"),
     (lambda rows: rows.drop_columns("lead"), r"no column lead"),
     (retyped("lead", pa.float64()), r"lead is double, not int64"),
     (spare, r"column mood"),
@@ -136,13 +136,13 @@ def test_a_bad_score_artefact_is_refused(store: SmallStore, change: Change, mess
     [
         *BAD_ROWS[:3],
         *(pytest.param(*case, marks=pytest.mark.long(part="kinds")) for case in BAD_ROWS[3:]),
-        (doubled, r", row 7: appears twice, first in .*short_term\.parquet, row 2"),
-        (changed("metric", 0, "mae"), r", row 1: the metric is not that of the convention"),
-        (changed("statistic", 0, "mode"), r", row 1: an unknown statistic"),
-        (changed("model", 4, None), r", row 5: a part of the key is NULL"),
-        (changed("model", 4, "tau"), r", row 5: rows of a cell that its manifest does not list"),
-        (changed("source", 3, "official"), r", row 4: source is not what its manifest says"),
-        (changed("leaky", 4, True), r", row 5: leaky is not what its manifest says"),
+        (doubled, r"row 7: appears twice, first in .*short_term\.parquet, row 2"),
+        (changed("metric", 0, "mae"), r"row 1: the metric is not that of the convention"),
+        (changed("statistic", 0, "mode"), r"row 1: an unknown statistic"),
+        (changed("model", 4, None), r"row 5: a part of the key is NULL"),
+        (changed("model", 4, "tau"), r"row 5: rows of a cell that its manifest does not list"),
+        (changed("source", 3, "official"), r"row 4: source is not what its manifest says"),
+        (changed("leaky", 4, True), r"row 5: leaky is not what its manifest says"),
         (lambda rows: rows.slice(0, 3), r": no rows of .*short_term\.json: cells\[1\]"),
     ],
 )

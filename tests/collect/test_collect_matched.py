@@ -15,9 +15,9 @@ from stp.collect import equal_sample_size
 from stp.collect.database import build
 from stp.collect.scores import collect
 from stp.core.errors import StpError
-from stp.features import table
+from stp.data import feature_table
 from stp.metrics import frechet
-from stp.score.sets import SetFeatures
+from stp.metrics.set_distance import SetFeatures
 
 FVD = "fvd.predicted_only"
 NAME = "predicted_only/i3d.logits"
@@ -87,7 +87,7 @@ class Cells:
             for of, values in zip(("observed", "predicted"), features[:2], strict=True):
                 seen = root / "features" / of / folder.name
                 seen.mkdir(parents=True, exist_ok=True)
-                table.write(seen, names, table.Features(values))
+                feature_table.write(seen, names, feature_table.Features(values))
                 write_receipt(seen, "features")
                 inputs[f"{NAME}.{of}"] = str(seen.relative_to(root))
             recipe = {
@@ -277,7 +277,7 @@ def test_scores_that_were_made_again_are_drawn_again(cells: Cells, tmp_path: Pat
         seen = folder.parents[2] / receipt["inputs"][f"{NAME}.{of}"]
         shutil.rmtree(seen)
         seen.mkdir()
-        table.write(seen, [f"clip{i}" for i in range(30)], table.Features(values))
+        feature_table.write(seen, [f"clip{i}" for i in range(30)], feature_table.Features(values))
         write_receipt(seen, "features")
     (folder / "note.txt").write_text("again")
     write_receipt(folder, "score", recipe=receipt["recipe"], inputs=receipt["inputs"])

@@ -2,7 +2,6 @@
 
 import os
 import pty
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -98,16 +97,6 @@ def test_spreadsheets_run_no_cell(database):
         "a,b,c,d,e,f,g,h,i,'=head",
         "'=1+1,'+cmd|x,'-2+3,'@SUM(A1),-1.5,-1.5,-,'\t=1,a=b,'=x",
     ]
-
-
-def test_every_table_for_people_is_written_so():
-    """Files for programs alone, which read them back as they are, are written by pandas."""
-    writers = [
-        path.relative_to(ROOT).as_posix()
-        for path in (ROOT / "stp").rglob("*.py")
-        if re.search(r"csv\.(writer|DictWriter)\(", path.read_text())
-    ]
-    assert writers == ["stp/page/safe_text.py"]
 
 
 def test_names_of_files_in_errors_do_not_reach_a_terminal_either(capsys):

@@ -152,7 +152,7 @@ def test_a_flipped_bit_is_an_error_as_soon_as_its_rows_are_read(tmp_path, dtype)
     for start, stop in ((0, 15), (18, 40)):
         np.testing.assert_array_equal(mapped.read(start, stop), expected[start:stop])
     for start, stop in ((17, 18), (0, 40), (14, 16)):
-        with pytest.raises(StpError, match=rf"{shard}: damaged, in the bytes of rows 15\.\.17"):
+        with pytest.raises(StpError, match=rf"{shard}: rows 15\.\.17"):
             mapped.read(start, stop)
     with pytest.raises(StpError, match="damaged"):
         pickle.loads(pickle.dumps(mapped)).read(15, 18)

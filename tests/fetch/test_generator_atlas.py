@@ -1,13 +1,11 @@
 """Made-up people: in the official formats, with scenarios enough for every stage."""
 
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 from parts import long_except
 
-from stp.core.errors import StpError
 from stp.core.options import build
 from stp.fetch.raw import run_generator
 from stp.plan import config
@@ -108,17 +106,6 @@ def test_the_same_walk_in_every_format(tmp_path):
         assert 0 < middle[0] < 20 and len(tracks.people()) >= 4
 
 
-@pytest.mark.parametrize(
-    ("generator", "options"), [("atlas.crowd", CROWD), ("atlas.situation", CHASING)]
-)
-def test_the_seed_alone_decides(generator, options, tmp_path):
-    for name, seed in (("one", 1), ("same", 1), ("other", 2)):
-        run_generator(generator, {**options, "seed": seed}, tmp_path / name)
-    file = options.get("path") or options["files"][0]
-    one, same, other = ((tmp_path / name / file).read_bytes() for name in ("one", "same", "other"))
-    assert one == same != other
-
-
 def test_parameters_are_drawn_between_their_bounds(tmp_path):
     options = {**CHASING, "times": 6, "noise": 0, "parameters": {"fast": [1.3, 1.6], "slow": 0.9}}
     run_generator("atlas.situation", options, tmp_path / "raw")
@@ -126,23 +113,3 @@ def test_parameters_are_drawn_between_their_bounds(tmp_path):
     ways = [np.ptp(tracks.position[rows][:, 0]) / 9 for rows in tracks.people().values()]
     np.testing.assert_allclose(ways[1::2], 0.9, atol=0.01)
     assert 1.3 - 0.01 <= min(ways[::2]) < max(ways[::2]) <= 1.6 + 0.01
-
-
-@pytest.mark.parametrize(
-    ("generator", "options", "says"),
-    [
-        ("atlas.crowd", {**CROWD, "format": "csv"}, "format is 'csv'"),
-        ("atlas.crowd", {**CROWD, "goals": [[0, 1]]}, "goals is"),
-        ("atlas.crowd", {**CROWD, "walls": [[0, 1]]}, "walls is"),
-        ("atlas.crowd", {**CROWD, "map": {"picture": "map.png"}}, "map is"),
-        ("atlas.crowd", {**CROWD, "wave": 3}, "unknown key 'wave'"),
-        ("atlas.situation", {**CHASING, "situation": "dancing"}, "situation is 'dancing'"),
-        ("atlas.situation", {**CHASING, "parameters": {"quick": 2}}, "unknown key 'quick'"),
-        ("atlas.situation", {**CHASING, "parameters": {"fast": [2, 1]}}, "parameters.fast is"),
-        ("atlas.situation", {**CHASING, "situation": "around"}, "discs is None"),
-    ],
-)
-def test_options_that_make_no_sense(generator, options, says, tmp_path):
-    with pytest.raises(StpError, match=says):
-        run_generator(generator, options, tmp_path / "raw")
-    assert list(Path(tmp_path).iterdir()) == []

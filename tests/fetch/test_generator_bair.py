@@ -8,7 +8,6 @@ import google_crc32c
 import numpy as np
 import pytest
 
-from stp.core.errors import StpError
 from stp.fetch.raw import run_generator
 
 OPTIONS = {"train": 3, "test": 1, "per_file": 2, "frames": 4, "size": 16}
@@ -155,20 +154,3 @@ def test_cameras_see_the_same_motion_from_other_sides(archive: Path) -> None:
     places = np.array([np.frombuffer(found[f"{t}/endeffector_pos"][1][0], "<f4") for t in range(4)])
     actions = np.array([np.frombuffer(found[f"{t}/action"][1][0], "<f4") for t in range(4)])
     np.testing.assert_allclose(np.diff(places, axis=0), actions[:3, :3], atol=1e-6)
-
-
-def test_equal_seeds_give_equal_bytes(archive: Path, tmp_path: Path) -> None:
-    run_generator("bair", OPTIONS, tmp_path / "same")
-    run_generator("bair", {**OPTIONS, "seed": 1}, tmp_path / "other")
-    name = Path("bair") / archive.name
-    assert (tmp_path / "same" / name).read_bytes() == archive.read_bytes()
-    assert (tmp_path / "other" / name).read_bytes() != archive.read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [({"train": 0}, "train is 0"), ({"size": 7}, "size is 7"), ({"frame": 3}, "unknown key")],
-)
-def test_options_are_checked(options: dict, problem: str, tmp_path: Path) -> None:
-    with pytest.raises(StpError, match=problem):
-        run_generator("bair", options, tmp_path / "raw")

@@ -4,15 +4,14 @@ import io
 import json
 import pickle
 import re
-import struct
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
+from test_generator_bair import split_records, walk
 
-from stp.core.errors import StpError
 from stp.fetch.raw import run_generator
 
 OPTIONS = {
@@ -131,55 +130,11 @@ def test_unpacked_files_have_the_same_bytes(tmp_path: Path) -> None:
     assert plain == contents(tmp_path / "packed")
 
 
-def test_equal_seeds_give_equal_bytes(made: Path, tmp_path: Path) -> None:
-    run_generator("bridge", OPTIONS, tmp_path / "same")
-    name = "bridge/demos_8_17.zip"
-    assert (tmp_path / "same" / name).read_bytes() == (made / name).read_bytes()
-    few = {**OPTIONS, "trajectories": 1, "elsewhere": 0}
-    for seed in (0, 1):
-        run_generator("bridge", {**few, "seed": seed}, tmp_path / f"few{seed}")
-    one, other = ((tmp_path / f"few{seed}" / name).read_bytes() for seed in (0, 1))
-    assert one != other
-
-
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        ({"layout": "lmdb"}, "layout is 'lmdb'"),
-        ({"cameras": 5}, "cameras is 5"),
-        ({"frames": 9, "long_frames": 8}, "long_frames is 8"),
-        ({"length": 9}, "unknown key 'length'"),
-    ],
-)
-def test_options_are_checked(options: dict, problem: str, tmp_path: Path) -> None:
-    with pytest.raises(StpError, match=problem):
-        run_generator("bridge", options, tmp_path / "raw")
-
-
 # --- RLDS
 
 
 def features(data: bytes) -> dict[str, tuple[int, int, bytes]]:
     """{key: (kind of list, number of values or bytes, the first value)} of an Example."""
-
-    def walk(data: bytes) -> list[tuple[int, bytes]]:
-        found, at = [], 0
-        while at < len(data):
-            numbers = []
-            for _ in range(2):  # tag, length
-                value = shift = 0
-                while True:
-                    byte = data[at]
-                    at += 1
-                    value |= (byte & 127) << shift
-                    shift += 7
-                    if byte < 128:
-                        break
-                numbers.append(value)
-            assert numbers[0] & 7 == 2
-            found.append((numbers[0] >> 3, data[at : at + numbers[1]]))
-            at += numbers[1]
-        return found
 
     found = {}
     ((_, content),) = walk(data)
@@ -192,12 +147,6 @@ def features(data: bytes) -> dict[str, tuple[int, int, bytes]]:
     return found
 
 
-def first_record(path: Path) -> bytes:
-    content = path.read_bytes()
-    (length,) = struct.unpack("<Q", content[:8])
-    return content[12 : 12 + length]
-
-
 RLDS = "bridgedata/rlds/bridge_dataset/1.0.0/bridge_dataset-train.tfrecord-00000-of-00001"
 
 
@@ -207,7 +156,7 @@ def episode(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[int, in
     options = {"layout": "rlds", "trajectories": 2, "frames": 10, "height": 64, "width": 64}
     run_generator("bridge", options, out)
     assert [p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file()] == [RLDS]
-    return features(first_record(out / RLDS))
+    return features(split_records((out / RLDS).read_bytes())[0])
 
 
 def test_an_episode(episode: dict[str, tuple[int, int, bytes]]) -> None:
@@ -223,7 +172,7 @@ def test_an_episode(episode: dict[str, tuple[int, int, bytes]]) -> None:
 def test_an_episode_is_built_like_a_real_one(
     episode: dict[str, tuple[int, int, bytes]], raw_mirror: Path
 ) -> None:
-    real = features(first_record(raw_mirror / RLDS))
+    real = features(split_records((raw_mirror / RLDS).read_bytes())[0])
     assert {key: value[:2] for key, value in episode.items()} == {
         key: value[:2] for key, value in real.items()
     }

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from stp.core.errors import StpError
 from stp.fetch.raw import run_generator
 
 OPTIONS = {"sets": [6, 10], "videos": 2, "frames": 12, "height": 24, "width": 32}
@@ -82,18 +81,3 @@ def test_a_video_does_not_depend_on_the_others(made: Path, tmp_path: Path) -> No
     again = (tmp_path / "again" / "caltech" / "set10" / "V001.seq").read_bytes()
     assert again == (made / "set10" / "V001.seq").read_bytes()
     assert again != (made / "set10" / "V000.seq").read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"sets": []}, "sets is"),
-        ({"sets": [11]}, "sets is"),
-        ({"footer": 12}, "footer is 12"),
-        ({"frames": 0}, "frames is 0"),
-        ({"annotations": True}, "unknown key 'annotations'"),
-    ],
-)
-def test_options_out_of_range(tmp_path: Path, options: dict, message: str) -> None:
-    with pytest.raises(StpError, match=message):
-        run_generator("caltech", options, tmp_path / "made")

@@ -1,4 +1,4 @@
-"""The made-up world of ChaosBench: forecasts of a perfect centre are what happens, others drift."""
+"""The generated world of ChaosBench: a perfect centre forecasts what happens, others drift."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from stp.core.errors import StpError
 from stp.core.job import silent
 from stp.data.daily_fields import date_of, open_group
 from stp.data.tar_stream import folders
@@ -111,19 +110,3 @@ def test_errors_grow_until_forecasts_are_no_better_than_any_other_day() -> None:
     assert error[0] == pytest.approx(0.1, rel=0.05)
     assert 1.5 < error[2] / error[0] < 6  # doubles in about two days
     assert error[44] == pytest.approx(np.sqrt(2) * states[20:].std(), rel=0.1)
-
-
-def test_the_same_options_give_the_same_bytes(tmp_path: Path) -> None:
-    for name in ("one", "other"):
-        forecasts(tmp_path / name)
-    one, other = (sorted((tmp_path / name).rglob("*.gz.*")) for name in ("one", "other"))
-    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in other]
-
-
-@pytest.mark.parametrize(
-    "options",
-    [{"degrees": 7}, {"variables": []}, {"missing": 1}, {"every": 0}, {"levels": [700, 500]}],
-)
-def test_options_out_of_range(tmp_path: Path, options: dict[str, Any]) -> None:
-    with pytest.raises(StpError, match=next(iter(options))):
-        chaosbench_centre.generate(tmp_path, {**CENTRE, **options}, silent)

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from stp.core.errors import StpError
 from stp.fetch.raw import run_generator
 
 OPTIONS = {"snippets": {"train": 4, "val": 2, "test": 5}, "height": 32, "width": 64}
@@ -67,25 +66,3 @@ def test_pictures_are_colour_png_and_streets_move_by(package: Path) -> None:
     # parallax: the sky in the middle stays, what is near at the edges does not
     change = np.abs(np.diff(video, axis=0)).mean(axis=(0, 3))
     assert change[:4, 30:34].mean() < 0.2 * change[8:24, :8].mean()
-
-
-def test_the_same_seed_gives_the_same_bytes(package: Path, tmp_path: Path) -> None:
-    run_generator("cityscapes", OPTIONS, tmp_path / "again")
-    again = tmp_path / "again" / "cityscapes" / package.name
-    assert again.read_bytes() == package.read_bytes()
-    run_generator("cityscapes", {**OPTIONS, "seed": 1}, tmp_path / "other")
-    assert (tmp_path / "other" / "cityscapes" / package.name).read_bytes() != package.read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"snippets": {"trian": 1}}, "unknown key 'trian'"),
-        ({"snippets": {"train": -1}}, r"snippets\.train is -1"),
-        ({"height": 2}, "height is 2"),
-        ({"frames": 20}, "unknown key 'frames'"),
-    ],
-)
-def test_options_out_of_range(tmp_path: Path, options: dict, message: str) -> None:
-    with pytest.raises(StpError, match=message):
-        run_generator("cityscapes", options, tmp_path / "made")

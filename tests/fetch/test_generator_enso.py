@@ -6,7 +6,6 @@ import netCDF4
 import numpy as np
 import pytest
 
-from stp.core.errors import StpError
 from stp.datasets.enso.generator import simulate
 from stp.fetch.raw import run_generator
 
@@ -122,27 +121,3 @@ def test_anomalies_spread_westward() -> None:
     lag = [np.corrcoef(east[: len(east) - k], west[k:])[0, 1] for k in range(8)]
     # 60 degrees at 100 degrees per 3 to 6 months
     assert 1 <= int(np.argmax(lag)) <= 4
-
-
-def test_equal_seeds_give_equal_bytes(made: Path, tmp_path: Path) -> None:
-    run_generator("enso", OPTIONS, tmp_path / "same")
-    run_generator("enso", {**OPTIONS, "seed": 1}, tmp_path / "other")
-    for path in made.iterdir():
-        assert (tmp_path / "same/enso" / path.name).read_bytes() == path.read_bytes()
-        assert (tmp_path / "other/enso" / path.name).read_bytes() != path.read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        ({"cmip6_models": 0, "cmip5_models": 0}, "both 0"),
-        ({"cmip5_years": 0}, "cmip5_years is 0"),
-        ({"damping": [0.1, 0.05]}, "damping is"),
-        ({"damping": 0.1}, "damping is"),
-        ({"weather": -0.1}, "weather is -0.1"),
-        ({"cmip6_year": 3}, "unknown key 'cmip6_year'"),
-    ],
-)
-def test_options_are_checked(options: dict, problem: str, tmp_path: Path) -> None:
-    with pytest.raises(StpError, match=problem):
-        run_generator("enso", options, tmp_path / "raw")

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from stp.core.errors import StpError
 from stp.datasets.human36m.generator import Human36mOptions, film
 from stp.fetch.raw import run_generator
 
@@ -104,23 +103,3 @@ def test_files_or_archives_have_the_same_pictures(made: Path, tmp_path: Path) ->
     assert set(files) == set(packed)
     # A video does not depend on which others are made.
     assert all(path.read_bytes() == packed[name] for name, path in files.items())
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"actors": []}, "actors is"),
-        ({"actors": [1, 1]}, "actors is"),
-        ({"performances": ["Walking/../x"]}, "performances is"),
-        ({"cameras": 5}, "cameras is 5"),
-        ({"frames": 70}, "frames is 70"),
-        ({"size": [4, 100]}, "size is"),
-        ({"every": 7}, "every is 7"),
-        ({"shares": [0.5, 0.5]}, "shares is"),
-        ({"packed": 1}, "packed is 1"),
-        ({"videos": 1}, "unknown key 'videos'"),
-    ],
-)
-def test_options_out_of_range(tmp_path: Path, options: dict, message: str) -> None:
-    with pytest.raises(StpError, match=message):
-        run_generator("human36m", options, tmp_path / "raw")

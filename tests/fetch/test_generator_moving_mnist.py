@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from stp.core.errors import StpError
 from stp.datasets.moving_mnist.generator import enlarge
 from stp.fetch.raw import run_generator
 
@@ -79,25 +78,6 @@ def test_no_source_image_is_in_both_parts(made: Path) -> None:
     test = {image.tobytes() for image in images(made / "t10k-images-idx3-ubyte.gz")}
     assert train | test == unique
     assert not train & test
-
-
-def test_equal_seeds_give_equal_bytes(made: Path, tmp_path: Path) -> None:
-    run_generator("moving_mnist", {}, tmp_path / "same")
-    run_generator("moving_mnist", {"seed": 1}, tmp_path / "other")
-    for path in made.iterdir():
-        assert (tmp_path / "same/mnist" / path.name).read_bytes() == path.read_bytes()
-        assert (tmp_path / "other/mnist" / path.name).read_bytes() != path.read_bytes()
-
-
-def test_options_are_checked(tmp_path: Path) -> None:
-    with pytest.raises(StpError, match="unknown key 'sed'") as caught:
-        run_generator("moving_mnist", {"sed": 1}, tmp_path / "raw")
-    assert "seed" in caught.value.remedy
-    with pytest.raises(StpError, match="test_images is 1797"):
-        run_generator("moving_mnist", {"test_images": 1797}, tmp_path / "raw")
-    with pytest.raises(StpError, match="side is 11"):
-        run_generator("moving_mnist", {"side": 11}, tmp_path / "raw")
-    assert list(tmp_path.iterdir()) == []  # nothing half made is left
 
 
 def test_a_folder_made_by_another_process_is_kept(tmp_path: Path) -> None:

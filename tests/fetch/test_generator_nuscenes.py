@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from stp.core.errors import StpError
 from stp.fetch.raw import run_generator
 
 OPTIONS = {
@@ -123,25 +122,3 @@ def test_pictures_are_jpeg_and_streets_move_by(made: Path) -> None:
     assert {(p.format, p.mode, p.size) for p in opened} == {("JPEG", "RGB", (32, 18))}
     video = np.stack([np.asarray(picture, float) for picture in opened])
     assert 0 < np.abs(video[1:] - video[:-1]).mean() < np.abs(video[6:] - video[:-6]).mean()
-
-
-def test_the_same_seed_gives_the_same_bytes(made: Path, tmp_path: Path) -> None:
-    run_generator("nuscenes", OPTIONS, tmp_path / "again")
-    paths = sorted(p.relative_to(made) for p in made.rglob("*") if p.is_file())
-    assert len(paths) == 104 + 7 + 2
-    for path in paths:
-        assert (tmp_path / "again" / path).read_bytes() == (made / path).read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"logs": {"tests": 1}}, "unknown key 'tests'"),
-        ({"logs": {"test": 99}}, r"logs\.test is 99"),
-        ({"scenes": 0}, "scenes is 0"),
-        ({"cameras": 6}, "unknown key 'cameras'"),
-    ],
-)
-def test_options_out_of_range(tmp_path: Path, options: dict, message: str) -> None:
-    with pytest.raises(StpError, match=message):
-        run_generator("nuscenes", options, tmp_path / "made")

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stp.core.errors import StpError
 from stp.fetch.raw import run_generator
 from stp.fetch.tabletop import simulate
 
@@ -159,30 +158,3 @@ def test_objects_move_only_when_pushed() -> None:
         others = np.hypot(*(motion.objects[t + 1, n] - np.delete(motion.objects[t + 1], n, 0)).T)
         assert min(hand, others.min()) < 0.2
     assert motion.objects.min() >= 0 and motion.objects.max() <= 1
-
-
-def test_equal_seeds_give_equal_bytes(made: Path, tmp_path: Path) -> None:
-    run_generator("robonet", OPTIONS, tmp_path / "same")
-    for path in made.rglob("*"):
-        if path.is_file():
-            assert (tmp_path / "same" / path.relative_to(made)).read_bytes() == path.read_bytes()
-    small = {**OPTIONS, "robots": ["stanford_fetch"], "train": 1}
-    run_generator("robonet", {**small, "seed": 1}, tmp_path / "one")
-    run_generator("robonet", {**small, "seed": 2}, tmp_path / "two")
-    name = "robonet/hdf5/stanford_fetch_traj0.hdf5"
-    assert (tmp_path / "one" / name).read_bytes() != (tmp_path / "two" / name).read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        ({"robots": ["r2d2"]}, "robots is"),
-        ({"robots": []}, "robots is"),
-        ({"shrink": 9}, "shrink is 9"),
-        ({"val": 0}, "val is 0"),
-        ({"cameras": 1}, "unknown key 'cameras'"),
-    ],
-)
-def test_options_are_checked(options: dict, problem: str, tmp_path: Path) -> None:
-    with pytest.raises(StpError, match=problem):
-        run_generator("robonet", options, tmp_path / "raw")

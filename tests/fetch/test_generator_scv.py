@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stp.core.errors import StpError
 from stp.datasets.scv.appearance import DEPTH, GROUND, MEDIVAC, RADII
 from stp.datasets.scv.scenarios import (
     LIMIT,
@@ -202,17 +201,3 @@ def test_what_is_drawn_is_where_the_state_says():
             rows, columns = (np.arange(size) + 0.5) / size, (np.arange(size) + 0.5) / size
             assert (cover.sum(0) @ columns) / cover.sum() == pytest.approx(0.4, abs=0.003)
             assert (cover.sum(1) @ rows) / cover.sum() == pytest.approx(0.63, abs=0.003)
-
-
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        ({"scenario": "chess"}, "scenario is 'chess'"),
-        ({"scenario": "brawl", "size": 8}, "size is 8"),
-        ({"scenario": "brawl", "play": {"army": 13}}, "army is 13"),
-        ({}, "scenario is missing"),
-    ],
-)
-def test_options_are_checked(options, problem, tmp_path):
-    with pytest.raises(StpError, match=problem):
-        run_generator("scv", options, tmp_path / "raw")

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from stp.core.errors import StpError
 from stp.datasets.sevir.generator import movie
 from stp.fetch.raw import run_generator
 
@@ -98,26 +97,3 @@ def test_random_places_are_calmer_than_storms() -> None:
         for calm in (False, True)
     ]
     assert mean[1] < 0.7 * mean[0]
-
-
-def test_equal_seeds_give_equal_bytes(made: Path, tmp_path: Path) -> None:
-    run_generator("sevir", OPTIONS, tmp_path / "same")
-    run_generator("sevir", {**OPTIONS, "seed": 1}, tmp_path / "other")
-    for path in (p for p in made.rglob("*") if p.is_file()):
-        name = path.relative_to(made)
-        assert (tmp_path / "same/sevir" / name).read_bytes() == path.read_bytes()
-        assert (tmp_path / "other/sevir" / name).read_bytes() != path.read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        ({"years": [2020]}, "years is"),
-        ({"events": 0}, "events is 0"),
-        ({"size": 4}, "size is 4"),
-        ({"event": 3}, "unknown key 'event'"),
-    ],
-)
-def test_options_are_checked(options: dict, problem: str, tmp_path: Path) -> None:
-    with pytest.raises(StpError, match=problem):
-        run_generator("sevir", options, tmp_path / "raw")

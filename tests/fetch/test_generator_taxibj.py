@@ -7,7 +7,6 @@ import h5py
 import numpy as np
 import pytest
 
-from stp.core.errors import StpError
 from stp.fetch.raw import run_generator
 
 OPTIONS = {"days": [28, 10, 10, 14], "grid": [8, 8], "absent": 0.2, "incomplete": 0.2}
@@ -78,31 +77,3 @@ def test_rush_hours_nights_and_weekends(made: Path) -> None:
     # Over days about as many come as go, in each place.
     assert np.abs(inflow - outflow).max() < 0.2 * (inflow + outflow).max()
     assert total.max() / 128 < 1292  # the largest official flow
-
-
-def test_the_same_seed_gives_the_same_numbers(tmp_path: Path) -> None:
-    def data(name: str, **options: object) -> np.ndarray:
-        run_generator("taxibj", {**OPTIONS, **options}, tmp_path / name)
-        with h5py.File(tmp_path / name / "taxibj/BJ14_M32x32_T30_InOut.h5") as file:
-            return file["data"][:]
-
-    one, same, other = data("a"), data("b"), data("c", seed=1)
-    assert np.array_equal(one, same)
-    assert one.shape != other.shape or not np.array_equal(one, other)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"days": [1, 2, 3]}, "days is"),
-        ({"days": [122, 1, 1, 1]}, "days is"),
-        ({"grid": [2, 8]}, "grid is"),
-        ({"absent": 0.5}, "absent is 0.5"),
-        ({"incomplete": -1}, "incomplete is -1"),
-        ({"seed": -1}, "seed is -1"),
-        ({"years": 1}, "unknown key 'years'"),
-    ],
-)
-def test_options_out_of_range(tmp_path: Path, options: dict, message: str) -> None:
-    with pytest.raises(StpError, match=message):
-        run_generator("taxibj", options, tmp_path / "raw")

@@ -8,7 +8,6 @@ import h5py
 import numpy as np
 import pytest
 
-from stp.core.errors import StpError
 from stp.datasets.traffic4cast.generator import roads
 from stp.fetch.raw import run_generator
 
@@ -95,20 +94,3 @@ def test_a_day_does_not_depend_on_the_others(made: Path, tmp_path: Path) -> None
     for path in same:
         with h5py.File(path) as one, h5py.File(made / path.relative_to(tmp_path / "raw")) as two:
             assert np.array_equal(one["array"][:], two["array"][:])
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"days": {"train": 1}}, "days is"),
-        ({"days": {**OPTIONS["days"], "moscow": 0}}, "days is"),
-        ({"days": {**OPTIONS["days"], "train": 9999}}, "days is"),
-        ({"days": {**OPTIONS["days"], "berlin": 1}}, "unknown key 'berlin'"),
-        ({"cities": 8}, "cities is 8"),
-        ({"grid": [495]}, "grid is"),
-        ({"stride": 1}, "unknown key 'stride'"),
-    ],
-)
-def test_options_out_of_range(tmp_path: Path, options: dict, message: str) -> None:
-    with pytest.raises(StpError, match=message):
-        run_generator("traffic4cast", options, tmp_path / "raw")

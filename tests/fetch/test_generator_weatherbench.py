@@ -6,7 +6,6 @@ import netCDF4
 import numpy as np
 import pytest
 
-from stp.core.errors import StpError
 from stp.datasets.weatherbench.generator import LEVELS, Weather
 from stp.fetch.raw import run_generator
 
@@ -136,29 +135,3 @@ def test_fields_stay_in_their_ranges(weather: Weather) -> None:
 def test_an_hour_is_the_same_whichever_hours_are_made_with_it(weather: Weather) -> None:
     many = weather.field("z", hours_of("2015-01-10", 2))
     np.testing.assert_array_equal(weather.field("z", hours_of("2015-01-10", 2)[30:31]), many[30:31])
-
-
-def test_equal_seeds_give_equal_bytes(made: Path, tmp_path: Path) -> None:
-    run_generator("weatherbench", OPTIONS, tmp_path / "same")
-    run_generator("weatherbench", {**OPTIONS, "seed": 1}, tmp_path / "other")
-    for path in (p for p in made.rglob("*") if p.is_file()):
-        name = path.relative_to(made)
-        assert (tmp_path / "same/weatherbench" / name).read_bytes() == path.read_bytes()
-        assert (tmp_path / "other/weatherbench" / name).read_bytes() != path.read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        ({"resolution": 7.7}, "resolution is 7.7"),
-        ({"resolution": -5}, "resolution is -5"),
-        ({"years": []}, "years is"),
-        ({"days": 0}, "days is 0"),
-        ({"variables": ["sea_ice"]}, "unknown key 'sea_ice'"),
-        ({"levels": [850, 500]}, "levels is"),
-        ({"year": 2000}, "unknown key 'year'"),
-    ],
-)
-def test_options_are_checked(options: dict, problem: str, tmp_path: Path) -> None:
-    with pytest.raises(StpError, match=problem):
-        run_generator("weatherbench", options, tmp_path / "raw")

@@ -25,7 +25,7 @@ from stp.fetch.download import Manners
 from stp.fetch.weights import fetch
 from stp.metrics.networks.state import load, read_verified
 from stp.plan import weights
-from stp.plan.weights import DECLARED, Network, declared, locate, present, states
+from stp.plan.weights import Network, declared, locate, present, states
 from stp.score import published_values
 
 CONTENT = b"some weights"
@@ -465,8 +465,3 @@ def test_each_i3d_is_compared_with_its_own_published_values(tmp_path: Path, monk
         (trial,) = published_values.tried("i3d", tmp_path, of_release)
         assert trial.published == 0.999997 and trial.agrees == agrees
     assert published_values.tried("i3d", tmp_path, unknown) == []
-
-
-def test_the_declarations_lie_in_the_configuration() -> None:
-    assert DECLARED.name == "weights.yaml"
-    assert DECLARED.is_file()

@@ -169,8 +169,8 @@ def write_scv(path: Path) -> None:
 def read_scv(path: Path) -> None:
     options, found = scv.ScvOptions(raw_size=4, least=2, most=2), raw(path)
     for record in tfrecord.records(path):
-        context, pictures = scv.steps(tfrecord.read_record(path, record), path.name)
-        frames = scv.check(context, pictures, options, path.name)
+        context, pictures = scv.read_steps(tfrecord.read_record(path, record), path.name)
+        frames = scv.count_frames(context, pictures, options, path.name)
         video = scv.Video("train", "0", path.name, record, frames)
         assert scv.decode_video(found, (video, options, 4, 4)).shape == (2, 3, 4, 4)
 
@@ -476,9 +476,7 @@ READERS = {
         write_sequences,
         lambda path: kth.read_sequences(read_text(path), path.name),
     ),
-    "CSV, events": Reader(
-        "CATALOG.csv", write_catalog, lambda path: sevir.read_catalog(path, sevir.SevirOptions())
-    ),
+    "CSV, events": Reader("CATALOG.csv", write_catalog, sevir.read_catalog),
     "JSON, pictures": Reader("sample_data.json", write_samples, read_samples),
     "film, any folder": Reader("film.mp4", write_film, read_film),
     "npz, any folder": Reader(

@@ -153,18 +153,6 @@ def test_files_can_be_opened_and_have_all_frames(tmp_path, write_prepared, kind,
     assert [path.name for path in out.parent.iterdir()] == [out.name]
 
 
-def test_context_and_horizon_have_their_colours(tmp_path, write_prepared):
-    sheet = sheet_of(Prepared(write_prepared(tmp_path, stored_scale=1 / 255)), "kth", "test", 1)
-    drawing.contact_sheet(sheet, tmp_path / "sheet.png")
-    with Image.open(tmp_path / "sheet.png") as image:
-        pixels = np.asarray(image.convert("RGB")).astype(int)
-    for colour in (drawing.CONTEXT, drawing.HORIZON):
-        rgb = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
-        columns = np.flatnonzero((abs(pixels - rgb).sum(axis=2) < 12).any(axis=0))
-        halves = columns.mean() < pixels.shape[1] / 2 + 40
-        assert len(columns) > 50 and halves == (colour == drawing.CONTEXT)
-
-
 def test_names_of_clips_are_no_formulas(tmp_path, write_prepared):
     rows = [("test", r"a$\frac{$b", 0, 1, 4, "v", 0)]
     prepared = Prepared(write_prepared(tmp_path, frames=field(1), rows=rows, variables=["$x_{$"]))
@@ -247,7 +235,7 @@ def test_the_verb(make_plan, publish, tmp_path):
     scale.write_text("{scale: small, dimensions: {}}")
     publish(make_plan(), "kth")
     out = tmp_path / "show" / "kth.gif"
-    given = ["show", "kth", "--configfile", str(scale), "--out", str(out), "--clips", "1"]
+    given = ["draw", "clips", "kth", "--configfile", str(scale), "--out", str(out), "--clips", "1"]
     done = CliRunner().invoke(app, given, catch_exceptions=False)
     assert done.exit_code == 0 and done.stdout.strip() == str(out) and out.is_file()
 

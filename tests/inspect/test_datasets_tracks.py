@@ -1,4 +1,4 @@
-"""`stp list datasets` and `stp show` on tracks of people: counts and reasons, prepared or not."""
+"""`stp list datasets` and `stp draw clips` on tracks of people: counts and reasons."""
 
 import json
 from pathlib import Path
@@ -83,14 +83,14 @@ def test_seconds_of_a_step_are_those_of_the_scenarios(rate, seconds):
 def test_before_it_is_prepared(scale):
     code, text = run("list", "datasets", "hall", "--configfile", str(scale))
     assert code == 0 and "known when it is prepared" in text and "stp prepare hall" in text
-    failed = CliRunner().invoke(app, ["show", "hall", "--configfile", str(scale)])
+    failed = CliRunner().invoke(app, ["draw", "clips", "hall", "--configfile", str(scale)])
     assert failed.exit_code == 1 and "hall is not prepared" in str(failed.exception)
 
 
 def test_what_is_in_it_and_what_is_left_out(scale, tmp_path, monkeypatch):
     plan = prepare(scale)
     monkeypatch.chdir(tmp_path)
-    code, text = run("show", "hall", "--configfile", str(scale))
+    code, text = run("draw", "clips", "hall", "--configfile", str(scale))
     assert code == 0
     for said in (
         "hall, own data (release own): 120 detections of 4 people in 32 s",
@@ -120,6 +120,6 @@ def test_what_is_in_it_and_what_is_left_out(scale, tmp_path, monkeypatch):
 def test_the_place_is_drawn_as_well(scale, tmp_path, monkeypatch):
     prepare(scale)
     monkeypatch.chdir(tmp_path)
-    code, text = run("show", "hall", "--configfile", str(scale))
-    assert code == 0 and "results/show/hall.png\n" in text
-    assert (tmp_path / "results/show/hall.png").read_bytes().startswith(b"\x89PNG")
+    code, text = run("draw", "clips", "hall", "--configfile", str(scale))
+    assert code == 0 and "results/clips/hall.png\n" in text
+    assert (tmp_path / "results/clips/hall.png").read_bytes().startswith(b"\x89PNG")

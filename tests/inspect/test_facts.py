@@ -122,8 +122,7 @@ def test_the_scale_says_what_it_has_otherwise(make_plan):
         dimensions={"short_term": {"datasets": ["kth"], "models": ["tau", "mcvd"]}},
         models={"tau": {"datasets": {"kth": {"train": {"lr": 0.5}}}}},
     )
-    suite = plan.config.suite
-    compared = trainings.trainings(plan.config, suite, trainings.source_of(suite))
+    compared = trainings.trainings(plan.config, trainings.source_of(plan.config.suite))
     found = {(one.model, one.dataset): one for one in compared}
     tau = found["TAU", "KTH"]
     assert tau.at_scale == {**tau.ours, "learning rate": "0.5"}
@@ -250,7 +249,7 @@ def test_what_the_scale_prepared_stands_beside_it(make_plan, write_prepared, tmp
     assert row["frames"] == "1 x 128 x 128" and row["frames at scale"] == "1 x 6 x 8"
     assert row["source at scale"] == "synthetic" and rows["BAIR", "val"]["source at scale"] == ""
     text = out.with_suffix(".md").read_text()
-    assert "KTH are made from synthetic bytes" in text and "Caltech are" not in text
+    assert "KTH are made from synthetic data" in text and "Caltech are" not in text
     assert "| KTH | 1 x 128 x 128 | 10 | 10 | – | 7,381 \\[2\\]≠ (7,482) |" in text
     assert "- KTH, val: windows of neither 40 nor 20 frames give 1,628" in text
     assert all("7,482" in out.with_suffix(kind).read_text() for kind in (".tex", ".html"))

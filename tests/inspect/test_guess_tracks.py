@@ -183,7 +183,7 @@ def test_units_of_time_and_dates(tmp_path, column, of_seconds, unit, is_sure):
     looked, tracks = drafted(tmp_path, "a.csv")
     assert looked.prepare.get("time_unit") == unit and looked.prepare["dt"] == 0.4
     assert ("time_unit" in looked.notes) == (not is_sure)
-    assert same(tracks, table) and not looked.told
+    assert same(tracks, table) and not looked.remarks
     timed.to_parquet(tmp_path / "a.parquet")
     assert same(drafted(tmp_path, "a.parquet")[1], table)
 
@@ -199,7 +199,7 @@ def test_the_step_of_a_clock_is_that_of_the_data(tmp_path, every):
     )
     looked, tracks = drafted(tmp_path, "a.csv")
     assert looked.prepare["dt"] == pytest.approx(every, abs=1e-6)
-    assert len(tracks) == len(table) and not looked.told
+    assert len(tracks) == len(table) and not looked.remarks
     assert looked.prepare.get("decimate", 1) == max(1, round(0.4 / every))
 
 
@@ -258,7 +258,7 @@ def test_annotations_at_uneven_frames_are_taken_for_times(tmp_path):
     looked, tracks = drafted(tmp_path, "a.csv", fps=25)
     assert looked.prepare["time_unit"] == 0.04 and looked.prepare["dt"] == 0.4
     assert "uneven" in looked.notes["time_unit"] and len(tracks) > 0.8 * len(table)
-    assert any("CHECK" in line and "interpolated" in line for line in looked.told)
+    assert any("CHECK" in line and "interpolated" in line for line in looked.remarks)
 
 
 def test_gaps_in_frames_are_counted(tmp_path):
@@ -267,7 +267,7 @@ def test_gaps_in_frames_are_counted(tmp_path):
     table.to_csv(tmp_path / "a.csv", index=False)
     looked, tracks = drafted(tmp_path, "a.csv", fps=25)
     assert looked.prepare["step"] == 10 and len(tracks) == len(table)
-    assert any("gaps" in line and "3 positions" in line for line in looked.told)
+    assert any("gaps" in line and "3 positions" in line for line in looked.remarks)
 
 
 # What is left out
@@ -282,7 +282,7 @@ def test_people_who_are_seen_too_seldom_are_counted_and_named(tmp_path):
     )
     looked, tracks = drafted(tmp_path, "a.csv")
     assert looked.prepare["dt"] == 0.4 and set(tracks.person) == set(often.id)
-    (told,) = (line for line in looked.told if "people are left out" in line)
+    (told,) = (line for line in looked.remarks if "people are left out" in line)
     assert "CHECK: 8 people" in told and "person 101, seen every 1 s" in told and "5 more" in told
 
 
@@ -297,7 +297,7 @@ def test_other_columns_and_marked_rows_are_named(tmp_path):
     looked, tracks = drafted(tmp_path, "a.csv", fps=25)
     assert looked.prepare["columns"]["lost"] == "lost" and tracks.person.max() == 6
     assert "CHECK: 144 rows" in looked.notes["columns"] and "speed" in looked.notes["columns"]
-    assert "144 of 288 rows" in looked.told[0]
+    assert "144 of 288 rows" in looked.remarks[0]
 
 
 # Several files

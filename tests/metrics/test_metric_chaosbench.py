@@ -16,7 +16,6 @@ from globe_by_hand import similarity, spectrum
 
 from stp.metrics import (
     acc,
-    crps,
     crpss,
     latitude,
     spectral_coherence,
@@ -25,7 +24,6 @@ from stp.metrics.batches import batches_in_time
 from stp.metrics.comparison import Comparison, on_data
 from stp.metrics.finest import finest_bins, finest_spectrum
 from stp.metrics.metric import Metric
-from stp.score.aggregate import values
 from stp.score.motion import PeopleData
 
 LATITUDES = np.linspace(90, -90, 7)
@@ -115,17 +113,6 @@ def numbers_of(observed: np.ndarray) -> np.ndarray:
     return np.arange(observed.shape[0])[:, None] + np.arange(observed.shape[1])
 
 
-def over_globe(value: Any, observed: np.ndarray, latitudes: np.ndarray = LATITUDES) -> float:
-    """Equation 1 and the double sums of S1, S2: a loop over grid points that are there."""
-    total = weights = 0.0
-    for i, j in np.ndindex(observed.shape):
-        if not np.isnan(observed[i, j]):
-            weight = np.cos(np.deg2rad(latitudes[i]))
-            total += weight * value(i, j)
-            weights += weight
-    return total / weights
-
-
 def each(actual: np.ndarray) -> list[tuple[int, int, int]]:
     """Samples, channels and lead times."""
     return list(np.ndindex(*actual.shape[:2], actual.shape[-1]))
@@ -145,50 +132,6 @@ def masked(truth: np.ndarray, mask: str) -> np.ndarray:
     if mask == "one variable":
         truth[:, :, 1] = np.nan
     return truth
-
-
-@pytest.mark.parametrize("mask", MASKS)
-def test_rmse_and_bias_are_loops_over_grid_points(mask: str, grid: Any) -> None:
-    forecast, truth = fields()
-    truth = masked(truth, mask)
-    roots = of(convention("wrmse.per_frame"), forecast, truth)
-    squares = of(convention("wrmse.pooled"), forecast, truth)
-    errors = of(convention("bias.weighted"), forecast, truth)
-    for n, c, t in each(roots):
-        p, o = (a[n, t, c].astype(float) for a in (forecast, truth))
-        if np.isnan(o).all():  # alone
-            assert c == 1 and np.isnan([a[n, c, t] for a in (roots, squares, errors)]).all()
-            continue
-        square = over_globe(lambda i, j, p=p, o=o: (p[i, j] - o[i, j]) ** 2, o)
-        error = over_globe(lambda i, j, p=p, o=o: p[i, j] - o[i, j], o)
-        assert squares[n, c, t] == pytest.approx(square, rel=1e-12)
-        assert roots[n, c, t] == pytest.approx(np.sqrt(square), rel=1e-12)
-        assert errors[n, c, t] == pytest.approx(error, rel=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("metric", "later"),
-    [
-        (convention("acc.per_frame_without_validation"), 0),
-        (convention("acc.per_frame_published"), PUBLISHED),
-    ],
-    ids=["training years", "published"],
-)
-@pytest.mark.parametrize("mask", ["none", "some points"])
-def test_acc_is_equation_s3_with_each_weight_once(
-    mask: str, metric: Metric, later: int, grid: Any
-) -> None:
-    forecast, truth = fields()
-    truth = masked(truth, mask)
-    actual = of(metric, forecast, truth)
-    for n, c, t in each(actual):
-        mean = climate(n + t + later, SHAPE[2:])[0][c].astype(float)
-        p, o = (a[n, t, c] - mean for a in (forecast, truth))
-        po, pp, oo = (
-            over_globe(lambda i, j, a=a, b=b: a[i, j] * b[i, j], o)
-            for a, b in ((p, o), (p, p), (o, o))
-        )
-        assert actual[n, c, t] == pytest.approx(po / np.sqrt(pp * oo), abs=1e-12)
 
 
 @pytest.mark.parametrize("mask", MASKS[:2])
@@ -431,72 +374,6 @@ def test_crps_of_normal_distributions_matches_properscoring() -> None:
     assert crpss.crps_normal(np.ones(1), np.zeros(1), np.array([3.0])) == 2
 
 
-def test_crpss_is_one_ratio_of_means(grid: Any) -> None:
-    members, truth = fields(members=4)
-    for metric, score, later in (
-        (convention("crpss.climatology"), convention("crps.weighted"), 0),
-        (convention("crpss.climatology_biased"), convention("crps.weighted_biased"), 0),
-        (convention("crpss.climatology_published"), convention("crps.weighted_biased"), PUBLISHED),
-    ):
-        parts = of(metric, members, truth)
-        assert parts.shape == (2, 2, 2, 3)  # N, C, (forecast, climatology), T
-        np.testing.assert_array_equal(parts[:, :, 0], of(score, members, truth))
-        for n, c, t in each(parts):
-            mean, deviation = (a[c].astype(float) for a in climate(n + t + later, SHAPE[2:]))
-            points = properscoring.crps_gaussian(truth[n, t, c], mean, deviation)
-            expected = over_globe(lambda i, j, p=points: p[i, j], truth[n, t, c])
-            assert parts[n, c, 1, t] == pytest.approx(expected, rel=1e-6)
-        bound = on_these(metric, members, truth)
-        actual = values(bound, parts.reshape(2, 4, 3).mean(axis=0))
-        np.testing.assert_allclose(
-            actual[:, 1:], 1 - parts[:, :, 0].mean(axis=0) / parts[:, :, 1].mean(axis=0)
-        )
-        np.testing.assert_allclose(
-            actual[:, 0], 1 - parts[:, :, 0].mean(axis=(0, 2)) / parts[:, :, 1].mean(axis=(0, 2))
-        )
-
-
-def test_spreads_and_ratios_of_each_variable(grid: Any) -> None:
-    members, truth = fields(members=3)
-    members[:, :, :, 1] *= 100  # another unit: it must not drown the first variable
-    truth[:, :, 1] *= 100
-    weights = np.cos(np.deg2rad(LATITUDES))
-    weights /= weights.sum() * SHAPE[-1]
-
-    def mean(a: np.ndarray) -> np.ndarray:
-        """(..., N, T, C, H, W) to (..., C), over samples, lead times and the globe."""
-        return np.einsum("...ntchw,h->...cnt", a, weights).mean(axis=(-1, -2))
-
-    x, o = members.astype(float), truth.astype(float)
-    variance = x.var(axis=1, ddof=1)
-    error = mean((x.mean(axis=1) - o) ** 2)
-    root = np.sqrt(np.einsum("nmtchw,h->nmtc", (x - o[:, None]) ** 2, weights))
-    deviation = mean(np.sqrt(variance))
-    expected = {
-        "weighted": np.sqrt(mean(variance)),
-        "weighted_mean_deviation": deviation,
-        "weighted_skill_ratio": np.sqrt(mean(variance) / error * 4 / 3),
-        "weighted_skill_ratio_uncorrected": np.sqrt(mean(variance) / error),
-        "weighted_deviation_ratio": deviation / np.sqrt(error),
-        "weighted_deviation_to_members": deviation / root.mean(axis=(0, 1, 2)),
-        "pooled": np.sqrt(variance.mean(axis=(0, 1, 3, 4))),
-        "mean_deviation": np.sqrt(variance).mean(axis=(0, 1, 3, 4)),
-    }
-    for name, wanted in expected.items():
-        metric = on_these(convention(f"spread.{name}"), members, truth)
-        actual = values(metric, metric.statistics(members, truth).mean(axis=0))
-        np.testing.assert_allclose(actual[:, 0], wanted, rtol=1e-5, err_msg=name)
-        assert [series.variable for series in metric.series] == ["v0", "v1"]
-
-
-def test_crps_of_variables_with_units_of_their_own_is_not_pooled(grid: Any) -> None:
-    members, truth = fields(members=3)
-    for metric, fair in ((convention("crps.pixel_mean"), False), (convention("crps.fair"), True)):
-        actual = of(metric, members, truth)
-        points = crps.crps_ensemble(members, truth, axis=1, fair=fair)
-        np.testing.assert_allclose(actual, points.mean(axis=(3, 4)).swapaxes(1, 2), rtol=1e-12)
-
-
 def test_ranks_by_hand(grid: dict[str, np.ndarray]) -> None:
     # Two latitudes of equal area; members 1 and 3. Observed: 0, 2 (ranks 0, 1) and 3, 4: 3 is a
     # member, so ranks 1 and 2 share it; 4 has rank 2.
@@ -514,23 +391,6 @@ def test_ranks_by_hand(grid: dict[str, np.ndarray]) -> None:
     actual = metric.statistics(members, truth)
     np.testing.assert_allclose(actual[0, :, 0], [0, 0.5, 0.5])
     assert of(convention("rank_histogram.outliers"), members, truth) == pytest.approx(0.5 * 3 / 2)
-
-
-def test_ranks_of_a_reliable_ensemble_are_flat(grid: dict[str, np.ndarray]) -> None:
-    grid["lat"] = np.linspace(-60, 60, 20)
-    rng = np.random.default_rng(0)
-    members, truth = rng.normal(size=(50, 4, 1, 1, 20, 20)), rng.normal(size=(50, 1, 1, 20, 20))
-    # 20,000 points: a share of 1/5 has a standard error of 0.003, weighted a little more.
-    shares = of(convention("rank_histogram.weighted"), members, truth).mean(axis=(0, 1, 3))
-    np.testing.assert_allclose(shares, 0.2, atol=0.015)
-    assert of(convention("rank_histogram.outliers"), members, truth).mean() == pytest.approx(
-        1, abs=0.06
-    )
-    shares = of(convention("rank_histogram.weighted"), 0.3 * members, truth).mean(axis=(0, 1, 3))
-    assert shares[0] > 0.3 and shares[-1] > 0.3  # too sure
-    outside = of(convention("rank_histogram.outliers"), 0.3 * members, truth).mean()
-    assert outside == pytest.approx((shares[0] + shares[-1]) * 5 / 2)
-    assert shares.sum() == pytest.approx(1)
 
 
 RMSE, ACC = (
@@ -575,18 +435,6 @@ def test_a_mean_over_members_is_not_the_score_of_their_mean(
     assert abs(actual / of_mean - 1) > 0.05
     alone = of(of_members, members[:, 1:2], truth)[0, 0, 0]
     assert alone == pytest.approx(each_member[1], rel=1e-5)
-
-
-def test_the_mean_of_members_has_their_mean_bias(grid: Any) -> None:
-    """Equation S15, which needs no convention of its own."""
-    members, truth = fields(members=3)
-    actual = of(convention("bias.weighted"), members.mean(axis=1), truth)
-    for n, c, t in each(actual):
-        errors = [
-            over_globe(lambda i, j, p=p, o=o: float(p[i, j]) - float(o[i, j]), o)
-            for p, o in ((one[t, c], truth[n, t, c]) for one in members[n])
-        ]
-        assert actual[n, c, t] == pytest.approx(np.mean(errors), rel=1e-4, abs=1e-5)
 
 
 # Coherence

@@ -4,12 +4,12 @@ import pytest
 from conventions import convention
 
 from stp.core.errors import StpError
-from stp.metrics.metric import Metric
+from stp.metrics.metric import Convention, Metric
 from stp.options.conventions import modules_of
 from stp.plan.checked_config import check, entries, read_yaml
 from stp.plan.metric import Metric as Declared
 from stp.plan.metric import check_definition, declared
-from stp.score.conventions import Convention, build
+from stp.score.conventions import build
 
 METRICS = {
     name: check(Declared, read_yaml(path), str(path))

@@ -20,7 +20,8 @@ from stp.features.frames import CHOICES
 from stp.features.networks import i3d
 from stp.metrics import frechet, kvd
 from stp.metrics.networks.i3d import I3D, prepare, read_i3d
-from stp.metrics.perceptual import Embed, SetDistance, matched
+from stp.metrics.perceptual import Embed
+from stp.metrics.set_distance import SetDistance, matched
 from stp.plan import weights
 from stp.plan.checked_config import CONFIG_FOLDER, check, read_yaml
 from stp.plan.metric import Metric

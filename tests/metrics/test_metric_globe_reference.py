@@ -81,7 +81,7 @@ def mean(points: xr.DataArray, kept: list[str]) -> xr.DataArray:
 # Errors
 
 
-@partly
+@pytest.mark.parametrize("mask", MASKS)
 def test_errors_of_each_frame(mask: str) -> None:
     forecast, truth = fields(shape=SHAPE)
     truth = masked(truth, mask)
@@ -139,6 +139,9 @@ def test_acc_of_each_frame(mask: str) -> None:
     same(of(convention("acc.per_frame_without_validation"), forecast, truth), plain)
     same(of(convention("acc.per_frame"), forecast, truth), plain)
     same(of(convention("acc.centred"), forecast, truth), centred)
+    p, o = anomalies(forecast, PUBLISHED), anomalies(truth, PUBLISHED)
+    published = correlation(mirrored(p), mirrored(o), list(FRAME)).transpose(*FRAME)
+    same(of(convention("acc.per_frame_published"), forecast, truth), published)
 
 
 def test_acc_of_products_summed_over_samples() -> None:
@@ -205,16 +208,20 @@ def test_crps_without_weights(metric: Metric, method: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("metric", "method"),
-    [(convention("crpss.climatology"), "fair"), (convention("crpss.climatology_biased"), "ecdf")],
+    ("metric", "method", "later"),
+    [
+        (convention("crpss.climatology"), "fair", 0),
+        (convention("crpss.climatology_biased"), "ecdf", 0),
+        (convention("crpss.climatology_published"), "ecdf", PUBLISHED),
+    ],
 )
-def test_crpss_is_a_ratio_of_means(metric: Metric, method: str) -> None:
+def test_crpss_is_a_ratio_of_means(metric: Metric, method: str, later: int) -> None:
     """The library has no CRPS of normal distributions: that is properscoring's."""
     members, truth = fields(members=MEMBERS, shape=SHAPE)
     x, o = labelled(members), labelled(truth)
     points = np.empty(truth.shape)
     for n, t in np.ndindex(truth.shape[:2]):
-        usual, deviation = (a.astype(np.float64) for a in climate(n + t, SHAPE[2:]))
+        usual, deviation = (a.astype(np.float64) for a in climate(n + t + later, SHAPE[2:]))
         seen = truth[n, t].astype(np.float64)
         points[n, t] = properscoring.crps_gaussian(seen, usual, deviation)
     of_climatology = labelled(points)
@@ -249,8 +256,13 @@ def test_spread_and_its_ratios() -> None:
     def error_of_members(kept: list[str]) -> xr.DataArray:
         return of_each.mean(set(of_each.dims) - set(kept))
 
+    def unweighted(points: xr.DataArray, kept: list[str]) -> xr.DataArray:
+        return points.mean(set(points.dims) - set(kept))
+
     factor = np.sqrt((MEMBERS + 1) / MEMBERS)
     for metric, score in (
+        (convention("spread.pooled"), lambda kept: np.sqrt(unweighted(variance, kept))),
+        (convention("spread.mean_deviation"), lambda kept: unweighted(np.sqrt(variance), kept)),
         (convention("spread.weighted"), root),
         (convention("spread.weighted_mean_deviation"), deviation),
         (convention("spread.weighted_skill_ratio"), lambda kept: factor * root(kept) / error(kept)),

@@ -196,19 +196,6 @@ def test_resize_against_brute_force() -> None:
         assert actual[i, j] == pytest.approx(top + (low - top) * (y - y0), abs=1e-6)
 
 
-def test_resize_by_hand() -> None:
-    """Doubling repeats the last pixel; halving takes every second one, without smoothing."""
-    line = torch.tensor([[0.0, 1.0, 4.0, 9.0]])
-    assert resize(line.expand(4, 4), 8)[0].tolist() == [0, 0.5, 1, 2.5, 4, 6.5, 9, 9]
-    assert resize(line.expand(4, 4), 2)[0].tolist() == [0, 4]
-
-
-def test_resize_is_not_that_of_torch() -> None:
-    frame = torch.rand((1, 1, 64, 64), generator=torch.Generator().manual_seed(0))
-    torchs = nn.functional.interpolate(frame, size=(224, 224), mode="bilinear")
-    assert (resize(frame) - torchs).abs().mean() > 1e-3
-
-
 def test_clips_are_prepared() -> None:
     clips = np.array([-0.5, 0.0, 0.25, 1.0, 2.0], np.float32)[:, None, None, None, None]
     actual = prepare(np.broadcast_to(clips, (5, 3, 1, 4, 6)))

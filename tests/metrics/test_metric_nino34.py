@@ -119,15 +119,6 @@ def test_rmse_by_hand() -> None:
     np.testing.assert_allclose(actual, [roots.mean(), *roots], rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    "metric", [convention("nino34.correlation"), convention("nino34.correlation_weighted")]
-)
-def test_there_is_no_correlation_with_a_constant(metric: Metric) -> None:
-    constant = np.full_like(MONTHS, 0.1)
-    assert np.isnan(evaluate(metric, constant, MONTHS)).all()
-    assert np.isnan(evaluate(metric, MONTHS, constant)).all()
-
-
 def test_nan_in_the_region_shows_in_the_leads_that_see_it() -> None:
     predicted, observed = random_months(5, 6, seed=4)
     predicted[2, 5] = np.nan  # only the last of the 4 means contains month 6

@@ -1,6 +1,5 @@
-"""Earthformer: published sizes, what attention covers, roll-out, learning."""
+"""Earthformer: multiply-adds, cuboids, global vectors, norms as released, precision."""
 
-import math
 from pathlib import Path
 
 import pytest
@@ -8,18 +7,13 @@ import torch
 import yaml
 from torch.utils.flop_counter import FlopCounterMode
 
-from stp.models.earthformer import (
-    HEIGHT,
+from stp.models.earthformer import Model
+from stp.models.earthformer_layers import (
     TIME,
     WIDTH,
     AxialAttention,
-    CrossAttention,
     DistanceBias,
-    Model,
-    PatchMerge,
     Position,
-    SelfBlock,
-    Upsample,
 )
 
 CONFIG = yaml.safe_load(
@@ -53,60 +47,11 @@ def changed(layer, x: torch.Tensor, at: tuple[int, ...]) -> torch.Tensor:
     return ((layer(moved) - layer(x)).abs()[0] > 1e-7).any(dim=-1)
 
 
-def test_axial_attention_is_the_equation_on_one_line():
-    layer, x = axial(WIDTH, 3, 3), torch.randn(1, 1, 1, 3, 4)
-    normal = torch.nn.functional.layer_norm(x[0, 0, 0], (4,))
-    q, k, v = (normal @ layer.qkv.weight.T).split(4, dim=1)
-    actual = torch.zeros(3, 4)
-    for head, channels in ((0, slice(0, 2)), (1, slice(2, 4))):
-        for i in range(3):
-            # bias number (i - j) + 2 of 5
-            exponents = [
-                (q[i, channels] @ k[j, channels] / math.sqrt(2)).item()
-                + layer.bias.numbers[i - j + 2, head].item()
-                for j in range(3)
-            ]
-            total = sum(math.exp(e) for e in exponents)
-            for j in range(3):
-                actual[i, channels] += math.exp(exponents[j]) / total * v[j, channels]
-    expected = actual @ layer.leave[0].weight.T + layer.leave[0].bias
-    torch.testing.assert_close(layer(x, None)[0][0, 0, 0], expected)
-
-
-@pytest.mark.parametrize("axis", [TIME, HEIGHT, WIDTH])
-def test_axial_attention_covers_one_line_and_no_more(axis):
-    layer, x, at = axial(axis, 4, 4), torch.randn(1, 4, 4, 4, 4), (1, 2, 3)
-    line = torch.zeros(4, 4, 4, dtype=torch.bool)
-    line[tuple(slice(None) if d == axis - 1 else at[d] for d in range(3))] = True
-    assert torch.equal(changed(lambda x: layer(x, None)[0], x, at), line)
-
-
-def test_a_block_of_three_axes_covers_everything():
-    torch.manual_seed(0)
-    block = SelfBlock((3, 4, 5), 3, 8, 2, 0.0).eval()
-    assert changed(lambda x: block(x)[0], torch.randn(1, 3, 4, 5, 8), (1, 2, 3)).all()
-
-
 def test_lines_longer_than_a_cuboid_are_cut():
     # 5 positions in cuboids of 2: (0, 1), (2, 3), (4)
     layer, x = axial(TIME, 5, 2), torch.randn(1, 5, 1, 1, 4)
     reached = changed(lambda x: layer(x, None)[0], x, (2, 0, 0))
     assert reached.flatten().tolist() == [False, False, True, True, False]
-
-
-def test_cross_attention_reads_the_whole_past_at_its_own_position():
-    torch.manual_seed(0)
-    layer = CrossAttention(4, 3, 5, 2, 0.0).eval()
-    queries = torch.randn(1, 5, 2, 2, 4)
-    reached = changed(lambda memory: layer(queries, memory), torch.randn(1, 3, 2, 2, 4), (0, 1, 0))
-    assert reached[:, 1, 0].all()
-    assert reached.sum() == 5
-
-
-def test_bias_is_that_of_the_distance():
-    bias = DistanceBias(3, 2, 4, 1)
-    bias.numbers.data[:, 0] = torch.arange(7.0) - 3  # distances from -3 to 3
-    assert bias()[0].tolist() == [[0, -1], [1, 0], [2, 1]]
 
 
 def test_vectors_collect_from_everywhere_and_are_read_everywhere():
@@ -125,16 +70,6 @@ def test_vectors_collect_from_everywhere_and_are_read_everywhere():
     after, vectors_after = layer(x, other)
     assert ((after - before).abs() > 1e-7).any(dim=-1).all()
     assert ((vectors_after - vectors_before).abs() > 1e-7).any(dim=-1).all(), "each other, too"
-
-
-def test_patches_are_merged_from_neighbours_and_repeated_back():
-    merge = PatchMerge(1, 4, (1, 2))
-    merge.norm, merge.reduce = torch.nn.Identity(), torch.nn.Identity()
-    x = torch.arange(8.0).reshape(1, 1, 2, 4, 1)
-    assert merge(x)[0, 0].tolist() == [[[0, 1], [2, 3]], [[4, 5], [6, 7]]]
-    up = Upsample(1, 1, (1, 2))
-    up.conv = torch.nn.Identity()
-    assert up(x)[0, 0, 0, :, 0].tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
 
 
 @pytest.mark.parametrize(
@@ -159,22 +94,6 @@ def test_group_norms_of_stem_and_head_are_as_released(channels, groups):
             assert actual == [expected] * norms
 
 
-@pytest.mark.parametrize(("kind", "rows"), [("t+h+w", 3 + 4 + 5), ("t+hw", 3 + 4 * 5)])
-def test_every_position_has_an_embedding_of_its_own(kind, rows):
-    torch.manual_seed(0)
-    position = Position((3, 4, 5), 2, kind)
-    assert sum(p.numel() for p in position.parameters()) == rows * 2
-    places = position(torch.zeros(1, 3, 4, 5, 2)).flatten(0, 3)
-    assert len(places.unique(dim=0)) == 60
-
-
-def test_one_context_pixel_reaches_the_whole_forecast():
-    model, frames = small(), torch.rand(1, 3, 1, 8, 8)
-    moved = frames.clone()
-    moved[0, 0, 0, 6, 1] += 1
-    assert (model(moved, 2) != model(frames, 2)).all()
-
-
 def test_decoder_cuboids_hold_all_lead_times_or_as_many_as_the_context():
     for frames, together in (("horizon", [0, 1, 2, 3]), ("context", [2, 3])):
         model = small(2, 4, decoder_frames=frames)
@@ -195,13 +114,6 @@ def test_with_vectors_only_their_last_update_does_not_learn():
     assert idle == {last + n for n in (names + "leave.0.weight leave.0.bias").split()}
 
 
-def test_dropout_is_for_training_only():
-    model, frames = small(drop=0.5), torch.rand(1, 3, 1, 8, 8)
-    assert torch.equal(model(frames, 2), model(frames, 2))
-    model.train()
-    assert (model(frames, 2) != model(frames, 2)).any()
-
-
 def test_mixed_precision_is_finite_and_near_float32():
     model, clip = small(global_vectors=2), torch.rand(2, 5, 1, 8, 8)
     exact = model(clip[:, :3], 4)
@@ -211,3 +123,18 @@ def test_mixed_precision_is_finite_and_near_float32():
     assert loss.isfinite()
     # A bfloat16 has 8 bits; errors add up over some 50 layers and two blocks: 5.3 % in torch 2.10.
     assert (mixed - exact).abs().mean() < 0.06 * exact.abs().mean()
+
+
+def test_bias_is_that_of_the_distance():
+    bias = DistanceBias(3, 2, 4, 1)
+    bias.numbers.data[:, 0] = torch.arange(7.0) - 3  # distances from -3 to 3
+    assert bias()[0].tolist() == [[0, -1], [1, 0], [2, 1]]
+
+
+@pytest.mark.parametrize(("kind", "rows"), [("t+h+w", 3 + 4 + 5), ("t+hw", 3 + 4 * 5)])
+def test_every_position_has_an_embedding_of_its_own(kind, rows):
+    torch.manual_seed(0)
+    position = Position((3, 4, 5), 2, kind)
+    assert sum(p.numel() for p in position.parameters()) == rows * 2
+    places = position(torch.zeros(1, 3, 4, 5, 2)).flatten(0, 3)
+    assert len(places.unique(dim=0)) == 60

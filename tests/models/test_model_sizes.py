@@ -51,6 +51,15 @@ CASES = [  # options, shape of a frame, T_in, T_out and parameters
         }.items()
         for channels, size in zip((60, 124), sizes, strict=True)
     ),
+    # SCV: derived layer by layer in docs/scv.md
+    ("cdna", {}, (3, 64, 64), 2, 14, 8_311_368),
+    ("cdna", {}, (3, 128, 128), 2, 14, 14_455_368),
+    ("sv2p", {}, (3, 64, 64), 2, 14, 8_382_186),
+    ("svg", {}, (3, 64, 64), 2, 14, 22_197_911),
+    ("svg", {"prior": "learned"}, (3, 64, 64), 2, 14, 22_762_411),
+    ("svg", {"widths": [64, 128, 256, 512, 512]}, (3, 128, 128), 2, 14, 38_722_199),
+    ("savp", {}, (3, 64, 64), 2, 14, 19_935_372),
+    ("savp", {"gan_weight": 0, "gan_vae_weight": 0}, (3, 64, 64), 2, 14, 9_583_690),
 ]
 RELEASED = {  # parameters of Earthformer and MCVD in the configurations that PredBench released
     "moving_mnist": ((1, 64, 64), 10, 10, 6_702_109, 54_288_074),  # table 19: "6.702 M", "54.29 M"

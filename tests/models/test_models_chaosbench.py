@@ -92,21 +92,6 @@ def test_an_fno_learns_to_repeat_what_it_is_shown_and_a_scrambled_one_does_not()
     assert errors["fields"] < 0.1 and errors["scrambled"] > 0.5, errors
 
 
-def test_concatenation_gives_layers_twice_the_channels():
-    model = make("fno", (2, 6, 8), 1, 1, join="concatenate")
-    assert model.layers[1].local.in_channels == 16
-    assert model(torch.randn(1, 1, 2, 6, 8), 1).shape == (1, 1, 2, 6, 8)
-
-
-def test_a_vae_draws_other_forecasts_for_each_member_and_the_same_again():
-    model, frames = make("vae", (2, 8, 8), 1, 1), torch.randn(2, 1, 2, 8, 8)
-    assert model.kl_weight == 1  # a lower bound of the likelihood
-    first = model(frames, 2, member=0)
-    assert torch.equal(model(frames, 2, member=0), first)
-    assert not torch.allclose(model(frames, 2, member=1), first)
-    torch.testing.assert_close(model(frames[1:], 2, member=0), first[1:], atol=1e-5, rtol=1e-4)
-
-
 def test_codes_as_released_say_less_than_their_noise():
     """Means within -1..1, variances from 1: the divergence of a code has no other bound."""
     bounded, free = make("vae", (2, 8, 8), 1, 1), make("vae", (2, 8, 8), 1, 1, bounded=False)

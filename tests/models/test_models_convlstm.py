@@ -1,42 +1,11 @@
-"""ConvLSTM: published size, the cell's equation, what reads what, learning."""
-
-import math
+"""ConvLSTM: order of patches, and the schedule of the shown truth."""
 
 import numpy as np
 import pytest
 import torch
 
-from stp.models.convlstm import Cell, Model
+from stp.models.convlstm import Model
 from stp.models.scheduled_sampling import ScheduledSampling
-
-
-def sigmoid(x: float) -> float:
-    return 1 / (1 + math.exp(-x))
-
-
-def test_cell_is_the_equation_on_one_pixel():
-    cell = Cell(1, 1, 1)
-    # 1x1 filters on a 1x1 frame are plain factors, in the order i, f, g, o.
-    for conv, factors in (
-        (cell.from_input, [0.5, -0.3, 0.8, 0.2]),
-        (cell.from_hidden, [1, 2, 3, 4]),
-    ):
-        conv.weight.data = torch.tensor(factors, dtype=torch.float32).reshape(4, 1, 1, 1)
-    state, h, c = None, 0.0, 0.0
-    for x in (1.0, -2.0, 0.5):
-        state = cell(torch.full((1, 1, 1, 1), x), state)
-        i, f = sigmoid(0.5 * x + h), sigmoid(-0.3 * x + 2 * h)
-        g, o = math.tanh(0.8 * x + 3 * h), sigmoid(0.2 * x + 4 * h)
-        c = f * c + i * g
-        h = o * math.tanh(c)
-        assert [t.item() for t in state] == pytest.approx([h, c], rel=1e-5)
-
-
-def test_hidden_state_depends_on_the_cell_state():
-    cell, x, h = Cell(1, 4, 3), torch.rand(1, 1, 5, 5), torch.rand(1, 4, 5, 5)
-    with_zero, _ = cell(x, (h, torch.zeros_like(h)))
-    with_one, _ = cell(x, (h, torch.ones_like(h)))
-    assert (with_one - with_zero).abs().min() > 0
 
 
 def test_patches_become_channels_in_the_published_order():

@@ -1,13 +1,11 @@
-"""E3D-LSTM: published sizes, the cell on one pixel, recall, learning."""
-
-import math
+"""The recall of E3D-LSTM: its formula, its memory, and the released order of operations."""
 
 import numpy as np
 import pytest
 import torch
 
 from stp.models import e3dlstm
-from stp.models.e3dlstm import Eidetic3DLSTM, Model, tokens
+from stp.models.e3dlstm import Model, tokens
 from stp.profiling.memory import kept_for_backward
 
 SMALL = {"num_hidden": [6, 6], "filter_size": 3, "patch_size": 2}
@@ -16,48 +14,6 @@ SMALL = {"num_hidden": [6, 6], "filter_size": 3, "patch_size": 2}
 def small(context=3, horizon=2, **options):
     torch.manual_seed(0)
     return Model((1, 8, 8), context, horizon, **{**SMALL, **options})
-
-
-def sigmoid(x):
-    return 1 / (1 + math.exp(-x))
-
-
-def test_the_cell_is_the_equation_on_one_pixel():
-    """A film of one frame of one pixel: layer normalisation of a single value gives its bias."""
-    cell = Eidetic3DLSTM(1, 1, 1, 1, 1, 1)
-    wx, wh = [0.5, -0.3, 0.8, 0.1, 0.7, -0.4, 0.2], [1.0, 2.0, 3.0, 4.0]
-    wm, wc, wn, last, bias = [0.6, -0.5, 0.9, 0.35], 0.25, -0.15, [1.1, 0.4], 0.3
-    with torch.no_grad():
-        for conv, factors in (
-            (cell.from_input, wx),
-            (cell.from_hidden, wh),
-            (cell.from_memory, wm),
-            (cell.gate_of_cell, [wc]),
-            (cell.gate_of_memory, [wn]),
-            (cell.to_hidden, last),
-        ):
-            conv.weight.copy_(torch.tensor(factors).reshape(conv.weight.shape))
-        cell.norm.bias.fill_(bias)
-    h = m = 0.0
-    states = [torch.zeros(1, 1, 1, 1, 1)] * 3
-    for x in (1.0, -2.0, 0.5):
-        states = list(cell(torch.full((1, 1, 1, 1, 1), x), *states, torch.zeros(1, 1, 1)))
-        c = bias + sigmoid(wx[0] * x + wh[0] * h) * math.tanh(wx[1] * x + wh[1] * h)
-        forget = sigmoid(wx[6] * x + wm[1] * m + 1)
-        new = sigmoid(wx[4] * x + wm[0] * m) * math.tanh(wx[5] * x + wm[2] * m)
-        m = forget * math.tanh(wm[3] * m) + new
-        gate = sigmoid(math.tanh(wx[3] * x + wh[3] * h + wc * c + wn * m))
-        h = gate * math.tanh(last[0] * c + last[1] * m)
-        assert [t.item() for t in states] == pytest.approx([h, c, m], rel=1e-5)
-
-
-def test_what_is_recalled_is_what_is_most_alike():
-    """Two positions of the past with orthogonal memories; the query points at the second."""
-    from stp.models.e3dlstm import _recall
-
-    past = torch.tensor([[[50.0, 0.0], [0.0, 50.0]]])  # (B, 2 positions, 2 channels)
-    query = torch.tensor([0.0, 1.0]).reshape(1, 2, 1, 1, 1)
-    torch.testing.assert_close(_recall(query, past).flatten(), torch.tensor([0.0, 50.0]))
 
 
 def recalled_by_matrix(query, past, attention="positions"):
@@ -142,30 +98,3 @@ def test_released_attention_cuts_memory_as_it_lies():
             np.testing.assert_allclose(actual[clip].numpy(), expected, rtol=1e-4, atol=1e-5)
     assert len(history) == 4
     assert np.abs(history[-1]).max() > 0.1
-
-
-def test_the_two_kinds_of_attention_have_the_same_weights_and_other_forecasts():
-    frames = torch.rand(1, 3, 1, 8, 8)
-    right, released = small().eval(), small(attention="released").eval()
-    released.load_state_dict(right.state_dict())
-    # nothing is remembered when the first frame is read
-    torch.testing.assert_close(released(frames[:, :1], 1), right(frames[:, :1], 1))
-    change = (released(frames, 2) - right(frames, 2)).abs().max()
-    assert change > 1e-4 * right(frames, 2).abs().max()
-
-
-def test_the_whole_past_is_recalled():
-    model, seen = small(num_hidden=[6]), []
-    model.cells[0].register_forward_hook(lambda _, inputs, __: seen.append(inputs[4].shape[1]))
-    model(torch.rand(1, 3, 1, 8, 8), 2)
-    film = 2 * 4 * 4
-    assert seen == [film, 2 * film, 3 * film, 4 * film]
-
-
-def test_the_loss_is_that_of_squares_and_that_of_absolute_errors():
-    # With nothing to read out every forecast is 0, so the errors are the frames themselves.
-    clip = torch.full((2, 5, 1, 8, 8), 0.5)
-    for weight in (0.0, 1.0):
-        model = small(l1_weight=weight)
-        torch.nn.init.zeros_(model.readout.weight)
-        assert model.loss(clip, 0).item() == pytest.approx(0.5**2 + weight * 0.5)

@@ -1,4 +1,4 @@
-"""PhyDNet: published size, filters that are derivatives, the correction, the loss, learning."""
+"""PhyDNet: filters that are derivatives, its loss, one draw for a batch, bounded forecasts."""
 
 import math
 
@@ -6,7 +6,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from stp.models.phydnet import LSTM, Model, PhyCell, moments
+from stp.models.phydnet import Model, moments
+from stp.models.recurrent import roll
 
 
 def small(**options):
@@ -54,58 +55,11 @@ def test_the_moment_loss_vanishes_for_derivatives_and_counts_all_features():
     assert model.moment_loss().item() == pytest.approx(64 / 49)
 
 
-def test_the_cell_predicts_and_corrects():
-    torch.manual_seed(0)
-    cell = PhyCell()
-    x, h = torch.randn(1, 64, 6, 6), torch.randn(1, 64, 6, 6)
-    cell.gate.weight.data.zero_()
-    cell.gate.bias.data.fill_(100)  # trusts the observation
-    torch.testing.assert_close(cell(x, h), x)
-    cell.gate.bias.data.fill_(-100)  # trusts the equation
-    predicted = h + cell.combine(cell.norm(cell.derivatives(h)))
-    torch.testing.assert_close(cell(x, h), predicted)
-    cell.gate.bias.data.zero_()
-    torch.testing.assert_close(cell(x, h), (x + predicted) / 2)
-
-
-def test_the_lstm_is_the_equation_on_one_pixel():
-    cell = LSTM(1, 1)
-    with torch.no_grad():
-        cell.gates.weight.zero_()
-        # the middle of each kernel sees the pixel itself: of x, then of h
-        middle = torch.tensor([[0.5, 1.0], [-0.3, 2.0], [0.8, 3.0], [0.2, 4.0]])
-        cell.gates.weight[:, :, 1, 1] = middle
-        cell.gates.bias.copy_(torch.tensor([0.1, 0.2, 0.3, 0.4]))
-
-    def sigmoid(value):
-        return 1 / (1 + math.exp(-value))
-
-    h = c = 0.0
-    states = [torch.zeros(1, 1, 1, 1)] * 2
-    for x in (1.0, -2.0, 0.5):
-        states = list(cell(torch.full((1, 1, 1, 1), x), *states))
-        i, f = sigmoid(0.5 * x + h + 0.1), sigmoid(-0.3 * x + 2 * h + 0.2)
-        o, g = sigmoid(0.8 * x + 3 * h + 0.3), math.tanh(0.2 * x + 4 * h + 0.4)
-        c = f * c + i * g
-        h = o * math.tanh(c)
-        assert [t.item() for t in states] == pytest.approx([h, c], rel=1e-5)
-
-
 def test_the_loss_is_a_sum_over_all_steps():
     model, clip = small(moment_weight=0.0, teacher_forcing=0.0), torch.rand(2, 5, 1, 8, 8)
-    from stp.models.recurrent import roll
-
     outputs = roll(model.following(), clip, 4, 4)  # always the truth
     expected = sum((outputs[:, t] - clip[:, t + 1]).square().mean() for t in range(4))
     assert model.loss(clip, 0).item() == pytest.approx(expected.item(), rel=1e-5)
-
-
-def test_the_truth_is_shown_ever_more_rarely():
-    model, clip = small(moment_weight=0.0), torch.rand(1, 5, 1, 8, 8)
-    model.begin_epoch(334)  # 1 - 0.003 * 334 < 0: never
-    free = model.loss(clip, 0).item()
-    model.begin_epoch(0)  # always
-    assert model.loss(clip, 0).item() != pytest.approx(free, rel=1e-6)
 
 
 def test_one_draw_decides_for_all_parts_of_a_batch():

@@ -1,7 +1,6 @@
-"""CDNA, SV2P, SVG and SAVP: equations, schedules, adversaries, sizes."""
+"""CDNA, SV2P, SVG and SAVP: equations, schedules, adversaries."""
 
 import math
-from itertools import pairwise
 
 import pytest
 import torch
@@ -331,7 +330,7 @@ def test_discriminators_and_what_makes_videos_learn_from_their_own_loss_alone():
     assert all(parameter.requires_grad for parameter in judge.parameters())
 
 
-@pytest.mark.parametrize("name", PARTS)
+@pytest.mark.parametrize("name", ["sv2p", "savp"])
 def test_every_weight_learns(name):
     model, frames = make(name), clip()
     optimiser = torch.optim.Adam(model.parameters(), lr=0.01)
@@ -345,99 +344,6 @@ def test_every_weight_learns(name):
         losses.append(loss.item())
         optimiser.step()
     assert losses[-1] < losses[0]
-
-
-# Sizes: derived layer by layer, as docs/scv.md has them
-
-
-def conv(before: int, after: int, side: int) -> int:
-    return (before * side**2 + 1) * after
-
-
-def lstm_conv(before: int, hidden: int) -> int:
-    return conv(before + hidden, 4 * hidden, 5)
-
-
-def tower_size(channels: int, side: int, latent: int = 0, s: int = 0) -> int:
-    """`s` is 1 where a vector joins every layer."""
-    layers = conv(channels + s, 32, 5)
-    for before, hidden in ((32, 32), (32 + s, 32), (32 + s, 64), (64 + s, 64), (64 + s, 128)):
-        layers += lstm_conv(before, hidden)
-    layers += lstm_conv(128 + 2 * s, 64) + lstm_conv(64 + 32 + 3 * s, 32)
-    layers += conv(32, 32, 3) + conv(64 + s, 64 + s, 3) + conv(64 + s + latent, 64 + s, 1)
-    layers += sum(conv(n, n, 3) for n in (128 + s, 96 + 2 * s, 64))
-    layers += conv(64 + s, channels, 1) + conv(64 + s, 11, 1)
-    layers += ((128 + s) * (side // 8) ** 2 + 1) * 250
-    norms = 32 + (32 + s) + 32 + (64 + s) * 2 + 128 + (64 + s) + 32 + 64
-    return layers + 2 * norms
-
-
-def inference_size(channels: int) -> int:
-    convs = conv(channels, 32, 3) + conv(32, 64, 3) + conv(64, 64, 3) + 2 * conv(64, 1, 3)
-    return convs + 2 * (32 + 64 + 64)
-
-
-def lstm_size(before: int, after: int, depth: int, hidden: int = 256) -> int:
-    cell = 4 * hidden * (2 * hidden + 2)
-    return (before + 1) * hidden + depth * cell + (hidden + 1) * after
-
-
-def svg_size(channels: int, widths: tuple[int, ...], latent: int, learned: bool) -> int:
-    layers = []
-    depths = (2, 2, 3, 3, 3)
-    for before, width, depth in zip((channels, *widths), widths, depths, strict=False):
-        layers += pairwise([before, *[width] * depth])
-    for i, width in enumerate(widths):
-        after = [widths[i - 1]] if i else []
-        layers += pairwise([2 * width, *[width] * max(depths[i] - 1, 1), *after])
-    size = sum(conv(a, b, 3) + 2 * b for a, b in layers)
-    size += conv(widths[-1], 128, 4) + 2 * 128
-    size += 128 * widths[-1] * 16 + widths[-1] + 2 * widths[-1] + conv(64, channels, 3)
-    size += lstm_size(128 + latent, 128, 2) + lstm_size(128, 2 * latent, 1) * (1 + learned)
-    return size
-
-
-def savp_size(channels: int, side: int, frames: int, judges: int) -> int:
-    size = tower_size(channels, side, s=1)
-    for before, after in ((2 * channels, 64), (64, 128), (128, 512)):
-        size += conv(before, after, 4) + 2 * after
-    size += 2 * (512 + 1) * 8 + 2 * (16 + 1) * 32
-    judge = sum(
-        before * after * kernel**3
-        for before, after, kernel in zip(
-            (channels, 32, 64, 64, 128, 128, 256),
-            (32, 64, 64, 128, 128, 256, 256),
-            (3, 4, 3, 4, 3, 4, 3),
-            strict=True,
-        )
-    )
-    judge += 256 * ((frames - 2) // 2) * (side // 8) ** 2 + 1
-    return size + judges * judge
-
-
-@pytest.mark.parametrize(
-    ("module", "options", "side", "derived", "counted"),
-    [
-        (cdna, {}, 64, tower_size(3, 64), 8_311_368),
-        (cdna, {}, 128, tower_size(3, 128), 14_455_368),
-        (sv2p, {}, 64, tower_size(3, 64, latent=1) + inference_size(48), 8_382_186),
-        (svg, {}, 64, svg_size(3, (64, 128, 256, 512), 10, False), 22_197_911),
-        (svg, {"prior": "learned"}, 64, svg_size(3, (64, 128, 256, 512), 10, True), 22_762_411),
-        (
-            svg,
-            {"widths": (64, 128, 256, 512, 512)},
-            128,
-            svg_size(3, (64, 128, 256, 512, 512), 10, False),
-            38_722_199,
-        ),
-        (savp, {}, 64, savp_size(3, 64, 14, 2), 19_935_372),
-        (savp, {"gan_weight": 0, "gan_vae_weight": 0}, 64, savp_size(3, 64, 14, 0), 9_583_690),
-    ],
-)
-def test_sizes_at_published_widths(module, options, side, derived, counted):
-    with torch.device("meta"):
-        model = module.Model((3, side, side), 2, 14, **options)
-    assert sum(p.numel() for p in model.parameters()) == derived == counted
 
 
 def test_a_short_video_goes_on_with_its_last_frame_for_a_discriminator():

@@ -99,18 +99,6 @@ def test_window_of_e3d_lstm_and_memory_of_mau(paper, dataset):
     assert published(paper, "mau", dataset).tau == 5
 
 
-def test_e3d_lstm_reads_the_latest_two_frames():
-    """Each step's film: the frame itself and the one before, which is empty at first."""
-    model = create(recipe("e3dlstm", SMALL, num_hidden=[4])).eval()
-    frames, films = torch.rand(1, 3, *SMALL), []
-    model.cells[0].register_forward_hook(lambda _, inputs, __: films.append(inputs[0]))
-    model(frames, 1)
-    patches = torch.nn.functional.pixel_unshuffle(frames[0], 2)  # (T, 4, 4, 4)
-    expected = [torch.zeros_like(patches[0]), *patches]
-    for t, film in enumerate(films):
-        torch.testing.assert_close(film[0], torch.stack(expected[t : t + 2], dim=1))
-
-
 @pytest.mark.parametrize("epoch", [0, 1, 100, 333, 334, 500])
 def test_phydnet_shows_the_truth_with_a_probability_that_falls_by_the_epoch(monkeypatch, epoch):
     """max(0, 1 - 0.003 epoch): one draw below it for all clips and inputs of a step."""

@@ -1,4 +1,4 @@
-"""Tables 1 and 2 of PVQA, as a file and by `stp show`, with what the paper prints beside."""
+"""Tables 1 and 2 of PVQA, as a file and by `stp draw clips`, with what the paper prints beside."""
 
 import csv
 import json
@@ -16,13 +16,13 @@ from stp.core.errors import StpError
 from stp.inspect.descriptions import Leakage
 from stp.inspect.facts import table as fact_table
 from stp.inspect.opinions import (
-    groups,
+    NO_GROUPS,
     lines,
     of_raters,
     pairs_of,
     printed_of,
     raters,
-    sources,
+    tables,
 )
 from stp.opinions.prepared import open_database
 from stp.page.digits import digits
@@ -75,14 +75,14 @@ def test_natural_videos_below_the_largest_size_are_enlarged(rows: list[dict[str,
 def test_printed_values_stand_beside(
     rows: list[dict[str, Any]], printed: dict[tuple[str, str], str]
 ):
-    actual = {words[0]: words[1:] for words in map(str.split, sources(rows, printed, 100)[2:])}
+    sources, text = "\n".join(tables(rows, printed, 120)).split("\n\n", 1)
+    actual = {words[0]: words[1:] for words in map(str.split, sources.splitlines()[2:])}
     assert len(actual) == 9 and sum(int(ours) for ours, _ in actual.values()) == len(rows)
     assert actual["UCF"][1] == "50" and actual["Caltech"][1] == "14"
-    text = "\n".join(groups(rows, printed, 120))
     for value in ("76.68 ± 3.79", "46.97 ± 10.88", "197", "6e-09", "greater"):
         assert value in text
-    (untagged,) = groups([row | {"tags": None, "family": None} for row in rows], printed, 100)
-    assert untagged.startswith("groups of videos: not known")
+    untagged = [row | {"tags": None, "family": None} for row in rows]
+    assert list(tables(untagged, printed, 100))[-1] == NO_GROUPS
 
 
 def test_rejected_raters_and_halves_stand_beside_the_printed_ones(
@@ -132,7 +132,7 @@ def test_the_table_has_the_numbers_that_stp_show_prints(
     assert actual["stochastic, deterministic", "p, greater"][1] == "6e-09"
 
     page = out.with_suffix(".md").read_text()
-    assert "Made from synthetic bytes" in page
+    assert "Made from synthetic data" in page
     shown = "\n".join(lines(plan, "pvqa", Leakage([], [], "overlap"), 200))
     for name in ("natural", "blur", "stochastic"):
         mean, deviation = (float(actual[name, metric][0]) for metric in ("MOS", "MOS sd"))

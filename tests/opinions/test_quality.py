@@ -117,10 +117,10 @@ def test_the_verb_and_its_errors(plan: Plan, data: Path, tmp_path: Path):
     assert told["rated"] == 60
     for words, message in (
         ([str(clips), "--context", "20"], "20 of them observed"),
-        ([str(clips), "--measure", "alexnet_mcs_rdf"], "no measure"),
-        ([str(clips), "--variant", "ridges"], "no variant 'ridges'"),
-        ([str(clips), "--measure", "alexnet_lpips"], "rates no videos of others"),
-        ([str(clips), "--measure", "sharpness"], "rates no videos of others"),
+        ([str(clips), "--measure", "alexnet_mcs_rdf"], "did you mean alexnet_mcs_rfd"),
+        ([str(clips), "--variant", "ridges"], "unknown variant 'ridges'"),
+        ([str(clips), "--measure", "alexnet_lpips"], "alexnet_lpips (default)"),
+        ([str(clips), "--measure", "sharpness"], "sharpness (default)"),
         ([str(tmp_path / "nowhere")], "no folder"),
     ):
         _, error = run(*words)

@@ -9,8 +9,8 @@ from test_predict_samples import MCVD
 
 from stp.core.errors import StpError
 from stp.core.job import Job
+from stp.data import feature_table
 from stp.data.ensembles import ensemble_mean
-from stp.features import table
 from stp.features.rollout import run as see_rollout
 from stp.features.run import run as see
 from stp.predict.run import run as predict
@@ -47,7 +47,7 @@ def features(tmp_path, name, core, inputs, **more):
     }
     runtime = {"weights": {"pixels": "pixels.pt"}, "device": "cpu"}
     core(Job(recipe, inputs, out, tmp_path / "state", runtime))
-    return table.read(out).values
+    return feature_table.read(out).values
 
 
 @pytest.mark.parametrize("what", [CONVLSTM, MCVD], ids=["one", "three members"])

@@ -7,28 +7,18 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
-from damage import check_damage
 from PIL import Image
 
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
-from stp.datasets.bridge.reader import (
-    FOLDER,
-    LISTS,
-    BridgeOptions,
-    count,
-    cut,
-    read_lists,
-    run,
-    views,
-)
+from stp.datasets.bridge import reader as bridge
+from stp.datasets.bridge.reader import FOLDER, LISTS, count, cut, read_lists, run, views
 from stp.fetch.tfrecord_write import example, write_records
 from stp.plan.checked_config import CONFIG_FOLDER, read_yaml
 from stp.prepare.planned_counts import Lists
 
 SHAPE = [3, 8, 8]
-OPTIONS = {"spans": {"extrapolation": 5, "robustness": 6}}
-JOB = ("bridge", SHAPE, OPTIONS)
+JOB = ("bridge", SHAPE, {})
 KITCHEN = "berkeley/toykitchen1/put_pot/2021-07-16_19-02-52/raw/traj_group0"
 SINK = "upenn/toysink5/flip_cup/2021-06-16_18-51-37/raw/traj_group0"
 VIEWS = {  # view: (frames, grey of the first one)
@@ -85,7 +75,8 @@ def pack(path, contents):
 
 
 @pytest.fixture
-def raw(tmp_path):
+def raw(tmp_path, monkeypatch):
+    monkeypatch.setattr(bridge, "SPANS", {"extrapolation": 5, "robustness": 6})
     root = tmp_path / "raw"
     write_lists(root)
     others = {
@@ -127,7 +118,7 @@ def test_lists_become_clips(make_job, raw):
         ("new_scene_original_task", 7, start[7], 3),
         ("new_scene_new_task", 8, start[8] + 1, 3),
     ]
-    assert extras["views"] == 8 and extras["views missing"] == 0
+    assert extras["views"] == 8
     data = Prepared(job.out)
     clusters = data.index.set_index("clip")["cluster"].to_dict()
     assert clusters[NAMES[0]] == clusters[NAMES[1]] == f"{KITCHEN}/traj0"
@@ -160,15 +151,6 @@ def test_views_that_are_missing(make_job, raw):
     pack(raw / "bridge" / "demos_8_17.zip", gone)
     with pytest.raises(StpError, match=r"1 of 8 listed views are missing, first .*traj0/images1"):
         run(make_job(*JOB))
-    extras = run(make_job("bridge", SHAPE, {**OPTIONS, "require_all": False}))
-    assert extras["clips"]["test"] == 2 and extras["views missing"] == 1
-
-
-def test_a_picture_that_is_damaged(make_job, raw):
-    name = f"{NAMES[3]}/im_5.jpg"
-    pack(raw / "bridge" / "demos_8_17.zip", {**files(), name: jpeg(0)[:200]})
-    with pytest.raises(StpError, match=r"demos_8_17\.zip: .*traj2/images0/im_5\.jpg: cannot be"):
-        run(make_job(*JOB))
 
 
 @pytest.mark.parametrize(
@@ -190,25 +172,9 @@ def test_lists_that_are_wrong(make_job, raw, text, message):
         run(make_job(*JOB))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"layout": "lmdb"}, "layout is 'lmdb'"),
-        ({"spans": {"test": 3}}, "spans is"),
-        ({"spans": {"robustness": 2}}, "spans is .*(.|\n)*at least context"),
-        ({"episodes": {"val": 1}}, "episodes is"),
-        ({"cameras": [4]}, "cameras is"),
-        ({"cameras": []}, "cameras is"),
-    ],
-)
-def test_options_out_of_range(make_job, raw, options, message):
-    with pytest.raises(StpError, match=message):
-        run(make_job("bridge", SHAPE, options))
-
-
 # --- RLDS
 
-RLDS = {"layout": "rlds", "episodes": {"val": 1, "test": 1}, "cameras": [0, 1, 3]}
+RLDS = {"layout": "rlds", "episodes": {"val": 1, "test": 1}}
 RLDS_JOB = ("bridge", SHAPE, RLDS)
 
 
@@ -239,14 +205,14 @@ def rlds(tmp_path):
 def test_episodes_become_clips(make_job, rlds):
     job = make_job(*RLDS_JOB, root=rlds)
     extras = run(job)
-    # three episodes are long enough, each with cameras 0 and 1; camera 3 is black, 2 not wanted
-    assert extras["clips"] == {"train": 2, "val": 2, "test": 2}
+    # three episodes are long enough, each with cameras 0, 1 and 2; camera 3 is black
+    assert extras["clips"] == {"train": 3, "val": 3, "test": 3}
     assert extras["clusters"] == {"train": 1, "val": 1, "test": 1}
     assert extras["episodes shorter than 3 steps"] == 1
     assert extras["views without pictures"] == 4
     data = Prepared(job.out)
     frames = data.frames.read(0, len(data.frames)).astype(int)
-    assert len(frames) == 2 * (5 + 6 + 5)
+    assert len(frames) == 3 * (5 + 6 + 5)
     for row in data.index.itertuples():
         source, n, camera = row.clip.split("/")[-3:]
         n, k = int(n), int(camera[-1])
@@ -269,14 +235,14 @@ def test_an_episode_is_called_by_its_place_in_the_data(make_job, rlds):
 
 def test_the_same_episode_in_two_files(make_job, rlds):
     write_episodes(rlds, [episode(7), episode(1)], "val")
-    with pytest.raises(StpError, match=r"episode .*out\.npy/1 is there twice, in .*train.*val"):
+    with pytest.raises(StpError, match=r"episode .*out\.npy/1 .*train.*val"):
         run(make_job(*RLDS_JOB, root=rlds))
 
 
 @pytest.mark.parametrize(
     ("episodes", "message"),
     [
-        ([episode(0), episode(1)], "2 episodes of 3 steps or more, 2 wanted"),
+        ([episode(0), episode(1)], "2 episodes of 3 steps or more"),
         ([b"x"], "record 0: not a tf.train.Example"),
         ([example({})], "no feature 'episode_metadata/file_path'"),
         ([episode(0, image_1=[])], "no picture of camera 1"),
@@ -300,11 +266,6 @@ def test_episodes_that_are_wrong(make_job, tmp_path, episodes, message):
 def test_no_episodes_at_all(make_job, raw):
     with pytest.raises(StpError, match="no TFRecord file among the raw files"):
         run(make_job(*RLDS_JOB))
-
-
-def test_random_damage_to_episodes(make_job, rlds):
-    refused = check_damage(make_job, run, rlds, *RLDS_JOB, trials=10)
-    assert refused >= 5
 
 
 # --- PredBench's lists and real episodes
@@ -331,7 +292,7 @@ def test_published_lists(raw_mirror):
     assert by_split["robustness"] < by_split["test"]
     assert not by_split["extrapolation"] & (by_split["train"] | by_split["val"] | by_split["test"])
     lists = read_lists(roots)
-    stored = views(lists, BridgeOptions(), 12)
+    stored = views(lists, 12)
     assert sum(view.frames for view in stored) == declared["counts"]["frames"]
     spans = {clip.split: clip.length for clip in clips if clip.split != "train"}
     assert spans["robustness"] == 36 and spans["extrapolation"] == 32
@@ -348,7 +309,7 @@ def test_published_leakage(raw_mirror):
     assert (len(of["extrapolation"]), len(of["extrapolation"] & of["train"])) == (2116, 1934)
     for new in ("new_scene_new_task", "new_scene_original_task", "original_scene_new_task"):
         assert not of[new] & of["train"]
-    clips = cut(lists, BridgeOptions(), 12)
+    clips = cut(lists, 12)
     strict = {clip.cluster for clip in clips if clip.split == "strict"}
     assert len(strict) == 92 and not strict & (of["train"] | of["val"])
 
@@ -371,5 +332,5 @@ def test_real_episodes(make_job, raw_mirror):
     assert 0.3 < np.abs(np.diff(frames, axis=1)).mean() < 10  # the arm moves, the camera does not
     # The second file holds the same episodes.
     both = [*names, names[0].replace("train", "val")]
-    with pytest.raises(StpError, match="is there twice"):
+    with pytest.raises(StpError, match="is in two files"):
         run(make_job(*arguments, context=2, horizon=8, root=raw_mirror, names=both))

@@ -1,7 +1,5 @@
 """Caltech Pedestrian from small .seq files."""
 
-import struct
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,12 +9,12 @@ from test_prepare_norpix import jpeg, seq
 
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
-from stp.datasets.caltech.reader import count, run
-from stp.prepare.planned_counts import Lists
+from stp.datasets.caltech import reader as caltech
+from stp.datasets.caltech.reader import run
 
 SHAPE = [3, 4, 5]
 # 16 x 8 pixels keep their aspect as 8 x 4
-OPTIONS = {"resize": [4, 8], "sets": [6, 7], "stride": 2}
+OPTIONS = {"resize": [4, 8], "sets": [6, 7]}
 LENGTHS = {"set06/V000": 20, "set06/V001": 14, "set07/V000": 12}
 
 
@@ -28,7 +26,8 @@ def write_videos(folder, padding=8, **options):
 
 
 @pytest.fixture
-def raw(tmp_path):
+def raw(tmp_path, monkeypatch):
+    monkeypatch.setattr(caltech, "STRIDE", 2)
     write_videos(tmp_path / "raw" / "caltech")
     # a training set, which is not read
     (tmp_path / "raw" / "caltech" / "set00").mkdir()
@@ -111,36 +110,3 @@ def test_times_need_not_increase_if_so_configured(make_job, raw):
 def test_a_missing_set(make_job, raw):
     with pytest.raises(StpError, match=r"no video of set08(.|\n)*caltech/set08/V000\.seq"):
         run(make_job("caltech", SHAPE, {**OPTIONS, "sets": [6, 8]}))
-
-
-def test_videos_shorter_than_a_window(make_job, raw):
-    with pytest.raises(StpError, match="the test split has no clips"):
-        run(make_job("caltech", SHAPE, OPTIONS, horizon=10))
-
-
-def test_a_header_that_promises_more_frames(make_job, raw):
-    changed = bytearray(video(raw).read_bytes())
-    struct.pack_into("<I", changed, 572, 15)
-    video(raw).write_bytes(bytes(changed))
-    with pytest.raises(StpError, match="ends after 14 of 15 frames"):
-        run(make_job("caltech", SHAPE, OPTIONS))
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"sets": []}, "sets is"),
-        ({"sets": [11]}, "sets is"),
-        ({"every": 0}, "every is 0"),
-        ({"stride": 0}, "stride is 0"),
-        ({"resize": [4, 4]}, "at least 4 x 5, the crop"),
-    ],
-)
-def test_options_out_of_range(make_job, raw, options, message):
-    with pytest.raises(StpError, match=message):
-        run(make_job("caltech", SHAPE, {**OPTIONS, **options}))
-
-
-def test_the_number_of_clips_is_in_the_videos_only():
-    planned = count({"options": {}, "context": 10, "horizon": 10}, Lists([]))
-    assert planned.unknown == {"test": "needs the numbers of frames in the .seq files"}

@@ -13,7 +13,6 @@ from stp.data.prepared import Prepared
 from stp.datasets.enso.reader import (
     LATITUDES,
     LONGITUDES,
-    RAW_BYTES,
     EnsoOptions,
     cmip_series,
     count,
@@ -35,7 +34,6 @@ CMIP = {
     "test": ["CMIP5-02"],
     "span": 4,
     "stride": {"train": 10, "val": 5, "test": 1},
-    "cluster_months": 12,
 }
 
 
@@ -76,7 +74,7 @@ def test_rows_are_unfolded_into_months(make_job, cmip):
     # 60 months a model of 3 rows, 48 a model of 2. Windows of 4: starts 0..56 by 10 (6) twice,
     # 0..44 by 5 (9), 0..44 by 1 (45).
     assert extras["clips"] == {"train": 12, "val": 9, "test": 45}
-    assert extras["clusters"]["test"] == 4, "starts 0-11, 12-23, 24-35 and 36-44"
+    assert extras["clusters"]["test"] == 1, "all starts lie in the first 60 months"
     prepared = Prepared(job.out)
     test = prepared.clips("test")
     expected = history(3, 48)[:, :, 19:67]  # longitudes 95..330
@@ -107,11 +105,6 @@ def test_coordinates_are_kept(make_job, cmip):
     assert frames["series"].to_numpy()[[0, 60, 120, 215]].tolist() == [
         *("CMIP6-01", "CMIP6-02", "CMIP5-01", "CMIP5-02"),
     ]
-
-
-def test_a_month_has_the_bytes_of_its_boxes():
-    boxes = {"cmip": np.zeros((3, 24, 72), np.float32), "ersst": np.zeros((89, 180), np.float32)}
-    assert {layout: one.nbytes for layout, one in boxes.items()} == RAW_BYTES
 
 
 def test_counting_observations_agrees_with_what_is_prepared(make_job, tmp_path):
@@ -202,22 +195,6 @@ def test_a_file_that_does_not_fit_the_list_of_models(make_job, cmip):
     models = [{"family": "CMIP6", "count": 3, "years": 3}, CMIP["models"][1]]
     with pytest.raises(StpError, match=r"10 rows of 36 months(.|\n)*13 rows"):
         run(make_job("enso", SHAPE, {**CMIP, "models": models}))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"layout": "soda"}, "layout is 'soda'"),
-        ({"test": ["CMIP5-03"]}, "CMIP5-03"),
-        ({"test": ["CMIP5-01"]}, "different names"),
-        ({"span": 2}, "span is 2"),
-        ({"normalisation": {"method": "zscore"}}, "normalisation is"),
-        ({"layout": "ersst", "months": {"train": 24, "val": 3, "test": 4}}, "each >= span = 4"),
-    ],
-)
-def test_options_out_of_range(make_job, cmip, change, message):
-    with pytest.raises(StpError, match=message):
-        run(make_job("enso", SHAPE, {**CMIP, **change}))
 
 
 def test_box_mean_weighs_by_shared_area_and_leaves_out_missing_boxes():

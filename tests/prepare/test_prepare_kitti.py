@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import xarray as xr
-from damage import content
 from PIL import Image
 
 from stp.core.errors import StpError
@@ -135,15 +134,6 @@ def test_blocks_count_from_the_first_frame_of_a_drive(timed):
     assert {clip.cluster for clip in whole} == {"one", "two"}
 
 
-def test_long_drives_are_made_in_pieces(make_job, raw, monkeypatch):
-    whole = make_job("kitti", SHAPE, OPTIONS)
-    run(whole)
-    monkeypatch.setattr(driving, "PER_PIECE", 4)
-    job = make_job("kitti", SHAPE, OPTIONS)
-    assert run(job)["pieces"] == 3 + 2 + 2
-    np.testing.assert_array_equal(content(whole)[0], content(job)[0])
-
-
 def test_a_piece_of_the_official_size_is_small():
     drive = driving.Drive("train", "2011_09_30_drive_0028_sync", 5177)  # the longest one
     pieces = driving.make_pieces(drive, range(5177), [0] * 5177)
@@ -200,25 +190,6 @@ def test_what_is_missing_or_wrong_is_one_clear_error(make_job, raw, broken, mess
 def test_times_that_are_wrong(lines, message):
     with pytest.raises(StpError, match=f"timestamps.txt: .*{message}"):
         read_timestamps("\n".join(lines), "timestamps.txt")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"layout": "object"}, "layout is 'object'"),
-        ({"resize": [4, 4]}, "at least 4 x 5, the crop"),
-        ({"resize": [4]}, "resize is"),
-        ({"strides": {"train": 1}}, "strides.val is None"),
-        ({"strides": {"train": 1, "val": 1, "tests": 1}}, "unknown key 'tests'"),
-        ({"gap_s": 0}, "gap_s is 0"),
-        ({"clusters": "block-0s"}, "clusters is 'block-0s'"),
-        ({"layout": "odometry"}, "frames is {}"),
-        ({"layout": "odometry", "frames": {split: [3, 3] for split in FRAMES}}, "first < stop"),
-    ],
-)
-def test_options_out_of_range(make_job, raw, options, message):
-    with pytest.raises(StpError, match=message):
-        run(make_job("kitti", SHAPE, {**OPTIONS, **options}))
 
 
 def odometry(root, frames):

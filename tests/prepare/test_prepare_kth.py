@@ -136,20 +136,6 @@ def test_an_annotation_file_without_annotations(make_job, raw):
         run(make_job("kth", [1, 8, 10], OPTIONS))
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"splits": {**SPLITS, "val": [1]}}, "nothing in two splits"),
-        ({"splits": {**SPLITS, "by": "people"}}, r"splits\.by is 'people'"),
-        ({"strides": STRIDES[:1]}, "once each of boxing"),
-        ({"span": 2}, "span is 2"),
-    ],
-)
-def test_options_out_of_range(make_job, raw, change, message):
-    with pytest.raises(StpError, match=message):
-        run(make_job("kth", [1, 8, 10], {**OPTIONS, **change}))
-
-
 def test_brightness_is_stretched_as_in_a_conversion_to_rgb():
     levels = np.arange(16, 236, dtype=np.uint8).reshape(1, 10, 22)
     file = avi(levels)

@@ -3,7 +3,6 @@
 import io
 import struct
 
-import numpy as np
 import pytest
 from PIL import Image
 
@@ -58,24 +57,19 @@ def test_the_header_lies_where_the_format_says():
 
 @pytest.mark.parametrize("padding", [0, 8])
 @pytest.mark.parametrize("frames", [None, 0])  # 0: the recorder did not write their number
-def test_frames_with_both_kinds_of_footers(padding, frames):
-    content = seq(PICTURES, padding=padding, frames=frames)
+@pytest.mark.parametrize("pictures", [PICTURES, PICTURES[:1]])
+def test_frames_with_both_kinds_of_footers(padding, frames, pictures):
+    content = seq(pictures, padding=padding, frames=frames)
     found = frames_of(content)
-    assert [f.time - 1_213_000_000_999_000 for f in found] == [0, 33_333, 66_666, 99_999]
+    times = [0, 33_333, 66_666, 99_999][: len(pictures)]
+    assert [f.time - 1_213_000_000_999_000 for f in found] == times
     offset = 1024
-    for frame, picture in zip(found, PICTURES, strict=True):
+    for frame, picture in zip(found, pictures, strict=True):
         assert (frame.offset, frame.bytes) == (offset + 4, len(picture))
         offset += 4 + len(picture) + 8 + padding
-    # in any order
     file = io.BytesIO(content)
-    for n in (2, 0, 3, 1):
-        assert read_jpeg(file, "V000.seq", found[n]) == PICTURES[n]
-
-
-@pytest.mark.parametrize("padding", [0, 8])
-def test_a_single_frame(padding):
-    (frame,) = frames_of(seq(PICTURES[:1], padding=padding))
-    assert frame.bytes == len(PICTURES[0])
+    for frame, picture in reversed([*zip(found, pictures, strict=True)]):
+        assert read_jpeg(file, "V000.seq", frame) == picture
 
 
 def test_only_lengths_and_times_are_read():
@@ -121,29 +115,3 @@ def test_damage_is_one_clear_error(content, message):
         content = content[:572] + struct.pack("<I", 0) + content[576:]
     with pytest.raises(StpError, match=rf"V000\.seq: ({message})(.|\n)*remedy"):
         frames_of(content)
-
-
-@pytest.mark.parametrize("padding", [0, 8])
-def test_random_damage_is_refused_or_gives_whole_frames(padding):
-    whole = seq(PICTURES, padding=padding)
-    rng = np.random.default_rng(5)
-    refused = 0
-    for _ in range(400):
-        content = bytearray(whole)
-        if rng.random() < 0.3:
-            del content[int(rng.integers(0, len(content))) :]
-        for at in rng.integers(0, max(len(content), 1), int(rng.integers(1, 4))):
-            if at < len(content):
-                content[at] = int(rng.integers(0, 256))
-        file = io.BytesIO(bytes(content))
-        try:
-            found = find_frames(file, "V000.seq", read_header(file, "V000.seq"))
-            pictures = [read_jpeg(file, "V000.seq", frame) for frame in found]
-        except StpError as error:
-            assert "V000.seq" in str(error)
-            refused += 1
-        else:
-            assert all(picture[:2] == b"\xff\xd8" for picture in pictures)
-            # only a changed number of frames can make it fewer
-            assert len(pictures) == 4 or content[572:576] != whole[572:576]
-    assert 100 < refused < 400

@@ -218,21 +218,6 @@ def test_what_is_missing_or_wrong_is_one_clear_error(make_job, raw, broken, mess
         run(make_job("nuscenes", SHAPE, OPTIONS))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"resize": [2, 7]}, "at least 4 x 5, the crop"),
-        ({"stride": 0}, "stride is 0"),
-        ({"subsets": {"without_gaps": 3}}, "subsets is"),
-        ({"gap_s": -1}, "gap_s is -1"),
-        ({"clusters": "block-0s"}, "clusters is 'block-0s'"),
-    ],
-)
-def test_options_out_of_range(make_job, raw, options, message):
-    with pytest.raises(StpError, match=message):
-        run(make_job("nuscenes", SHAPE, {**OPTIONS, **options}))
-
-
 def test_counting_needs_the_official_table_for_training_only(raw):
     recipe = {"options": OPTIONS, "context": 2, "horizon": 1}
     planned = count(recipe, Lists([raw]))

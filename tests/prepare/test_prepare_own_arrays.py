@@ -9,7 +9,6 @@ import h5py
 import numpy as np
 import own_data as made
 import pytest
-from damage import check_damage
 
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
@@ -142,15 +141,6 @@ def test_constants_from_the_configuration(make_job, tmp_path):
     assert (found["offset"], found["scale"]) == ([1, 2], 3.5)
     with pytest.raises(StpError, match=r"normalisation\.offset(.|\n)*2: one per channel"):
         run(make_job("own.reader", SHAPE, options(normalisation={**fixed, "offset": [1, 2, 3]})))
-
-
-def test_a_channel_that_never_changes(make_job, tmp_path):
-    array = VALUES.copy()
-    array[:, :, 1] = 7
-    write(tmp_path / "raw" / "a.npy", array)
-    given = options(variables=["u", "v"], normalisation={"method": "zscore"})
-    with pytest.raises(StpError, match="the channel v is 7"):
-        run(make_job("own.reader", SHAPE, given))
 
 
 def test_several_arrays_of_a_file(make_job, tmp_path):
@@ -286,17 +276,6 @@ def test_arrays_of_different_types(make_job, tmp_path):
         run(make_job("own.reader", SHAPE, options()))
 
 
-@pytest.mark.parametrize("name", ["a.npy", "a.npz", "packed.npz", "a.h5"])
-@pytest.mark.parametrize("damage", ["empty", "cut off", "something else"])
-def test_damaged_files(make_job, tmp_path, name, damage):
-    path = tmp_path / "raw" / name
-    write(path, VALUES, **({"pack": True} if "packed" in name else {}))
-    content = {"empty": b"", "cut off": path.read_bytes()[: path.stat().st_size // 2]}
-    path.write_bytes(content.get(damage, b"<html>not found</html>"))
-    with pytest.raises(StpError, match=rf"{name}: .*cannot be read"):
-        run(make_job("own.reader", SHAPE, options()))
-
-
 def packed_array(array=VALUES):
     content = io.BytesIO()
     np.save(content, array)
@@ -399,10 +378,3 @@ def test_large_arrays_are_read_in_parts(make_job, tmp_path, monkeypatch, name):
     assert peak < 20e6, peak
     last = Prepared(job.out).clips("test").read([197])
     np.testing.assert_array_equal(last[0, :, 0, 5, 5], [997, 998, 999])
-
-
-def test_random_damage_is_refused_or_does_not_matter(make_job, tmp_path):
-    for name in ("a.npy", "b.npz", "c.h5"):
-        write(tmp_path / "raw" / name, VALUES)
-    given = options(array="*frames")
-    assert check_damage(make_job, run, tmp_path / "raw", "own.reader", SHAPE, given, trials=12) >= 6

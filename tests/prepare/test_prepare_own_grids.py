@@ -8,7 +8,6 @@ import numpy as np
 import own_data as made
 import pytest
 import xarray as xr
-from damage import check_damage
 
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
@@ -564,14 +563,6 @@ def test_files_on_different_grids(make_job, raw):
         run(make_job("own.reader", SHAPE, options()))
 
 
-@pytest.mark.parametrize("content", [b"", b"CDF and no more", "cut off"])
-def test_damaged_files(make_job, raw, content):
-    path = raw / "mine" / "g.nc"
-    path.write_bytes(path.read_bytes()[:3000] if content == "cut off" else content)
-    with pytest.raises(StpError, match=r"g\.nc: it cannot be read"):
-        run(make_job("own.reader", SHAPE, options()))
-
-
 @pytest.mark.parametrize("format", ["NETCDF3_CLASSIC", "NETCDF3_64BIT"])
 @pytest.mark.parametrize("unlimited", [[], ["time"]])
 def test_a_classic_file_that_was_cut_off(make_job, tmp_path, format, unlimited):
@@ -625,13 +616,6 @@ def test_a_store_with_other_files_than_were_locked(make_job, tmp_path):
     (store / "zarr.json").unlink()
     with pytest.raises(StpError, match=r"zarr\.json: this raw file is missing"):
         run(job)
-
-
-@pytest.mark.parametrize("name", ["g.nc", "g.zarr"])
-def test_random_damage_is_refused_or_does_not_matter(make_job, tmp_path, name):
-    save(tmp_path / "raw", made.grid(made.times("2000-01-01", 40)), name)
-    root = tmp_path / "raw"
-    assert check_damage(make_job, run, root, "own.reader", SHAPE, options(), trials=10) >= 5
 
 
 @pytest.mark.sample_bytes

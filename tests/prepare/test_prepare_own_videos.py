@@ -8,7 +8,6 @@ import numpy as np
 import own_data as made
 import pandas as pd
 import pytest
-from damage import check_damage
 
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
@@ -186,13 +185,6 @@ def test_a_folder_of_gif_files_is_a_dataset(make_job, tmp_path):
         run(make_job("own.reader", [1, 8, 12], OPTIONS))
 
 
-def test_two_processes_write_the_same_bytes_as_one(make_job, raw):
-    one, two = (make_job("own.reader", [3, 8, 12], OPTIONS, prepare_workers=n) for n in (1, 2))
-    assert run(one)["clips"] == run(two)["clips"]
-    files = [p.relative_to(one.out) for p in sorted(one.out.rglob("*")) if p.is_file()]
-    assert files and all((one.out / f).read_bytes() == (two.out / f).read_bytes() for f in files)
-
-
 @pytest.mark.parametrize(
     ("crop", "columns"),
     [("centre", slice(4, 20)), ([0, 8, 16, 16], slice(8, 24)), (None, None)],
@@ -216,18 +208,6 @@ def test_the_centre_of_a_tall_picture_and_of_one_that_fits():
 def test_a_crop_beyond_the_video(make_job, raw):
     with pytest.raises(StpError, match=r"clip\d\.avi: the crop(.|\n)*16 x 24"):
         run(make_job("own.reader", [1, 8, 8], {**OPTIONS, "crop": [0, 0, 17, 8]}))
-
-
-@pytest.mark.parametrize("content", [b"", b"RIFF but not a video", "cut off"])
-@pytest.mark.parametrize("suffix", [".avi", ".mp4", ".mkv"])
-def test_damaged_videos(make_job, raw, content, suffix):
-    path = raw / "mine" / f"bad{suffix}"
-    if content == "cut off":
-        made.video(path, list(range(40, 80)), codec="mpeg4")
-        content = path.read_bytes()[:-2000]
-    path.write_bytes(content)
-    with pytest.raises(StpError, match=rf"bad{suffix}: cannot be decoded"):
-        run(make_job("own.reader", [1, 8, 12], OPTIONS))
 
 
 @pytest.mark.parametrize("audio", [False, True])
@@ -406,10 +386,6 @@ def test_normalisation_is_that_of_the_training_frames(make_job, raw):
     assert constants["scale"] == pytest.approx([high - low], abs=3 / 255)
     assert constants["from"] == "train split"
     json.dumps(constants)
-
-
-def test_random_damage_is_refused_or_does_not_matter(make_job, raw):
-    assert check_damage(make_job, run, raw, "own.reader", [1, 8, 12], OPTIONS, trials=12) >= 6
 
 
 @pytest.mark.sample_bytes

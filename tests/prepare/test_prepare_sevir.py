@@ -13,7 +13,7 @@ from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.datasets.sevir.reader import (
     COLUMNS,
-    SevirOptions,
+    Event,
     count,
     cut,
     run,
@@ -127,15 +127,6 @@ def test_times_and_places_are_kept(make_job, raw):
     assert last["proj"] == "+proj=laea" and last["split"] == "test"
 
 
-def test_events_with_missing_pixels(make_job, raw):
-    with h5py.File(raw / "sevir" / "data" / RANDOM, "r+") as file:
-        file["vil"][3, 0, :, 40:] = 255
-    job, extras = prepare(make_job, {"complete_only": False})
-    assert extras["clips"]["test"] == 9 and extras["missing pixels"] == 6 * 9
-    clip = Prepared(job.out).clips("test").read([5])
-    assert clip[0, -1, 0, 0, 0] == 255, "kept as stored"
-
-
 def test_an_identifier_that_occurs_twice_is_left_out(make_job, raw):
     write_catalog(raw, [*catalog_rows(), row("R5", STORMS, 0, "2018-01-01", 0.0)])
     _, extras = prepare(make_job)
@@ -154,15 +145,13 @@ def test_published_counts_are_three_windows_of_each_event():
     published = {"train": 35718, "val": 9060, "test": 12159}
     days = {"train": "2018-05-01", "val": "2019-03-01", "test": "2019-09-01"}
     seconds = {s: int(pd.Timestamp(d).timestamp()) for s, d in days.items()}
-    from stp.datasets.sevir.reader import Event
-
     offsets = tuple(range(-120, 121, 5))
     events = [
         Event(f"{split}{n}", split, "f", n, seconds[split], offsets)
         for split, clips in published.items()
         for n in range(clips // 3)
     ]
-    found = pd.DataFrame(cut(events, SevirOptions(), 25))["split"].value_counts()
+    found = pd.DataFrame(cut(events, 25))["split"].value_counts()
     assert found.to_dict() == published and len(events) * 49 == 929971
 
 
@@ -217,29 +206,6 @@ def test_a_catalogue_that_lacks_something(make_job, raw, change, message):
     write_catalog(raw, table if change != {"pct_missing": None} else table.drop(columns=[*change]))
     with pytest.raises(StpError, match=message):
         prepare(make_job)
-
-
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe\x00 no text", b'a,"b\n'])
-def test_a_damaged_catalogue(make_job, raw, content):
-    (raw / "sevir" / "CATALOG.csv").write_bytes(content)
-    with pytest.raises(StpError, match=r"CATALOG\.csv: (cannot be read as a table|no column)"):
-        prepare(make_job)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"offsets": [0, 0]}, "different frames"),
-        ({"offsets": [0, 30]}, "room for 25 of 49 frames"),
-        ({"val_from": "soon"}, "val_from is 'soon'"),
-        ({"val_from": "now"}, "val_from is 'now'"),
-        ({"val_from": "2019-01-01T00:00Z"}, "val_from is '2019-01-01T00:00Z'"),
-        ({"test_from": "2018-01-01"}, "after val_from"),
-    ],
-)
-def test_options_out_of_range(make_job, raw, options, message):
-    with pytest.raises(StpError, match=message):
-        prepare(make_job, options)
 
 
 def made(folder: Path, **options) -> Path:

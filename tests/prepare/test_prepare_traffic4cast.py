@@ -33,7 +33,6 @@ DAYS = {
     "test": ["BERLIN/2019-01-05", "CHICAGO/2019-01-04"],
     "moscow": ["MOSCOW/2019-01-02"],
 }
-TRAIN = "traffic4cast2021_train.json"
 
 
 def file_of(day):
@@ -88,7 +87,6 @@ def test_clips_are_the_middle_of_the_days(make_job, made):
     extras = run(job)
     assert extras["clips"] == {"train": 56, "val": 28, "test": 56, "moscow": 28}
     assert extras["frames"] == 6 * 288
-    assert extras["days missing"] == 0
     data = Prepared(job.out)
     for split, days in DAYS.items():
         clips = data.clips(split)
@@ -159,21 +157,10 @@ def test_what_test_days_have_in_common_with_training(made):
 
 
 def test_files_that_are_missing(make_job, raw):
-    days = ("CHICAGO/2019-02-01", "CHICAGO/2019-01-04")
-    files = [raw / "traffic4cast2021" / file_of(day) for day in days]
-    contents = [path.read_bytes() for path in files]
-    for path in files:
-        path.unlink()
-    with pytest.raises(StpError, match=r"2 of 6 listed files are missing, first .*2019-02-01_CHIC"):
+    for day in ("CHICAGO/2019-02-01", "CHICAGO/2019-01-04"):
+        (raw / "traffic4cast2021" / file_of(day)).unlink()
+    with pytest.raises(StpError, match=r"2 of 6 listed files .*2019-02-01_CHIC"):
         run(make_job("traffic4cast", SHAPE, OPTIONS))
-    files[1].write_bytes(contents[1])
-    job = make_job("traffic4cast", SHAPE, {**OPTIONS, "require_all": False})
-    extras = run(job)
-    assert extras["days missing"] == 1
-    clips = Prepared(job.out).clips("test")
-    np.testing.assert_array_equal(
-        clips.read([0])[0, 0], traffic("BERLIN/2019-01-05")[0, 2:6, 1:5].transpose(2, 0, 1)
-    )
     (raw / traffic4cast.LISTS["test"]).unlink()
     with pytest.raises(StpError, match=r"traiifc4cast2021_test\.json"):
         run(make_job("traffic4cast", SHAPE, OPTIONS))
@@ -183,7 +170,7 @@ def test_files_that_are_missing(make_job, raw):
     ("text", "message"),
     [
         ("[" * 100_000, r"traffic4cast2021_train\.json: cannot be read"),
-        ("[]", "no list of files"),
+        ("[]", r"traffic4cast2021_train\.json"),
         ('{"a": 1}', r"traffic4cast2021_train\.json: holds an object"),
         ("[3]", r"traffic4cast2021_train\.json: '3'"),
         ('["BERLIN/training/2019-01-04_CHICAGO_8ch.h5"]', "2019-01-04_CHICAGO"),
@@ -229,19 +216,6 @@ def test_files_that_are_damaged(make_job, raw):
         file["other"] = 1
     with pytest.raises(StpError, match="no array 'array'; it has other"):
         run(make_job("traffic4cast", SHAPE, OPTIONS))
-
-
-@pytest.mark.parametrize(
-    ("options", "shape", "message"),
-    [
-        ({"grid": [9]}, SHAPE, "grid is"),
-        ({**OPTIONS, "stride": 0}, SHAPE, "stride is 0"),
-        (OPTIONS, [8, 10, 4], "shape is"),
-    ],
-)
-def test_options_out_of_range(make_job, made, options, shape, message):
-    with pytest.raises(StpError, match=message):
-        run(make_job("traffic4cast", shape, options, root=made))
 
 
 @pytest.mark.sample_bytes

@@ -24,6 +24,7 @@ from stp.core.errors import ConfigurationError, StpError
 from stp.core.job import Interrupted, Job
 from stp.core.named_modules import SOURCE_FOLDER
 from stp.fetch.raw import run_generator
+from stp.prepare import driving
 from stp.prepare.output import SPLITS
 from stp.prepare.planned_counts import Lists
 
@@ -81,10 +82,9 @@ CASES = {
     "bridge": Case(
         [3, 8, 8],
         {
-            **{"trajectories": 8, "elsewhere": 1, "cameras": 2, "frames": 5, "long_frames": 8},
+            **{"trajectories": 8, "elsewhere": 1, "cameras": 2, "frames": 5, "long_frames": 36},
             **{"height": 16, "width": 16, "packed": False},
         },
-        {"spans": {"extrapolation": 5, "robustness": 6}},
         unread=("agent_data.pkl", "lang.txt"),
         disjoint=("train", "strict"),
         packed=("zip",),
@@ -93,7 +93,7 @@ CASES = {
     "caltech": Case(
         [3, 8, 10],
         {"sets": [6], "videos": 2, "frames": 18, "height": 16, "width": 24},
-        {"resize": [8, 12], "sets": [6], "stride": 2},
+        {"resize": [8, 12], "sets": [6]},
         optional=("V00",),
         disjoint=("test",),
         packed=("tar", "zip"),
@@ -356,6 +356,23 @@ def test_planned_clips_are_those_prepared(release: Release):
 
 def test_two_processes_write_the_same_files(release: Release, prepare: Callable[..., Job]):
     assert contents(prepare(prepare_workers=2).out) == contents(release.intact.out)
+
+
+PIECES = {
+    **dict.fromkeys(("human36m", "taxibj"), "PIECE"),
+    **dict.fromkeys(("kitti", "nuscenes", "caltech"), "PER_PIECE"),
+    "weatherbench": "PIECE_BYTES",
+}
+
+
+def test_pieces_of_any_size_give_the_same_frames(
+    release: Release, prepare: Callable[..., Job], monkeypatch: pytest.MonkeyPatch
+):
+    if release.name not in PIECES:
+        pytest.skip("pieces are videos, days or events")
+    name = PIECES[release.name]
+    monkeypatch.setattr(driving if name == "PER_PIECE" else release.module, name, 3)
+    assert_same_clips(release.intact, prepare())
 
 
 def test_an_interrupted_run_goes_on(release: Release, make_job: Callable[..., Job]):

@@ -1,5 +1,6 @@
 """Figures of one case, and those over the frame interval: what is drawn is what was scored."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +11,11 @@ from small_store import dataset_facts, table_column
 
 from stp.core.errors import StpError
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
-from stp.render.figures import gain, leads, rank_histogram, slopes, spectra
-from stp.render.figures.kinds import KINDS, render
-from stp.render.figures.panels import beside
-from stp.render.figures.reading import Value, read
+from stp.render.figures import gain, leads, slopes, spectra
+from stp.render.figures.kinds import render
+from stp.render.figures.reading import Scores, read
 from stp.render.figures.time_step import seconds_per_step, tick_labels, ticks, unit_of
-from stp.suites.chaosbench.figures import front, lead_means, waves
+from stp.suites.chaosbench.figures import front, lead_means
 
 SSIM = {"higher_is_better": True}
 
@@ -76,14 +76,6 @@ def test_one_lead_time_makes_no_curve(tmp_path: Path) -> None:
     store.scored("persistence", "kth", one, leads=1)
     with pytest.raises(StpError, match="kth"):
         leads.draw(read(*store.results()), "kth")
-
-
-def test_no_value_per_lead_time_is_said_in_words(tmp_path: Path) -> None:
-    store = FigureStore(tmp_path)
-    store.column("kth", "FVD", "fvd.predicted_only", higher_is_better=False)
-    store.scored("persistence", "kth", {"fvd.predicted_only": 8})
-    figure, _ = leads.draw(read(*store.results()), "kth")
-    assert [text.get_text() for text in figure.texts] == ["kth: no column has values per lead time"]
 
 
 def prepared(folder: Path, attrs: dict[str, object], times: list[int] | None, unit: str) -> None:
@@ -150,7 +142,7 @@ def test_spectra_are_means_over_samples_at_the_first_and_last_lead(tmp_path: Pat
     store.column("kth", "SSIM", "ssim.range2", **SSIM)
     both = {"ssim.range2": {"mean": 0.2, "leads": [0.2, 0.2]}}
     store.scored("persistence", "kth", both, leads=2, spectra=(predicted, observed))
-    figure = spectra.draw(read(*store.results()), "kth")
+    figure, _ = spectra.draw(read(*store.results()), "kth")
     first, last, ratio_first, ratio_last = figure.axes
     k = [1.0, 2.0, 3.0, 4.0]
     assert points(line_of(first, "truth")) == list(zip(k, [8, 4, 2, 1], strict=True))
@@ -161,12 +153,6 @@ def test_spectra_are_means_over_samples_at_the_first_and_last_lead(tmp_path: Pat
     assert (first.get_xscale(), first.get_yscale()) == ("log", "log")
     # The shorter side has 8 pixels: wavenumber 4 is a wave of two pixels.
     assert spectra._over(8, np.array([1.0, 4.0])).tolist() == [8.0, 2.0]
-
-
-def test_a_case_without_spectra_is_an_error_that_names_the_file(tmp_path: Path) -> None:
-    store = curves(tmp_path)
-    with pytest.raises(StpError, match=r"cluster_sums\.parquet"):
-        spectra.draw(read(*store.results()), "kth")
 
 
 # Frame intervals
@@ -219,32 +205,7 @@ def test_published_values_are_drawn_only_where_they_may_be_compared(
     assert all("doubtful: interval multiplier lost" in note for note in notes)
 
 
-def test_slopes_need_several_intervals(tmp_path: Path) -> None:
-    with pytest.raises(StpError, match="short_term"):
-        slopes.draw(read(*curves(tmp_path).results()))
-
-
 # Files
-
-
-def test_files_repeat_byte_for_byte_and_say_whose_numbers_they_are(tmp_path: Path) -> None:
-    manifest, results = curves(tmp_path).results()
-    for name in ("one", "two"):
-        render("leads", manifest, results, tmp_path / f"{name}.png", "kth")
-    assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
-    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
-    text = (tmp_path / "one.svg").read_text()
-    assert "short term: synthetic data, demo protocol: not comparable" in text
-
-
-def test_figures_say_where_test_and_training_overlap(tmp_path: Path) -> None:
-    store = FigureStore(tmp_path)
-    store.column("kth", "SSIM", "ssim.range2", **SSIM)
-    store.scored("persistence", "kth", {"ssim.range2": 0.5}, leaky=True)
-    assert read(*store.results()).about() == (
-        "short term: synthetic data, demo protocol: not comparable with published values, "
-        "test samples overlap with training data"
-    )
 
 
 @pytest.mark.parametrize(
@@ -273,13 +234,6 @@ def test_scores_of_another_manifest_are_refused(tmp_path: Path) -> None:
     store.write().rename(manifest)
     with pytest.raises(StpError, match="simvpv2"):
         read(manifest, results)
-
-
-def test_every_kind_can_be_imported() -> None:
-    from importlib import import_module
-
-    for kind in KINDS.values():
-        assert callable(import_module(kind.module).render)
 
 
 # Curves of a suite, and ensembles
@@ -313,6 +267,14 @@ def of_centre(folder: Path, dimension: str, model: str, *values: float) -> Figur
     given = {"mean": 0.2, "variable": "t850", "leads": list(values)}
     store.scored(model, "kth", {"wrmse.pooled": given}, leads=len(values), seed=0)
     return store
+
+
+def beside_controls(ensemble: FigureStore, control: FigureStore) -> Scores:
+    """Scores of ensembles, whose dimension names that of the single forecasts."""
+    manifest, results = control.results()
+    scores = read(*ensemble.results())
+    plan = replace(scores.plan, controls=manifest.stem)
+    return replace(scores, plan=plan, manifest=manifest, results=results)
 
 
 def test_curves_of_a_suite_stand_beside_printed_ones(tmp_path: Path) -> None:
@@ -372,7 +334,7 @@ def test_an_ensemble_is_divided_by_the_single_forecasts_of_its_model(tmp_path: P
     rows = [*printed("long_term", "Centre", 2.0, 3.0), *printed("short_term", "Centre", 4.0, 4.0)]
     in_print(ensemble, rows)
     in_print(control, rows)
-    figure, notes = gain.draw(read(*ensemble.results()), read(*control.results()), "kth")
+    figure, notes = gain.draw(beside_controls(ensemble, control), "kth")
     (axes,) = figure.axes
     assert points(line_of(axes, "mcvd")) == near((1, 0.5), (2, 0.75))
     assert points(line_of(axes, "Centre (published)")) == near((1, 0.5), (2, 0.75))
@@ -389,7 +351,7 @@ def test_an_ensemble_of_trainings_is_divided_by_one_of_them(tmp_path: Path) -> N
         store.scored("unet", "kth", given, leads=2, seed=0, variant=variant)
     in_print(ensemble, [])
     in_print(control, [])
-    figure, notes = gain.draw(read(*ensemble.results()), read(*control.results()), "kth")
+    figure, notes = gain.draw(beside_controls(ensemble, control), "kth")
     (axes,) = figure.axes
     assert points(line_of(axes, "unet")) == near((1, 0.5), (2, 0.25)) and notes == []
 
@@ -398,12 +360,6 @@ def test_ensembles_without_single_forecasts_are_answered(tmp_path: Path) -> None
     manifest, results = curves(tmp_path).results()
     with pytest.raises(StpError, match="single forecasts"):
         render("gain", manifest, results, tmp_path / "a.png", "kth")
-
-
-def test_long_names_of_a_legend_have_fewer_beside_each_other() -> None:
-    assert beside(["UNet", "FNO"]) == 5
-    assert beside(["UNet", "ResNet [variant direct_interpolated]"]) == 3
-    assert beside(["x" * 200]) == 1
 
 
 # Scales that are lost, fronts of errors and spectra, ranks of the observation
@@ -424,30 +380,3 @@ def test_a_front_joins_variants_that_no_other_one_beats_in_both(tmp_path: Path) 
     (joined,) = [line for line in axes.get_lines() if len(line.get_xdata()) > 1]
     assert points(joined) == near((1, 3), (2, 1))
     assert len(axes.get_lines()) == 4 and len(axes.collections) == 3, "intervals of RMSE alone"
-
-
-def test_waves_are_lost_where_coherence_falls_and_ranks_are_shares(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store = FigureStore(tmp_path)
-    store.column("kth", "RMSE", "wrmse.pooled", "t850")
-    store.scored("unet", "kth", {"wrmse.pooled": {"mean": 1.0, "variable": "t850"}}, seed=0)
-    scores = read(*store.results())
-    coherence = {1.0: [0.9, 0.8, 0.6], 2.0: [0.9, 0.4, 0.6], 4.0: [0.3, None, 0.1]}
-    of = {
-        ("t850", band, lead): Value(value, None, None)
-        for band, values in coherence.items()
-        for lead, value in enumerate(values, 1)
-        if value is not None
-    }
-    monkeypatch.setattr(waves, "at_leads", lambda *_: {"unet": of})
-    panel, *_ = waves.draw(scores, "kth").axes
-    (image,) = panel.get_images()
-    assert np.ma.filled(image.get_array(), -1)[2].tolist() == [0.3, -1, 0.1]
-    crossed = [(line.get_xdata()[0], line.get_ydata()[0]) for line in panel.get_lines()]
-    assert crossed == [(1.5, 0.5), (0.5, 1.5)], "before lead times 2 and 1"
-    ranks = {("t850", float(n), 1): Value(v, None, None) for n, v in enumerate((0.5, 0.3, 0.2))}
-    monkeypatch.setattr(rank_histogram, "at_leads", lambda *_: {"unet": ranks})
-    panel, *_ = rank_histogram.draw(scores, "kth").axes
-    (steps,) = panel.patches
-    assert steps.get_data().values == pytest.approx([1.5, 0.9, 0.6])

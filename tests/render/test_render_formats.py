@@ -58,21 +58,6 @@ def test_latex_has_nothing_that_stops_a_compiler() -> None:
     assert latex_problems(latex.text(GRID)) == []
 
 
-@pytest.mark.parametrize(
-    ("broken", "problem"),
-    [
-        (r"\begin{table}", "table does not end"),
-        (r"a_b", "sign '_'"),
-        (r"{", "a brace stays open"),
-        (r"$x", "a dollar stays open"),
-        ("↑", "letter '↑'"),
-        ("\\begin{tabular}{lr}\na & b & c \\\\\n\\end{tabular}", "3 cells instead of 2"),
-    ],
-)
-def test_the_check_of_latex_finds_problems(broken: str, problem: str) -> None:
-    assert problem in "\n".join(latex_problems(broken))
-
-
 def test_latex_shows_what_stands_out() -> None:
     source = latex.text(GRID)
     assert r"model & \multicolumn{2}{c}{SSIM $\uparrow$} & notes \\" in source
@@ -82,13 +67,6 @@ def test_latex_shows_what_stands_out() -> None:
     assert "% Made from results/results.duckdb.\n" in source
     assert r"\caption{Table of A \& B: KITTI -\textgreater{} Caltech\_x." in source
     assert r"\texttt{csi.\allowbreak{}at\_\allowbreak{}16}" in source
-
-
-def test_only_wide_tables_are_scaled_down() -> None:
-    narrow = Section("", ["model", "a"], [["x", "1"]], [False, True])
-    wide = Section("", ["model", "a"], [["x" * 90, "1"]], [False, True])
-    assert r"\resizebox" not in latex.text(Grid("n", "N", [], [narrow]))
-    assert r"\resizebox{\textwidth}{!}{%" in latex.text(Grid("w", "W", [], [wide]))
 
 
 class Reader(HTMLParser):

@@ -18,11 +18,3 @@ def paper() -> config.Config:
 def test_the_page_is_up_to_date(paper):
     expected = (ROOT / "docs" / "metrics.md").read_text()
     assert page(paper) == expected, "run `stp list metrics --page docs/metrics.md`"
-
-
-def test_every_convention_is_on_the_page(paper):
-    text = page(paper)
-    for name, metric in paper.metrics.items():
-        for choice in metric.conventions:
-            assert f"| `{name}.{choice}` | " in text
-    assert "| `mae.pixel_mean` | lower |" in text and "| `ssim.range1` | higher |" in text

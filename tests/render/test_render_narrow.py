@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from stp.page.plain_table import folded, table
+from stp.page.plain_table import folded
 from stp.page.text_table import Column, styled
 from stp.plan import config
 from stp.plan.cells import Plan
@@ -54,33 +54,6 @@ def test_a_table_is_no_wider_than_its_terminal(width):
     words = Text("one word after another until the line is full, and then some more of them")
     found = styled([Column(name, False, [words, Text("a")]) for name in "abcd"], width)
     assert max(map(len, shown(found, width))) <= width
-
-
-def test_notes_stand_below_rows_where_nothing_is_left_beside_them():
-    rows = [("kth", "official", "7,482", "kth/00sequences.txt is not here: fetch it")]
-    header = ("dataset", "source", "clips", "why")
-    beside = table(header, rows, 80)
-    assert len(beside) == 3 and max(map(len, beside)) <= 80
-    assert table(header, rows, 40) == [
-        "dataset    source  clips",
-        "    why",
-        "-" * 36,
-        "kth      official  7,482",
-        "    kth/00sequences.txt is not here:",
-        "    fetch it",
-    ]
-
-
-def test_a_name_that_is_too_long_stands_above_the_rest_of_its_row():
-    rows = [("kth", "new_scene_new_task", "7,482", ""), ("", "val", "20", "")]
-    assert table(("dataset", "split", "clips", "why"), rows, 24, left=2) == [
-        "dataset  split     clips",
-        "    why",
-        "-" * 27,
-        "kth      new_scene_new_task",
-        "                   7,482",
-        "         val          20",
-    ]
 
 
 def test_all_models_fit(plan):

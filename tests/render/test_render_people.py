@@ -87,26 +87,6 @@ def test_a_method_without_values_has_a_reason(plan):
     assert "not loaded" in entry.reason
 
 
-def test_a_contradiction_of_the_paper_is_told_and_gives_no_difference(plan):
-    # Table I prints 0.494 for Sof calibrated and tested on ATC, Table III 0.497.
-    (doubtful,) = [
-        row
-        for row in rows(plan, "atlas_transfer")
-        if (row.key.model, row.key.variant) == ("social_force", "released")
-        and row.key.trained_on == row.key.tested_on == "atlas_atc"
-        and row.key.subset == "atlas-paper"
-    ]
-    assert doubtful.entries["ADE"].published.raw == "0.497 ± 0.15"
-    assert "contradicts Table I" in doubtful.entries["ADE"].published.note
-
-
-def test_rows_say_how_scenarios_are_cut(plan):
-    titles = {row.dataset for name in ("atlas_horizons", "atlas_noise") for row in rows(plan, name)}
-    assert "ATC, atlas-paper, observe 8, predict 4 (1.54 s)" in titles
-    assert "THÖR3, strict, observe 8, predict 20 (8 s)" in titles
-    assert "ETH, strict, observe 6, predict 10 (4 s), noise 0.2 m" in titles
-
-
 def test_only_the_papers_protocol_on_its_bytes_is_compared(plan, tmp_path, monkeypatch):
     monkeypatch.setenv("STP_STORE_DIR", str(tmp_path))
     scale = yaml.safe_load((ROOT / "config" / "atlas-sample.yaml").read_text())

@@ -52,17 +52,6 @@ def test_only_samples_that_are_kept_are_drawn(tmp_path: Path) -> None:
     assert "among 3 whose predictions are kept, of 5" in choose([folder], "median", kept).why
 
 
-def test_the_rule_says_what_it_is(tmp_path: Path) -> None:
-    folders = [write(tmp_path / name, np.ones((4, 2))) for name in "ab"]
-    chosen = choose(folders, "median", np.arange(4))
-    assert (chosen.name, chosen.sample) == ("median", 1)
-    assert chosen.why == (
-        "the sample of median error among 4 (mse.pixel_mean, mean over lead times and 2 models)"
-    )
-    by_hand = choose(folders, "3", np.arange(4))
-    assert by_hand == ("sample-3", 3, "chosen by hand")
-
-
 def test_errors_are_of_the_first_criterion_that_all_models_have(tmp_path: Path) -> None:
     more = {"rmse.per_frame": pa.array([[1.0], [2.0]])}
     one = write(tmp_path / "a", np.array([[9.0], [0.0]]), **more)

@@ -184,14 +184,6 @@ def test_the_magnitudes_that_decide_the_units_of_tables_15_and_16():
     assert math.sqrt(value("T16_repro_sevir", "SEVIR", "MSE", "ours") / 384**2) * 255 < 12.85
 
 
-def test_a_value_that_does_not_exist_has_its_reason(store):
-    values = {name: {"mean": value} for name, value in VIDEO.items()}
-    values["psnr.per_frame"] = {"mean": None, "reason": "a frame is predicted exactly"}
-    store.add("convlstm", "moving_mnist", values, seed=0)
-    line = render(store)["Moving-MNIST", "ConvLSTM", "PSNR"]
-    assert line["ours"] == "" and "PSNR: a frame is predicted exactly" in line["notes"]
-
-
 def test_a_cell_without_a_column_is_refused_and_nothing_written(store):
     add(store, "convlstm", "moving_mnist", {"mse.pixel_sum": 1.0, "ssim.range2": 0.5})
     with pytest.raises(StpError, match=r"MAE \(mae\.pixel_sum\)"):

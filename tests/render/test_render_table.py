@@ -166,17 +166,6 @@ def test_leaky_split_and_subset_note_are_marked(store: SmallStore) -> None:
 
 
 @pytest.mark.long(part="kinds")
-def test_blocks_of_recordings_and_few_clusters_are_told(store: SmallStore) -> None:
-    few = {"low": None, "high": None, "clusters": 6, "ci_reason": "only 6 clusters (10 needed)"}
-    store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.5, **few}})
-    blocks = store.add("convlstm", "moving_mnist", {"ssim.range2": {"mean": 0.6}}, seed=0)
-    blocks["clusters"] = "block-60s"
-    text = (render(store) / "short_term.md").read_text()
-    assert "No 95 % interval: SSIM: only 6 clusters (10 needed)" in text
-    assert "intervals and tests over clusters of kind block-60s" in text
-
-
-@pytest.mark.long(part="kinds")
 def test_official_bytes_without_checksums_are_called_unverified(store: SmallStore) -> None:
     store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 1.0}}, official=True, seed=0)
     store.lock("enso", declared=False)
@@ -299,31 +288,6 @@ def test_nothing_of_a_paper_stands_in_a_table_of_ones_own_data(store: SmallStore
     assert "All rows: own data, demo protocol" in text
     assert text.count("publish") == 1
     assert not [word for word in ("paper", "COMPARABLE", "comparable") if word in text]
-
-
-def test_a_suite_of_frames_says_what_its_paper_and_code_do_and_what_is_done_here(
-    store: SmallStore,
-) -> None:
-    """Protocols of people have columns of their own (test_render_people.py)."""
-    store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.5}})
-    told = {"about": "a filter", "paper": "says", "code": "does", "strict": "as the code"}
-    store.manifest["deviations"] = [told]
-    lines = (render(store) / "short_term.md").read_text().splitlines()
-    assert "| about | paper | released code | here |" in lines
-    assert "| a filter | says | does | as the code |" in lines
-
-
-@pytest.mark.long(part="kinds")
-def test_rows_that_differ_say_in_what(store: SmallStore) -> None:
-    rmse = {"rmse.per_frame": {"mean": 1.0}}
-    store.add("convlstm", "enso", rmse, seed=0, official=True)
-    store.add("persistence", "enso", rmse)["subset_note"] = "first 40 | clips"
-    text = (render(store) / "short_term.md").read_text()
-    assert "All rows: scale demo, n 200." in text
-    assert "| model | source | protocol | comparable | seeds | RMSE ↓ |" in text
-    assert "| Persistence [1,2] | synthetic | demo | NO | – | 1.000 |" in text
-    assert "- \\[1\\] NOT COMPARABLE: synthetic data, demo protocol\n" in text
-    assert "- \\[2\\] first 40 \\| clips\n" in text
 
 
 def test_all_formats_say_the_same(store: SmallStore) -> None:
@@ -584,13 +548,3 @@ def test_lead_times_are_given_in_time_where_the_data_tell_it(
     assert "| model | lead 1 (0.2 seconds) | lead 2 (0.4 seconds) | lead 4 (0.8 seconds)" in text
     leads = read(folder / "long_term_leads.csv")
     assert {row["seconds"] for row in leads if row["lead"] == "8"} == {"1.6"}
-
-
-@pytest.mark.long(part="kinds")
-def test_a_partial_long_term_table_has_lead_times_too(long_term: SmallStore) -> None:
-    long_term.add("mcvd", "enso", {}, seed=0, scored=False, dimension="long_term")
-    out = long_term.folder / "partial"
-    assert len(render_partial(long_term.write(), {}, out)) == 1
-    leads = read(out / "long_term_leads.csv")
-    assert {row["reason"] for row in leads if row["model"] == "mcvd"} == {"missing"}
-    assert "| mcvd | – | – | – | – | – |" in (out / "long_term.md").read_text()

@@ -8,7 +8,6 @@ import duckdb
 import pytest
 from s2s_store import KEY, ONE_START, built, replace_view, s2s_store, write_starts
 
-from stp.core.errors import StpError
 from stp.plan.checked_config import CONFIG_FOLDER
 from stp.render.tables.findings import (
     NOTHING,
@@ -20,7 +19,6 @@ from stp.render.tables.findings import (
     pick,
     read_questions,
 )
-from stp.render.tables.table_catalog import check_name, of_findings, tables
 
 QUESTIONS = read_questions(CONFIG_FOLDER / "suites" / "chaosbench" / "findings")
 EMPTY = "CREATE TABLE {0} AS FROM {1} LIMIT 0; ALTER TABLE {0} ALTER train_subset SET DEFAULT 'all'"
@@ -135,60 +133,41 @@ SUPPORTED = {
     "AND forecast = 'fno'",
 }
 """What has to be changed before ours support a finding that printed values do not support."""
-
-
-@pytest.mark.parametrize(
-    ("number", "edit", "verdict"),
-    [
-        (1, f"UPDATE s2s_curves SET value = 0 WHERE {AT} 'cma' AND lead = 16", "does not hold"),
-        (1, f"UPDATE s2s_curves SET value = 0 WHERE {AT} 'cma' AND lead = 15", "holds"),
-        (1, f"DELETE FROM s2s_curves WHERE {AT} 'cma' AND lead = 40", "not enough data"),
-        (2, f"UPDATE s2s_curves SET value = 0 WHERE {AT} 'ecmwf' AND lead = 15", "does not hold"),
-        (2, f"UPDATE s2s_curves SET value = 1 WHERE {AT} 'ecmwf'", "does not hold"),
-        (2, f"UPDATE s2s_curves SET value = 1 WHERE {AT} 'ukmo'", "does not hold"),
-        (2, f"DELETE FROM s2s_curves WHERE {AT} 'ukmo'", "not enough data"),
-        (3, f"UPDATE s2s_curves SET value = 999 WHERE {AT} 'ncep' AND lead = 15 "
-            "AND dimension = 's2s_ensemble'", "does not hold"),
-        (3, f"DELETE FROM s2s_curves WHERE {AT} 'ncep' AND lead = 1", "not enough data"),
-        (4, f"UPDATE s2s_day_44 SET value = 0 WHERE {AT} 'graphcast' AND score = 'SpecDiv'",
-            "does not hold"),
-        (4, f"UPDATE s2s_day_44 SET value = 0 WHERE {AT} 'resnet' AND score = 'SpecDiv'",
-            "does not hold"),
-        (4, f"UPDATE s2s_day_44 SET value = 0 WHERE {AT} 'ncep' AND score = 'SpecDiv'", "holds"),
-        (4, f"DELETE FROM s2s_day_44 WHERE {AT} 'cma'", "not enough data"),
-        (5, f"UPDATE s2s_day_44 SET value = 999 WHERE {AT} 'fno' AND variant = 'direct'",
-            "does not hold"),
-        (5, f"DELETE FROM s2s_day_44 WHERE {AT} 'climax'", "not enough data"),
-        (6, f"UPDATE s2s_day_44 SET value = 0 WHERE {AT} 'fno' AND variant = 'steps5' "
-            "AND score = 'MS-SSIM'", "does not hold"),
-        (6, "UPDATE s2s_day_44 SET value = 0 WHERE variant = 'steps5' AND score = 'SpecDiv'",
-            "does not hold"),
-        (6, f"UPDATE s2s_day_44 SET value = 0 WHERE {AT} 'fno' AND variant = 'steps5' "
-            "AND score = 'SpecDiv'", "holds"),
-        (7, f"UPDATE s2s_day_44 SET value = 999 WHERE {AT} 'resnet' AND variant = 'task2_steps5' "
-            "AND score = 'RMSE'", "does not hold"),
-        (7, "UPDATE s2s_day_44 SET value = 0 WHERE variant = 'steps5' AND score = 'RMSE'",
-            "does not hold"),
-        (8, f"UPDATE s2s_day_44 SET value = 999 WHERE {AT} 'fno' AND score = 'RMSE'",
-            "does not hold"),
-        (8, f"UPDATE s2s_day_44 SET value = 0 WHERE {AT} 'fno' AND score = 'MS-SSIM'",
-            "does not hold"),
-        (8, f"UPDATE s2s_day_44 SET value = 0 WHERE {AT} 'unet' AND score = 'SpecDiv'",
-            "does not hold"),  # as small as that of FNO, which is not better
-        (8, f"DELETE FROM s2s_day_44 WHERE {AT} 'unet'", "not enough data"),
-    ],
-)  # fmt: skip
-def test_ours_are_judged_alike(
-    edited: Callable[..., Path], number: int, edit: str, verdict: str
-) -> None:
-    before = [SUPPORTED[number]] if number in SUPPORTED else []
-    assert found(edited(*before, edit), number).verdicts[OURS] == verdict
+REFUTED = {
+    1: f"UPDATE s2s_curves SET value = 0 WHERE {AT} 'cma' AND lead = 16",
+    2: f"UPDATE s2s_curves SET value = 0 WHERE {AT} 'ecmwf' AND lead = 15",
+    3: f"UPDATE s2s_curves SET value = 999 WHERE {AT} 'ncep' AND lead = 15 "
+    "AND dimension = 's2s_ensemble'",
+    4: f"UPDATE s2s_day_44 SET value = 0 WHERE {AT} 'resnet' AND score = 'SpecDiv'",
+    5: f"UPDATE s2s_day_44 SET value = 999 WHERE {AT} 'fno' AND variant = 'direct'",
+    6: f"UPDATE s2s_day_44 SET value = 0 WHERE {AT} 'fno' AND variant = 'steps5' "
+    "AND score = 'MS-SSIM'",
+    7: f"UPDATE s2s_day_44 SET value = 999 WHERE {AT} 'resnet' AND variant = 'task2_steps5' "
+    "AND score = 'RMSE'",
+    # As small as that of FNO, which is then not better.
+    8: f"UPDATE s2s_day_44 SET value = 0 WHERE {AT} 'unet' AND score = 'SpecDiv'",
+}
 
 
 @pytest.mark.parametrize("number", range(1, 9))
-def test_before_that_ours_hold(edited: Callable[..., Path], number: int) -> None:
+def test_ours_hold_and_one_changed_value_undoes_it(
+    edited: Callable[..., Path], number: int
+) -> None:
     before = [SUPPORTED[number]] if number in SUPPORTED else []
     assert found(edited(*before), number).verdicts[OURS] == "holds"
+    assert found(edited(*before, REFUTED[number]), number).verdicts[OURS] == "does not hold"
+
+
+@pytest.mark.parametrize(
+    ("number", "edit"),
+    [
+        (1, f"DELETE FROM s2s_curves WHERE {AT} 'cma' AND lead = 40"),
+        (4, f"DELETE FROM s2s_day_44 WHERE {AT} 'cma'"),
+    ],
+)
+def test_ours_are_open_without_a_value(edited: Callable[..., Path], number: int, edit: str) -> None:
+    before = [SUPPORTED[number]] if number in SUPPORTED else []
+    assert found(edited(*before, edit), number).verdicts[OURS] == "not enough data"
 
 
 ONE = "WHERE dimension = 's2s_ensemble' AND variable = 'z500' AND forecast = 'ncep'"
@@ -200,8 +179,6 @@ ONE = "WHERE dimension = 's2s_ensemble' AND variable = 'z500' AND forecast = 'nc
         (f"similarity = list_reverse(similarity) {ONE}", "does not hold"),
         (f"divergence = list_resize(divergence[:43], 44, 1.9::DOUBLE) {ONE}", "holds"),
         (f"divergence = list_resize(divergence[:43], 44, 2.1::DOUBLE) {ONE}", "does not hold"),
-        (f"divergence = list_resize(divergence[:43], 44, 0.4::DOUBLE) {ONE}", "does not hold"),
-        (f"divergence = NULL {ONE}", "not enough data"),
         ("similarity_of_three = similarity, similarity = NULL", "holds"),
         (f"similarity_of_three = similarity, similarity = NULL {ONE}", "not enough data"),
     ],
@@ -218,27 +195,6 @@ def test_structure_of_ensembles_is_judged_on_data_at_hand(
         f"{variable} MS-SSIM{' of three scales' if 'WHERE' not in edit else ''}"
         for variable in ("t850", "z500", "q700")
     }
-
-
-def test_structure_that_is_not_finite_for_one_start_decides_nothing(
-    edited: Callable[..., Path],
-) -> None:
-    another = "INSERT INTO s2s_starts SELECT * REPLACE ('late' AS start) FROM s2s_starts"
-    infinite = f"divergence = list_resize(divergence[:43], 44, 'inf'::DOUBLE) {ONE}"
-    finding = found(
-        edited(after=[another, f"UPDATE s2s_starts SET {infinite} AND start = 'late'"]), 3
-    )
-    assert finding.verdicts[OURS] == "not enough data"
-    (row,) = [row for row in finding.evidence if row.side == OURS and row.outcome is None]
-    assert (row.model, row.metric, row.value) == ("ncep", "z500 SpecDiv", None)
-    assert row.remark == "SpecDiv has no finite ratio"
-
-
-@pytest.mark.parametrize("number", SUPPORTED)
-def test_ours_as_printed_do_not_support_what_print_does_not(
-    edited: Callable[..., Path], number: int
-) -> None:
-    assert found(edited(), number).verdicts[OURS] == "does not hold"
 
 
 @pytest.mark.parametrize(
@@ -573,11 +529,3 @@ def test_networks_against_persistence_and_land_and_ocean(base: Path, tmp_path: P
             "model = 'resnet' AND variant = 'default'"
         )
     assert found(path, 10).parts == helped.parts
-
-
-def test_every_suite_with_findings_has_a_table_of_them() -> None:
-    of_others = {"s2s_findings", "fvd_findings", "pvqa_findings", "scv_findings"}
-    assert of_findings() == {"findings", *of_others}
-    assert all(tables()[name].from_store for name in of_findings())
-    with pytest.raises(StpError, match="s2s_findings"):
-        check_name("s2s_finding")

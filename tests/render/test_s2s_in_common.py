@@ -4,7 +4,6 @@ Climatology is scored on twelve starts, of which six are hard. A centre has the 
 all starts of each it is never worse than climatology, and on the same ones it is after a week.
 """
 
-import csv
 import shutil
 from pathlib import Path
 
@@ -20,7 +19,6 @@ from stp.render.tables.findings import (
     judge,
     pick,
     read_questions,
-    render_findings,
 )
 
 FOLDER = CONFIG_FOLDER / "suites" / "chaosbench" / "findings"
@@ -215,16 +213,6 @@ def test_detail_counts_each_seed_once(
     assert (row.value, row.other, row.in_common) == (value, 0.5, 3 if last == "NULL" else 1)
     assert row.outcome == (None if value is None else True)
     assert row.remark == remark
-
-
-def test_the_table_has_the_number_of_starts(results: Path, tmp_path: Path) -> None:
-    render_findings(results, FOLDER, tmp_path / "s2s_findings.csv")
-    with (tmp_path / "s2s_findings.csv").open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["side"] == OURS]
-    (row,) = [r for r in rows if (r["finding"], r["model"]) == ("1", "ecmwf") and r["outcome"]]
-    assert (row["metric"], row["in_common"], row["outcome"]) == ("t850 RMSE", "6", "yes")
-    said = "panguweather on ChaosBench, t850 mean SpecDiv: 0.25 (ukmo: 0.5, n = 2)"
-    assert said in (tmp_path / "s2s_findings.md").read_text()
 
 
 def test_ensembles_are_compared_with_each_other_and_with_single_forecasts(

@@ -1,7 +1,6 @@
 """The benchmark of video models: which metric ranks as success does, and whether one solves SCV."""
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -12,9 +11,7 @@ from small_store import SmallStore, convention_facts, suite, table_column
 from stp.collect.database import build
 from stp.collect.direction import NO_DIRECTION
 from stp.collect.scores import collect
-from stp.collect.sensitivity import clips_of
 from stp.collect.success import rankings
-from stp.core.errors import StpError
 from stp.plan.checked_config import CONFIG_FOLDER
 from stp.plan.manifest import load_manifest
 from stp.render.tables.findings import OURS, PUBLISHED, judge, read_questions
@@ -160,10 +157,3 @@ def test_persistence_aside_no_model_solves_scv(
     assert finding.about[OURS] == "NOT COMPARABLE WITH THE PAPER: synthetic data, demo protocol"
     assert [part.comparisons for part in finding.parts[OURS]] == [8, 24]
     assert all(row.remark for row in finding.evidence if row.outcome is None)
-
-
-def test_clips_of_what_is_not_scored_are_refused_with_the_remedy(base: Path) -> None:
-    cell = load_manifest(base / "manifest.json").cells[0]
-    absent = replace(cell, scores=f"{cell.scores}0")
-    with pytest.raises(StpError, match="run again"):
-        clips_of(absent)

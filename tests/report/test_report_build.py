@@ -14,8 +14,7 @@ from stp.core.errors import StpError
 from stp.render.tables import schema_page
 from stp.report import example_queries, leaderboards, provenance
 from stp.report.build import page, write_report
-from stp.report.columns import Columnar, as_json, by_columns, columnar, plain
-from stp.report.row_keys import Numbers
+from stp.report.columns import Columnar, as_json, columnar, plain
 
 
 def rows(answer: Columnar) -> list[dict[str, object]]:
@@ -47,12 +46,6 @@ def test_an_answer_comes_back_as_it_was() -> None:
     }
 
 
-def test_an_answer_without_rows_keeps_its_columns() -> None:
-    with duckdb.connect() as database:
-        answer = columnar(database, "SELECT 1 AS a, 'x' AS b WHERE false")
-    assert answer == Columnar(0, {"a": [], "b": []})
-
-
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
@@ -70,17 +63,6 @@ def test_numbers_are_rounded_and_those_that_json_lacks_are_words(
 ) -> None:
     assert plain(value) == expected
     assert json.loads(json.dumps(plain(value), allow_nan=False)) == expected
-
-
-def test_exact_columns_keep_all_digits() -> None:
-    answer = by_columns(["exact", "short"], [(1 / 3, 1 / 3)], exact=("exact",))
-    assert answer.columns == {"exact": [1 / 3], "short": [0.3333333]}
-
-
-def test_what_repeats_is_numbered_once() -> None:
-    numbers = Numbers(("a", "b"))
-    assert [numbers.of(pair) for pair in (("x", None), ("y", 1), ("x", None))] == [0, 1, 0]
-    assert rows(numbers.columnar()) == [{"a": "x", "b": None}, {"a": "y", "b": 1}]
 
 
 def test_a_store_of_another_version_is_one_error() -> None:
@@ -141,23 +123,6 @@ def test_questions_are_those_of_the_documentation(database: Path) -> None:
         assert f"**{one['question']}**" in text and one["sql"] in text
         assert one["question"].count("?") == 1 and one["sql"].endswith(";")
         assert not set("`[]") & set(one["more"])
-
-
-def test_what_is_the_same_in_all_rows_of_an_answer_is_said_once() -> None:
-    rows = [("kth", "all", model) for model in "abcd"]
-    assert example_queries._same(["tested_on", "subset", "model"], rows) == {
-        "tested_on": "kth",
-        "subset": "all",
-    }
-    assert example_queries._same(["tested_on", "subset", "model"], rows[:3]) == {}, (
-        "few rows stay as they are"
-    )
-    assert example_queries._same(["tested_on"], [("kth",)] * 5) == {}, "something is left to show"
-
-
-def test_a_page_is_small_because_its_charts_are_compressed(database: Path, tmp_path: Path) -> None:
-    write_report(database, tmp_path / "index.html")
-    assert (tmp_path / "index.html").stat().st_size < 2.5e6
 
 
 def test_data_cannot_end_their_own_element() -> None:

@@ -72,5 +72,5 @@ def test_what_is_copied_runs(
         else:
             with duckdb.connect(str(database), read_only=True) as store:
                 store.execute(text).fetchall()
-    expected = {"snakemake --profile", "stp compare", "stp query", "stp show", "stp trace"}
+    expected = {"snakemake --profile", "stp compare", "stp query", "stp trace"}
     assert verbs == {"SQL", *expected}

@@ -71,14 +71,6 @@ def test_samples_are_those_of_median_largest_and_smallest_error(found: dict[str,
         assert samples[1]["clip"] == "clip-3"
 
 
-def test_a_sample_that_all_rules_choose_is_there_once(tmp_path: Path) -> None:
-    store = ForecastStore(tmp_path)
-    cell = store.forecast("persistence", "moving_mnist", kept=False)
-    store.keep(Path(cell["predictions"]), store.predicted["persistence", "moving_mnist"], (2,))
-    (sample,) = evaluation(made(store), "moving_mnist")["samples"]
-    assert (sample["number"], sample["rule"]) == (2, "median")
-
-
 @pytest.mark.parametrize("dataset", ["moving_mnist", "bridge"])
 def test_pictures_of_video_are_the_bytes_of_the_store(
     store: ForecastStore, found: dict[str, Any], dataset: str
@@ -233,21 +225,6 @@ def test_large_pictures_become_smaller_for_all_models_alike(
         assert frames.shape[1:3] == tuple(entry["size"][::-1])
 
 
-def test_a_smaller_picture_has_means_of_areas() -> None:
-    fields = np.arange(2 * 4 * 8, dtype=float).reshape(2, 4, 8)
-    found = picture_sheets._sized(fields, 4)
-    expected = fields.reshape(2, 2, 2, 4, 2).mean(axis=(2, 4))
-    np.testing.assert_allclose(found, expected)
-    colours = np.stack([fields, 2 * fields, 3 * fields], axis=-1)
-    np.testing.assert_allclose(picture_sheets._sized(colours, 4)[..., 2], 3 * expected)
-    assert picture_sheets._sized(fields, 8) is fields
-
-
-def test_the_same_store_gives_the_same_pictures(store: ForecastStore, found: Any) -> None:
-    again = made(store)
-    assert json.dumps(again) == json.dumps(found)
-
-
 def test_predictions_that_are_not_kept_leave_a_gap(tmp_path: Path, found: dict[str, Any]) -> None:
     entry = evaluation(found, "enso")
     assert [model["label"] for model in entry["models"]] == ["Persistence", "ConvLSTM"]
@@ -258,15 +235,6 @@ def test_predictions_that_are_not_kept_leave_a_gap(tmp_path: Path, found: dict[s
     nothing = evaluation(made(store), "moving_mnist")
     assert "no predictions are kept of Persistence" in nothing["gap"] and not nothing["samples"]
     assert evaluation(made(store), "enso")["samples"]
-
-
-def test_forecasts_that_are_scored_while_they_are_made_are_kept_beside_their_scores(
-    tmp_path: Path,
-) -> None:
-    store = ForecastStore(tmp_path)
-    store.forecast("persistence", "moving_mnist", streamed=True)
-    entry = evaluation(made(store), "moving_mnist")
-    assert [sample["gaps"] for sample in entry["samples"]] == [[""]] * 3
 
 
 def test_damage_is_a_gap_that_names_the_file(tmp_path: Path) -> None:
@@ -326,7 +294,7 @@ def test_what_cannot_be_wanted_is_refused(store: ForecastStore) -> None:
 def test_stp_report_takes_as_many_as_it_is_told(store: ForecastStore, tmp_path: Path) -> None:
     def page(*options: str) -> str:
         out = tmp_path / "report.html"
-        given = ["report", "--database", str(store.database()), "--out", str(out), *options]
+        given = ["render", str(store.database()), "--out", str(out), *options]
         result = CliRunner().invoke(app, given)
         assert result.exit_code == 0, result.output
         return out.read_text(encoding="utf-8")

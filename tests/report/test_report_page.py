@@ -398,7 +398,7 @@ def test_a_number_opens_where_it_comes_from(browser: Browser, database: Path) ->
         (row,) = store.execute(commands[-1]).fetchall()
     assert row[0] == value
     assert any("config/demo.yaml -- results/tables/short_term.csv" in one for one in commands)
-    assert any(re.fullmatch(rf"stp show a0+1 {ASKS}", command) for command in commands)
+    assert any(re.fullmatch(rf"stp trace a0+1 {ASKS}", command) for command in commands)
     assert f"stp trace {value!r} --cell convlstm/moving_mnist {ASKS}" in commands
     # The other seed is one button away.
     browser.click("#dialog tbody .number")

@@ -17,7 +17,6 @@ from typer.testing import CliRunner
 from stp.cli import app
 from stp.core.errors import StpError
 from stp.plan.manifest import load_manifest
-from stp.render.pictures import trajectories
 from stp.render.pictures.trajectories import (
     Compared,
     compare,
@@ -155,19 +154,21 @@ def test_pictures_and_animations_are_written(people, tmp_path):
     assert "--scenario" in str(done.exception)
 
 
-def test_a_cell_shows_its_scenario(people, tmp_path):
-    out = tmp_path / "cell.svg"
-    given = ["show", "constant_velocity/hall-strict", "--database", str(people), "--sample", "1"]
-    done = CliRunner().invoke(app, [*given, "--out", str(out)])
+def test_a_scenario_is_drawn_with_chosen_models(people, tmp_path):
+    manifest, out = people.parent / "plan" / "atlas_synthetic.json", tmp_path / "cell.svg"
+    words_of_call = ["draw", "trajectories", str(manifest), "--scenario", "1", "--out", str(out)]
+    done = CliRunner().invoke(app, [*words_of_call, "--models", "constant_velocity:default"])
     assert done.exit_code == 0, done.output
     words = re.sub("<[^>]*>", " ", out.read_text())
     assert "Hall, strict, scenario 1" in words and "Constant velocity, ADE" in words
     assert "Social force" not in words
+    done = CliRunner().invoke(app, [*words_of_call, "--models", "constant"])
+    assert isinstance(done.exception, StpError) and "constant" in str(done.exception)
 
 
 def test_a_dataset_shows_all_its_tracks(people, tmp_path):
     scale, out = people.parent / "people.yaml", tmp_path / "hall.svg"
-    given = ["show", "hall", "--as", "dataset", "--configfile", str(scale), "--out", str(out)]
+    given = ["draw", "clips", "hall", "--configfile", str(scale), "--out", str(out)]
     done = CliRunner().invoke(app, given)
     assert done.exit_code == 0, done.output
     assert "hall: 10 people" in out.read_text()
@@ -233,17 +234,6 @@ def test_a_damaged_prediction_leaves_a_gap(people, compared, tmp_path):
     assert list(found.predicted) == LABELS[:1] and "missing" in found.absent[LABELS[1]]
     with pytest.raises(StpError):
         compare(cells, manifest.names)
-
-
-def test_a_store_without_people_has_no_such_section(database, tmp_path):
-    with duckdb.connect(str(database), read_only=True) as store:
-        assert pieces(store) == {
-            "trajectories": {
-                "tests": [],
-                "rule": trajectories.RULE,
-                "in_parentheses": trajectories.IN_PARENTHESES,
-            }
-        }
 
 
 @with_browser

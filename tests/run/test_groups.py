@@ -3,8 +3,6 @@
 from types import SimpleNamespace
 
 import pytest
-from snakemake.jobs import GroupJob
-from snakemake.resources import Resources
 
 from stp.run.cluster import groups
 
@@ -21,6 +19,9 @@ from stp.run.cluster import groups
 def test_cpus_of_a_submission_are_bounded(
     monkeypatch: pytest.MonkeyPatch, threads: list[int], cores: int | None, cpus: int, minutes: int
 ) -> None:
+    from snakemake.jobs import GroupJob
+    from snakemake.resources import Resources
+
     monkeypatch.setattr(GroupJob, "resources", GroupJob.resources)  # what it was comes back
     groups.limit_cpus(10)
     dag = SimpleNamespace(workflow=SimpleNamespace(local_exec=False))

@@ -82,7 +82,7 @@ def test_the_command_is_printed_and_run(monkeypatch) -> None:
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
     command = (
-        "--profile local --configfile config/sample.yaml --dry-run --cores 4 -k "
+        "--profile local --configfile config/sample.yaml --dry-run --nolock --cores 4 -k "
         "-- results/tables/short_term.csv"
     )
     assert done.stderr == f"snakemake {command}\n"

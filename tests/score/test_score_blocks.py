@@ -1,14 +1,13 @@
 """Clusters that are blocks of time are merged until they are longer than the lead time."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from toy_scored import Scored, keep
+from toy_scored import Scored, keep, scores
 
 from stp.core.errors import StpError
 from stp.score import bootstrap
@@ -98,10 +97,6 @@ def series(make_scored: Callable[..., Scored]) -> Scored:
         cluster_start=3 * number,
         cluster_length=3,
     )
-
-
-def scores(folder: Path) -> pd.DataFrame:
-    return pd.DataFrame(pq.read_table(folder / "scores.parquet").to_pylist(), dtype=object)
 
 
 def low_ends(table: pd.DataFrame) -> pd.DataFrame:

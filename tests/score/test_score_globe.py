@@ -1,20 +1,16 @@
 """Scores of ensembles on the globe, from files: ranks, masks, batches of starts."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-import zarr
-from toy_scored import Scored, write
+from toy_scored import Scored, assert_same_tables, rows, write, write_grid
 
 from stp.core.job import Interrupted
 from stp.data.zarr_write import create_group
 from stp.metrics.finest import finest_spectrum
 from stp.metrics.spectral_divergence import divergence
-from stp.prepare.output import write_coordinate
 from stp.score.bootstrap import no_spread
 
 VARIABLES = ["t2m", "z_500"]
@@ -49,9 +45,7 @@ def written(
     if sea == "everywhere":
         clips[:, :, 1] = np.nan
     scored = make_scored(clips, predicted[:, 0], units="physical", variables=VARIABLES)
-    group = zarr.open_group(str(scored.root / "data" / "frames.zarr"), mode="r+")
-    write_coordinate(group, "lat", "y", LATITUDES, units="degrees_north")
-    write_coordinate(group, "level", "channel", np.array([np.nan, 500.0]), units="hPa")
+    write_grid(scored, LATITUDES, np.nan, 500)
     if members > 1:
         store = scored.root / "predictions" / "predictions.zarr"
         store.rename(scored.root / "one.zarr")
@@ -63,17 +57,10 @@ def written(
     return scored
 
 
-def means(out: Path, convention: str, lead: int | None = None) -> pd.DataFrame:
-    """Rows of values by variable, in their order."""
-    table = pd.DataFrame(pq.read_table(out / "scores.parquet").to_pylist(), dtype=object)
-    here = (table.convention == convention) & (table.statistic == "mean")
-    return table[here & (table.lead.isna() if lead is None else table.lead == lead)]
-
-
 def test_rows_of_ranks_and_of_each_variable(make_scored: Callable[..., Scored]) -> None:
     scored = written(make_scored, members=MEMBERS)
     out = scored.run(*ENSEMBLE, statistic="ensemble_mean")
-    ranks = means(out, "rank_histogram.weighted", lead=2)
+    ranks = rows(out, "rank_histogram.weighted", lead=2)
     assert ranks.variable.tolist() == ["t2m"] * 4 + ["z500"] * 4
     assert ranks.threshold.tolist() == [0, 1, 2, 3] * 2
     weights = np.cos(np.deg2rad(LATITUDES))
@@ -91,7 +78,7 @@ def test_rows_of_ranks_and_of_each_variable(make_scored: Callable[..., Scored]) 
         f"{name} {rank:.1f}" for name in ("t2m", "z500") for rank in range(4)
     }
     for convention in ENSEMBLE[:3]:  # none is of both variables
-        assert means(out, convention).variable.tolist() == ["t2m", "z500"]
+        assert rows(out, convention).variable.tolist() == ["t2m", "z500"]
 
 
 def test_an_ensemble_may_lack_a_variable(make_scored: Callable[..., Scored]) -> None:
@@ -105,9 +92,9 @@ def test_an_ensemble_may_lack_a_variable(make_scored: Callable[..., Scored]) -> 
     part = scored.run(*ENSEMBLE, statistic="ensemble_mean", out="part")
     for convention in ENSEMBLE:
         for lead in (None, 2):
-            wanted = means(whole, convention, lead)
+            wanted = rows(whole, convention, lead)
             wanted = wanted[wanted.variable == "z500"]
-            found = means(part, convention, lead)
+            found = rows(part, convention, lead)
             absent = found[found.variable == "t2m"]
             assert absent.value.isna().all()
             assert set(absent.reason) <= {"the forecasts have no t2m"}
@@ -130,17 +117,17 @@ def test_where_nothing_was_observed_nothing_counts(
     weights = np.cos(np.deg2rad(LATITUDES[:10]))
     weights /= weights.sum() * SHAPE[-1]
     for convention in conventions:
-        rows = means(out, convention).set_index("variable")
+        by_variable = rows(out, convention).set_index("variable")
         if "ms_ssim" in convention:
-            assert "3 scales need 21" in rows.reason["t2m"]
+            assert "3 scales need 21" in by_variable.reason["t2m"]
             continue
-        assert rows.value["t2m"] is not None
-        assert (rows.value["z500"] is None) == (sea == "everywhere")
+        assert by_variable.value["t2m"] is not None
+        assert (by_variable.value["z500"] is None) == (sea == "everywhere")
         if sea == "everywhere":
-            assert "not a number" in rows.reason["z500"]
+            assert "not a number" in by_variable.reason["z500"]
     if sea == "in the south":
         squares = np.einsum("nthw,h->nt", error.astype(float) ** 2, weights)
-        found = means(out, "wrmse.per_frame").value.tolist()[1]
+        found = rows(out, "wrmse.per_frame").value.tolist()[1]
         assert found == pytest.approx(np.sqrt(squares).mean(), rel=1e-6)
 
 
@@ -148,8 +135,7 @@ def test_batches_of_starts_are_whole_in_any_blocks(make_scored: Callable[..., Sc
     scored = written(make_scored)
     whole = scored.run(*BATCHED, out="whole")
     parts = scored.run(*BATCHED, out="parts", block_samples=5, block_leads=1, threads=2)
-    for name in ("scores.parquet", "sample_scores.parquet", "cluster_sums.parquet"):
-        assert pq.read_table(parts / name).equals(pq.read_table(whole / name))
+    assert_same_tables(parts, whole)
     expected = []
     for batch in BATCHES:
         o, p = (
@@ -157,7 +143,7 @@ def test_batches_of_starts_are_whole_in_any_blocks(make_scored: Callable[..., Sc
             for frames in (scored.observed, scored.predicted)
         )
         expected.append(divergence(o, p))  # (T, C)
-    found = [means(whole, BATCHED[0], lead).value.astype(float) for lead in (1, 2)]
+    found = [rows(whole, BATCHED[0], lead).value.astype(float) for lead in (1, 2)]
     np.testing.assert_allclose(found, np.mean(expected, axis=0), rtol=1e-6)
 
 
@@ -189,13 +175,12 @@ def test_a_batch_that_is_stopped_within_ends_in_the_same_rows(
             scored.run(*BATCHED, out=out, block_samples=5, interrupted=lambda: True)
     last = scored.run(*BATCHED, out="last")
     assert [done for what, done, _ in scored.reported if what == "samples scored"] == [SAMPLES]
-    for name in ("scores.parquet", "sample_scores.parquet", "cluster_sums.parquet"):
-        assert pq.read_table(last / name).equals(pq.read_table(whole / name))
+    assert_same_tables(last, whole)
 
 
 def test_batches_of_an_ensemble_are_of_its_mean_alone(make_scored: Callable[..., Scored]) -> None:
     scored = written(make_scored, members=MEMBERS)
-    found = means(scored.run(BATCHED[0], statistic="ensemble_mean", out="mean"), BATCHED[0], 1)
+    found = rows(scored.run(BATCHED[0], statistic="ensemble_mean", out="mean"), BATCHED[0], 1)
     expected = []
     for batch in BATCHES:
         o = scored.observed[batch, 0].mean(axis=0)
@@ -203,6 +188,6 @@ def test_batches_of_an_ensemble_are_of_its_mean_alone(make_scored: Callable[...,
         expected.append(divergence(finest_spectrum(o), finest_spectrum(p)))
     np.testing.assert_allclose(found.value.astype(float), np.mean(expected, axis=0), rtol=1e-4)
     out = scored.run(*BATCHED, statistic="mean_of_members", out="members")
-    assert set(means(out, BATCHED[0]).reason) == {
+    assert set(rows(out, BATCHED[0]).reason) == {
         "its means over starts are of one forecast, or of the mean of its members"
     }

@@ -407,7 +407,7 @@ def with_value(value: float, **attrs: Any) -> Callable[[xr.Dataset], xr.Dataset]
         (backwards, r"the start 2022-01-01.* is after its valid time \(lead time -1 days\)"),
         (valid(-9), "a start is after its valid time"),
         (valid(1), "valid times are not start and lead time together"),
-        (without_units, r"t_850 \(t_850\) is in units that nothing tells"),
+        (without_units, r"t_850 \(t_850\) has no units"),
         (lead_without_unit, r"lead times are \[1, 2, 3\], without a unit"),
         (in_units("months", 1), "lead times are .* in 'months'"),
         (lead_twice, r"a\.nc: the lead time 1 days comes 2 times"),

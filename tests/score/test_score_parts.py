@@ -1,22 +1,19 @@
 """Scores in blocks of samples and lead times, and of forecasts that lack some of everything."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from toy_scored import Scored, keep
+from toy_scored import Scored, assert_same_tables, keep, row, scores, write_grid
 
 from stp.core.errors import StpError
 from stp.data.prepared import Clips
-from stp.prepare.output import write_coordinate
 from stp.score.predictions import Predictions
 
 VARIABLES = ["t2m", "u_850", "z_500"]
-FILES = ("scores.parquet", "sample_scores.parquet", "cluster_sums.parquet")
 CONVENTIONS = ("wrmse.per_frame", "wrmse.pooled", "rmse.pooled", "mse.pixel_mean")
 SAMPLES, LEADS = 14, 6
 
@@ -24,32 +21,13 @@ SAMPLES, LEADS = 14, 6
 @pytest.fixture
 def globe(make_scored: Callable[..., Scored]) -> Scored:
     """14 samples, 2 -> 6 lead times, three variables on 4 x 6 boxes."""
-    import zarr
-
     rng = np.random.default_rng(0)
     clips = rng.normal(280, 3, (SAMPLES, 2 + LEADS, 3, 4, 6)).astype(np.float32)
     noise = rng.normal(0, 1 + np.arange(LEADS)[:, None, None, None], (SAMPLES, LEADS, 3, 4, 6))
     predicted = clips[:, 2:] + noise.astype(np.float32)
     scored = make_scored(clips, predicted, units="physical", variables=VARIABLES)
-    group = zarr.open_group(str(scored.root / "data" / "frames.zarr"), mode="r+")
-    write_coordinate(group, "lat", "y", np.array([-60.0, -20, 20, 60]), units="degrees_north")
-    write_coordinate(group, "level", "channel", np.array([np.nan, 850, 500]), units="hPa")
+    write_grid(scored, np.array([-60.0, -20, 20, 60]), np.nan, 850, 500)
     return scored
-
-
-def scores(folder: Path) -> pd.DataFrame:
-    return pd.DataFrame(pq.read_table(folder / "scores.parquet").to_pylist(), dtype=object)
-
-
-def row(
-    folder: Path, convention: str, variable: str | None = None, lead: int | None = None
-) -> dict[str, Any]:
-    table = scores(folder)
-    here = (table.convention == convention) & (table.statistic == "mean")
-    here &= table.variable.isna() if variable is None else table.variable == variable
-    here &= table.lead.isna() if lead is None else table.lead == lead
-    (found,) = table[here].to_dict("records")
-    return dict(found)
 
 
 def squares(scored: Scored) -> np.ndarray:
@@ -71,8 +49,7 @@ def test_blocks_of_lead_times_change_no_bit(
     samples, leads = blocks
     sizes = {"block_samples": samples, "block_leads": leads}
     apart = globe.run(*CONVENTIONS, out="apart", threads=threads, **sizes)
-    for name in FILES:
-        assert pq.read_table(whole / name).equals(pq.read_table(apart / name)), name
+    assert_same_tables(whole, apart)
 
 
 def read_sizes(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
@@ -186,8 +163,7 @@ def test_all_may_be_lacking_at_once_in_any_blocks(globe: Scored) -> None:
     by_hand = squares(globe)[held][:, [1, 3, 4], 1]
     assert row(out, "wrmse.per_frame", "u850")["value"] == pytest.approx(np.sqrt(by_hand).mean())
     apart = globe.run(*CONVENTIONS, out="apart", block_samples=5, block_leads=2)
-    for name in FILES:
-        assert pq.read_table(out / name).equals(pq.read_table(apart / name)), name
+    assert_same_tables(out, apart)
 
 
 def test_what_needs_all_lead_times_says_so(make_scored: Callable[..., Scored]) -> None:

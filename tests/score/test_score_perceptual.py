@@ -15,15 +15,15 @@ from toy_scored import CELL, Scored, write_scored
 from stp.core.errors import StpError
 from stp.core.file_identity import identify
 from stp.core.job import Job
+from stp.data import feature_table as table
 from stp.data.prepared import Prepared
-from stp.features import table
 from stp.features.clip_features import blocks_of
 from stp.features.run import run as see
 from stp.metrics import frechet, kvd, lpips
 from stp.metrics.networks.trunks import Trunk
-from stp.metrics.perceptual import Weights, matched
+from stp.metrics.perceptual import Weights
+from stp.metrics.set_distance import SetFeatures, at_n, matched, read_features
 from stp.score.run import run
-from stp.score.sets import SetFeatures, at_n, read
 
 CONTEXT, LEADS = 2, 9
 SUMS = {"sha256": "0" * 64}
@@ -312,7 +312,7 @@ def test_features_of_both_sides_are_of_the_same_clips(
         folder.mkdir()
         table.write(folder, [str(n) for n in range(count)], table.Features(np.ones((count, 3))))
     with pytest.raises(StpError, match=r"features of shape \(19, 3\)"):
-        read(inputs, "a")
+        read_features(inputs, "a")
 
 
 def test_blocks_are_cut_anew_whatever_the_batches() -> None:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from conventions import defined
 from skimage.metrics import structural_similarity
-from toy_scored import CELL, Scored
+from toy_scored import CELL, Scored, assert_same_tables, rows, scores, value
 
 from stp.core.errors import StpError
 from stp.score.aggregate import values
@@ -34,19 +34,6 @@ ALL_VIDEO = (
 NINO = ("nino34.correlation", "nino34.correlation_weighted", "nino34.rmse")
 
 
-def scores(folder: Path) -> pd.DataFrame:
-    """The rows as Python values, NULL as None."""
-    return pd.DataFrame(pq.read_table(folder / "scores.parquet").to_pylist(), dtype=object)
-
-
-def value(folder: Path, convention: str, lead: int | None = None, statistic: str = "mean") -> Any:
-    table = scores(folder)
-    here = (table.convention == convention) & (table.statistic == statistic)
-    here &= table.lead.isna() if lead is None else table.lead == lead
-    (row,) = table[here].to_dict("records")
-    return row["value"]
-
-
 def test_the_weights_of_batches_are_no_spread_of_clips(
     make_scored: Callable[..., Scored],
 ) -> None:
@@ -56,7 +43,7 @@ def test_the_weights_of_batches_are_no_spread_of_clips(
     scored = make_scored(clips, predicted, clusters=[f"video{n % 10}" for n in range(20)])
     name = "mae.pixel_mean_batch16"
     out = scored.run(name)
-    ends = [value(out, name, statistic=end) for end in ("ci95_low", "ci95_high")]
+    ends = [rows(out, name, statistic=end).value.item() for end in ("ci95_low", "ci95_high")]
     assert value(out, name) == pytest.approx(0.25, rel=1e-6) and ends == [None, None]
     # The weight of a clip depends on how many others there are: alone it has no value.
     assert not [c for c in pq.read_schema(out / "sample_scores.parquet").names if name in c]
@@ -163,7 +150,7 @@ def test_every_value_follows_from_the_sums(video: Scored, convention: str) -> No
     metric = build(convention, defined(convention)[convention])
     merged = np.sum(table.sums.tolist(), axis=0).reshape(table.components[0], -1)
     again = values(metric, merged / table.n.sum())
-    found = [value(out, convention, lead) for lead in (None, 1, 2, 3, 4)]
+    found = [value(out, convention, lead=lead) for lead in (None, 1, 2, 3, 4)]
     np.testing.assert_allclose(again, found, rtol=1e-12)
 
 
@@ -171,11 +158,7 @@ def test_every_value_follows_from_the_sums(video: Scored, convention: str) -> No
 def test_blocks_and_threads_do_not_change_results(video: Scored, changes: dict[str, int]) -> None:
     whole = video.run(*ALL_VIDEO, out="whole")
     parts = video.run(*ALL_VIDEO, out="parts", **changes)
-    np.testing.assert_allclose(
-        scores(parts).value.astype(float), scores(whole).value.astype(float), rtol=1e-12
-    )
-    for name in ("sample_scores.parquet", "cluster_sums.parquet"):
-        assert pq.read_table(parts / name).equals(pq.read_table(whole / name))
+    assert_same_tables(parts, whole)
 
 
 def test_samples_are_read_block_by_block(video: Scored) -> None:

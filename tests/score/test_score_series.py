@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,17 +9,10 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 from crps_reference import properscoring
-from toy_scored import Scored, folder, write
+from toy_scored import Scored, folder, row, rows, value, write
 
 from stp.core.errors import StpError
 from stp.data.zarr_write import create_group
-
-
-def scores(out: Path, convention: str, lead: int | None = None) -> pd.DataFrame:
-    """The means of one convention."""
-    table = pd.DataFrame(pq.read_table(out / "scores.parquet").to_pylist(), dtype=object)
-    here = (table.convention == convention) & (table.statistic == "mean")
-    return table[here & (table.lead.isna() if lead is None else table.lead == lead)]
 
 
 @pytest.fixture
@@ -33,17 +25,17 @@ def radar(make_scored: Callable[..., Scored]) -> Scored:
 
 
 def test_thresholds_are_rows_and_the_mean_has_none(radar: Scored) -> None:
-    rows = scores(radar.run("csi.mean"), "csi.mean")
-    assert rows.threshold.tolist() == [None, 16, 74, 133, 160, 181, 219]
-    assert rows.variable.isna().all()
-    by_threshold = rows.set_index("threshold")
+    found = rows(radar.run("csi.mean"), "csi.mean")
+    assert found.threshold.tolist() == [None, 16, 74, 133, 160, 181, 219]
+    assert found.variable.isna().all()
+    by_threshold = found.set_index("threshold")
     p, o = radar.predicted * 255 >= 133, radar.observed * 255 >= 133
     assert by_threshold.value[133] == pytest.approx((p & o).sum() / (p | o).sum(), rel=1e-9)
     # Frames in [0, 1] are compared as if scaled to 255. Nothing reaches 219: no value, no mean.
     for threshold in (219, None):
-        row = rows[rows.threshold.isna() if threshold is None else rows.threshold == threshold]
-        assert row.value.isna().all()
-        assert row.reason.str.contains("no value at or above the threshold").all()
+        at = found[found.threshold.isna() if threshold is None else found.threshold == threshold]
+        assert at.value.isna().all()
+        assert at.reason.str.contains("no value at or above the threshold").all()
 
 
 def test_events_of_one_cluster_alone_have_no_interval(make_scored: Callable[..., Scored]) -> None:
@@ -52,11 +44,11 @@ def test_events_of_one_cluster_alone_have_no_interval(make_scored: Callable[...,
     clips[4] = 250
     predicted = clips[:, 1:].astype(np.float32) / 255
     out = make_scored(clips, predicted).run("csi.mean")
-    table = pd.DataFrame(pq.read_table(out / "scores.parquet").to_pylist(), dtype=object)
-    rows = table[(table.threshold == 219) & table.lead.isna()].set_index("statistic")
-    assert rows.value["mean"] == 1
-    assert rows.value["ci95_low"] is None
-    assert "no value without any one of 1 of 12 clusters" in rows.reason["ci95_low"]
+    means, low = (rows(out, "csi.mean", statistic=of) for of in ("mean", "ci95_low"))
+    assert means[means.threshold == 219].value.item() == 1
+    (at,) = low[low.threshold == 219].to_dict("records")
+    assert at["value"] is None
+    assert "no value without any one of 1 of 12 clusters" in at["reason"]
 
 
 def test_spectra_are_sums_and_no_samples(radar: Scored) -> None:
@@ -70,26 +62,25 @@ def test_spectra_are_sums_and_no_samples(radar: Scored) -> None:
     spectra = np.sum(table.sums.tolist(), axis=0).reshape(2, 8, 3) / 12
     expected = radial_spectrum(radar.observed).mean(axis=(0, 2)).T
     np.testing.assert_allclose(spectra[1], expected, rtol=1e-5)
-    (row,) = scores(out, "spectral_divergence.mean_spectra", lead=2).to_dict("records")
+    of_two = row(out, "spectral_divergence.mean_spectra", lead=2)
     o, p = (spectra[k, :, 1] / spectra[k, :, 1].sum() for k in (1, 0))
-    assert row["value"] == pytest.approx((o * np.log(o / p)).sum(), rel=1e-9)
-    assert row["variable"] == "vil"
+    assert of_two["value"] == pytest.approx((o * np.log(o / p)).sum(), rel=1e-9)
+    assert of_two["variable"] == "vil"
 
 
 def test_nan_is_found_where_no_samples_are_kept(radar: Scored) -> None:
     radar.predicted[7, 1, 0, 3, 3] = np.nan
     replace(radar, radar.predicted)
-    (row,) = scores(
-        radar.run("spectral_divergence.mean_spectra"), "spectral_divergence.mean_spectra"
-    ).to_dict("records")
-    assert row["value"] is None
-    assert "first in clip clip007" in row["reason"]
+    name = "spectral_divergence.mean_spectra"
+    found = row(radar.run(name), name)
+    assert found["value"] is None
+    assert "first in clip clip007" in found["reason"]
 
 
 def test_small_frames_have_a_reason_and_no_multi_scale_similarity(radar: Scored) -> None:
-    (row,) = scores(radar.run("ms_ssim.three_scales"), "ms_ssim.three_scales").to_dict("records")
-    assert row["value"] is None
-    assert row["reason"] == "frames of 16 x 16 pixels; 3 scales need 44"
+    found = row(radar.run("ms_ssim.three_scales"), "ms_ssim.three_scales")
+    assert found["value"] is None
+    assert found["reason"] == "frames of 16 x 16 pixels; 3 scales need 44"
 
 
 # Several forecasts of each sample
@@ -117,20 +108,14 @@ def drawn(radar: Scored) -> Scored:
     return radar
 
 
-def only(out: Path, convention: str) -> float:
-    (row,) = scores(out, convention).to_dict("records")
-    found: float = row["value"]
-    return found
-
-
 def test_metrics_of_ensembles_see_all_members(drawn: Scored) -> None:
     out = drawn.run("crps.pixel_mean", "spread.pooled", statistic="mean_of_members")
     expected = properscoring.crps_ensemble(
         drawn.observed, drawn.predicted.astype(np.float64), axis=1
     ).mean()
-    assert only(out, "crps.pixel_mean") == pytest.approx(expected, rel=1e-6)
+    assert value(out, "crps.pixel_mean") == pytest.approx(expected, rel=1e-6)
     spread = np.sqrt(drawn.predicted.astype(np.float64).var(axis=1, ddof=1).mean())
-    assert only(out, "spread.pooled") == pytest.approx(spread, rel=1e-6)
+    assert value(out, "spread.pooled") == pytest.approx(spread, rel=1e-6)
     assert drawn.extras["members"] == 4
 
 
@@ -149,7 +134,7 @@ def test_the_statistic_says_what_other_metrics_see(drawn: Scored) -> None:
             higher_is_better={"mse.pixel_mean": False},
             out=statistic,
         )
-        assert only(out, "mse.pixel_mean") == pytest.approx(number, rel=1e-5)
+        assert value(out, "mse.pixel_mean") == pytest.approx(number, rel=1e-5)
 
 
 def test_the_best_member_is_the_highest_where_higher_is_better(drawn: Scored) -> None:
@@ -157,18 +142,18 @@ def test_the_best_member_is_the_highest_where_higher_is_better(drawn: Scored) ->
     out = drawn.run(*direction, statistic="best_of_members", higher_is_better=direction)
     errors = np.square(drawn.predicted - drawn.observed[:, None]).mean(axis=(3, 4, 5))
     best = (-10 * np.log10(errors)).mean(axis=2).max(axis=1).mean()
-    assert only(out, "psnr.per_frame") == pytest.approx(best, rel=1e-5)
-    (row,) = scores(out, "psnr.pooled").to_dict("records")
-    assert row["value"] is None
-    assert "no best member" in row["reason"]
+    assert value(out, "psnr.per_frame") == pytest.approx(best, rel=1e-5)
+    found = row(out, "psnr.pooled")
+    assert found["value"] is None
+    assert "no best member" in found["reason"]
 
 
 def test_one_forecast_has_a_crps_and_no_spread(radar: Scored) -> None:
     out = radar.run("crps.pixel_mean", "crps.fair", "mae.pixel_mean", "spread.skill_ratio")
-    assert only(out, "crps.pixel_mean") == pytest.approx(only(out, "mae.pixel_mean"), rel=1e-8)
-    assert only(out, "crps.fair") == pytest.approx(only(out, "mae.pixel_mean"), rel=1e-8)
-    (row,) = scores(out, "spread.skill_ratio").to_dict("records")
-    assert row["reason"] == "one sample of each forecast: it has no spread"
+    assert value(out, "crps.pixel_mean") == pytest.approx(value(out, "mae.pixel_mean"), rel=1e-8)
+    assert value(out, "crps.fair") == pytest.approx(value(out, "mae.pixel_mean"), rel=1e-8)
+    found = row(out, "spread.skill_ratio")
+    assert found["reason"] == "one sample of each forecast: it has no spread"
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import zarr
-from toy_scored import Scored
+from toy_scored import Scored, assert_same_tables, scores, value, write_grid
 
 from stp.prepare.climatology import Means, write_climatology
 from stp.prepare.output import write_coordinate
@@ -21,26 +20,10 @@ DAYS = 12
 ALL = ("wrmse.per_frame", "wrmse.pooled", "acc.per_frame", "acc.centred", "acc.pooled")
 
 
-def scores(folder: Path) -> pd.DataFrame:
-    return pd.DataFrame(pq.read_table(folder / "scores.parquet").to_pylist(), dtype=object)
-
-
-def value(folder: Path, convention: str, variable: str, lead: int | None = None) -> Any:
-    table = scores(folder)
-    here = (table.convention == convention) & (table.variable == variable)
-    here &= (table.statistic == "mean") & (
-        table.lead.isna() if lead is None else table.lead == lead
-    )
-    (row,) = table[here].to_dict("records")
-    return row["value"]
-
-
 def describe(scored: Scored, hours: np.ndarray) -> None:
     """Give the toy data what WeatherBench is prepared with."""
     folder = scored.root / "data"
-    group = zarr.open_group(str(folder / "frames.zarr"), mode="r+")
-    write_coordinate(group, "lat", "y", LATITUDES, units="degrees_north")
-    write_coordinate(group, "level", "channel", np.array([np.nan, 500.0]), units="hPa")
+    group = write_grid(scored, LATITUDES, np.nan, 500)
     write_coordinate(group, "time", "frame", hours, units="hours since 1970-01-01")
     years = tuple(range(2000, 2004))
     write_climatology(
@@ -152,11 +135,7 @@ def test_perfect_and_climatological_forecasts(weather: Scored, make_scored: Any)
 def test_blocks_do_not_change_results(weather: Scored, block: int) -> None:
     whole = weather.run(*ALL, out="whole")
     parts = weather.run(*ALL, out="parts", block_samples=block, threads=2)
-    np.testing.assert_allclose(
-        scores(parts).value.astype(float), scores(whole).value.astype(float), rtol=1e-12
-    )
-    for name in ("sample_scores.parquet", "cluster_sums.parquet"):
-        assert pq.read_table(parts / name).equals(pq.read_table(whole / name))
+    assert_same_tables(parts, whole)
 
 
 def test_the_climatologies_differ_by_the_validation_year(weather: Scored) -> None:

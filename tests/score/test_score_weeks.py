@@ -1,14 +1,12 @@
 """Means of weeks are scored as such, in any blocks, from forecasts that may lack lead times."""
 
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow.parquet as pq
 import pytest
-import zarr
-from toy_scored import Scored, keep, write
+from toy_scored import Scored, assert_same_tables, keep, scores, write, write_grid
 
 from stp.data.zarr_rows import MappedRows
 from stp.data.zarr_write import create_group
@@ -38,9 +36,7 @@ def scored(make_scored: Callable[..., Scored]) -> Scored:
     error = rng.normal(0, 3, (SAMPLES, LEADS, *SHAPE)) + rng.normal(0, 1, (SAMPLES, 1, *SHAPE))
     predicted = (clips[:, 1:] + error).astype(np.float32)
     scored = make_scored(clips, predicted, units="physical", variables=["t2m", "z_500"])
-    group = zarr.open_group(str(scored.root / "data" / "frames.zarr"), mode="r+")
-    write_coordinate(group, "lat", "y", LATITUDES, units="degrees_north")
-    write_coordinate(group, "level", "channel", np.array([np.nan, 500.0]), units="hPa")
+    group = write_grid(scored, LATITUDES, np.nan, 500)
     # The frames of the starts follow each other from 1 January on.
     valid = np.arange(SAMPLES * (1 + LEADS)) + np.datetime64("2022-01-01", "D")
     hours = valid.astype("datetime64[h]").astype(np.int64)
@@ -66,8 +62,9 @@ def write_climate(scored: Scored) -> None:
     scored.climate = history  # type: ignore[attr-defined]
 
 
-def rows(out: Any, convention: str) -> pd.DataFrame:
-    table = pd.DataFrame(pq.read_table(out / "scores.parquet").to_pylist(), dtype=object)
+def rows(out: Path, convention: str) -> pd.DataFrame:
+    """Of all lead times."""
+    table = scores(out)
     return table[(table.convention == convention) & (table.statistic == "mean")]
 
 
@@ -176,8 +173,7 @@ def test_shares_of_members_are_probabilities(scored: Scored, fair: bool) -> None
 def test_blocks_do_not_matter(scored: Scored) -> None:
     whole = scored.run(*CONVENTIONS, out="whole")
     parts = scored.run(*CONVENTIONS, out="parts", block_samples=2, block_leads=5, threads=2)
-    for name in ("scores.parquet", "sample_scores.parquet", "cluster_sums.parquet"):
-        assert pq.read_table(parts / name).equals(pq.read_table(whole / name))
+    assert_same_tables(parts, whole)
 
 
 def test_a_window_that_is_not_whole_has_no_value(scored: Scored) -> None:

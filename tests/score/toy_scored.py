@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import zarr
 from conventions import defined
 
 from stp.core.job import Job, never
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
+from stp.prepare.output import write_coordinate
 from stp.score.run import run
 
 CELL = {
@@ -147,6 +149,51 @@ def keep(
     write(group, "predictions", np.ascontiguousarray(predicted), "sample", "lead")
     index.to_parquet(store / "index.parquet")
     return scored
+
+
+def write_grid(scored: Scored, latitudes: np.ndarray, *levels: float) -> zarr.Group:
+    """Give the data latitudes and pressure levels (hPa; NaN: none); their store."""
+    group = zarr.open_group(str(scored.root / "data" / "frames.zarr"), mode="r+")
+    write_coordinate(group, "lat", "y", latitudes, units="degrees_north")
+    write_coordinate(group, "level", "channel", np.array(levels), units="hPa")
+    return group
+
+
+def scores(out: Path) -> pd.DataFrame:
+    """All rows of ``scores.parquet`` as Python values, NULL as None."""
+    return pd.DataFrame(pq.read_table(out / "scores.parquet").to_pylist(), dtype=object)
+
+
+def rows(
+    out: Path, convention: str, lead: int | None = None, statistic: str = "mean"
+) -> pd.DataFrame:
+    """Rows of a convention at a lead time; None: at all together."""
+    table = scores(out)
+    here = (table.convention == convention) & (table.statistic == statistic)
+    return table[here & (table.lead.isna() if lead is None else table.lead == lead)]
+
+
+def row(
+    out: Path, convention: str, variable: str | None = None, lead: int | None = None
+) -> dict[str, Any]:
+    """The only one of `rows`, or the only one of a variable."""
+    table = rows(out, convention, lead)
+    (found,) = table[(table.variable == variable) | (variable is None)].to_dict("records")
+    return dict(found)
+
+
+def value(
+    out: Path, convention: str, variable: str | None = None, lead: int | None = None
+) -> float | None:
+    """The value of `row`."""
+    found: float | None = row(out, convention, variable, lead)["value"]
+    return found
+
+
+def assert_same_tables(out: Path, other: Path) -> None:
+    """The three tables of two scorings are equal to the bit."""
+    for name in ("scores.parquet", "sample_scores.parquet", "cluster_sums.parquet"):
+        assert pq.read_table(out / name).equals(pq.read_table(other / name)), name
 
 
 def folder(path: Path) -> Path:

@@ -366,40 +366,6 @@ def test_every_rater_has_an_order_of_their_own(browser: Browser, written: Paths)
     assert len(orders) > 12 * 3, "orders change from question to question and rater to rater"
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_it_fits_a_phone_by_day_and_night(browser: Browser, dark: bool) -> None:
-    phone = {"width": 360, "height": 740, "deviceScaleFactor": 2, "mobile": True}
-    browser.command("Emulation.setDeviceMetricsOverride", **phone)
-    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-    browser.command("Emulation.setEmulatedMedia", features=[scheme])
-    begin(browser)
-    assert browser.run("return document.documentElement.scrollWidth") == 360
-    narrow = browser.run(
-        "return [...document.querySelectorAll('#ask button, .candidates .clip')]"
-        ".filter((e) => e.getBoundingClientRect().height < 40).length"
-    )
-    assert narrow == 0, "everything is large enough for a finger"
-    ink, paper = browser.run(
-        "const style = getComputedStyle(document.body);"
-        "return [style.color, style.backgroundColor].map("
-        "(text) => text.match(/[0-9]+/g).slice(0, 3).map(Number))"
-    )
-    assert (sum(paper) < sum(ink)) == dark
-    assert contrast(ink, paper) > 7
-
-
-def contrast(first: list[int], second: list[int]) -> float:
-    """Of two colours, as WCAG 2 defines it."""
-
-    def luminance(colour: list[int]) -> float:
-        parts = np.array(colour) / 255
-        linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
-        return float(linear @ [0.2126, 0.7152, 0.0722])
-
-    bright, dim = sorted((luminance(first), luminance(second)), reverse=True)
-    return (bright + 0.05) / (dim + 0.05)
-
-
 def test_pairs_are_shown_without_a_truth_and_nobody_is_asked_twice(
     window: Browser, tmp_path: Path
 ) -> None:

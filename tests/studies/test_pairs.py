@@ -327,7 +327,7 @@ def test_a_store_is_selected_from_in_sql_and_directions_are_checked(
     assert key.size == 8 and all("/v1/" in name for name in key.models)
     with pytest.raises(StpError, match="5 models have a value of FVD"):
         write_questionnaire(population, study.page, where="model = 'small1'", study_file=config)
-    with pytest.raises(StpError, match="--where 'nonsense'"):
+    with pytest.raises(StpError, match="nonsense"):
         write_questionnaire(population, study.page, where="nonsense", study_file=config)
     wrong = {"FVD": {"convention": FVD, "higher_is_better": True}}
     config = write_pair_study(tmp_path / "wrong.yaml", **few, metrics=wrong, spread=["FVD"])

@@ -123,7 +123,7 @@ def test_an_interrupted_training_goes_on_and_ends_the_same(tmp_path):
     with pytest.raises(Interrupted, match="7 of 12"):
         run("twice", stop_at=8)
     later = run("twice")
-    assert later.history == whole.history and later.told == whole.told
+    assert later.history == whole.history and later.facts == whole.facts
     assert all(torch.equal(later.weights[name], value) for name, value in whole.weights.items())
     other = fit(tmp_path / "other", people, seed=2, recipe=RECIPE, options=options)
     assert other.history != whole.history

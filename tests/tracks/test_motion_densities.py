@@ -100,7 +100,7 @@ def test_points_have_none(people, tmp_path):
     ("make", "column", "value", "says"),
     [
         (mixture, "weight", 2.0, "no shares"),
-        (mixture, "cov_xx", -1.0, "covariances without a density"),
+        (mixture, "cov_xx", -1.0, "covariances"),
         (mixture, "person", 99, "are not those of"),
         (grid, "lead", 99, "are not those of"),
     ],

@@ -135,5 +135,5 @@ def test_code_in_a_file_is_not_run(tmp_path, data):
 def test_bytes_that_are_not_the_declared_ones_are_refused(tmp_path, data):
     work = given(tmp_path, data, made_up())
     torch.save({**made_up(), "more": torch.zeros(1)}, tmp_path / "raw" / "weights.pt")
-    with pytest.raises(StpError, match=r"weights\.pt: raw bytes that differ"):
+    with pytest.raises(StpError, match=r"weights\.pt"):
         run(work)

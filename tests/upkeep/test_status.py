@@ -104,30 +104,6 @@ def test_several_seeds_are_counted(plan):
     assert any("of three cells" in line for line in lines)
 
 
-def test_a_grid_is_cut_into_blocks_where_lines_are_short(plan):
-    wide = read_yaml(TINY)
-    wide["dimensions"]["short_term"]["datasets"] = ["moving_mnist", "kth", "enso", "weatherbench"]
-    plan = Plan(config.load(wide))
-    for width in (80, 40, 30, 10):
-        lines = shown(plan, width)
-        rows = grid_of(lines)
-        heads = [row for row in rows if "moving_mnist" in row or "enso" in row or "kth" in row
-                 or "weatherbench" in row]  # fmt: skip
-        assert [name for row in heads for name in row] == [
-            "moving_mnist",
-            "kth",
-            "enso",
-            "weatherbench",
-        ]
-        assert len(rows) == 5 * len(heads)
-        if width >= 30:
-            begin = lines.index(next(line for line in lines if line.startswith("short_term")))
-            grid = lines[begin + 1 : begin + 1 + len(rows)]
-            assert all(len(line) <= width for line in grid)
-    assert len(grid_of(shown(plan, 80))) == 5
-    assert len(grid_of(shown(plan, 40))) > 5
-
-
 def test_attempts_that_ended_badly_are_shown_and_the_rest_counted(plan):
     artefact = pick(plan, "train", "convlstm")
     state = runner.state_folder(plan, artefact.folder)

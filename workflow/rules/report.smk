@@ -12,7 +12,7 @@ rule report:
             f"{RESULTS}/report/index.html",
             caption_of("report"),
             "Report",
-            {"page": "the report of stp", "bytes": RUN.whose["all"]},
+            {"page": "the report of stp", "data": RUN.data_origin["all"]},
         ),
     log:
         f"{RESULTS}/logs/report/report.log",
@@ -27,7 +27,7 @@ rule report:
         digest=RUN.digest_of_report,
         note=note_of(f"{RESULTS}/report/index.html"),
     shell:
-        "stp report --database {params.database:q} --out {output.page:q} --log {log:q}"
+        "stp render {params.database:q} --out {output.page:q} --log {log:q}"
         " && python -m stp.run.input_digest note {params.digest:q} {params.note:q}"
 
 
@@ -42,7 +42,7 @@ rule cite:
             f"{RESULTS}/CITATION.md",
             caption_of("citation"),
             "Citations",
-            {"page": "what to cite", "bytes": RUN.whose["all"]},
+            {"page": "what to cite", "data": RUN.data_origin["all"]},
         ),
     log:
         f"{RESULTS}/logs/render/citation.log",

@@ -28,7 +28,7 @@ for table in RUN.tables.values():
             files=list(table.files.values()),
             afterwards=table.afterwards,
             about=table.about,
-            whose=table.whose,
+            data_origin=table.data_origin,
         shell:
             "stp {params.words:q} {params.configfile:q} --log {log:q}"
             " && python -m stp.run.input_digest note {params.digest:q} {params.note:q} {params.files:q}"

@@ -1,4 +1,4 @@
-"""Crowds of made-up people in a made-up place, in the file formats of ETH, HOTEL, UCY, ATC, THOR.
+"""Crowds of synthetic people, in the file formats of ETH, HOTEL, UCY, ATC and THOR.
 
 People come in waves: a few enter within a second or two, each at one goal and on the way to
 another, keep out of each other's way and around obstacles, and are gone before the next few come;
@@ -82,7 +82,7 @@ class CrowdOptions:
             require(ok, name, value, f"{length} numbers")
         for name, length in (("goals", 2), ("walls", 4), ("pillars", 3)):
             value = getattr(self, name)
-            ok = all(isinstance(one, list) and len(one) == length for one in value)
+            ok = all(isinstance(item, list) and len(item) == length for item in value)
             require(ok, name, value, f"{length} numbers for each")
         require(len(self.goals) > 1, "goals", self.goals, "two at least")
         require(1 <= self.people[0] <= self.people[1], "people", self.people, "least and most")
@@ -141,20 +141,20 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
 
 def _walked(options: CrowdOptions, random: np.random.Generator) -> list[Track]:
     """All people of a recording."""
-    begin, first, found = 0.0, 1, []
+    begin, first, walks = 0.0, 1, []
     for number_of in range(options.waves):
         count = int(random.integers(options.people[0], options.people[1] + 1))
         wave = _wave(options, count, begin, random)
-        found += [
+        walks += [
             Track(first + n, begin + STEP * np.arange(entered, left), places[entered:left])
             for n, (entered, left, places) in enumerate(wave)
             if left - entered > 1
         ]
-        begin = max(path.time[-1] for path in found) + float(random.uniform(1.0, 3.0))
+        begin = max(walk.time[-1] for walk in walks) + float(random.uniform(1.0, 3.0))
         # a helmet is worn again by somebody of the wave after the next one
         again = 1 + (number_of + 1) % 2 * options.people[1]
         first = again if options.format == "qualisys" else first + count
-    return found
+    return walks
 
 
 def _wave(
@@ -172,37 +172,37 @@ def _wave(
     position = goals[starts] + random.normal(0, 0.5, (count, 2))
     # who starts at the same goal walks side by side
     position[:, 1] += 0.8 * (np.arange(count) // len(goals))
-    wanted = random.normal(options.speed[0], options.speed[1], count).clip(0.5, 2.0)
+    speeds = random.normal(options.speed[0], options.speed[1], count).clip(0.5, 2.0)
     direction = _unit(aim - position)
-    velocity = wanted[:, None] * direction
+    velocity = speeds[:, None] * direction
     entered = (random.uniform(0, 1.5, count) / STEP).astype(int)
     steps = int(LONGEST / STEP)
     places = np.empty((steps, count, 2))
-    left = np.full(count, steps)
+    leave = np.full(count, steps)
     for step in range(steps):
-        there = (step >= entered) & (step < left)
+        inside = (step >= entered) & (step < leave)
         places[step] = position
-        force = (wanted[:, None] * _unit(aim - position) - velocity) / RELAX
-        force += _from_people(position, there) + _from_obstacles(options, position)
-        velocity = np.where(there[:, None], velocity + STEP * force, velocity)
+        force = (speeds[:, None] * _unit(aim - position) - velocity) / RELAX
+        force += _from_people(position, inside) + _from_obstacles(options, position)
+        velocity = np.where(inside[:, None], velocity + STEP * force, velocity)
         speed = np.linalg.norm(velocity, axis=1, keepdims=True)
-        velocity *= np.minimum(1, 1.3 * wanted[:, None] / np.maximum(speed, 1e-9))
-        position = np.where(there[:, None], position + STEP * velocity, position)
-        arrived = there & (np.linalg.norm(aim - position, axis=1) < 0.6)
-        left[arrived] = step + 1
-        if (step >= left).all():
+        velocity *= np.minimum(1, 1.3 * speeds[:, None] / np.maximum(speed, 1e-9))
+        position = np.where(inside[:, None], position + STEP * velocity, position)
+        arrived = inside & (np.linalg.norm(aim - position, axis=1) < 0.6)
+        leave[arrived] = step + 1
+        if (step >= leave).all():
             break
-    return [(int(entered[n]), int(left[n]), places[:, n]) for n in range(count)]
+    return [(int(entered[n]), int(leave[n]), places[:, n]) for n in range(count)]
 
 
 def _unit(vectors: np.ndarray) -> np.ndarray:
     return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-9))
 
 
-def _from_people(position: np.ndarray, there: np.ndarray) -> np.ndarray:
+def _from_people(position: np.ndarray, inside: np.ndarray) -> np.ndarray:
     apart = position[:, None] - position
     distance = np.linalg.norm(apart, axis=-1)
-    strength = REPULSION * np.exp((BODY - distance) / REACH) * (there[:, None] & there)
+    strength = REPULSION * np.exp((BODY - distance) / REACH) * (inside[:, None] & inside)
     np.fill_diagonal(strength, 0)
     # a little to the right, so that two who meet head on do not stand
     aside = np.stack([apart[..., 1], -apart[..., 0]], axis=-1)
@@ -271,16 +271,16 @@ def _atc(
 ) -> None:
     """Seconds, person, x, y, z in millimetres, speed in mm/s, and two angles."""
     begin, rows = 1351039200.0, []  # 2012-10-24, 9 h in Japan
-    for one in paths:
-        clock = np.arange(one.time[0] + random.uniform(0, options.dt), one.time[-1], options.dt)
-        times, position = one.at(clock)
+    for track in paths:
+        clock = np.arange(track.time[0] + random.uniform(0, options.dt), track.time[-1], options.dt)
+        times, position = track.at(clock)
         if len(times) < 2:
             continue
         position = position + random.normal(0, options.noise, position.shape)
         velocity = np.gradient(position, options.dt, axis=0)
         angle = np.arctan2(velocity[:, 1], velocity[:, 0])
         speed = np.linalg.norm(velocity, axis=1)
-        who = np.full(len(times), 9220000 + one.person)
+        who = np.full(len(times), 9220000 + track.person)
         x, y = 1000 * position.T
         height = np.full(len(times), 1650.0)
         rows.append(np.column_stack([begin + times, who, x, y, height, 1000 * speed, angle, angle]))
@@ -294,18 +294,18 @@ def _qualisys(
 ) -> None:
     """Ten lines about the export, names, and a line for each hundredth of a second."""
     dt = 0.01
-    count = int(max(one.time[-1] for one in paths) / dt) + 1
-    helmets = sorted({one.person for one in paths})
+    count = int(max(track.time[-1] for track in paths) / dt) + 1
+    helmets = sorted({track.person for track in paths})
     table = np.zeros((count, len(helmets), 2, 3))
     markers = np.array([[0.06, 0.0, 1.75], [-0.06, 0.0, 1.72]])
-    for one in paths:
-        times, position = one.at(dt * np.arange(count))
+    for track in paths:
+        times, position = track.at(dt * np.arange(count))
         at = np.rint(times / dt).astype(int)
-        place = np.concatenate([position, np.zeros((len(at), 1))], axis=1)
-        seen = place[:, None] + markers + random.normal(0, options.noise / 10, (len(at), 2, 3))
+        centre = np.concatenate([position, np.zeros((len(at), 1))], axis=1)
+        measured = centre[:, None] + markers + random.normal(0, options.noise / 10, (len(at), 2, 3))
         hidden = random.random((len(at) // 50 + 1, 2)) < 0.05  # half a second at a time
-        seen[np.repeat(hidden, 50, axis=0)[: len(at)]] = 0
-        table[at, helmets.index(one.person)] = 1000 * seen
+        measured[np.repeat(hidden, 50, axis=0)[: len(at)]] = 0
+        table[at, helmets.index(track.person)] = 1000 * measured
     names = [
         f"Helmet_{helmet} - {marker} {axis}" for helmet in helmets for marker in (1, 2)
         for axis in "XYZ"
@@ -330,12 +330,12 @@ def _blocked(options: CrowdOptions) -> np.ndarray:
     x = x0 + options.cell * np.arange(round((x1 - x0) / options.cell))
     y = y0 + options.cell * np.arange(round((y1 - y0) / options.cell))
     x, y = x[:, None], y[None, :]
-    found = np.zeros((x.size, y.size), bool)
+    blocked = np.zeros((x.size, y.size), bool)
     for left, low, right, high in options.walls:
-        found |= (x >= left) & (x <= right) & (y >= low) & (y <= high)
+        blocked |= (x >= left) & (x <= right) & (y >= low) & (y <= high)
     for centre_x, centre_y, radius in options.pillars:
-        found |= (x - centre_x) ** 2 + (y - centre_y) ** 2 <= radius**2
-    return np.asarray(found)
+        blocked |= (x - centre_x) ** 2 + (y - centre_y) ** 2 <= radius**2
+    return np.asarray(blocked)
 
 
 def _picture(out: Path, options: CrowdOptions) -> None:

@@ -55,8 +55,8 @@ class SituationOptions:
 
     def __post_init__(self) -> None:
         require(self.situation in SITUATIONS, "situation", self.situation, ", ".join(SITUATIONS))
-        known = inspect.signature(SITUATIONS[self.situation]).parameters
-        check_keys(f"parameters of {self.situation}", self.parameters, known)
+        parameters = inspect.signature(SITUATIONS[self.situation]).parameters
+        check_keys(f"parameters of {self.situation}", self.parameters, parameters)
         for name, value in self.parameters.items():
             bounds = value if isinstance(value, list) and len(value) == 2 else [value, value]
             ok = all(map(number, bounds)) and bounds[0] <= bounds[1] and bounds[0] > 0
@@ -75,18 +75,18 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """
     chosen = build(SituationOptions, options, "generator options")
     make = SITUATIONS[chosen.situation]
-    known = inspect.signature(make).parameters
+    parameters = inspect.signature(make).parameters
     parts: list[Tracks] = []
     people = 0
     obstacles: Obstacles | None = None
     for time in range(chosen.times):
         random = np.random.default_rng([chosen.seed, time])
         drawn = {
-            name: _drawn(value, random, known[name].default)
+            name: _drawn(value, random, parameters[name].default)
             for name, value in sorted(chosen.parameters.items())
         }
-        made = make(**drawn)
-        tracks, obstacles = made if isinstance(made, tuple) else (made, None)
+        scene = make(**drawn)
+        tracks, obstacles = scene if isinstance(scene, tuple) else (scene, None)
         noise = random.normal(0, chosen.noise, tracks.position.shape)
         person = tracks.person + people
         parts.append(replace(tracks, person=person, position=tracks.position + noise))

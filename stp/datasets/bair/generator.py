@@ -1,4 +1,4 @@
-"""Stand-in for BAIR robot pushing: a made-up arm in the official file format.
+"""Stand-in for BAIR robot pushing: a synthetic arm in the official file format.
 
 As in the official data: the tar archive, its folders and file names, the TFRecord framing, the
 SequenceExample with four features for each time (two pictures as raw RGB bytes, four actions, three
@@ -62,13 +62,13 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
             last = min(first + chosen.per_file, count) - 1
             # The name of a file counts to its full size, however many are in it.
             name = f"softmotion30_44k/{folder}/traj_{first}_to_{first + chosen.per_file - 1}"
-            made = []
+            records = []
             for trajectory in range(first, last + 1):
                 rng = np.random.default_rng([chosen.seed, number, trajectory])
-                made.append(record(rng, chosen.frames, chosen.size))
+                records.append(record(rng, chosen.frames, chosen.size))
                 done += 1
                 report("film trajectories", done, total)
-            write_records(out / "bair" / f"{name}.tfrecords", made)
+            write_records(out / "bair" / f"{name}.tfrecords", records)
             written.append(f"{name}.tfrecords")
     if chosen.packed:
         _pack(out, written)

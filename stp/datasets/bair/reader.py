@@ -7,27 +7,28 @@ record is a SequenceExample whose context has, for every time t, ``<t>/image_mai
 Only the main camera is used. Records are read where they lie, one at a time.
 
 PredBench splits the 43,264 training trajectories into 38,937 and 4,327 but does not say how: here
-the split is drawn with a recorded seed, by the name of the trajectory.
+the split is drawn by the names of the trajectories, with the seed 0.
 """
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from pydantic import NonNegativeInt, PositiveInt
+from pydantic import PositiveInt
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 from stp.core.job import Extras, Job, Recipe
-from stp.core.options import build, require, whole
+from stp.core.options import build, require
 from stp.data.raw_files import RawFiles
 from stp.prepare.frames import Piece
 from stp.prepare.members import Member, find, where
 from stp.prepare.output import write_index
 from stp.prepare.pixels import read_inputs, require_numbers, write_pixels
 from stp.prepare.planned_counts import Lists, Planned
+from stp.prepare.random_order import deal_by_name
 from stp.prepare.resize import bilinear
 from stp.prepare.tfrecord import Record, read_record, records, required_feature, sequence_example
-from stp.prepare.trajectories import WINDOW_SEED, clips_of, deal_by_name
+from stp.prepare.trajectories import RANDOM_WINDOWS, clips_of
 
 FILES = r"softmotion30_44k/(train|test)/traj_(\d+)_to_(\d+)\.tfrecords"
 
@@ -41,25 +42,22 @@ class BairOptions:
         raw_size: height and width of a raw frame (64 in the official files).
         val: trajectories of the training files that become the validation split (PredBench,
             Table 1: 4,327).
-        seed: chooses them.
-        trajectories: how many the training and test files hold, ``{train: n, test: n}``; another
-            number is an error. Null: any number. The official numbers are those that TensorFlow
-            Datasets publishes (bair_robot_pushing_small).
+        trajectories: required number in the training and test files, ``{train: n, test: n}``, or
+            null for any number. The official numbers are those that TensorFlow Datasets publishes
+            (bair_robot_pushing_small).
     """
 
     frames: PositiveInt = 30
     raw_size: PositiveInt = 64
     val: PositiveInt = 4327
-    seed: NonNegativeInt = 0
-    trajectories: dict[str, int] | None = field(
+    trajectories: dict[str, PositiveInt] | None = field(
         default_factory=lambda: {"train": 43264, "test": 256}
     )
 
     def __post_init__(self) -> None:
-        known = self.trajectories
-        ok = known is None or (isinstance(known, dict) and set(known) == {"train", "test"})
-        ok = ok and (known is None or all(whole(n, 1) for n in known.values()))
-        require(ok, "trajectories", known, "{train: n, test: n} or null")
+        numbers = self.trajectories
+        ok = numbers is None or set(numbers) == {"train", "test"}
+        require(ok, "trajectories", numbers, "{train: n, test: n} or null")
 
 
 class Trajectory(NamedTuple):
@@ -69,7 +67,7 @@ class Trajectory(NamedTuple):
         folder: train or test, as the official files have it.
         name: e.g. "train/traj_0_to_255/017".
         member: the TFRecord file.
-        record: where it lies, counted from the beginning of the raw file (the tar archive).
+        record: location of the record in the raw file (the tar archive).
     """
 
     folder: str
@@ -85,7 +83,7 @@ def trajectories_of(raw: RawFiles) -> list[Trajectory]:
         StpError: there are none, a file is damaged, or it is in a zip archive.
     """
     files = find(raw, FILES)
-    found = []
+    trajectories = []
     for folder, first, last in sorted(files, key=lambda key: (key[0], int(key[1]), int(key[2]))):
         member = files[folder, first, last]
         if member.file.endswith(".zip"):
@@ -96,17 +94,17 @@ def trajectories_of(raw: RawFiles) -> list[Trajectory]:
             )
         size = None if member.inside is None else member.bytes
         path = raw.find(member.file)
-        lie = records(path, where(raw, member), start=member.offset, size=size)
-        for number, record in enumerate(lie):
+        located = records(path, where(raw, member), start=member.offset, size=size)
+        for number, record in enumerate(located):
             name = f"{folder}/traj_{first}_to_{last}/{number:03d}"
-            found.append(Trajectory(folder, name, member, record))
-    if not found:
+            trajectories.append(Trajectory(folder, name, member, record))
+    if not trajectories:
         raise StpError(
             "no trajectory among the raw files of BAIR",
             expected="softmotion30_44k/{train,test}/traj_<a>_to_<b>.tfrecords, in a tar or not",
             remedy="fetch bair_robot_pushing_dataset_v0.tar",
         )
-    return found
+    return trajectories
 
 
 def run(job: Job) -> Extras:
@@ -125,10 +123,7 @@ def run(job: Job) -> Extras:
         Piece(t.name, options.frames, (t, options, height, width), t.record.bytes)
         for t in trajectories
     ]
-    windows = {"train": WINDOW_SEED}
-    written = write_pixels(
-        job, raw, pieces, decode_trajectory, "trajectories", random_windows=windows
-    )
+    written = write_pixels(job, raw, pieces, decode_trajectory, "trajectories", **RANDOM_WINDOWS)
     clips = clips_of(
         ((splits.get(t.name, "test"), t.name, options.frames, t.name) for t in trajectories), span
     )
@@ -143,12 +138,12 @@ def deal(names: list[str], options: BairOptions) -> dict[str, str]:
     """
     if len(names) <= options.val:
         raise StpError(
-            f"{len(names)} trajectories in the training files, {options.val} wanted for validation",
-            expected=f"more than {options.val}",
+            f"{len(names)} trajectories in the training files",
+            expected=f"more than the {options.val} for validation",
             remedy="fetch all files, or lower the option val",
         )
-    wanted = [("val", options.val), ("train", len(names) - options.val)]
-    return deal_by_name(names, wanted, options.seed)
+    counts = [("val", options.val), ("train", len(names) - options.val)]
+    return deal_by_name(names, counts)
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
@@ -159,12 +154,10 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
     """
     options = build(BairOptions, recipe["options"], "prepare options")
     if options.trajectories is None:
-        reason = "any number of trajectories: known when they are read"
+        reason = "the number of trajectories is known when they are read"
         return Planned(unknown=dict.fromkeys(("train", "val", "test"), reason))
-    held = options.trajectories
-    return Planned(
-        numbers={"train": held["train"] - options.val, "val": options.val, "test": held["test"]}
-    )
+    train, test = options.trajectories["train"], options.trajectories["test"]
+    return Planned(numbers={"train": train - options.val, "val": options.val, "test": test})
 
 
 def decode_trajectory(raw: RawFiles, task: tuple[Trajectory, BairOptions, int, int]) -> np.ndarray:
@@ -184,16 +177,12 @@ def decode_trajectory(raw: RawFiles, task: tuple[Trajectory, BairOptions, int, i
         values = required_feature(context, key, name).bytes()
         sizes = [len(value) for value in values]
         if sizes != [side * side * 3]:
-            raise StpError(
-                f"{name}: {key} holds {sizes or 'no'} bytes",
-                expected=f"{side * side * 3} bytes: {side} x {side} pixels, raw RGB",
-                remedy="fetch it again, or correct raw_size",
+            raise RawFileError(
+                name,
+                f"{key} holds {sizes or 'no'} bytes",
+                expected=f"{side * side * 3} bytes: raw_size {side} x {side} pixels, raw RGB",
             )
         frames[t] = np.frombuffer(values[0], np.uint8).reshape(side, side, 3)
     if f"{options.frames}/image_main/encoded" in context:
-        raise StpError(
-            f"{name}: more than {options.frames} frames",
-            expected=f"{options.frames} frames, as in the official files",
-            remedy="correct the option frames",
-        )
+        raise RawFileError(name, f"more than {options.frames} frames", expected="the option frames")
     return bilinear(frames.transpose(0, 3, 1, 2), height, width)

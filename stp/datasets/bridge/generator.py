@@ -1,4 +1,4 @@
-"""Stand-in for BridgeData: a made-up arm at made-up sinks and kitchens, in the official layout.
+"""Stand-in for BridgeData: a synthetic arm at synthetic sinks and kitchens, in the official layout.
 
 As in the official data: the zip archive ``demos_8_17.zip`` and the folders in it, from institution
 to camera; JPEG pictures ``im_<t>.jpg`` from 0; ``obs_dict.pkl``, ``policy_out.pkl``,
@@ -11,7 +11,6 @@ With ``layout: rlds``, the TFRecord files of TensorFlow Datasets are written ins
 features of the recorded sample; among them a camera that is missing and so is black.
 """
 
-import io
 import json
 import pickle
 import zipfile
@@ -21,11 +20,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from PIL import Image
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from stp.core.job import Report
 from stp.core.options import build, require, whole
+from stp.fetch.film_write import encode_picture
 from stp.fetch.tabletop import Camera, render, simulate
 from stp.fetch.tfrecord_write import example, write_records
 
@@ -85,7 +84,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     kinds = ["known"] * chosen.trajectories
     for kind in ("original_scene_new_task", "new_scene_original_task", "new_scene_new_task"):
         kinds += [kind] * chosen.elsewhere
-    made: list[tuple[str, str, int]] = []  # kind, view, frames
+    all_views: list[tuple[str, str, int]] = []  # kind, view, frames
     # Stored: JPEG files do not become smaller.
     archive = zipfile.ZipFile(out / ARCHIVE, "w", zipfile.ZIP_STORED) if chosen.packed else None
     for i, kind in enumerate(kinds):
@@ -93,22 +92,22 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
         frames = chosen.long_frames if i % 3 == 0 else chosen.frames
         if i % 20 == 7:  # a few are too short for any clip
             frames = min(frames, 8)
-        place = _place(kind, i)
+        path_inside = _place(kind, i)
         files, views = trajectory(rng, chosen, frames)
         for name, content in files.items():
             if archive is not None:
-                archive.writestr(zipfile.ZipInfo(f"{TOP}/{place}/{name}", _OLD), content)
+                archive.writestr(zipfile.ZipInfo(f"{TOP}/{path_inside}/{name}", _OLD), content)
             else:
-                path = folder / "bridge_data_v1" / place / name
+                path = folder / "bridge_data_v1" / path_inside / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(content)
-        made += [(kind, f"{place}/{view}", frames) for view in views]
+        all_views += [(kind, f"{path_inside}/{view}", frames) for view in views]
         report("film trajectories", i + 1, len(kinds))
     if archive is not None:
         archive.close()
     notes = out / "predbench_annotations" / "bridgedata"
     notes.mkdir(parents=True)
-    for file, listed in _lists(made, chosen).items():
+    for file, listed in _lists(all_views, chosen).items():
         (notes / file).write_text(json.dumps(listed))
 
 
@@ -123,7 +122,7 @@ def trajectory(
         camera = Camera() if k == 0 else Camera.draw(rng)
         pictures = render(motion, camera, chosen.height, chosen.width, rng)
         for t, picture in enumerate(pictures):
-            files[f"{view}/im_{t}.jpg"] = jpeg(picture)
+            files[f"{view}/im_{t}.jpg"] = encode_picture(picture, "JPEG", quality=90)
     state = np.zeros((frames, 7))
     state[:, :3] = motion.gripper
     files["obs_dict.pkl"] = _pickled({"state": state, "time_stamp": np.arange(frames) / 5})
@@ -132,13 +131,6 @@ def trajectory(
     files["agent_data.pkl"] = _pickled({"traj_ok": True, "term_t": frames - 1})
     files["lang.txt"] = b"push the objects about\nconfidence: 1.0\n"
     return files, views
-
-
-def jpeg(picture: np.ndarray) -> bytes:
-    """uint8 (H, W, 3) as a JPEG file."""
-    buffer = io.BytesIO()
-    Image.fromarray(picture).save(buffer, "JPEG", quality=90)
-    return buffer.getvalue()
 
 
 def _pickled(value: Any) -> bytes:
@@ -157,16 +149,16 @@ def _place(kind: str, i: int) -> str:
     return f"{institution}/{scene}/{task}/{date}/raw/traj_group0/traj{i % 10}"
 
 
-def _lists(made: list[tuple[str, str, int]], chosen: BridgeOptions) -> dict[str, dict[str, int]]:
+def _lists(views: list[tuple[str, str, int]], chosen: BridgeOptions) -> dict[str, dict[str, int]]:
     """PredBench's lists: known scenes are dealt view by view, which is why they leak."""
     rng = np.random.default_rng([chosen.seed, 1 << 20])
-    known = [(view, frames) for kind, view, frames in made if kind == "known"]
-    order = rng.permutation(len(known))
+    known_views = [(view, frames) for kind, view, frames in views if kind == "known"]
+    order = rng.permutation(len(known_views))
     # A sixth of the trajectories is for the test alone, so that a strict subset exists.
-    held = {view.rsplit("/", 1)[0] for view, _ in known[: len(known) // 6]}
-    free = [known[i] for i in order if known[i][0].rsplit("/", 1)[0] not in held]
+    held = {view.rsplit("/", 1)[0] for view, _ in known_views[: len(known_views) // 6]}
+    free = [known_views[i] for i in order if known_views[i][0].rsplit("/", 1)[0] not in held]
     tenth = max(1, len(free) // 8)
-    test = dict(free[:tenth]) | {v: n for v, n in known if v.rsplit("/", 1)[0] in held}
+    test = dict(free[:tenth]) | {v: n for v, n in known_views if v.rsplit("/", 1)[0] in held}
     extrapolation = dict([(v, n) for v, n in free[2 * tenth :] if n == chosen.long_frames][:tenth])
     lists = {
         "bridgedata_train.json": {v: n for v, n in free[2 * tenth :] if v not in extrapolation},
@@ -180,18 +172,18 @@ def _lists(made: list[tuple[str, str, int]], chosen: BridgeOptions) -> dict[str,
         ("new_scene_original_task", "new_scene_ori_task.json"),
         ("new_scene_new_task", "new_scene_new_task.json"),
     ):
-        lists[file] = {view: frames for other, view, frames in made if other == kind}
+        lists[file] = {view: frames for other, view, frames in views if other == kind}
     return lists
 
 
 def _generate_rlds(out: Path, chosen: BridgeOptions, report: Report) -> None:
     folder = out / "bridgedata" / "rlds" / "bridge_dataset" / "1.0.0"
-    made = []
+    episodes = []
     for i in range(chosen.trajectories):
         rng = np.random.default_rng([chosen.seed, i])
-        made.append(example(_episode(rng, chosen, i)))
+        episodes.append(example(_episode(rng, chosen, i)))
         report("film episodes", i + 1, chosen.trajectories)
-    write_records(folder / "bridge_dataset-train.tfrecord-00000-of-00001", made)
+    write_records(folder / "bridge_dataset-train.tfrecord-00000-of-00001", episodes)
 
 
 def _episode(rng: np.random.Generator, chosen: BridgeOptions, i: int) -> dict[str, Any]:
@@ -203,7 +195,9 @@ def _episode(rng: np.random.Generator, chosen: BridgeOptions, i: int) -> dict[st
             pictures = render(motion, Camera() if k == 0 else Camera.draw(rng), *size, rng)
         else:
             pictures = np.zeros((frames, *size, 3), np.uint8)
-        features[f"steps/observation/image_{k}"] = [jpeg(picture) for picture in pictures]
+        features[f"steps/observation/image_{k}"] = [
+            encode_picture(picture, "JPEG", quality=90) for picture in pictures
+        ]
         # The flags of the recorded sample are all false, whatever cameras there are.
         features[f"episode_metadata/has_image_{k}"] = np.zeros(1, np.int64)
     state = np.zeros((frames, 7), np.float32)

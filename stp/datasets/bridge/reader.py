@@ -9,16 +9,16 @@ datasets"; Walke et al. 2023, "BridgeData V2: A dataset for robot learning at sc
 - ``rlds``: TFRecord files of TensorFlow Datasets. A record is an Example, one episode:
   ``steps/observation/image_<k>`` is a list of JPEG files, ``episode_metadata/file_path`` and
   ``episode_metadata/episode_id`` say whose. Cameras that were missing are black. There are no
-  lists for it: episodes are dealt to the splits with a recorded seed.
+  lists for it: episodes are dealt to the splits by their names, with the seed 0.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from pydantic import Field, NonNegativeInt, PositiveInt
+from pydantic import PositiveInt
 
 from stp.core.errors import RawFileError, StpError
 from stp.core.job import Extras, Job, Recipe
@@ -31,9 +31,10 @@ from stp.prepare.output import SPLITS, Clip, write_index
 from stp.prepare.pictures import decode_picture
 from stp.prepare.pixels import read_inputs, write_pixels
 from stp.prepare.planned_counts import Lists, Planned
+from stp.prepare.random_order import deal_by_name
 from stp.prepare.resize import bilinear
 from stp.prepare.tfrecord import Features, Record, example, read_record, records, required_feature
-from stp.prepare.trajectories import WINDOW_SEED, clip_of, deal_by_name
+from stp.prepare.trajectories import RANDOM_WINDOWS, clip_of
 from stp.prepare.zip_index import Entry, entries, read_entry
 
 FOLDER = "predbench_annotations/bridgedata"
@@ -48,6 +49,10 @@ LISTS = {
     "new_scene_new_task": "new_scene_new_task.json",
 }
 STRICT = "strict"
+SPANS = {"extrapolation": 32, "robustness": 36}
+"""Frames in the central windows of subsets that are longer than context + horizon: 2 -> 30 frames;
+12 frames, every third one (PredBench, section 5)."""
+CAMERAS = range(4)
 PICTURE = re.compile(
     r"(?:.*/)?((?:[^/]+/){4}raw/traj_group\d+/traj\d+/images\d+)/im_(\d+)\.(?:jpg|jpeg)"
 )
@@ -62,31 +67,15 @@ class BridgeOptions:
 
     Attributes:
         layout: raw (pictures and PredBench's lists) or rlds (TFRecord files).
-        spans: frames in the central windows of subsets whose windows are longer than context +
-            horizon: 2 -> 30 frames for the extrapolation; 12 frames, every third one, for the
-            robustness (PredBench, section 5).
-        require_all: raw: whether every listed view is required.
         episodes: rlds: numbers of episodes for validation and test; the others are for training.
-        seed: rlds: seed of the assignment of episodes to splits.
-        cameras: rlds: cameras that are used, of 0..3.
     """
 
     layout: Literal["raw", "rlds"] = "raw"
-    spans: dict[str, PositiveInt] = field(
-        default_factory=lambda: {"extrapolation": 32, "robustness": 36}
-    )
-    require_all: bool = True
     episodes: dict[str, PositiveInt] = field(default_factory=lambda: {"val": 5, "test": 5})
-    seed: NonNegativeInt = 0
-    cameras: tuple[Annotated[int, Field(ge=0, le=3)], ...] = (0, 1, 2, 3)
 
     def __post_init__(self) -> None:
-        ok = set(self.spans) <= set(LISTS) - set(SPLITS)
-        require(ok, "spans", self.spans, f"frames for some of {', '.join([*LISTS][3:])}")
         ok = set(self.episodes) == {"val", "test"}
         require(ok, "episodes", self.episodes, "{val: n, test: n}")
-        ok = bool(self.cameras) and len(set(self.cameras)) == len(self.cameras)
-        require(ok, "cameras", self.cameras, "some of 0, 1, 2, 3, each once")
 
 
 class View(NamedTuple):
@@ -111,13 +100,11 @@ def run(job: Job) -> Extras:
         StpError: an option, a list or a raw file is wrong, or a listed view is missing.
     """
     options, raw, height, width, span = read_inputs(job, BridgeOptions, channels=3)
-    ok = all(n >= span for n in options.spans.values())
-    require(ok, "spans", options.spans, f"at least context + horizon, {span}")
+    require(span <= min(SPANS.values()), "context + horizon", span, f"at most {SPANS}")
     read_layout = _from_raw if options.layout == "raw" else _from_rlds
     pieces, clips, extras, decode = read_layout(raw, options, span, height, width)
     unit = "views" if options.layout == "raw" else "episodes"
-    attrs = {"random_windows": {"train": WINDOW_SEED}, "fps": FPS}
-    written = write_pixels(job, raw, pieces, decode, unit, **attrs)
+    written = write_pixels(job, raw, pieces, decode, unit, **RANDOM_WINDOWS, fps=FPS)
     return {**write_index(job.out, clips), **written.extras, **extras}
 
 
@@ -132,7 +119,7 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
         reason = "the number of episodes is known when they are read"
         return Planned(unknown=dict.fromkeys(SPLITS, reason))
     span = recipe["context"] + recipe["horizon"]
-    return Planned(cut(read_lists(raw), options, span))
+    return Planned(cut(read_lists(raw), span))
 
 
 # --- the raw layout
@@ -162,41 +149,34 @@ def read_lists(raw: RawFiles | Lists) -> dict[str, dict[str, int]]:
     return lists
 
 
-def views(lists: dict[str, dict[str, int]], options: BridgeOptions, span: int) -> list[View]:
+def views(lists: dict[str, dict[str, int]], span: int) -> list[View]:
     """All views that are long enough for some clip, in the order of the lists."""
     views: dict[str, View] = {}
     for split, listed in lists.items():
         for name, frames in listed.items():
-            if frames >= options.spans.get(split, span):
+            if frames >= SPANS.get(split, span):
                 views.setdefault(name, View(name, name.rsplit("/", 1)[0], frames))
     return list(views.values())
 
 
-def cut(
-    lists: dict[str, dict[str, int]],
-    options: BridgeOptions,
-    span: int,
-    stored: Iterable[View] | None = None,
-) -> list[Clip]:
-    """The clips of all lists.
+def cut(lists: dict[str, dict[str, int]], span: int) -> list[Clip]:
+    """The clips of all lists, in a store of all `views`.
 
     The subset ``strict`` is the test clips of trajectories of which no view is in the training or
     validation list.
 
     Args:
         lists: lists from `read_lists`.
-        options: the spans.
         span: frames in a window: context + horizon.
-        stored: views in the order of the store; by default all.
     """
     firsts, first = {}, 0
-    for view in views(lists, options, span) if stored is None else stored:
+    for view in views(lists, span):
         firsts[view.name] = (first, view)
         first += view.frames
     clips = []
     trained = {name.rsplit("/", 1)[0] for split in ("train", "val") for name in lists[split]}
     for split, listed in lists.items():
-        length = options.spans.get(split, span)
+        length = SPANS.get(split, span)
         for name, frames in listed.items():
             if name in firsts and frames >= length:
                 start, view = firsts[name]
@@ -223,55 +203,42 @@ def _from_raw(
     raw: RawFiles, options: BridgeOptions, span: int, height: int, width: int
 ) -> tuple[list[Piece], list[Clip], dict[str, Any], Any]:
     lists = read_lists(raw)
-    listed = views(lists, options, span)
+    listed = views(lists, span)
     sources = _sources(raw, {view.name for view in listed})
     missing = [view.name for view in listed if view.name not in sources]
-    if missing and options.require_all:
+    if missing:
         raise StpError(
             f"{len(missing)} of {len(listed)} listed views are missing, first {missing[0]}",
             expected="the folder <institution>/<scene>/.../images<k>, in a zip archive or not",
-            remedy="fetch all archives, or set require_all to false for a part",
+            remedy="fetch all archives",
         )
-    stored = [view for view in listed if view.name in sources]
     pieces, more = [], 0
-    for view in stored:
+    for view in listed:
         pictures = sources[view.name]
         lost = [t for t in range(view.frames) if t not in pictures]
         if lost:
-            raise StpError(
-                f"{view.name}: {len(lost)} of {view.frames} listed frames are missing, first "
-                f"im_{lost[0]}.jpg",
+            raise RawFileError(
+                view.name,
+                f"{len(lost)} of {view.frames} listed frames are missing, first im_{lost[0]}.jpg",
                 expected=f"im_0.jpg to im_{view.frames - 1}.jpg",
-                remedy=f"fetch the pictures again, or correct the lists in {FOLDER}",
             )
         more += len(pictures) > view.frames
         task = (view.name, [pictures[t] for t in range(view.frames)], height, width)
-        size = sum(_bytes(raw, source) for source in task[1])
+        size = sum(s.entry.packed if s.entry else raw.size(s.file) for s in task[1])
         pieces.append(Piece(view.name, view.frames, task, size))
-    extras = {"views missing": len(missing), "views with more frames than listed": more}
-    return pieces, cut(lists, options, span, stored), extras, decode_pictures
+    return pieces, cut(lists, span), {"views with more frames than listed": more}, decode_pictures
 
 
 def _sources(raw: RawFiles, names: set[str]) -> dict[str, dict[int, Source]]:
     """Locations of the pictures of some views; other entries of archives are not kept."""
     sources: dict[str, dict[int, Source]] = {}
     for name in raw.names:
-        for inside, entry in _contents(raw, name):
+        contents = entries(raw.find(name)) if name.endswith(".zip") else [(name, None)]
+        for inside, entry in contents:
             match = PICTURE.fullmatch(inside)
             if match and match[1] in names:
                 sources.setdefault(match[1], {}).setdefault(int(match[2]), Source(name, entry))
     return sources
-
-
-def _bytes(raw: RawFiles, source: Source) -> int:
-    return source.entry.packed if source.entry else raw.find(source.file).stat().st_size
-
-
-def _contents(raw: RawFiles, name: str) -> Iterator[tuple[str, Entry | None]]:
-    if name.endswith(".zip"):
-        yield from entries(raw.find(name))
-    else:
-        yield name, None
 
 
 def decode_pictures(raw: RawFiles, task: tuple[str, list[Source], int, int]) -> np.ndarray:
@@ -301,11 +268,11 @@ class Episode(NamedTuple):
     """One record.
 
     Attributes:
-        name: its source and number, e.g. "berkeley/toysink2_bww/put_carrot_on_plate/.../3".
+        name: source and number, e.g. "berkeley/toysink2_bww/put_carrot_on_plate/.../3".
         file: the TFRecord file.
-        record: where it lies.
-        frames: steps.
-        cameras: those that saw something.
+        record: location of the record in the file.
+        frames: number of steps.
+        cameras: numbers of the cameras that have pictures.
     """
 
     name: str
@@ -318,24 +285,27 @@ class Episode(NamedTuple):
 def _from_rlds(
     raw: RawFiles, options: BridgeOptions, span: int, height: int, width: int
 ) -> tuple[list[Piece], list[Clip], dict[str, Any], Any]:
-    episodes = list(episodes_of(raw, options))
+    episodes = list(episodes_of(raw))
     files: dict[str, str] = {}
     for episode in episodes:
         if episode.name in files:
-            raise _twice(episode.name, files[episode.name], episode.file)
+            raise StpError(
+                f"episode {episode.name} is in two files: {files[episode.name]}, {episode.file}",
+                expected="every episode once, or clips of one would be in several splits",
+                remedy="declare only one of the files in the release",
+            )
         files[episode.name] = episode.file
     long_enough = [episode for episode in episodes if episode.frames >= span]
     held = sum(options.episodes.values())
     if len(long_enough) <= held:
         raise StpError(
-            f"{len(long_enough)} episodes of {span} steps or more, {held} wanted for validation "
-            "and test",
-            expected=f"more than {held}",
+            f"{len(long_enough)} episodes of {span} steps or more",
+            expected=f"more than the {held} for validation and test",
             remedy="fetch more TFRecord files, or lower the option episodes",
         )
-    wanted = [(split, options.episodes[split]) for split in ("val", "test")]
-    wanted.append(("train", len(long_enough) - held))
-    splits = deal_by_name([episode.name for episode in long_enough], wanted, options.seed)
+    counts = [(split, options.episodes[split]) for split in ("val", "test")]
+    counts.append(("train", len(long_enough) - held))
+    splits = deal_by_name([episode.name for episode in long_enough], counts)
     pieces, clips, first = [], [], 0
     for episode in long_enough:
         task, stored = (episode, height, width), episode.frames * len(episode.cameras)
@@ -348,15 +318,13 @@ def _from_rlds(
             first += episode.frames
     extras = {
         f"episodes shorter than {span} steps": len(episodes) - len(long_enough),
-        "views without pictures": sum(
-            len(options.cameras) - len(episode.cameras) for episode in episodes
-        ),
+        "views without pictures": sum(len(CAMERAS) - len(episode.cameras) for episode in episodes),
     }
     return pieces, clips, extras, decode_episode
 
 
-def episodes_of(raw: RawFiles, options: BridgeOptions) -> Iterator[Episode]:
-    """All episodes, in the order of the files. Every record is read once for this.
+def episodes_of(raw: RawFiles) -> Iterator[Episode]:
+    """All episodes, in the order of the files; reads every record once.
 
     Raises:
         StpError: there is no TFRecord file, or one is damaged.
@@ -373,24 +341,24 @@ def episodes_of(raw: RawFiles, options: BridgeOptions) -> Iterator[Episode]:
         for i, record in enumerate(records(path)):
             name = f"{path}: record {i}"
             features = example(read_record(path, record, name), name)
-            source = bytes(_one(features, "episode_metadata/file_path", name))
+            sources = required_feature(features, "episode_metadata/file_path", name).bytes()
             number = required_feature(features, "episode_metadata/episode_id", name).ints()
-            frames = len(_pictures(features, options.cameras[0], name))
-            if number.shape != (1,) or not 1 <= frames <= MOST_FRAMES:
+            frames = len(_pictures(features, CAMERAS[0], name))
+            if len(sources) != 1 or len(number) != 1 or not 1 <= frames <= MOST_FRAMES:
                 raise RawFileError(
                     name,
-                    f"{frames} steps, {len(number)} episode numbers",
-                    expected=f"1 to {MOST_FRAMES} steps and one number",
+                    f"{frames} steps, {len(number)} episode numbers, {len(sources)} paths",
+                    expected=f"1 to {MOST_FRAMES} steps, one number and one path",
                 )
             # Camera flags in the records are not always right: a missing camera is all black.
             cameras = tuple(
                 camera
-                for camera in options.cameras
+                for camera in CAMERAS
                 if decode_picture(
                     bytes(_pictures(features, camera, name)[0]), f"{name}: image_{camera}", "RGB"
                 ).any()
             )
-            title = source.decode("utf-8", errors="replace").split("/bridge_data_v")[-1]
+            title = bytes(sources[0]).decode("utf-8", errors="replace").split("/bridge_data_v")[-1]
             yield Episode(f"{title}/{int(number[0])}", file, record, frames, cameras)
 
 
@@ -420,22 +388,7 @@ def decode_episode(raw: RawFiles, task: tuple[Episode, int, int]) -> np.ndarray:
 
 
 def _pictures(features: Features, camera: int, name: str) -> list[bytes]:
-    found = required_feature(features, f"steps/observation/image_{camera}", name).bytes()
-    if not found:
+    pictures = required_feature(features, f"steps/observation/image_{camera}", name).bytes()
+    if not pictures:
         raise RawFileError(name, f"no picture of camera {camera}", expected="one a step")
-    return found
-
-
-def _one(features: Features, key: str, name: str) -> bytes:
-    values = required_feature(features, key, name).bytes()
-    if len(values) != 1:
-        raise RawFileError(name, f"{len(values)} values of {key}", expected="one")
-    return values[0]
-
-
-def _twice(name: str, first: str, second: str) -> StpError:
-    return StpError(
-        f"episode {name} is there twice, in {first} and {second}",
-        expected="every episode once, or clips of one would be in several splits",
-        remedy="declare only one of the files in the release",
-    )
+    return pictures

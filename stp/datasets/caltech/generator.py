@@ -1,4 +1,4 @@
-"""Stand-in for the Caltech Pedestrian videos: made-up streets in Norpix .seq files.
+"""Stand-in for the Caltech Pedestrian videos: synthetic streets in Norpix .seq files.
 
 The file format is the one that Piotr Dollar's toolbox reads and writes (videos/seqReaderPlugin.m):
 a header of 1024 bytes, then JPEG pictures with their lengths and times, with or without 8 empty
@@ -6,7 +6,6 @@ bytes after each. Annotations (.vbb) are not made. Pictures are smaller than the
 by default.
 """
 
-import io
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,11 +13,11 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
-from PIL import Image
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from stp.core.job import Report
-from stp.core.options import build, require, whole
+from stp.core.options import build, require
+from stp.fetch.film_write import encode_picture
 from stp.fetch.scenery import Street
 
 HEADER_BYTES, FPS = 1024, 30
@@ -40,7 +39,7 @@ class CaltechOptions:
         seed: of everything random; a video does not depend on which others are generated.
     """
 
-    sets: tuple[int, ...] = (6, 7, 8)
+    sets: tuple[Annotated[int, Field(ge=0, le=10)], ...] = (6, 7, 8)
     videos: PositiveInt = 2
     frames: PositiveInt = 140
     footer: Literal[8, 16] = 16
@@ -49,9 +48,8 @@ class CaltechOptions:
     seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
-        ok = bool(self.sets) and all(whole(n, 0, 10) for n in self.sets)
-        ok = ok and len(set(self.sets)) == len(self.sets)
-        require(ok, "sets", self.sets, "different numbers in 0..10")
+        ok = 0 < len(set(self.sets)) == len(self.sets)
+        require(ok, "sets", self.sets, "different ones, one at least")
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
@@ -95,9 +93,7 @@ def _write_video(path: Path, options: CaltechOptions, rng: np.random.Generator) 
         file.write(header(options.height, options.width, options.frames))
         for n in range(options.frames):
             at = n / FPS
-            picture = io.BytesIO()
             values = street.picture(speed * at, at, options.height, options.width)
-            Image.fromarray(values).save(picture, "JPEG", quality=80)
-            file.write(struct.pack("<I", 4 + picture.tell()))
-            file.write(picture.getvalue())
+            picture = encode_picture(values, "JPEG", quality=80)
+            file.write(struct.pack("<I", 4 + len(picture)) + picture)
             file.write(footer(first + n * 10**6 // FPS, options.footer))

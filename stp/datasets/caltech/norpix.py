@@ -83,33 +83,33 @@ def find_frames(file: BinaryIO, name: str, header: Header) -> list[Frame]:
     Raises:
         StpError: the file ends before the last frame does, or holds something else than frames.
     """
-    found: list[Frame] = []
+    frames: list[Frame] = []
     position = HEADER_BYTES
     padding = 0
-    while not header.frames or len(found) < header.frames:
+    while not header.frames or len(frames) < header.frames:
         file.seek(position)
         content = file.read(4)
-        if len(found) == 1 and content == bytes(4):  # a frame cannot have 0 bytes: it is padding
+        if len(frames) == 1 and content == bytes(4):  # a frame cannot have 0 bytes: it is padding
             padding = _PADDING
             position += padding
             file.seek(position)
             content = file.read(4)
-        if not content and not header.frames and found:
-            return found
+        if not content and not header.frames and frames:
+            return frames
         start = file.read(2)
         if len(content) < 4 or len(start) < 2:
-            raise _damaged(name, f"ends after {len(found)} of {header.frames} frames")
+            raise _damaged(name, f"ends after {len(frames)} of {header.frames} frames")
         (size,) = struct.unpack("<I", content)
         if start != b"\xff\xd8" or not 4 < size <= MOST_FRAME_BYTES:
-            raise _damaged(name, f"no JPEG picture where frame {len(found)} should begin")
+            raise _damaged(name, f"no JPEG picture where frame {len(frames)} should begin")
         file.seek(position + size)
         time = file.read(_TIME.size)
         if len(time) < _TIME.size:
-            raise _damaged(name, f"ends within frame {len(found)} of {header.frames}")
+            raise _damaged(name, f"ends within frame {len(frames)} of {header.frames}")
         seconds, milli, micro = _TIME.unpack(time)
-        found.append(Frame(position + 4, size - 4, seconds * 10**6 + milli * 1000 + micro))
+        frames.append(Frame(position + 4, size - 4, seconds * 10**6 + milli * 1000 + micro))
         position += size + _TIME.size + padding
-    return found
+    return frames
 
 
 def read_jpeg(file: BinaryIO, name: str, frame: Frame) -> bytes:
@@ -125,5 +125,5 @@ def read_jpeg(file: BinaryIO, name: str, frame: Frame) -> bytes:
     return content
 
 
-def _damaged(name: str, what: str) -> StpError:
-    return RawFileError(name, what, expected="a complete Norpix .seq file of JPEG pictures")
+def _damaged(name: str, problem: str) -> StpError:
+    return RawFileError(name, problem, expected="a complete Norpix .seq file of JPEG pictures")

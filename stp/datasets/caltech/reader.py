@@ -17,7 +17,6 @@ from functools import partial
 from typing import BinaryIO, cast
 
 import numpy as np
-from pydantic import PositiveInt
 
 from stp.core.errors import RawFileError, StpError
 from stp.core.job import Extras, Job, Recipe
@@ -33,6 +32,12 @@ from stp.prepare.planned_counts import Lists, Planned
 
 VIDEO = r"(set\d\d)/(V\d{3})\.seq"
 FPS = 30
+EVERY = 3
+"""Of this many frames the last is kept: the third, sixth, ... as in OpenSTL."""
+STRIDE = 20
+"""Kept frames between the starts of windows. Windows of 20 side by side are the only rule that
+comes near the 1,980 of Table 1; the default of predbench/datasets/caltech.py is 1, which would give
+about 39,000."""
 
 
 @dataclass(frozen=True)
@@ -40,19 +45,13 @@ class CaltechOptions:
     """Options of the reader.
 
     Attributes:
-        sets: which are read; 6-10 are the official test sets.
-        every: each how many-th frame is kept: the third, sixth, ... as in OpenSTL.
-        stride: kept frames between the starts of windows. Windows of 20 side by side are the
-            only rule that comes near the 1,980 of Table 1; the default of predbench/datasets/
-            caltech.py is 1, which would give about 39,000.
+        sets: numbers of the sets; 6-10 are the official test sets.
         resize: height and width to which pictures are resized by linear interpolation before the
             middle is cut out; 128 x 171 keeps the aspect, as for KITTI and in OpenSTL.
         check_times: whether the times of the frames must increase.
     """
 
     sets: tuple[int, ...] = (6, 7, 8, 9, 10)
-    every: PositiveInt = 3
-    stride: PositiveInt = 20
     resize: Size = (128, 171)
     check_times: bool = True
 
@@ -82,14 +81,14 @@ def run(job: Job) -> Extras:
     for (folder, video), member in videos.items():
         frames = read_frames(raw, member)
         drive = _drive(f"{folder}/{video}", frames, options, where(raw, member))
-        kept = frames[options.every - 1 :: options.every]
+        kept = frames[EVERY - 1 :: EVERY]
         tasks = [(member, frame) for frame in kept]
         recordings.append((drive, tasks, [frame.bytes for frame in kept]))
-    fps = FPS / options.every
+    fps = FPS / EVERY
     decode = partial(decode_frames, resize=options.resize, crop=(height, width))
     written = write_drives(job, raw, recordings, decode, fps=fps)
     drives = [drive for drive, _, _ in recordings]
-    clips = cut(drives, {"test": options.stride}, span, fps=fps)
+    clips = cut(drives, {"test": STRIDE}, span, fps=fps)
     return {
         **write_index(job.out, clips, required=("test",)),
         **written.extras,
@@ -139,10 +138,10 @@ def decode_frames(
             label = f"{name}, byte {frame.offset}"
             picture = decode_picture(read_jpeg(file, name, frame), label, "RGB")
             if picture.shape[:2] != (header.height, header.width):
-                raise StpError(
-                    f"{label}: a picture of {picture.shape[1]} x {picture.shape[0]} pixels",
+                raise RawFileError(
+                    label,
+                    f"a picture of {picture.shape[1]} x {picture.shape[0]} pixels",
                     expected=f"{header.width} x {header.height}, as the header says",
-                    remedy="fetch the video again",
                 )
             decoded.append(resize_and_crop(picture, resize, crop))
     return np.stack(decoded)
@@ -153,13 +152,9 @@ def _drive(name: str, frames: list[Frame], options: CaltechOptions, label: str) 
     if options.check_times:
         remedy = "fetch it again, or set check_times to false in the options of the reader"
         check_times(label, times, remedy)
-    kept = times[options.every - 1 :: options.every]
+    kept = times[EVERY - 1 :: EVERY]
     if not len(kept):
-        raise StpError(
-            f"{label}: {len(frames)} frames",
-            expected=f"at least {options.every}",
-            remedy="fetch it again, or leave it out of the raw files",
-        )
+        raise RawFileError(label, f"{len(frames)} frames", expected=f"at least {EVERY}")
     return Drive("test", name, len(kept), kept)
 
 

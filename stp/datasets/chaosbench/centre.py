@@ -115,19 +115,19 @@ def _group(
     options: CentreOptions, day: np.datetime64, fields: dict[str, np.ndarray], *, missing: bool
 ) -> dict[str, Field]:
     outer: tuple[str, ...] = ("step",)
-    made: dict[str, Field] = coordinates(options, day)
-    made["step"] = Field(("step",), np.arange(STEPS + 1), {"units": "days"})
-    since = made["time"]
+    group: dict[str, Field] = coordinates(options, day)
+    group["step"] = Field(("step",), np.arange(STEPS + 1), {"units": "days"})
+    since = group["time"]
     valid = since.values + np.arange(STEPS + 1)
-    made["valid_time"] = Field(("step",), valid, since.attrs)
+    group["valid_time"] = Field(("step",), valid, since.attrs)
     if options.members is not None:
         outer = ("number", "step")
-        made["number"] = Field(("number",), np.arange(1, options.members + 1))
+        group["number"] = Field(("number",), np.arange(1, options.members + 1))
     for variable, values in fields.items():
         shaped = values.reshape(-1, STEPS + 1, *values.shape[1:])
         for at, level in enumerate(options.levels):
             if missing or level in ABSENT.get(variable, ()):
                 shaped[:, :, at] = np.nan
         shaped = shaped if options.members is not None else shaped[0]
-        made[variable] = level_field(outer, shaped, 1)
-    return made
+        group[variable] = level_field(outer, shaped, 1)
+    return group

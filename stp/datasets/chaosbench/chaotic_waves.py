@@ -59,14 +59,14 @@ def truth(first_year: int, days: np.ndarray, seed: int) -> np.ndarray:
         (days, RINGS, SITES).
     """
     number = (days - np.datetime64(f"{first_year}-01-01", "D")).astype(np.int64)
-    wanted = dict(zip(number.tolist(), range(len(days)), strict=True))
+    row_of_day = dict(zip(number.tolist(), range(len(days)), strict=True))
     rng = np.random.default_rng(seed)
     first = FORCING + rng.normal(size=(RINGS, SITES))
-    found = np.empty((len(days), RINGS, SITES))
+    states = np.empty((len(days), RINGS, SITES))
     for day, state in enumerate(days_from(first, _SPIN_UP + int(number.max())), -_SPIN_UP):
-        if day in wanted:
-            found[wanted[day]] = state
-    return found
+        if day in row_of_day:
+            states[row_of_day[day]] = state
+    return states
 
 
 class Weather(NamedTuple):

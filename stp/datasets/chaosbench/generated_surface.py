@@ -73,7 +73,7 @@ def surface(
         name -> float32 (n, H, W), 0 where the variable does not exist.
     """
     weather = atmosphere.weather(states, days)
-    found = {}
+    fields = {}
     for name in names:
         number = (LAND + OCEAN).index(name)
         turn = 2 * np.pi * number / 43
@@ -89,6 +89,6 @@ def surface(
             warm = 299 - 44 * np.sin(atmosphere.latitude) ** 2 - (6 if name == "d2m" else 0)
             felt = _DAMPED.get(name, 1.0)
             values = warm + felt * (18 * weather.season - 4 * weather.ahead)
-        there = atmosphere.land if name in LAND else ~atmosphere.land
-        found[name] = np.where(there, values, 0).astype(np.float32)
-    return found
+        mask = atmosphere.land if name in LAND else ~atmosphere.land
+        fields[name] = np.where(mask, values, 0).astype(np.float32)
+    return fields

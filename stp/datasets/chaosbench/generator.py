@@ -57,21 +57,19 @@ class WorldOptions:
         part_mb: size of the parts of a stream, 10^6 bytes.
     """
 
-    degrees: float = 1.5
-    levels: tuple[int, ...] = LEVELS
+    degrees: Annotated[float, pydantic.Field(gt=0, le=45)] = 1.5
+    levels: tuple[Annotated[int, pydantic.Field(ge=1, le=1050)], ...] = LEVELS
     variables: tuple[str, ...] = VARIABLES
     first_year: Annotated[int, pydantic.Field(ge=1700, le=2200)] = 1979
     seed: NonNegativeInt = 0
-    part_mb: float = 42_900
+    part_mb: pydantic.PositiveFloat = 42_900
 
     def __post_init__(self) -> None:
-        rows = 180 / self.degrees if self.degrees > 0 else 0
-        require(rows >= 4 and rows == int(rows), "degrees", self.degrees, "a divisor of 180")
-        ok = bool(self.levels) and all(whole(level, 1, 1050) for level in self.levels)
-        require(ok and list(self.levels) == sorted(set(self.levels)), "levels", self.levels, "hPa")
+        require((180 / self.degrees).is_integer(), "degrees", self.degrees, "a divisor of 180")
+        ok = bool(self.levels) and list(self.levels) == sorted(set(self.levels))
+        require(ok, "levels", self.levels, "hPa, ascending, one at least")
         check_keys("variables", self.variables, VARIABLES)
         require(bool(self.variables), "variables", self.variables, "one at least")
-        require(self.part_mb > 0, "part_mb", self.part_mb, "> 0")
 
     @property
     def lat(self) -> np.ndarray:

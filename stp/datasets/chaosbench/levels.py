@@ -16,7 +16,7 @@ import numpy as np
 import xarray as xr
 import zarr
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 from stp.data.daily_fields import Grid, date_of, open_group, read_fields
 from stp.data.raw_files import RawFiles
 from stp.data.tar_stream import folders
@@ -64,18 +64,17 @@ class DaysOfStream:
         Raises:
             StpError: the stream is damaged or ends early, or a day comes twice.
         """
-        todo, seen = frozenset(days), set()
+        todo, days_read = frozenset(days), set()
         parts = [self._raw.find(name) for name in self._names]
         for folder in folders(parts, lambda name: date_of(name) in todo, suffix=".zarr"):
             day = str(date_of(folder.name))
-            if day in seen:
-                raise StpError(
-                    f"{self._names[0]}: {day} comes twice in the stream, the second time as "
-                    f"{folder.name}",
+            if day in days_read:
+                raise RawFileError(
+                    self._names[0],
+                    f"{day} comes twice in the stream, the second time as {folder.name}",
                     expected="one group for each day",
-                    remedy="fetch the official parts again",
                 )
-            seen.add(day)
+            days_read.add(day)
             group = open_group(folder)
             yield (
                 day,
@@ -108,15 +107,12 @@ class DaysOfStore:
             times = opened["time"].to_numpy().astype("datetime64[ns]")
         except DAMAGE as error:
             raise self._damaged(error) from error
-        there = {theirs: ours for ours, theirs in NAMES.items() if theirs in opened}
-        self._opened = opened[list(there)].rename(there)
+        names = {stored: ours for ours, stored in NAMES.items() if stored in opened}
+        self._opened = opened[list(names)].rename(names)
         self._place = {time: i for i, time in enumerate(times.tolist())}
         if len(self._place) < len(times):
-            raise StpError(
-                f"{self._path}: {len(times) - len(self._place)} of {len(times)} times come twice",
-                expected="each time once",
-                remedy="download it again",
-            )
+            twice = len(times) - len(self._place)
+            raise RawFileError(self._path, f"{twice} of {len(times)} times come twice")
 
     @property
     def name(self) -> str:
@@ -133,7 +129,7 @@ class DaysOfStore:
         midnight = {day: np.datetime64(day, "ns").astype(int).item() for day in days}
         places = [(self._place[at], day) for day, at in midnight.items() if at in self._place]
         places.sort()
-        self._require_chunks([place for place, _ in places])
+        self._require_chunks([time for time, _ in places])
         channels = sum(map(len, self._variables.values()))
         most = max(1, _BLOCK_BYTES // (4 * channels * self._grid.rows * self._grid.columns))
         for first in range(0, len(places), most):
@@ -145,10 +141,10 @@ class DaysOfStore:
                 self._grid,
                 gravity=1.0,
                 outer=("time",),
-                at={"time": [place for place, _ in block]},
+                at={"time": [time for time, _ in block]},
             )
-            for (_, day), one in zip(block, fields, strict=True):
-                yield day, one
+            for (_, day), field in zip(block, fields, strict=True):
+                yield day, field
 
     def _find(self, pattern: str) -> tuple[str, Path]:
         """The folder of the store, and where it lies."""
@@ -161,9 +157,9 @@ class DaysOfStore:
             )
         (folder,) = folders
         some = min(name for name in self._files)
-        found = self._raw.find(some)
+        path = self._raw.find(some)
         inside = len(some[len(folder) + 1 :].split("/"))
-        return folder, found.parents[inside - 1]
+        return folder, path.parents[inside - 1]
 
     def _require_chunks(self, places: Sequence[int]) -> None:
         group = zarr.open_group(str(self._path), mode="r", use_consolidated=False)
@@ -177,24 +173,25 @@ class DaysOfStore:
             ]
             needed: list[Sequence[int]] = [range(count) for count in counts]
             along = self._opened[name].dims.index("time")
-            needed[along] = sorted({place // array.chunks[along] for place in places})
+            needed[along] = sorted({time // array.chunks[along] for time in places})
             keys = [array.metadata.encode_chunk_key(at) for at in itertools.product(*needed)]
             lost = [key for key in keys if f"{self._folder}/{NAMES[name]}/{key}" not in self._files]
             if lost:
-                raise StpError(
-                    f"{self._path}: {len(lost)} of {len(keys)} chunks of {NAMES[name]} are "
-                    f"missing, first {lost[0]}",
+                # Zarr would take a missing chunk for an empty one.
+                problem = f"{len(lost)} of {len(keys)} chunks of {NAMES[name]} are missing"
+                raise RawFileError(
+                    self._path,
+                    f"{problem}, first {lost[0]}",
                     expected="the chunks of all days that are read",
-                    remedy="download them again: Zarr takes a missing chunk for an empty one",
                 )
             for key in keys:  # compared with the lock
                 self._raw.find(f"{self._folder}/{NAMES[name]}/{key}")
 
     def _damaged(self, error: Exception) -> StpError:
-        return StpError(
-            f"{self._path}: this Zarr store is damaged, or has no dates ({error})",
+        return RawFileError(
+            self._path,
+            f"this Zarr store is damaged, or has no dates ({error})",
             expected="a store of WeatherBench 2, with a coordinate time",
-            remedy="download it again",
         )
 
 

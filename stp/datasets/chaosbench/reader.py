@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from itertools import zip_longest
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import zarr
-from pydantic import PositiveInt
+from pydantic import ConfigDict, Field, PositiveFloat, PositiveInt, with_config
 
 from stp.core.errors import StpError
 from stp.core.job import Extras, Job, Recipe
@@ -54,11 +54,29 @@ SPANS = (1, 7, 14)
 """Days of the means that have terciles: a day, a week, and two."""
 COORDINATES = "variable level channel_units channel_standard_name lat lon"
 SEASONS = {"djf": [12, 1, 2], "mam": [3, 4, 5], "jja": [6, 7, 8], "son": [9, 10, 11]}
-
-
+ERA5_PARTS = "chaosbench/era5/era5_chunks.tar.gz.*"
 LAND_PARTS = "chaosbench/lra5/lra5_chunks.tar.gz.*"
 OCEAN_PARTS = "chaosbench/oras5/oras5_chunks.tar.gz.*"
-"""Raw files of ERA5-Land and ORAS5, as `ChaosbenchOptions.parts` are those of ERA5."""
+"""Raw files: parts of three streams, in the order of their names."""
+
+Years = Annotated[list[Annotated[int, Field(ge=1678, le=2261)]], Field(min_length=2, max_length=2)]
+"""First and last."""
+
+
+@with_config(ConfigDict(extra="forbid"))
+@dataclass(frozen=True)
+class Starts:
+    """The starts of a subset: on some days of the month, or in some months, alone.
+
+    Attributes:
+        years: first and last.
+        days: of the month; null: all.
+        months: from 1; null: all.
+    """
+
+    years: Years
+    days: list[Annotated[int, Field(ge=1, le=31)]] | None = None
+    months: list[Annotated[int, Field(ge=1, le=12)]] | None = None
 
 
 @dataclass(frozen=True)
@@ -66,17 +84,15 @@ class ChaosbenchOptions:
     """Options of the reader; the defaults are those of the paper and its released code.
 
     Attributes:
-        parts: pattern of the parts of the stream, in the order of their names.
         store: pattern of the folder of a store of WeatherBench 2 (`stp.datasets.chaosbench.levels`)
             that variables on levels are read from instead; null: they are in the stream.
         variables: with their pressure levels in hPa, in the order of the channels; see
             `stp.core.options.levels_by_name`.
         years: first and last year of each split.
         days_per_year: days from 1 January that are read; null for whole years.
-        subsets: further test windows: name -> first and last year, or ``{years: [first, last],
-            days: [1, 15], months: [12, 1, 2]}``, windows that start on some days of the month, or
-            in some months, alone. Of the default, `common_starts` are those from which others ran
-            trained models, and the rest are seasons.
+        subsets: further test windows: name -> first and last year, or `Starts`. Of the default,
+            `common_starts` are those from which others ran trained models, and the rest are
+            seasons.
         stride: days between the windows of each split; of subsets as of test.
         cluster_days: windows that start in the same block of so many days are one cluster, which
             lasts until the next one starts. Values at longer lead times are of longer blocks (see
@@ -99,30 +115,29 @@ class ChaosbenchOptions:
             them.
     """
 
-    parts: str = "chaosbench/era5/era5_chunks.tar.gz.*"
     store: str | None = None
     variables: list[dict[str, Any]] = field(
         default_factory=lambda: [{"name": name, "levels": list(LEVELS)} for name in VARIABLES]
     )
-    years: dict[str, list[int]] = field(
+    years: dict[str, Years] = field(
         default_factory=lambda: {"train": [1979, 2015], "val": [2016, 2021], "test": [2022, 2022]}
     )
-    days_per_year: int | None = None
-    subsets: dict[str, Any] = field(
+    days_per_year: Annotated[int, Field(ge=1, le=366)] | None = None
+    subsets: dict[str, Years | Starts] = field(
         default_factory=lambda: {
             "two_years": [2022, 2023],
-            "common_starts": {"years": [2022, 2022], "days": [1, 15]},
-            **{name: {"years": [2022, 2023], "months": its} for name, its in SEASONS.items()},
+            "common_starts": Starts([2022, 2022], days=[1, 15]),
+            **{name: Starts([2022, 2023], months=of) for name, of in SEASONS.items()},
         }
     )
-    stride: dict[str, int] = field(default_factory=lambda: {"train": 1, "val": 1, "test": 1})
+    stride: dict[str, PositiveInt] = field(default_factory=lambda: dict.fromkeys(SPLITS, 1))
     cluster_days: PositiveInt = 1
-    gravity: float = 9.81
+    gravity: PositiveFloat = 9.81
     land: list[str] = field(default_factory=list)
     ocean: list[str] = field(default_factory=list)
     ocean_month: Literal["published", "lagged"] = "published"
-    window_days: int | None = None
-    published_climatology: list[int] | None = None
+    window_days: Annotated[int, Field(ge=3, le=365)] | None = None
+    published_climatology: Years | None = None
     normalisation: Literal["train", "published"] = "train"
 
     def __post_init__(self) -> None:
@@ -132,39 +147,23 @@ class ChaosbenchOptions:
             ok = ok and bool(levels) and len(set(levels)) == len(levels)
             require(ok, f"variables.{name}", levels, "different levels in hPa, one at least")
         require(set(self.years) == set(SPLITS), "years", self.years, "train, val, test")
-        per_year = self.days_per_year
-        require(per_year is None or whole(per_year, 1, 366), "days_per_year", per_year, "1..366")
         check_keys("subsets", set(self.subsets) & set(SPLITS), ())
-        for name, of in self.subsets.items():
-            if not isinstance(of, dict):
-                continue
-            check_keys(f"subsets.{name}", of, ("years", "days", "months"))
-            for what, last in (("days", 31), ("months", 12)):
-                its = of.get(what, [1])
-                ok = isinstance(its, list) and all(whole(one, 1, last) for one in its)
-                require(ok and bool(its), f"{what} of {name}", its, f"numbers from 1 to {last}")
         for name in (*self.years, *self.subsets):
-            years = self._span(name)
-            ok = isinstance(years, list) and len(years) == 2
-            ok = ok and all(whole(year, 1678, 2261) for year in years) and years[0] <= years[1]
-            require(ok, f"years of {name}", years, "[first, last]")
+            first, last = self._span(name)
+            require(first <= last, f"years of {name}", [first, last], "[first, last]")
         dealt = [year for split in SPLITS for year in self.years_of(split)]
         require(len(set(dealt)) == len(dealt), "years", self.years, "no year in two splits")
         for name in self.subsets:
             ok = not set(self.years_of(name)) & {*self.years_of("train"), *self.years_of("val")}
             require(ok, f"subsets.{name}", self.subsets[name], "no year of train or val")
-        ok = set(self.stride) == set(SPLITS) and all(whole(n, 1) for n in self.stride.values())
-        require(ok, "stride", self.stride, "train, val, test: days >= 1")
-        require(self.gravity > 0, "gravity", self.gravity, "> 0")
-        for what, names, known in (("land", self.land, LAND), ("ocean", self.ocean, OCEAN)):
-            check_keys(what, names, known)
-            require(len(set(names)) == len(names), what, names, "different variables")
-        window = self.window_days
-        ok = window is None or (whole(window, 3, 365) and window % 2 == 1)
-        require(ok, "window_days", window, "null, or an odd number from 3 to 365")
+        require(set(self.stride) == set(SPLITS), "stride", self.stride, "train, val, test: days")
+        for option, names, variables in (("land", self.land, LAND), ("ocean", self.ocean, OCEAN)):
+            check_keys(option, names, variables)
+            require(len(set(names)) == len(names), option, names, "different variables")
+        require((self.window_days or 1) % 2 == 1, "window_days", self.window_days, "an odd number")
         if (span := self.published_climatology) is not None:
-            ok = len(span) == 2 and all(whole(year, 1678, 2261) for year in span)
-            ok = ok and span[0] <= span[1] and {*range(span[0], span[1] + 1)} <= {*self.all_years}
+            years = {*range(span[0], span[1] + 1)}
+            ok = bool(years) and years <= {*self.all_years}
             require(ok, "published_climatology", span, "[first, last], years that are read")
 
     @property
@@ -194,15 +193,15 @@ class ChaosbenchOptions:
 
     def starts_on(self, split: str, day: str) -> bool:
         """Whether windows of a split or subset start on a day, "2022-01-15"."""
-        of = self.subsets.get(split)
-        if not isinstance(of, dict):
+        subset = self.subsets.get(split)
+        if not isinstance(subset, Starts):
             return True
         _, month, number = map(int, day.split("-"))
-        return month in of.get("months", [month]) and number in of.get("days", [number])
+        return month in (subset.months or [month]) and number in (subset.days or [number])
 
-    def _span(self, split: str) -> Any:
-        of = (self.years | self.subsets)[split]
-        return of.get("years") if isinstance(of, dict) else of
+    def _span(self, split: str) -> Years:
+        years = {**self.years, **self.subsets}[split]
+        return years.years if isinstance(years, Starts) else years
 
     @property
     def all_years(self) -> list[int]:
@@ -212,9 +211,10 @@ class ChaosbenchOptions:
     @property
     def days(self) -> np.ndarray:
         """All days that are read, datetime64[D], ascending."""
-        years = self.all_years
-        found = [np.arange(f"{y}-01-01", f"{y + 1}-01-01", dtype="datetime64[D]") for y in years]
-        return np.concatenate([days[: self.days_per_year] for days in found])
+        spans = ((f"{year}-01-01", f"{year + 1}-01-01") for year in self.all_years)
+        return np.concatenate(
+            [np.arange(*span, dtype="datetime64[D]")[: self.days_per_year] for span in spans]
+        )
 
 
 def cut(options: ChaosbenchOptions, span: int) -> tuple[list[Clip], dict[str, tuple[int, int]]]:
@@ -276,7 +276,7 @@ def run(job: Job) -> Extras:
     if options.store is not None:
         levels = DaysOfStore(raw, options.store, options.levels, grid)
     else:
-        names = _names(raw, options.parts)
+        names = _names(raw, ERA5_PARTS)
         levels = DaysOfStream(raw, names, options.levels, grid, options.gravity)
     a_day = sum(map(raw.size, raw.names)) // len(days)
     pieces = [Piece(str(day), 1, None, a_day) for day in days.tolist()]
@@ -349,25 +349,27 @@ def _surface(
     job: Job, raw: RawFiles, options: ChaosbenchOptions, grid: Grid, days: list[str]
 ) -> list[SurfaceStream]:
     """The streams of land and ocean, as far as variables of them are wanted."""
-    found = []
+    streams = []
     if options.land:
         names = _names(raw, LAND_PARTS)
-        of = {day: day for day in days}
-        found.append(SurfaceStream(ERA5_LAND, raw, names, options.land, grid, of, job.state))
+        shown_on = {day: day for day in days}
+        land = SurfaceStream(ERA5_LAND, raw, names, options.land, grid, shown_on, job.state)
+        streams.append(land)
     if options.ocean:
         names = _names(raw, OCEAN_PARTS)
-        of = {day: month_of(day) for day in days}
+        shown_on = {day: month_of(day) for day in days}
         if options.ocean_month == "lagged":
-            of |= {day: month_before(day) for day in days if month_of(day) != month_of(days[0])}
-        found.append(SurfaceStream(ORAS5, raw, names, options.ocean, grid, of, job.state))
-    return found
+            later = [day for day in days if month_of(day) != month_of(days[0])]
+            shown_on |= {day: month_before(day) for day in later}
+        streams.append(SurfaceStream(ORAS5, raw, names, options.ocean, grid, shown_on, job.state))
+    return streams
 
 
 def _reader(
     levels: DaysOfStore | DaysOfStream, days: list[str], surface: list[SurfaceStream]
 ) -> Callable[[list[int]], Iterator[tuple[int, np.ndarray]]]:
-    def read(wanted: list[int]) -> Iterator[tuple[int, np.ndarray]]:
-        number = {days[i]: i for i in wanted}
+    def read(numbers: list[int]) -> Iterator[tuple[int, np.ndarray]]:
+        number = {days[i]: i for i in numbers}
         todo = sorted(number)
         for stream in surface:
             stream.collect(todo)
@@ -396,22 +398,23 @@ def _describe(group: zarr.Group, options: ChaosbenchOptions, grid: Grid) -> None
     write_coordinate(group, "lat", "y", grid.lat, **lat)
     lon = {"standard_name": "longitude", "units": "degrees_east"}
     write_coordinate(group, "lon", "x", grid.lon, **lon)
-    of = [(name, level) for name, levels in options.levels.items() for level in levels]
+    channels = [(name, level) for name, levels in options.levels.items() for level in levels]
     write_coordinate(group, "variable", "channel", np.array(options.channels, dtype=object))
-    known = {**LAND, **OCEAN}
-    units = [*(VARIABLES[name][0] for name, _ in of), *(known[name] for name in options.surface)]
-    what = "units of each channel"
+    surface = {**LAND, **OCEAN}  # name -> units
+    units = [VARIABLES[name][0] for name, _ in channels]
+    units += [surface[name] for name in options.surface]
+    description = "units of each channel"
     values = np.array(units, dtype=object)
-    write_coordinate(group, "channel_units", "channel", values, long_name=what)
+    write_coordinate(group, "channel_units", "channel", values, long_name=description)
     standard = [
-        *(VARIABLES[name][1] for name, _ in of),
+        *(VARIABLES[name][1] for name, _ in channels),
         *(STANDARD_NAMES.get(name, "") for name in options.surface),
     ]
-    what = "CF standard name of each channel, where it has one"
+    description = "CF standard name of each channel, where it has one"
     values = np.array(standard, dtype=object)
-    write_coordinate(group, "channel_standard_name", "channel", values, long_name=what)
+    write_coordinate(group, "channel_standard_name", "channel", values, long_name=description)
     pressure = {"standard_name": "air_pressure", "units": "hPa", "positive": "down"}
-    level = np.array([*(level for _, level in of), *(np.nan for _ in options.surface)], float)
+    level = np.array([*(level for _, level in channels), *(np.nan for _ in options.surface)], float)
     write_coordinate(group, "level", "channel", level, **pressure)
 
 
@@ -425,14 +428,15 @@ def _normalisation(
         n = len(pieces) * grid.rows * grid.columns
         mean = statistics.sum.sum(axis=0) / n
         variance = np.maximum(statistics.squares.sum(axis=0) / n - mean**2, 0)
-        found = {"mean": mean.tolist(), "std": np.sqrt(variance).tolist()}
+        moments = {"mean": mean.tolist(), "std": np.sqrt(variance).tolist()}
         source = "all days that are read and all grid points, as published"
     else:
-        found = statistics.of([i for i, piece in enumerate(pieces) if int(piece.name[:4]) in train])
+        training = [i for i, piece in enumerate(pieces) if int(piece.name[:4]) in train]
+        moments = statistics.of(training)
         source = "train split"
     # A channel that never changes keeps its units.
-    scale = [std or 1.0 for std in found["std"]]
-    return {"offset": found["mean"], "scale": scale, "method": "z-score", "from": source}
+    scale = [std or 1.0 for std in moments["std"]]
+    return {"offset": moments["mean"], "scale": scale, "method": "z-score", "from": source}
 
 
 def _climatology(
@@ -442,17 +446,20 @@ def _climatology(
     train, val = (tuple(options.years_of(split)) for split in ("train", "val"))
     frames = prepared["frames"]
     assert isinstance(frames, zarr.Array)
-    of = "mean of each calendar day"
-    plain = Means("without_validation", train, f"{of}, training years", "climatology_deviation")
-    wanted = [
+    definition = "mean of each calendar day"
+    plain = Means(
+        "without_validation", train, f"{definition}, training years", "climatology_deviation"
+    )
+    means_to_write = [
         plain,
-        Means("with_validation", (*train, *val), f"{of}, training and validation years"),
+        Means("with_validation", (*train, *val), f"{definition}, training and validation years"),
     ]
     if options.published_climatology is not None:
         first, last = options.published_climatology
-        what = "mean of the n-th day of each year, as published"
+        definition = "mean of the n-th day of each year, as published"
         years = tuple(range(first, last + 1))
-        wanted.append(Means("published", years, what, "published_deviation", by_number=True))
+        published = Means("published", years, definition, "published_deviation", by_number=True)
+        means_to_write.append(published)
     windows = []
     if options.window_days is not None:
         windows.append(Window("windowed", plain, options.window_days, "windowed_deviation"))
@@ -460,7 +467,7 @@ def _climatology(
         job.out / "climatology.zarr",
         frames,
         hours,
-        wanted,
+        means_to_write,
         {"definition": "over all frames of a calendar day, 29 February over leap years"},
         job.report,
         int(job.runtime.get("prepare_workers", 1)),
@@ -476,9 +483,9 @@ def _climatology(
         int(job.runtime.get("prepare_workers", 1)),
     )
     _describe(group, options, grid)
-    names = [name for means in wanted for name in (means.name, means.deviation)]
+    names = [name for means in means_to_write for name in (means.name, means.deviation)]
     names += [name for window in windows for name in (window.name, window.deviation)]
     for name in filter(None, (*names, *terciles)):
         group[name].attrs["coordinates"] = COORDINATES
-    years_of = {means.name.replace("_", " "): list(means.years) for means in wanted}
+    years_of = {means.name.replace("_", " "): list(means.years) for means in means_to_write}
     return {**years_of, **({"window of days": options.window_days} if windows else {})}

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 from stp.data.daily_fields import Grid, date_of, open_group, read_surface
 from stp.data.raw_files import RawFiles
 from stp.data.tar_stream import folders
@@ -170,15 +170,15 @@ class SurfaceStream:
         return self._aside / f"{when}.npy"
 
     def _read(self, todo: set[str]) -> Iterator[tuple[str, np.ndarray]]:
-        left = set(todo)
+        missing = set(todo)
 
         def needed(name: str) -> bool:
             day = date_of(name)
-            return day is not None and self._part.when(day) in left
+            return day is not None and self._part.when(day) in missing
 
         for folder in folders(self._files, needed, suffix=".zarr"):
             when = self._part.when(str(date_of(folder.name)))
-            fields, there = read_surface(
+            fields, mask = read_surface(
                 folder.name,
                 open_group(folder),
                 self._variables,
@@ -186,23 +186,23 @@ class SurfaceStream:
                 shown_by=self._part.shown_by,
                 between=BETWEEN,
             )
-            self._check_mask(folder.name, there)
-            left.discard(when)
+            self._check_mask(folder.name, mask)
+            missing.discard(when)
             yield when, fields
 
-    def _check_mask(self, name: str, there: np.ndarray) -> None:
+    def _check_mask(self, name: str, mask: np.ndarray) -> None:
         """Refuse another land or ocean than on the first day that was read."""
         path = self._aside / "there.bin"  # rows x columns, of bytes
         if not path.exists():
             beside = path.with_suffix(".part")
-            beside.write_bytes(there.tobytes())
+            beside.write_bytes(mask.tobytes())
             beside.replace(path)
             return
-        first = np.frombuffer(path.read_bytes(), bool).reshape(there.shape)
-        if (first != there).any():
-            raise StpError(
-                f"{name}: {self._part.title} has {int(there.sum())} grid points, "
-                f"{int((first != there).sum())} of them different",
+        first = np.frombuffer(path.read_bytes(), bool).reshape(mask.shape)
+        if (first != mask).any():
+            problem = f"{self._part.title} has {int(mask.sum())} grid points"
+            raise RawFileError(
+                name,
+                f"{problem}, {int((first != mask).sum())} of them different",
                 expected=f"the {int(first.sum())} of the day that was read first",
-                remedy="fetch the official parts again",
             )

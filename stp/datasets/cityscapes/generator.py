@@ -1,4 +1,4 @@
-"""Stand-in for the CityScapes video snippets: drives along made-up streets.
+"""Stand-in for the CityScapes video snippets: drives along synthetic streets.
 
 Names, the number of frames of a snippet and their numbering, and the package that holds them
 (leftImg8bit_sequence_trainvaltest.zip) are those of the official data (Cordts et al. 2016). As
@@ -7,7 +7,6 @@ in one go and their snippets are blocks of the same sequence. There is one stree
 pictures are smaller by default, and nothing is annotated.
 """
 
-import io
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,11 +14,11 @@ from pathlib import Path
 from typing import Annotated
 
 import numpy as np
-from PIL import Image
 from pydantic import Field, NonNegativeInt
 
 from stp.core.job import Report
-from stp.core.options import build, check_keys, require, whole
+from stp.core.options import build, check_keys
+from stp.fetch.film_write import encode_picture
 from stp.fetch.scenery import Street
 
 PACKAGE = "cityscapes/leftImg8bit_sequence_trainvaltest.zip"
@@ -45,15 +44,15 @@ class CityscapesOptions:
         seed: of everything random; a snippet does not depend on which others are generated.
     """
 
-    snippets: dict[str, int] = field(default_factory=lambda: {"train": 6, "val": 3, "test": 12})
+    snippets: dict[str, NonNegativeInt] = field(
+        default_factory=lambda: {"train": 6, "val": 3, "test": 12}
+    )
     height: Annotated[int, Field(ge=8)] = 64
     width: Annotated[int, Field(ge=8)] = 128
     seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
         check_keys("snippets", self.snippets, CITIES)
-        for split, number in self.snippets.items():
-            require(whole(number, 0), f"snippets.{split}", number, "a whole number from 0")
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
@@ -83,12 +82,6 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
                     picture = street.picture(speed * at, at, chosen.height, chosen.width)
                     label = f"{city}_{sequence:06d}_{annotated - _ANNOTATED + frame:06d}"
                     name = f"leftImg8bit_sequence/{split}/{city}/{label}_leftImg8bit.png"
-                    package.writestr(zipfile.ZipInfo(name, _DATE), _png(picture))
+                    package.writestr(zipfile.ZipInfo(name, _DATE), encode_picture(picture))
                 done += 1
                 report("snippets", done, total)
-
-
-def _png(picture: np.ndarray) -> bytes:
-    file = io.BytesIO()
-    Image.fromarray(picture).save(file, "PNG")
-    return file.getvalue()

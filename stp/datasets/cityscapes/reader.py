@@ -18,9 +18,9 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from pydantic import NonNegativeInt, PositiveInt
+from pydantic import NonNegativeInt
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError
 from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, check_keys, require
 from stp.data.raw_files import RawFiles
@@ -35,6 +35,9 @@ from stp.prepare.planned_counts import Lists, Planned
 PICTURE = r"leftImg8bit_sequence/(train|val|test)/([a-z]+)/\2_(\d{6})_(\d{6})_leftImg8bit\.png"
 LENGTH = 30  # frames in a snippet
 FPS = 17  # Cordts et al. 2016, section 2.1
+STRIDE = 10
+"""Frames between the starts of windows. Table 1 of PredBench has three windows for each training
+and validation snippet: windows of 7 frames (2 -> 5) start every 10."""
 
 
 @dataclass(frozen=True)
@@ -42,16 +45,13 @@ class CityscapesOptions:
     """Options of the reader.
 
     Attributes:
-        snippets: how many there must be in each split; null for any number. The official ones
-            are those of Cordts et al. 2016, table 1.
-        stride: frames between the starts of windows. Table 1 of PredBench has three windows for
-            each training and validation snippet: windows of 7 frames (2 -> 5) start every 10.
+        snippets: required number in each split, or null for any number. The official ones are
+            those of Cordts et al. 2016, table 1.
     """
 
     snippets: dict[str, NonNegativeInt] | None = field(
         default_factory=lambda: {"train": 2975, "val": 500, "test": 1525}
     )
-    stride: PositiveInt = 10
 
     def __post_init__(self) -> None:
         if self.snippets is not None:
@@ -64,7 +64,7 @@ class Snippet(NamedTuple):
     Attributes:
         split: train, val or test.
         name: city, sequence and first frame, such as "hamburg_000000_000023".
-        members: its pictures.
+        members: the pictures.
     """
 
     split: str
@@ -79,7 +79,7 @@ def find_snippets(pictures: Mapping[tuple[str, ...], Member]) -> Iterator[Snippe
         pictures: by split, city, sequence and frame, sorted.
 
     Raises:
-        StpError: consecutive frames are not a multiple of 30, so one is missing.
+        StpError: a frame is missing: the consecutive ones are not a multiple of 30.
     """
     runs: list[list[tuple[str, ...]]] = []
     for key in sorted(pictures, key=lambda key: (SPLITS.index(key[0]), key)):
@@ -91,11 +91,11 @@ def find_snippets(pictures: Mapping[tuple[str, ...], Member]) -> Iterator[Snippe
     for run in runs:
         split, city, sequence, first = run[0]
         if len(run) % LENGTH:
-            raise StpError(
-                f"CityScapes {split}: {city}_{sequence} has {len(run)} frames from {first} on, "
-                f"then frame {int(run[-1][3]) + 1:06d} is missing",
+            raise RawFileError(
+                f"CityScapes {split}",
+                f"{city}_{sequence} has {len(run)} frames from {first} on, then frame "
+                f"{int(run[-1][3]) + 1:06d} is missing",
                 expected=f"snippets of {LENGTH} consecutive frames",
-                remedy="fetch or unpack the package again",
             )
         for start in range(0, len(run), LENGTH):
             keys = run[start : start + LENGTH]
@@ -103,20 +103,21 @@ def find_snippets(pictures: Mapping[tuple[str, ...], Member]) -> Iterator[Snippe
             yield Snippet(split, name, [pictures[key] for key in keys])
 
 
-def window_starts(split: str, options: CityscapesOptions, span: int) -> list[int]:
-    """First frames of the windows of a snippet; in the test the first window alone is used, as in
-    predbench/datasets/cityscapes.py.
+def window_starts(split: str, span: int) -> list[int]:
+    """First frames of the windows of a snippet.
+
+    The test has the first window alone, as in predbench/datasets/cityscapes.py.
     """
-    found = starts(0, LENGTH, span, options.stride).tolist()
-    return found[:1] if split == "test" else found
+    firsts = starts(0, LENGTH, span, STRIDE).tolist()
+    return firsts[:1] if split == "test" else firsts
 
 
-def cut(snippets: Iterable[Snippet], options: CityscapesOptions, span: int) -> list[Clip]:
+def cut(snippets: Iterable[Snippet], span: int) -> list[Clip]:
     """The windows of all snippets, which lie one after the other."""
     return [
         Clip(s.split, f"{s.name}/{start:02d}", n * LENGTH + start, 1, span, s.name)
         for n, s in enumerate(snippets)
-        for start in window_starts(s.split, options, span)
+        for start in window_starts(s.split, span)
     ]
 
 
@@ -142,7 +143,7 @@ def run(job: Job) -> Extras:
     ]
     decode = partial(decode_snippet, side=height)
     written = write_pixels(job, raw, pieces, decode, "snippets", fps=FPS)
-    return {**write_index(job.out, cut(snippets, options, span)), **written.extras}
+    return {**write_index(job.out, cut(snippets, span)), **written.extras}
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
@@ -156,7 +157,7 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
     if options.snippets is None:
         return Planned(unknown=dict.fromkeys(SPLITS, "the number of snippets is not configured"))
     numbers = options.snippets.items()
-    return Planned(numbers={s: n * len(window_starts(s, options, span)) for s, n in numbers})
+    return Planned(numbers={s: n * len(window_starts(s, span)) for s, n in numbers})
 
 
 def decode_snippet(raw: RawFiles, members: list[Member], side: int) -> np.ndarray:

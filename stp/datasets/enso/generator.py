@@ -27,7 +27,6 @@ import numpy as np
 from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt
 from scipy import ndimage, signal
 
-from stp.core.errors import StpError
 from stp.core.job import Report
 from stp.core.options import build, require
 
@@ -66,12 +65,8 @@ class EnsoOptions:
     def __post_init__(self) -> None:
         ok = 0 < self.damping[0] <= self.damping[1] < 0.25
         require(ok, "damping", self.damping, "lowest and highest, between 0 and 0.25")
-        if self.cmip6_models + self.cmip5_models == 0:
-            raise StpError(
-                "EnsoOptions: cmip6_models and cmip5_models are both 0",
-                expected="at least one climate model",
-                remedy="correct the options of the release",
-            )
+        models = self.cmip6_models + self.cmip5_models
+        require(models > 0, "cmip6_models + cmip5_models", models, "at least one climate model")
 
 
 class Simulation(NamedTuple):
@@ -110,17 +105,17 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
         for model, count in enumerate(years):
             rng = np.random.default_rng([chosen.seed, model])
             months = _STRIDE * (count - 1) + _MONTHS
-            made = simulate(months, rng, chosen.damping, chosen.weather)
+            world = simulate(months, rng, chosen.damping, chosen.weather)
             is_cmip6 = model < chosen.cmip6_models
             if is_cmip6 and model in _NO_T300:
-                made.t300[:] = np.nan
+                world.t300[:] = np.nan
             if is_cmip6 and model in _NO_WIND:
-                made.ua[:] = made.va[:] = np.nan
+                world.ua[:] = world.va[:] = np.nan
             for year in range(count):
                 row_of = slice(_STRIDE * year, _STRIDE * year + _MONTHS)
                 for name in _FIELDS:
-                    train[name][row] = getattr(made, name)[row_of]
-                label["nino"][row] = made.nino[row_of]
+                    train[name][row] = getattr(world, name)[row_of]
+                label["nino"][row] = world.nino[row_of]
                 row += 1
             report("simulate climate models", model + 1, len(years))
 

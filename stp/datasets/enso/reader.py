@@ -16,9 +16,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 import zarr
-from pydantic import PositiveInt
 
-from stp.core.errors import RawFileError, StpError
+from stp.core.errors import RawFileError
 from stp.core.job import Extras, Job, Recipe
 from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
@@ -34,6 +33,7 @@ LATITUDES = np.arange(-55.0, 61.0, 5.0)
 LONGITUDES = np.arange(95.0, 331.0, 5.0)
 # A month as it is read: of the CMIP file, 24 x 72 boxes three times; of ERSST, 89 x 180.
 RAW_BYTES = {"cmip": 3 * 24 * 72 * 4, "ersst": 89 * 180 * 4}
+CLUSTER_MONTHS = 60  # windows of a series that start in the same block are one cluster
 SAME = 1e-4  # degC; overlapping rows of the same simulation agree to rounding
 
 
@@ -43,18 +43,17 @@ class EnsoOptions:
 
     Attributes:
         layout: "cmip" or "ersst".
-        models: cmip: what the rows of the file are, in order: `count` climate models of a `family`
-            with `years` rows each. Models are called CMIP6-01, CMIP6-02, ...
-        val: cmip: the climate models for validation; those in neither list are for training.
-        test: cmip: the climate models for the test.
-        months: ersst: how many months each split gets, one after the other from the first month.
+        models: cmip: the rows of the file in their order: `count` climate models of a `family` with
+            `years` rows each. Models are called CMIP6-01, CMIP6-02, ...
+        val: cmip: names of the climate models for validation; those in neither list are for
+            training.
+        test: cmip: names of the climate models for the test.
+        months: ersst: number of months in each split, one after the other from the first month.
         span: months in a window, at least context + horizon. With 38 the numbers of windows are
             the published ones.
         stride: months between windows.
         normalisation: {"method": "fixed", "offset": degC, "scale": degC}, or {"method": "minmax"}:
             lowest anomaly and range of the training months.
-        cluster_months: windows of one series that start in the same block of so many months are
-            one cluster.
     """
 
     layout: str
@@ -76,7 +75,6 @@ class EnsoOptions:
             "scale": 26.748098611831665,
         }
     )
-    cluster_months: PositiveInt = 60
 
     def __post_init__(self) -> None:
         require(self.layout in FILES, "layout", self.layout, " or ".join(FILES))
@@ -85,10 +83,10 @@ class EnsoOptions:
             ok = ok and whole(model["count"], 1) and whole(model["years"], 1)
             require(ok, "models", model, "{family: name, count: >= 1, years: >= 1}")
         if self.layout == "ersst":
-            given = self.months or {}
-            ok = set(given) == set(SPLITS) and all(whole(n, self.span) for n in given.values())
+            months = self.months or {}
+            ok = set(months) == set(SPLITS) and all(whole(n, self.span) for n in months.values())
             require(ok, "months", self.months, f"train, val, test, each >= span = {self.span}")
-            require(given["train"] >= 12, "months.train", given["train"], "a year at least")
+            require(months["train"] >= 12, "months.train", months["train"], "a year at least")
         ok = set(self.stride) == set(SPLITS) and all(whole(n, 1) for n in self.stride.values())
         require(ok, "stride", self.stride, "train, val, test, each >= 1")
         method = self.normalisation.get("method")
@@ -105,7 +103,7 @@ class Series(NamedTuple):
     Attributes:
         name: e.g. "CMIP5-17".
         split: train, val or test.
-        months: how many.
+        months: number of months.
         phase: calendar month of the first one, 0 = January.
     """
 
@@ -119,21 +117,21 @@ def cut(series: Iterable[Series], options: EnsoOptions) -> list[Clip]:
     """The windows of all series, whose months lie one after the other in the given order."""
     clips = []
     base = 0
-    for one in series:
-        at = starts(0, one.months, options.span, options.stride[one.split])
-        for start, block in zip(at.tolist(), blocks(at, options.cluster_months), strict=True):
+    for part in series:
+        at = starts(0, part.months, options.span, options.stride[part.split])
+        for start, block in zip(at.tolist(), blocks(at, CLUSTER_MONTHS), strict=True):
             clips.append(
                 Clip(
-                    one.split,
-                    f"{one.name}/month-{start:04d}",
+                    part.split,
+                    f"{part.name}/month-{start:04d}",
                     base + start,
                     1,
                     options.span,
-                    f"{one.name}/block-{block:03d}",
-                    (one.phase + start) % 12,
+                    f"{part.name}/block-{block:03d}",
+                    (part.phase + start) % 12,
                 )
             )
-        base += one.months
+        base += part.months
     return clips
 
 
@@ -154,14 +152,14 @@ def run(job: Job) -> Extras:
     path = raw.find(FILES[options.layout])
     if options.layout == "cmip":
         series = cmip_series(options)
-        rows = np.cumsum([0, *(one.months // 12 - 2 for one in series)]).tolist()
+        rows = np.cumsum([0, *(part.months // 12 - 2 for part in series)]).tolist()
         tasks: list[Any] = [
-            (options, one, *at) for one, at in zip(series, pairwise(rows), strict=True)
+            (options, part, *at) for part, at in zip(series, pairwise(rows), strict=True)
         ]
         notes = {"grid": "as published", "climatology": "removed by the publisher"}
     else:
         series, anomalies, land = ersst(path, options)
-        bounds = np.cumsum([0, *(one.months for one in series)]).tolist()
+        bounds = np.cumsum([0, *(part.months for part in series)]).tolist()
         tasks = [anomalies[a:b].to_numpy() for a, b in pairwise(bounds)]
         notes = {
             "grid": "mean over each 5 degree box, weighted by area, of the 2 degree boxes at sea",
@@ -173,8 +171,8 @@ def run(job: Job) -> Extras:
         job,
         raw,
         [
-            Piece(one.name, one.months, task, RAW_BYTES[options.layout] * one.months)
-            for one, task in zip(series, tasks, strict=True)
+            Piece(part.name, part.months, task, RAW_BYTES[options.layout] * part.months)
+            for part, task in zip(series, tasks, strict=True)
         ],
         decode_cmip if options.layout == "cmip" else decode_ersst,
         attrs=attributes(
@@ -191,8 +189,10 @@ def run(job: Job) -> Extras:
         dtype=np.float32,
         unit="series",
     )
-    found = written.statistics.of([i for i, one in enumerate(series) if one.split == "train"])
-    low, high = found["min"][0], found["max"][0]
+    statistics = written.statistics.of(
+        [i for i, part in enumerate(series) if part.split == "train"]
+    )
+    low, high = statistics["min"][0], statistics["max"][0]
     if options.normalisation["method"] == "minmax":
         require(high > low, "normalisation", options.normalisation, "training months that differ")
         written.group.attrs["normalisation"] = {
@@ -210,7 +210,7 @@ def run(job: Job) -> Extras:
         )
         written.group["frames"].attrs["coordinates"] = "time month series lat lon"
     extras = {**write_index(job.out, cut(series, options)), **written.extras}
-    return {**extras, "months": sum(one.months for one in series), "training range": [low, high]}
+    return {**extras, "months": sum(part.months for part in series), "training range": [low, high]}
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
@@ -223,7 +223,7 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
     if options.layout == "cmip":
         return Planned(cut(cmip_series(options), options))
     assert options.months is not None
-    # Which calendar month the series begin with does not matter for their number.
+    # The calendar month of the first month does not matter for the number of clips.
     return Planned(cut([Series(f"ERSST-{s}", s, options.months[s], 0) for s in SPLITS], options))
 
 
@@ -233,12 +233,12 @@ def _describe(group: zarr.Group, series: Iterable[Series]) -> None:
     write_coordinate(group, "lat", "y", LATITUDES, **lat)
     lon = {"standard_name": "longitude", "units": "degrees_east"}
     write_coordinate(group, "lon", "x", LONGITUDES, **lon)
-    months = [(one.phase + np.arange(one.months)) % 12 + 1 for one in series]
+    months = [(part.phase + np.arange(part.months)) % 12 + 1 for part in series]
     calendar = {"long_name": "calendar month, 1 = January", "units": "1"}
     write_coordinate(group, "month", "frame", np.concatenate(months).astype(np.int8), **calendar)
-    names = np.repeat([one.name for one in series], [one.months for one in series])
-    what = "climate model, or split of the observations"
-    write_coordinate(group, "series", "frame", names.astype(object), long_name=what)
+    names = np.repeat([part.name for part in series], [part.months for part in series])
+    description = "climate model, or split of the observations"
+    write_coordinate(group, "series", "frame", names.astype(object), long_name=description)
     group["frames"].attrs.update(
         long_name="sea surface temperature anomaly",
         standard_name="surface_temperature_anomaly",
@@ -259,7 +259,7 @@ def cmip_series(options: EnsoOptions) -> list[Series]:
             name = f"{family['family']}-{number:02d}"
             split = "val" if name in options.val else "test" if name in options.test else "train"
             series.append(Series(name, split, family["years"] * 12 + 24, 0))
-    names = [one.name for one in series]
+    names = [part.name for part in series]
     chosen = [*options.val, *options.test]
     ok = set(chosen) <= set(names) and len(set(chosen)) == len(chosen)
     require(ok, "val and test", chosen, f"different names out of {names[0]} .. {names[-1]}")
@@ -277,33 +277,33 @@ def decode_cmip(raw: RawFiles, task: tuple[EnsoOptions, Series, int, int]) -> np
         task: options, the climate model, its first row in the file and the one after its last.
 
     Raises:
-        StpError: the file is damaged, does not fit `models`, or contradicts itself.
+        StpError: the file is damaged, does not fit `models`, or rows disagree.
     """
-    options, one, start, stop = task
+    options, part, start, stop = task
     path = raw.find(FILES["cmip"])
     sst = open_field(path, "sst", ("year", "month", "lat", "lon"))
     rows = sum(family["years"] * family["count"] for family in options.models)
     if sst.sizes["year"] != rows or sst.sizes["month"] != 36:
-        raise StpError(
-            f"{path}: {sst.sizes['year']} rows of {sst.sizes['month']} months",
-            expected=f"{rows} rows of 36 months, as the option `models` says",
-            remedy="fetch the file again, or correct `models`",
+        raise RawFileError(
+            path,
+            f"{sst.sizes['year']} rows of {sst.sizes['month']} months",
+            expected=f"{rows} rows of 36 months, as in the option `models`",
         )
     try:
         sst = sst.sel(lat=LATITUDES, lon=LONGITUDES)
-    # Of axes without values, and of those that have one twice.
+    # An axis has no values, or has one twice.
     except (KeyError, TypeError, pd.errors.InvalidIndexError) as error:
         raise RawFileError(
             path,
             f"the grid lacks {error}",
             expected="latitudes -55..60 and longitudes 95..330, every 5 degrees, each once",
         ) from error
-    months = fold(load(sst[start:stop], path).to_numpy(), f"{path}: {one.name}")
+    months = fold(load(sst[start:stop], path).to_numpy(), f"{path}: {part.name}")
     return months.astype(np.float32, copy=False)[:, None]
 
 
 def decode_ersst(raw: RawFiles, task: np.ndarray) -> np.ndarray:
-    """Anomalies of one split, which the climatology of another needed and which are few."""
+    """Anomalies of one split, computed before since the climatology needs those of training."""
     return task[:, None]
 
 
@@ -312,7 +312,7 @@ def fold(rows: np.ndarray, name: str) -> np.ndarray:
 
     Args:
         rows: (years, 36, ...), each starting 12 months after the one before.
-        name: what to call the data in an error.
+        name: name of the data, for errors.
 
     Returns:
         (years * 12 + 24, ...): the first 12 months of every row and the last 24 of the last.
@@ -327,9 +327,10 @@ def fold(rows: np.ndarray, name: str) -> np.ndarray:
     off = np.abs(rows[1:, :24] - rows[:-1, 12:]) > SAME
     differs = off.any(axis=tuple(range(1, rows.ndim)))
     if differs.any():
-        raise StpError(
-            f"{name}: rows {differs.argmax()} and {differs.argmax() + 1} disagree about the months"
-            " that they share",
+        row = int(differs.argmax())
+        raise RawFileError(
+            name,
+            f"rows {row} and {row + 1} disagree about the months that they share",
             expected="rows of 36 months, each starting 12 months after the one before",
             remedy="check `models`: a wrong number of rows puts two models into one",
         )
@@ -340,8 +341,8 @@ def ersst(path: Path, options: EnsoOptions) -> tuple[list[Series], xr.DataArray,
     """Observed anomalies.
 
     Returns:
-        The series (one a split), all months one after the other as float32 (time, 24, 48) in degC,
-        and the number of boxes without sea.
+        One series for each split; all months one after the other, float32 (time, 24, 48), degC; and
+        the number of boxes without sea.
 
     Raises:
         StpError: the file is damaged, has gaps in time, too few months, or another grid; or the sea
@@ -353,24 +354,24 @@ def ersst(path: Path, options: EnsoOptions) -> tuple[list[Series], xr.DataArray,
     stamps = sst["time"].dt.year.to_numpy() * 12 + sst["time"].dt.month.to_numpy() - 1
     if len(stamps) < total or (np.diff(stamps) != 1).any():
         gaps = int((np.diff(stamps) != 1).sum())
-        raise StpError(
-            f"{path}: {len(stamps)} months with {gaps} gaps",
-            expected=f"{total} months without a gap, as the option `months` says",
-            remedy="lower `months`, or fetch a longer file",
+        raise RawFileError(
+            path,
+            f"{len(stamps)} months with {gaps} gaps",
+            expected=f"{total} months without a gap, as in the option `months`",
         )
     values = load(sst[:total], path)
     grid = values["lat"].to_numpy(), values["lon"].to_numpy()
-    for name, axis, wanted in zip(("lat", "lon"), grid, (LATITUDES, LONGITUDES), strict=True):
-        _require_cover(path, name, axis, wanted)
+    for name, axis, centres in zip(("lat", "lon"), grid, (LATITUDES, LONGITUDES), strict=True):
+        _require_cover(path, name, axis, centres)
     missing = np.isnan(values.to_numpy())
     odd = missing.any(axis=0) & ~missing.all(axis=0)
     if odd.any():
         month = values["time"].to_numpy()[int((missing & odd).any(axis=(1, 2)).argmax())]
-        raise StpError(
-            f"{path}: {int(odd.sum())} boxes have a temperature in some months only, and have none "
-            f"first in {month.astype('datetime64[M]')}",
-            expected="the same sea in all months: what is missing would become an anomaly of 0",
-            remedy="fetch the file again, or choose `months` without such",
+        raise RawFileError(
+            path,
+            f"{int(odd.sum())} boxes have a temperature in some months only; it is missing first "
+            f"in {month.astype('datetime64[M]')}",
+            expected="the same sea in all months: missing values would become an anomaly of 0",
         )
     on_grid = box_mean(values.to_numpy(), *grid, LATITUDES, LONGITUDES)
     month = stamps[:total] % 12
@@ -388,16 +389,16 @@ def ersst(path: Path, options: EnsoOptions) -> tuple[list[Series], xr.DataArray,
     return series, xr.DataArray(filled, at, ("time", "lat", "lon")), int(land.any(0).sum())
 
 
-def _require_cover(path: Path, name: str, axis: np.ndarray, wanted: np.ndarray) -> None:
-    """Refuse boxes that are not equal, or do not reach as far as those that they shall fill."""
+def _require_cover(path: Path, name: str, axis: np.ndarray, centres: np.ndarray) -> None:
+    """Require equal boxes that cover those of 5 degrees around some centres."""
     steps = np.diff(axis.astype(np.float64))
     step = abs(steps[0]) if len(steps) else 0.0
     is_regular = step > 0 and bool((abs(steps - steps[0]) < 1e-3).all())
     reach = (5 - step) / 2
-    if not is_regular or axis.min() > wanted[0] - reach or axis.max() < wanted[-1] + reach:
-        raise StpError(
-            f"{path}: {name} is {axis[0]:g} to {axis[-1]:g} in {len(axis)} boxes",
-            expected=f"equal boxes over {wanted[0] - 2.5:g} to {wanted[-1] + 2.5:g}: what is "
-            "missing would become an anomaly of 0",
-            remedy="fetch the official file, with longitudes from 0 to 360",
+    if not is_regular or axis.min() > centres[0] - reach or axis.max() < centres[-1] + reach:
+        raise RawFileError(
+            path,
+            f"{name} is {axis[0]:g} to {axis[-1]:g} in {len(axis)} boxes",
+            expected=f"equal boxes over {centres[0] - 2.5:g} to {centres[-1] + 2.5:g}, with "
+            "longitudes from 0 to 360",
         )

@@ -1,4 +1,4 @@
-"""Stand-in for HMDB51: made-up arms on a table, in the layout of the unpacked dataset.
+"""Stand-in for HMDB51: synthetic arms on a table, in the layout of the unpacked dataset.
 
 As in the official data: a folder of AVI files (MPEG-4, colour, 30 frames per second, even sizes
 that differ) for each action, and the lists ``<action>_test_split1.txt``, whose lines end with 0, 1

@@ -1,4 +1,4 @@
-"""Stand-in for Human3.6M: a made-up figure that walks, sits or gestures before four cameras.
+"""Stand-in for Human3.6M: a synthetic figure that walks, sits or gestures before four cameras.
 
 Names of the pictures, their sizes, the numbering of frames and cameras, and the lists of clips are
 as PredBench uses them (Ionescu et al. 2014): every fifth frame of each video is there, as a JPEG
@@ -11,19 +11,19 @@ the same performance, so the four videos of one differ in nothing but the view.
 """
 
 import io
-import re
 import tarfile
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 from PIL import Image, ImageDraw
-from pydantic import NonNegativeInt
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
 
 from stp.core.job import Report
-from stp.core.options import build, require, whole
+from stp.core.options import build, require
 
 CAMERAS = {"54138969": (1002, 1000), "55011271": (1000, 1000)} | {
     "58860488": (1000, 1000),
@@ -34,6 +34,8 @@ checked."""
 SPLITS = ("train", "val", "test")
 _INTERVAL, _SPAN, _EVERY, _FPS = 5, 70, 25, 50
 _QUALITY = 90
+
+Performance = Annotated[str, Field(pattern=r"^[A-Za-z]+(_\d)?$")]
 
 
 @dataclass(frozen=True)
@@ -53,32 +55,22 @@ class Human36mOptions:
         seed: of everything random; a video does not depend on which others are generated.
     """
 
-    actors: tuple[int, ...] = (1, 5, 6, 7, 8, 9, 11)
-    performances: tuple[str, ...] = ("Walking", "Sitting", "Greeting_1")
-    cameras: int = 4
-    frames: int = 400
-    size: tuple[int, int] | None = None
-    every: int = _EVERY
-    shares: tuple[float, float] = (7341 / 81986, 8582 / 81986)
+    actors: tuple[PositiveInt, ...] = (1, 5, 6, 7, 8, 9, 11)
+    performances: tuple[Performance, ...] = ("Walking", "Sitting", "Greeting_1")
+    cameras: Annotated[int, Field(ge=1, le=len(CAMERAS))] = 4
+    frames: Annotated[int, Field(ge=_SPAN + 1)] = 400
+    size: tuple[Annotated[int, Field(ge=16)], Annotated[int, Field(ge=16)]] | None = None
+    every: PositiveInt = _EVERY
+    shares: tuple[PositiveFloat, PositiveFloat] = (7341 / 81986, 8582 / 81986)
     packed: bool = True
     seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
-        ok = len(self.actors) > 0 and all(whole(n, 1) for n in self.actors)
-        ok = ok and len(set(self.actors)) == len(self.actors)
-        require(ok, "actors", self.actors, "different whole numbers from 1")
-        ok = len(self.performances) > 0
-        ok = ok and all(re.fullmatch(r"[A-Za-z]+(_\d)?", str(name)) for name in self.performances)
-        ok = ok and len(set(self.performances)) == len(self.performances)
-        require(ok, "performances", self.performances, "names such as Walking or Walking_1")
-        require(whole(self.cameras, 1, len(CAMERAS)), "cameras", self.cameras, "1..4")
-        require(whole(self.frames, _SPAN + 1), "frames", self.frames, f"more than {_SPAN}")
-        ok = self.size is None or (len(self.size) == 2 and all(whole(n, 16) for n in self.size))
-        require(ok, "size", self.size, "[height, width], each >= 16, or null")
-        ok = whole(self.every, _INTERVAL) and self.every % _INTERVAL == 0
-        require(ok, "every", self.every, f"a multiple of {_INTERVAL}")
-        ok = len(self.shares) == 2 and all(s > 0 for s in self.shares) and sum(self.shares) < 1
-        require(ok, "shares", self.shares, "two shares > 0, together less than 1")
+        for name, values in (("actors", self.actors), ("performances", self.performances)):
+            ok = 0 < len(set(values)) == len(values)
+            require(ok, name, values, "different ones, one at least")
+        require(self.every % _INTERVAL == 0, "every", self.every, f"a multiple of {_INTERVAL}")
+        require(sum(self.shares) < 1, "shares", self.shares, "together less than 1")
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
@@ -87,9 +79,6 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     Raises:
         StpError: an unknown option or one out of its range.
     """
-    size = options.get("size")
-    if isinstance(size, list):
-        options = {**options, "size": tuple(size)}
     chosen = build(Human36mOptions, options, "generator options")
     folder = out / "human36m"
     folder.mkdir(parents=True)
@@ -294,8 +283,8 @@ class _View:
     ) -> None:
         """Draw a figure, the farthest limbs first."""
         pencil = ImageDraw.Draw(picture)
-        seen = [(self.project(a), self.project(b), r, colour) for a, b, r, colour in tubes]
-        for (ax, ay, az), (bx, by, bz), radius, colour in sorted(seen, key=lambda s: -s[0][2]):
+        projected = [(self.project(a), self.project(b), r, colour) for a, b, r, colour in tubes]
+        for (ax, ay, az), (bx, by, bz), radius, colour in sorted(projected, key=lambda s: -s[0][2]):
             ra, rb = radius * self.focal / az, radius * self.focal / bz
             pencil.line([ax, ay, bx, by], fill=colour, width=max(1, round(ra + rb)))
             for x, y, r in ((ax, ay, ra), (bx, by, rb)):

@@ -15,16 +15,15 @@ of them would have the same remainder and so be less than one interval away. Thu
 """
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from pydantic import PositiveInt
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 from stp.core.job import Extras, Job, Recipe
-from stp.core.options import build, require
+from stp.core.options import build
 from stp.data.raw_files import RawFiles
 from stp.prepare.frames import Piece
 from stp.prepare.members import Member, find, read, where
@@ -38,53 +37,30 @@ LISTS = {split: f"predbench_annotations/human/human_{split}.txt" for split in SP
 LINE = re.compile(r"(?:.*/)?(?P<video>S\d+_\w+\.\d+)_,(?P<start>\d+),(?P<stop>\d+)")
 PICTURE = r"(S\d+_\w+\.\d+)_(\d{6})\.jpg"
 FPS = 50
+INTERVAL = 5
+"""Frames of the video from one frame of a clip to the next (PredBench's released configuration,
+``train_frame_interval``), so 10 frames a second."""
 PIECE = 256  # frames: 50 MB at 256 x 256
+STRICT = {
+    **dict.fromkeys(("S1", "S5", "S6", "S7"), "strict-train"),
+    "S8": "strict-val",
+    **dict.fromkeys(("S9", "S11"), "strict"),
+}
+"""Splits by actor, into which the clips of all lists are dealt anew, so that no performance is in
+two of them. The actors for training and for the test are those of the usual protocol of pose
+estimation; actor 8 was taken from its training set for validation."""
 
 
 @dataclass(frozen=True)
 class Human36mOptions:
-    """Options of the reader.
-
-    Attributes:
-        interval: frames of the video from one frame of a clip to the next (PredBench's released
-            configuration, ``train_frame_interval``: 5, so 10 frames a second).
-        strict: the actors of the splits ``strict-train``, ``strict-val`` and ``strict``, into which
-            the clips of all lists are dealt anew, so that no performance is in two of them; null
-            for none. The actors for training and for the test are those of the usual protocol of
-            pose estimation; actor 8 was taken from its training set for validation.
-    """
-
-    interval: PositiveInt = 5
-    strict: dict[str, list[str]] | None = field(
-        default_factory=lambda: {
-            "train": ["S1", "S5", "S6", "S7"],
-            "val": ["S8"],
-            "test": ["S9", "S11"],
-        }
-    )
-
-    def __post_init__(self) -> None:
-        if self.strict is not None:
-            ok = set(self.strict) == set(SPLITS)
-            require(ok, "strict", self.strict, "{train: [], val: [], test: []}, or null")
-            dealt = [actor for actors in self.strict.values() for actor in actors]
-            ok = len(dealt) == len(set(dealt))
-            require(ok, "strict", self.strict, "no actor in two splits")
-
-    def strict_split(self, video: str) -> str | None:
-        """The name in the index of the split to which the actor of a video belongs."""
-        actor = video.split("_")[0]
-        for split, actors in (self.strict or {}).items():
-            if actor in actors:
-                return "strict" if split == "test" else f"strict-{split}"
-        return None
+    """The reader has no options."""
 
 
 class Listed(NamedTuple):
     """One line of a list.
 
     Attributes:
-        split: whose list it is.
+        split: split of the list.
         video: actor, scenario and camera: "S1_Directions.54138969".
         start: number of the first frame.
     """
@@ -98,14 +74,13 @@ def read_list(text: str, name: str, split: str, span: int) -> list[Listed]:
     """The clips of one list.
 
     Args:
-        text: of the file.
-        name: of the file, for errors.
-        split: whose list it is.
-        span: frames of the video from the first frame of a clip to behind its last one; the list
-            says where the clip ends at the latest.
+        text: content of the file.
+        name: name of the file, for errors.
+        split: split of the list.
+        span: frames of the video from the first to the last frame of a clip, both included.
 
     Raises:
-        StpError: a line is no clip, or a clip is too short, or there are none.
+        StpError: a line is no clip, a clip is too short, or there are none.
     """
     clips = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -113,22 +88,20 @@ def read_list(text: str, name: str, split: str, span: int) -> list[Listed]:
             continue
         match = LINE.fullmatch(line.strip())
         if match is None or int(match["stop"]) - int(match["start"]) < span:
-            raise StpError(
-                f"{name}, line {number}: {line.strip()[:100]!r}",
+            raise RawFileError(
+                f"{name}, line {number}",
+                repr(line.strip()[:100]),
                 expected=f"images/<video>_,<first frame>,<last frame>, {span} frames at least",
-                remedy="fetch the list again",
             )
         clips.append(Listed(split, match["video"], int(match["start"])))
     if not clips:
-        raise StpError(
-            f"{name}: no clips in it",
-            expected="lines such as: images/S1_Directions.54138969_,1276,1346",
-            remedy="fetch the list again",
+        raise RawFileError(
+            name, "no clips", expected="lines such as: images/S1_Directions.54138969_,1276,1346"
         )
     return clips
 
 
-def read_lists(raw: RawFiles | Lists, recipe: Recipe, interval: int) -> list[Listed]:
+def read_lists(raw: RawFiles | Lists, recipe: Recipe) -> list[Listed]:
     """The clips of all three lists, in their order.
 
     Raises:
@@ -138,54 +111,46 @@ def read_lists(raw: RawFiles | Lists, recipe: Recipe, interval: int) -> list[Lis
     clips = []
     for split, name in LISTS.items():
         text = raw.find(name).read_text(encoding="utf-8", errors="replace")
-        clips += read_list(text, name, split, (length - 1) * interval + 1)
-    seen: dict[tuple[str, int], str] = {}
-    for clip in clips:
-        before = seen.get((clip.video, clip.start))
-        if before is not None:
-            raise StpError(
-                f"{LISTS[clip.split]}: {clip.video}_,{clip.start} is listed twice, first for"
-                f" {before}",
-                expected="each clip once",
-                remedy="fetch the lists again",
+        clips += read_list(text, name, split, (length - 1) * INTERVAL + 1)
+    split_of: dict[tuple[str, int], str] = {}
+    for split, video, start in clips:
+        if (video, start) in split_of:
+            earlier = split_of[video, start]
+            raise RawFileError(
+                LISTS[split], f"{video}_,{start} is listed twice, first for {earlier}"
             )
-        seen[clip.video, clip.start] = clip.split
+        split_of[video, start] = split
     return clips
 
 
-def needed(clips: Iterable[Listed], length: int, interval: int) -> dict[str, list[int]]:
-    """The numbers of the frames that clips need, of each video, in the order of the store.
+def needed(clips: Iterable[Listed], length: int) -> dict[str, list[int]]:
+    """The numbers of the frames of each video that clips of `length` frames need.
 
-    Args:
-        clips: all of them.
-        length: frames of a clip.
-        interval: from one to the next.
+    Videos and frames are in the order of the store.
     """
     numbers: dict[str, set[int]] = {}
     for clip in clips:
-        stop = clip.start + length * interval
-        numbers.setdefault(clip.video, set()).update(range(clip.start, stop, interval))
+        stop = clip.start + length * INTERVAL
+        numbers.setdefault(clip.video, set()).update(range(clip.start, stop, INTERVAL))
     return {
-        video: sorted(numbers[video], key=lambda n: (n % interval, n)) for video in sorted(numbers)
+        video: sorted(numbers[video], key=lambda n: (n % INTERVAL, n)) for video in sorted(numbers)
     }
 
 
-def cut(clips: Iterable[Listed], options: Human36mOptions, length: int) -> list[Clip]:
-    """Where the clips lie in a store that holds what `needed` says, one video after the other."""
-    clips = list(clips)
-    places: dict[str, dict[int, int]] = {}
-    base = 0
-    for video, numbers in needed(clips, length, options.interval).items():
-        places[video] = {number: base + i for i, number in enumerate(numbers)}
-        base += len(numbers)
-    found = []
-    for clip in clips:
-        name, start = f"{clip.video}/frame-{clip.start:06d}", places[clip.video][clip.start]
-        performance = clip.video.rpartition(".")[0]
-        found.append(Clip(clip.split, name, start, 1, length, performance))
-        if split := options.strict_split(clip.video):
-            found.append(Clip(split, name, start, 1, length, performance))
-    return found
+def cut(listed: Sequence[Listed], length: int) -> list[Clip]:
+    """The clips in a store that holds the `needed` frames, one video after the other."""
+    rows: dict[tuple[str, int], int] = {}
+    for video, numbers in needed(listed, length).items():
+        for number in numbers:
+            rows[video, number] = len(rows)
+    clips = []
+    for split, video, start in listed:
+        performance, row = video.rpartition(".")[0], rows[video, start]
+        clip = Clip(split, f"{video}/frame-{start:06d}", row, 1, length, performance)
+        clips.append(clip)
+        if strict := STRICT.get(video.split("_")[0]):
+            clips.append(clip._replace(split=strict))
+    return clips
 
 
 def run(job: Job) -> Extras:
@@ -194,12 +159,12 @@ def run(job: Job) -> Extras:
     Raises:
         StpError: an option or a raw file is wrong, or a frame that a clip needs is missing.
     """
-    options, raw, height, width, length = read_inputs(job, Human36mOptions, channels=3)
-    clips = read_lists(raw, job.recipe, options.interval)
+    _, raw, height, width, length = read_inputs(job, Human36mOptions, channels=3)
+    listed = read_lists(raw, job.recipe)
     pictures = {
         (video, int(number)): member for (video, number), member in find(raw, PICTURE).items()
     }
-    frames = needed(clips, length, options.interval)
+    frames = needed(listed, length)
     missing = [(v, n) for v, numbers in frames.items() for n in numbers if (v, n) not in pictures]
     if missing:
         video, number = missing[0]
@@ -216,9 +181,8 @@ def run(job: Job) -> Extras:
             name = f"{video} from frame {numbers[first]}"
             size = sum(member.bytes for member in members)
             pieces.append(Piece(name, len(members), (members, height, width), size))
-    fps = FPS / options.interval
-    written = write_pixels(job, raw, pieces, decode_pictures, "pieces", fps=fps)
-    counts = write_index(job.out, cut(clips, options, length))
+    written = write_pixels(job, raw, pieces, decode_pictures, "pieces", fps=FPS / INTERVAL)
+    counts = write_index(job.out, cut(listed, length))
     return {**counts, **written.extras, "videos": len(frames)}
 
 
@@ -228,9 +192,8 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
     Raises:
         StpError: an option or a list is wrong or missing.
     """
-    options = build(Human36mOptions, recipe["options"], "prepare options")
-    clips = read_lists(raw, recipe, options.interval)
-    return Planned(cut(clips, options, recipe["context"] + recipe["horizon"]))
+    build(Human36mOptions, recipe["options"], "prepare options")
+    return Planned(cut(read_lists(raw, recipe), recipe["context"] + recipe["horizon"]))
 
 
 def decode_pictures(raw: RawFiles, task: tuple[list[Member], int, int]) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Stand-in for Kinetics-400: made-up arms on a table, named and listed as its videos are.
+"""Stand-in for Kinetics-400: synthetic arms on a table, named and listed as its videos are.
 
 As in the official data: tables ``train.csv``, ``validate.csv`` and ``test.csv`` with the columns
 label, youtube_id, time_start, time_end and split (the test has no labels), and MP4 files (H.264)

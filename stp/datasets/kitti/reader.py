@@ -16,15 +16,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from pydantic import PositiveFloat
+from pydantic import NonNegativeInt, PositiveInt
 
 from stp.core.errors import RawFileError, StpError
 from stp.core.job import Extras, Job, Recipe
 from stp.core.json_files import read_json
-from stp.core.options import build, check_keys, require, whole
+from stp.core.options import build, require, whole
 from stp.data.raw_files import RawFiles
 from stp.prepare.driving import (
     RECORDING,
@@ -49,6 +49,11 @@ LISTED = "a JSON object {drive: number of frames}"
 DRIVE = r"(\d{4}_\d\d_\d\d)/(\1_drive_\d{4}_sync)/image_02/"
 TIMESTAMP = re.compile(r"20\d\d-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,9})?", re.ASCII)
 FPS = 10
+GAP_S = 0.25
+"""Longest time step in seconds that is not a gap; test windows without gaps are the subset
+``without_gaps``."""
+FOLDER = "kitti/odometry_seq1/image_0"
+"""Folder of the layout odometry, with pictures NNNNNN.png."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +66,6 @@ class KittiOptions:
             middle is cut out; 128 x 424 in configs/_base_/datasets/kitti.py, which keeps the
             aspect.
         strides: frames between the starts of windows, by split; ibid.
-        gap_s: longest time step in seconds that is not a gap; test windows without gaps are the
-            subset ``without_gaps``.
-        folder: odometry: folder of the pictures NNNNNN.png.
         frames: odometry: first frame of each split, and the one after its last.
         clusters: clusters of windows: recording, the whole drive (6 in the test, too few for
             intervals), or blocks of it such as block-60s.
@@ -71,25 +73,22 @@ class KittiOptions:
 
     layout: Literal["raw", "odometry"] = "raw"
     resize: Size = (128, 424)
-    strides: dict[str, int] = field(default_factory=lambda: {"train": 4, "val": 1, "test": 1})
-    gap_s: PositiveFloat = 0.25
-    folder: str = "kitti/odometry_seq1/image_0"
-    frames: dict[str, Any] = field(default_factory=dict)
+    strides: dict[str, PositiveInt] = field(
+        default_factory=lambda: {"train": 4, "val": 1, "test": 1}
+    )
+    frames: dict[str, tuple[NonNegativeInt, NonNegativeInt]] = field(default_factory=dict)
     clusters: str = RECORDING
 
     def __post_init__(self) -> None:
-        check_keys("strides", self.strides, SPLITS)
-        for split in SPLITS:
-            stride = self.strides.get(split)
-            require(whole(stride, 1), f"strides.{split}", stride, "a whole number from 1")
+        require(set(self.strides) == set(SPLITS), "strides", self.strides, ", ".join(SPLITS))
         require_clusters(self.clusters)
         if self.layout == "odometry":
             ok = set(self.frames) == set(SPLITS)
             require(ok, "frames", self.frames, "{train: [first, stop], val: [], test: []}")
-            for split, part in self.frames.items():
-                ok = isinstance(part, list) and len(part) == 2 and all(whole(n, 0) for n in part)
-                ok = ok and part[0] < part[1]
-                require(ok, f"frames.{split}", part, "[first, stop], first < stop")
+            for split, (first, stop) in self.frames.items():
+                require(
+                    first < stop, f"frames.{split}", [first, stop], "[first, stop], first < stop"
+                )
 
 
 def read_lists(find_list: Callable[[str], Path]) -> list[Drive]:
@@ -106,17 +105,13 @@ def read_lists(find_list: Callable[[str], Path]) -> list[Drive]:
         path = find_list(LIST.format(split))
         listed = read_json(path, dict, LISTED, error=RawFileError)
         if not all(whole(n, 1) for n in listed.values()):
-            raise _bad_list(path, "holds something other than drives and numbers of frames")
+            raise RawFileError(path, "a number of frames is wrong", expected=LISTED)
         drives += [Drive(split, name, length) for name, length in listed.items()]
     names = [drive.name for drive in drives]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
-        raise _bad_list(LIST.format("*"), f"{twice} is in two lists")
+        raise RawFileError(LIST.format("*"), f"{twice} is in two lists")
     return drives
-
-
-def _bad_list(path: Path | str, what: str) -> StpError:
-    return RawFileError(path, what, expected=f"{LISTED}, and each drive in one list")
 
 
 def run(job: Job) -> Extras:
@@ -140,7 +135,7 @@ def run(job: Job) -> Extras:
         **write_index(job.out, _cut(drives, options, span)),
         **written.extras,
         "drives": len(drives),
-        f"gaps of more than {options.gap_s} s": count_gaps(drives, options.gap_s),
+        f"gaps of more than {GAP_S} s": count_gaps(drives, GAP_S),
     }
 
 
@@ -164,7 +159,7 @@ def _cut(drives: list[Drive], options: KittiOptions, span: int) -> list[Clip]:
         options.strides,
         span,
         fps=FPS,
-        gap_s=options.gap_s,
+        gap_s=GAP_S,
         clusters=options.clusters,
     )
 
@@ -219,18 +214,14 @@ def _raw_drives(
     for drive in listed:
         _check_frames(drive, pictures[drive.name])
         if drive.name not in stamps:
-            raise StpError(
-                f"{drive.name}: image_02/timestamps.txt is missing",
-                expected="the time of every frame",
-                remedy="fetch or unpack the drive again",
-            )
+            raise RawFileError(drive.name, "image_02/timestamps.txt is missing")
         member = stamps[drive.name]
         times = read_timestamps(read(raw, member).decode("ascii", "replace"), where(raw, member))
         if len(times) != drive.length:
-            raise StpError(
-                f"{where(raw, member)}: {len(times)} times",
+            raise RawFileError(
+                where(raw, member),
+                f"{len(times)} times",
                 expected=f"{drive.length}, one for each frame",
-                remedy="fetch or unpack the drive again",
             )
         drives.append(Drive(drive.split, drive.name, drive.length, times))
         members[drive.name] = [pictures[drive.name][n] for n in range(drive.length)]
@@ -238,29 +229,28 @@ def _raw_drives(
 
 
 def _check_frames(drive: Drive, pictures: Mapping[int, Member]) -> None:
-    """Refuse a drive whose frames differ from those of its list."""
     first_missing = next((n for n in range(drive.length) if n not in pictures), None)
     if first_missing is not None or len(pictures) != drive.length:
         missing = "" if first_missing is None else f", and {first_missing:010d}.png is missing"
-        raise StpError(
-            f"{drive.name}: {len(pictures)} pictures in image_02/data{missing}",
+        raise RawFileError(
+            drive.name,
+            f"{len(pictures)} pictures in image_02/data{missing}",
             expected=f"the {drive.length} of {LIST.format(drive.split)}, from 0 on",
-            remedy="fetch or unpack the drive again",
         )
 
 
 def _odometry(
     raw: RawFiles, options: KittiOptions
 ) -> tuple[list[Drive], Mapping[str, list[Member]]]:
-    found = find(raw, re.escape(options.folder) + r"/(\d{6})\.png")
-    pictures = {int(number): member for (number,), member in found.items()}
+    members_of = find(raw, re.escape(FOLDER) + r"/(\d{6})\.png")
+    pictures = {int(number): member for (number,), member in members_of.items()}
     drives, members = _parts(options), {}
     for drive in drives:
         first, stop = options.frames[drive.split]
         lost = next((n for n in range(first, stop) if n not in pictures), None)
         if lost is not None:
             raise StpError(
-                f"{options.folder}/{lost:06d}.png is missing",
+                f"{FOLDER}/{lost:06d}.png is missing",
                 expected=f"frames {first}..{stop - 1} for {drive.split}",
                 remedy="fetch the folder again, or change frames in the options of the reader",
             )
@@ -271,4 +261,4 @@ def _odometry(
 def _parts(options: KittiOptions) -> list[Drive]:
     """The splits of the layout odometry, as if each were a drive."""
     parts = [(split, *options.frames[split]) for split in SPLITS]
-    return [Drive(s, f"{options.folder}[{first}:{stop}]", stop - first) for s, first, stop in parts]
+    return [Drive(s, f"{FOLDER}[{first}:{stop}]", stop - first) for s, first, stop in parts]

@@ -17,7 +17,6 @@ from av.codec.context import Flags
 from pydantic import NonNegativeFloat, NonNegativeInt, PositiveInt
 from scipy import ndimage
 
-from stp.core.errors import StpError
 from stp.core.job import Report
 from stp.core.options import build, require
 
@@ -66,17 +65,11 @@ class KthOptions:
             ("scenarios", range(1, 5)),
         ):
             chosen = getattr(self, key)
-            ok = bool(chosen) and len(set(chosen)) == len(chosen)
-            ok = ok and set(chosen) <= set(allowed)
+            ok = 0 < len(set(chosen)) == len(chosen) and set(chosen) <= set(allowed)
             require(ok, key, chosen, f"different members of {', '.join(map(str, allowed))}")
         ok = 0 <= self.lawn[0] <= self.lawn[1] <= 255
         require(ok, "lawn", self.lawn, "lowest and highest grey, from 0 to 255")
-        if self.frames < self.sequences:
-            raise StpError(
-                f"KthOptions: {self.sequences} sequences in {self.frames} frames",
-                expected="at least one frame per sequence",
-                remedy="correct frames or sequences in the options of the release",
-            )
+        require(self.frames >= self.sequences, "frames", self.frames, "one per sequence at least")
 
 
 @dataclass(frozen=True)

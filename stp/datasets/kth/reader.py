@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from pydantic import PositiveInt
 
 from stp.core.errors import RawFileError, StpError
 from stp.core.job import Extras, Job, Recipe
@@ -62,24 +63,16 @@ class KthOptions:
             {"actions": ["jogging", "running"], "train": 3, "val": 3, "test": 3},
         ]
     )
-    span: int | None = None
+    span: PositiveInt | None = None
     require_all: bool = True
 
     def __post_init__(self) -> None:
-        ok = isinstance(self.splits, dict) and set(self.splits) == {"by", *SPLITS}
+        ok = set(self.splits) == {"by", *SPLITS} and self.splits["by"] in ("person", "sequence")
         require(ok, "splits", self.splits, "{by: person or sequence, train: [], val: [], test: []}")
-        require(
-            self.splits["by"] in ("person", "sequence"),
-            "splits.by",
-            self.splits["by"],
-            "person or sequence",
-        )
         dealt = [n for split in SPLITS for n in self.splits[split]]
         require(len(dealt) == len(set(dealt)), "splits", self.splits, "nothing in two splits")
-        named = sorted(a for group in self.strides for a in group["actions"])
-        require(
-            named == sorted(ACTIONS), "strides", self.strides, f"once each of {', '.join(ACTIONS)}"
-        )
+        ok = sorted(a for group in self.strides for a in group["actions"]) == sorted(ACTIONS)
+        require(ok, "strides", self.strides, f"each of {', '.join(ACTIONS)} once")
         for group in self.strides:
             for split in SPLITS:
                 stride = group.get(split)
@@ -180,7 +173,7 @@ def run(job: Job) -> Extras:
     """
     options, raw, height, width, least = read_inputs(job, KthOptions, channels=1)
     span = options.span or least
-    require(whole(span, least), "span", span, f"at least context + horizon = {least}")
+    require(span >= least, "span", span, f"at least context + horizon = {least}")
 
     text = raw.find(SEQUENCES).read_text(encoding="utf-8", errors="replace")
     annotated = {video: ranges for video, ranges in read_sequences(text).items() if ranges}
@@ -224,7 +217,7 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
     """
     options = build(KthOptions, recipe["options"], "prepare options")
     if not options.require_all:
-        return Planned(unknown=dict.fromkeys(SPLITS, "counted when it is known which videos exist"))
+        return Planned(unknown=dict.fromkeys(SPLITS, "depends on which videos there are"))
     text = raw.find(SEQUENCES).read_text(encoding="utf-8", errors="replace")
     annotated = {video: ranges for video, ranges in read_sequences(text).items() if ranges}
     span = options.span or recipe["context"] + recipe["horizon"]
@@ -244,10 +237,10 @@ def decode_part(raw: RawFiles, task: tuple[Member, Part, int, int]) -> Decoded:
     at = np.array(part.numbers) - 1
     exists = at < len(decoded)
     if not exists.any():
-        raise StpError(
-            f"{part.video}: only {len(decoded)} frames, none of those annotated for {part.split}",
-            expected=f"frames {min(part.numbers)}..{max(part.numbers)}",
-            remedy=f"fetch the video again, or correct {SEQUENCES}",
+        raise RawFileError(
+            part.video,
+            f"only {len(decoded)} frames, none of those annotated for {part.split}",
+            expected=f"frames {min(part.numbers)}..{max(part.numbers)}, as in {SEQUENCES}",
         )
     selected = np.zeros((len(at), 1, height, width), np.uint8)
     selected[exists, 0] = bilinear(decoded[at[exists]], height, width)

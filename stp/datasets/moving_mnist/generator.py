@@ -19,7 +19,7 @@ from pydantic import Field, NonNegativeInt
 from scipy import ndimage
 
 from stp.core.job import Report
-from stp.core.options import build, require, whole
+from stp.core.options import build
 from stp.data.digit_scans import digit_scans
 
 _SIDE = 28
@@ -38,14 +38,9 @@ class MovingMnistOptions:
         seed: chooses which digits are for testing.
     """
 
-    test_images: int = 297
+    test_images: Annotated[int, Field(ge=1, lt=_SOURCE_IMAGES)] = 297
     side: Annotated[int, Field(ge=12)] = _SIDE
     seed: NonNegativeInt = 0
-
-    def __post_init__(self) -> None:
-        most = _SOURCE_IMAGES - 1
-        ok = whole(self.test_images, 1, most)
-        require(ok, "test_images", self.test_images, f"a whole number from 1 to {most}")
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:

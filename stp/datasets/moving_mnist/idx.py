@@ -7,10 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError
 
 PICTURES = 0x00000803  # unsigned bytes, three dimensions
-REMEDY = "fetch the file again; a download may have been cut off"
 
 
 def read_pictures(path: Path) -> np.ndarray:
@@ -26,23 +25,21 @@ def read_pictures(path: Path) -> np.ndarray:
         with gzip.open(path, "rb") as file:
             content = file.read()
     except (EOFError, zlib.error, OSError) as error:
-        raise StpError(
-            f"{path}: damaged or cut off ({error})",
-            expected="a complete gzip file",
-            remedy=REMEDY,
-        ) from error
-    if len(content) < 16 or (magic := struct.unpack(">I", content[:4])[0]) != PICTURES:
-        found = f"starts with {magic}" if len(content) >= 16 else f"has only {len(content)} bytes"
-        raise StpError(
-            f"{path}: not an IDX file of pictures; it {found}",
-            expected=f"the number {PICTURES}, then count, height and width",
-            remedy="check that it holds pictures (idx3), not labels (idx1)",
+        problem = f"damaged or cut off ({error})"
+        raise RawFileError(path, problem, expected="a complete gzip file") from error
+    if len(content) < 16:
+        raise RawFileError(path, f"{len(content)} bytes", expected="an IDX file of pictures")
+    magic, count, height, width = struct.unpack(">IIII", content[:16])
+    if magic != PICTURES:
+        raise RawFileError(
+            path,
+            f"not an IDX file of pictures; it starts with {magic}",
+            expected=f"{PICTURES} (idx3, not the labels, idx1), then count, height and width",
         )
-    count, height, width = struct.unpack(">III", content[4:16])
     if len(content) != 16 + count * height * width:
-        raise StpError(
-            f"{path}: {len(content) - 16} bytes of pictures",
+        raise RawFileError(
+            path,
+            f"{len(content) - 16} bytes of pictures",
             expected=f"{count} x {height} x {width} = {count * height * width} bytes",
-            remedy=REMEDY,
         )
     return np.frombuffer(content, np.uint8, offset=16).reshape(count, height, width)

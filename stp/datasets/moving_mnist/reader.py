@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
 from tokenize import TokenError
-from typing import Any
+from typing import Annotated, Any
 from zipfile import BadZipFile
 
 import numpy as np
-from pydantic import NonNegativeInt, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveInt
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 from stp.core.job import Extras, Job, Recipe
-from stp.core.options import build, require, whole
+from stp.core.options import build, check_keys, require
 from stp.data.moving_digits import render
 from stp.data.raw_files import RawFiles
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
@@ -30,59 +30,51 @@ class MovingMnistOptions:
     """Options of the reader.
 
     Attributes:
-        digits: for each split the pictures its clips are drawn from: ``{"file": raw name, "from":
+        digits: pictures from which the clips of each split are drawn: ``{"file": raw name, "from":
             first, "to": after the last}``. Null for the test split where `official_test` is set.
         clips: number of validation and test clips to draw.
         clips_per_epoch: number of training clips in an epoch.
-        seed: of all clips that are drawn.
+        seed: seed of all clips that are drawn.
         n_digits: digits in a clip.
         step: fraction of the free canvas that a digit moves in one frame.
-        directions: so many equally spaced directions of motion; null for any.
+        directions: number of equally spaced directions of motion; null for any direction.
         span: frames of a validation or test clip; by default context + horizon.
         official_test: raw name of the published test clips, uint8 (T, N, H, W), or null.
     """
 
     digits: dict[str, dict[str, Any] | None]
-    clips: dict[str, int | None] = field(default_factory=lambda: {"val": 10000, "test": 10000})
+    clips: dict[str, PositiveInt | None] = field(
+        default_factory=lambda: {"val": 10000, "test": 10000}
+    )
     clips_per_epoch: PositiveInt = 10000
     seed: NonNegativeInt = 0
     n_digits: PositiveInt = 2
-    step: float = 0.1
-    directions: int | None = None
-    span: int | None = None
+    step: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    directions: PositiveInt | None = None
+    span: PositiveInt | None = None
     official_test: str | None = None
 
     def __post_init__(self) -> None:
         for key in ("digits", "clips"):
-            splits = getattr(self, key)
-            ok = isinstance(splits, dict) and set(splits) <= set(SPLITS)
-            require(ok, key, splits, f"a value for each of {', '.join(SPLITS)}")
+            check_keys(key, getattr(self, key), SPLITS)
         drawn = [s for s in SPLITS if not (s == "test" and self.official_test)]
-        require(0 < self.step < 1, "step", self.step, "between 0 and 1")
-        ok = self.directions is None or whole(self.directions, 1)
-        require(ok, "directions", self.directions, "a whole number >= 1, or null")
         for split in drawn:
             part = self.digits.get(split)
-            ok = isinstance(part, dict) and set(part) == {"file", "from", "to"}
+            ok = part is not None and set(part) == {"file", "from", "to"}
             require(
                 ok, f"digits.{split}", part, "{file: raw name, from: first, to: after the last}"
             )
-        for split in set(drawn) - {"train"}:
-            count = self.clips.get(split)
-            require(whole(count, 1), f"clips.{split}", count, "a whole number >= 1")
+            if split != "train":
+                count = self.clips.get(split)
+                require(count is not None, f"clips.{split}", count, "a whole number >= 1")
         if self.official_test:
             part = self.digits.get("test")
             require(part is None, "digits.test", part, "null, since official_test is set")
         for a, b in combinations(drawn, 2):
             x, y = self.digits[a], self.digits[b]
             assert x is not None and y is not None
-            if x["file"] == y["file"] and x["from"] < y["to"] and y["from"] < x["to"]:
-                raise StpError(
-                    f"prepare option digits: {a} {x['from']}..{x['to']} and {b} {y['from']}.."
-                    f"{y['to']} of {x['file']} overlap",
-                    expected="no picture in two splits",
-                    remedy="change `from` and `to`",
-                )
+            apart = x["file"] != y["file"] or x["to"] <= y["from"] or y["to"] <= x["from"]
+            require(apart, f"digits.{a} and digits.{b}", [x, y], "no picture in two splits")
 
 
 def run(job: Job) -> Extras:
@@ -95,7 +87,7 @@ def run(job: Job) -> Extras:
     options, raw, height, width, least = read_inputs(job, MovingMnistOptions, channels=1)
     require(height == width, "shape", recipe["shape"], "[1, size, size]")
     span = options.span or least
-    require(whole(span, least), "span", span, f"at least context + horizon = {least}")
+    require(span >= least, "span", span, f"at least context + horizon = {least}")
 
     motion = {
         "seed": options.seed,
@@ -111,15 +103,11 @@ def run(job: Job) -> Extras:
     for stream, split in enumerate(SPLITS[1:], start=1):
         if split == "test" and options.official_test:
             path = raw.find(options.official_test)
-            published = _published(path, options.official_test, span, height)
-            given = options.clips.get("test")
-            require(
-                given in (None, published.shape[1]),
-                "clips.test",
-                given,
-                f"null or {published.shape[1]}, the number of clips in {options.official_test}",
-            )
-            counts[split] = published.shape[1]
+            published = _published(path, span, height)
+            number, configured = published.shape[1], options.clips.get("test")
+            expected = f"null or {number}, the number of clips in {options.official_test}"
+            require(configured in (None, number), "clips.test", configured, expected)
+            counts[split] = number
             sources[split] = _copied(published)
         else:
             counts[split] = options.clips[split] or 0
@@ -189,7 +177,7 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
             path = raw.find(options.official_test)
         except StpError as error:
             return Planned(numbers=numbers, unknown={"test": error.what})
-        numbers["test"] = _published(path, options.official_test, span, recipe["shape"][1]).shape[1]
+        numbers["test"] = _published(path, span, recipe["shape"][1]).shape[1]
     return Planned(numbers=numbers)
 
 
@@ -201,31 +189,29 @@ def _digits(raw: RawFiles, part: dict[str, Any] | None, split: str, size: int) -
     expected = f"`to` at most {len(pictures)}, the number of pictures in {path}"
     require(part["to"] <= len(pictures), f"digits.{split}", part, expected)
     if max(pictures.shape[1:]) > size:
-        raise StpError(
-            f"{path}: pictures of {pictures.shape[1]} x {pictures.shape[2]}",
-            expected=f"at most {size} x {size}, the size of a frame",
-            remedy="make the shape of the dataset larger",
+        raise RawFileError(
+            path,
+            f"pictures of {pictures.shape[1]} x {pictures.shape[2]}",
+            expected=f"at most {size} x {size}, the shape of the dataset",
         )
     return pictures[part["from"] : part["to"]]
 
 
-def _published(path: Path, name: str, span: int, size: int) -> np.ndarray:
+def _published(path: Path, span: int, size: int) -> np.ndarray:
     """The published test clips, mapped, uint8 (T, N, H, W)."""
     try:
         clips = np.load(path, mmap_mode="r")
         if not isinstance(clips, np.ndarray):
             raise ValueError("several arrays")
     except (OSError, ValueError, EOFError, SyntaxError, TokenError, BadZipFile) as error:
-        raise StpError(
-            f"{path}: cannot be read as a NumPy file ({error})",
-            expected="a complete .npy file",
-            remedy=f"fetch {name} again",
+        raise RawFileError(
+            path, f"cannot be read as a NumPy file ({error})", expected="a complete .npy file"
         ) from error
     if clips.dtype != np.uint8 or clips.shape[:1] + clips.shape[2:] != (span, size, size):
-        raise StpError(
-            f"{path}: {clips.dtype} of shape {clips.shape}",
+        raise RawFileError(
+            path,
+            f"{clips.dtype} of shape {clips.shape}",
             expected=f"uint8 of shape ({span}, number of clips, {size}, {size})",
-            remedy="fetch the published file again, or make context + horizon (or span) fit it",
         )
     return clips
 

@@ -1,4 +1,4 @@
-"""Stand-in for the front camera of nuScenes: made-up streets, in scenes of some seconds.
+"""Stand-in for the front camera of nuScenes: synthetic streets, in scenes of some seconds.
 
 File names, the alternation of steps of 0.1 and 0.05 s, key frames every half second, jumps between
 the scenes of a log and the tables log, scene, sample, sample_data, sensor, calibrated_sensor and
@@ -9,7 +9,6 @@ of the official size by default.
 """
 
 import hashlib
-import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,11 +16,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from PIL import Image
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from stp.core.job import Report
-from stp.core.options import build, check_keys, require, whole
+from stp.core.options import build, check_keys
+from stp.fetch.film_write import encode_picture
 from stp.fetch.scenery import Street
 
 LIST = "predbench_annotations/nuscenes/nuscenes_{}.json"
@@ -49,7 +48,9 @@ class NuscenesOptions:
         seed: of everything random; a log does not depend on which others are generated.
     """
 
-    logs: dict[str, int] = field(default_factory=lambda: {"train": 3, "val": 3, "test": 3})
+    logs: dict[str, Annotated[int, Field(ge=0, le=50)]] = field(
+        default_factory=lambda: {"train": 3, "val": 3, "test": 3}
+    )
     scenes: PositiveInt = 2
     frames: PositiveInt = 25
     height: Annotated[int, Field(ge=8)] = 90
@@ -58,8 +59,6 @@ class NuscenesOptions:
 
     def __post_init__(self) -> None:
         check_keys("logs", self.logs, LOGS)
-        for split, number in self.logs.items():
-            require(whole(number, 0, 50), f"logs.{split}", number, "a whole number in 0..50")
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
@@ -127,7 +126,7 @@ def _write_log(
             name = f"{kind}/CAM_FRONT/{log}__CAM_FRONT__{time}.jpg"
             at = (time - begin) / 1e6
             picture = street.picture(speed * at, at, options.height, options.width)
-            (folder / name).write_bytes(_jpeg(picture))
+            (folder / name).write_bytes(encode_picture(picture, "JPEG", quality=90))
             names.append(name)
             if is_key:
                 samples.append(
@@ -199,9 +198,3 @@ def _calibration(height: int, width: int) -> dict[str, Any]:
 def _token(text: str) -> str:
     """32 hexadecimal digits, as the official tokens have."""
     return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-def _jpeg(picture: np.ndarray) -> bytes:
-    file = io.BytesIO()
-    Image.fromarray(picture).save(file, "JPEG", quality=90)
-    return file.getvalue()

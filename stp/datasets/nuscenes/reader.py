@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from pydantic import PositiveFloat, PositiveInt
+from pydantic import PositiveInt
 
 from stp.core.errors import RawFileError, StpError
 from stp.core.job import Extras, Job, Recipe
@@ -53,8 +53,11 @@ PICTURE = re.compile(
     r"(?:samples|sweeps)/CAM_FRONT/(n\d{3}-\d{4}(?:-\d\d){5}[+-]\d{4})__CAM_FRONT__(\d{16})\.jpg"
 )
 FPS = 12
+GAP_S = 1.0
+"""Longest time step in seconds within a scene; test windows without longer ones are the subset
+``without_gaps``."""
 _BLOCK = 1 << 20  # characters of the table that are read at a time
-_MOST_ENTRY = 1 << 16  # an entry has about 600
+_MOST_ENTRY = 1 << 16  # characters; an entry has about 600
 
 
 @dataclass(frozen=True)
@@ -68,8 +71,6 @@ class NuscenesOptions:
             configuration does. They are then squeezed sideways, and training pictures are not.
         stride: frames between the starts of windows.
         subsets: frames in the longer test windows of further subsets.
-        gap_s: longest time step in seconds within a scene; test windows without longer ones are
-            the subset ``without_gaps``.
         clusters: clusters of windows: recording, the whole log (5 in the test, too few for
             intervals), or blocks of it such as block-60s.
     """
@@ -80,7 +81,6 @@ class NuscenesOptions:
     subsets: dict[str, PositiveInt] = field(
         default_factory=lambda: {"extrapolation": 40, "robustness": 60}
     )
-    gap_s: PositiveFloat = 1.0
     clusters: str = RECORDING
 
     def __post_init__(self) -> None:
@@ -136,11 +136,7 @@ def read_lists(find_list: Callable[[str], Path]) -> list[Log]:
     names = [log.drive.name for log in logs]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
-        raise StpError(
-            f"{LIST.format('*')}: {twice} is in both lists",
-            expected="each log in one",
-            remedy="fetch them again",
-        )
+        raise RawFileError(LIST.format("*"), f"{twice} is in both lists")
     return logs
 
 
@@ -171,10 +167,8 @@ def read_table(path: Path) -> Iterator[dict[str, Any]]:
                     raise ValueError("an entry is not an object")
                 yield entry
     except (ValueError, RecursionError) as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})",
-            expected="a JSON list of objects, complete",
-            remedy="unpack v1.0-trainval_meta.tgz again",
+        raise RawFileError(
+            path, f"cannot be read ({error})", expected="a JSON list of objects, complete"
         ) from error
 
 
@@ -221,12 +215,12 @@ def run(job: Job) -> Extras:
     ]
     decode = partial(decode_pictures, options=options, crop=(height, width))
     written = write_drives(job, raw, recordings, decode, fps=FPS, clusters=options.clusters)
-    gaps = count_gaps([log.drive for log in logs], options.gap_s)
+    gaps = count_gaps([log.drive for log in logs], GAP_S)
     return {
         **write_index(job.out, _cut(logs, options, span)),
         **written.extras,
         "logs": len(logs),
-        f"gaps of more than {options.gap_s} s": gaps,
+        f"gaps of more than {GAP_S} s": gaps,
     }
 
 
@@ -259,7 +253,7 @@ def _cut(logs: list[Log], options: NuscenesOptions, span: int) -> list[Clip]:
         span,
         fps=FPS,
         subsets=options.subsets,
-        gap_s=options.gap_s,
+        gap_s=GAP_S,
         clusters=options.clusters,
     )
 

@@ -1,4 +1,4 @@
-"""Stand-in for the IISc PVQA database: made-up videos, damaged by a stated amount, and raters.
+"""Stand-in for the IISc PVQA database: synthetic videos, damaged by a stated amount, and raters.
 
 As in the official data: names of the videos, four sizes, 4 observed and 16 predicted frames,
 MOS.csv, TrainTestSplit.csv and the folder Predicted_Videos. Besides there are what the official
@@ -56,9 +56,9 @@ class PvqaOptions:
     """
 
     folder: str = "opinions"
-    videos: int = 300
-    natural: NonNegativeFloat = 0.1
-    sizes: int = 4
+    videos: Annotated[int, Field(ge=20, le=MOST)] = 300
+    natural: Annotated[float, Field(ge=0, lt=1)] = 0.1
+    sizes: Annotated[int, Field(ge=1, le=len(SIZES))] = 4
     raters: int = 50
     random: int = 3
     ratings: Annotated[int, Field(ge=2)] = 20
@@ -69,16 +69,13 @@ class PvqaOptions:
     seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
-        require(whole(self.videos, 20, MOST), "videos", self.videos, f"from 20 to {MOST}")
-        require(whole(self.sizes, 1, len(SIZES)), "sizes", self.sizes, f"from 1 to {len(SIZES)}")
         require(whole(self.raters, self.ratings), "raters", self.raters, "not fewer than ratings")
         require(whole(self.random, 0, self.raters // 4), "random", self.random, "0 to a quarter")
-        require(self.natural < 1, "natural", self.natural, "a share below 1")
 
 
 @dataclass(frozen=True)
 class MadeVideo:
-    """A made-up video.
+    """A synthetic video.
 
     Attributes:
         name: such as ``BAIR_001``.
@@ -106,31 +103,31 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     folder = out / chosen.folder
     tags, quality = [], []
     numbered = sorted((n, source) for source, many in COUNTS.items() for n in range(1, many + 1))
-    for place, (n, source) in enumerate(numbered[: chosen.videos]):
-        made = video(source, n, chosen)
-        for of, frames in (("Predicted", made.frames), ("True", made.truth)):
-            path = folder / f"{of}_Videos" / f"{made.name}.mp4"
+    for number, (n, source) in enumerate(numbered[: chosen.videos]):
+        pair = video(source, n, chosen)
+        for kind, frames in (("Predicted", pair.frames), ("True", pair.truth)):
+            path = folder / f"{kind}_Videos" / f"{pair.name}.mp4"
             path.parent.mkdir(parents=True, exist_ok=True)
             write_video(path, frames)
-        quality.append(chosen.best - chosen.worst * made.strength)
-        is_natural = made.damage == "none"
-        stochastic = "" if is_natural else ("stochastic", "deterministic")[place % 2]
-        generator = "" if is_natural else f"{stochastic}_{place % 4 // 2 + 1}"
-        about = "natural" if is_natural else made.damage
-        tags.append([made.name, made.source, about, f"{made.strength:.3f}", stochastic, generator])
-        report("videos made", place + 1, chosen.videos)
+        quality.append(chosen.best - chosen.worst * pair.strength)
+        is_natural = pair.damage == "none"
+        stochastic = "" if is_natural else ("stochastic", "deterministic")[number % 2]
+        generator = "" if is_natural else f"{stochastic}_{number % 4 // 2 + 1}"
+        about = "natural" if is_natural else pair.damage
+        tags.append([pair.name, pair.source, about, f"{pair.strength:.3f}", stochastic, generator])
+        report("videos made", number + 1, chosen.videos)
     names = np.array([tag[0] for tag in tags])
     crowd = Crowd(raters=chosen.raters, random=chosen.random, noise=chosen.noise)
     answers = crowd.answers(np.array(quality), names, chosen.ratings, chosen.seed)
-    found = opinions(answers)
+    scores = opinions(answers)
     header = ["Video Name", "Dataset", "Tags", "Strength", "Family", "Generator"]
     _write(folder / "Tags.csv", header, tags)
     columns = (answers.rater, answers.session, answers.video, answers.score)
     rows = [
-        [who, when, what, f"{score:g}"] for who, when, what, score in zip(*columns, strict=True)
+        [who, when, name, f"{score:g}"] for who, when, name, score in zip(*columns, strict=True)
     ]
     _write(folder / "Ratings.csv", ["Rater", "Session", "Video Name", "Rating"], rows)
-    mos = [[name, f"{value:.4f}"] for name, value in zip(found.video, found.mos, strict=True)]
+    mos = [[name, f"{value:.4f}"] for name, value in zip(scores.video, scores.mos, strict=True)]
     _write(folder / "MOS.csv", ["Video Name", "MOS"], mos)
     drawn = random_splits(len(names), len(names) // 5, chosen.splits, chosen.seed)
     header = ["Video Name", *(f"Split{number:03d}" for number in range(1, chosen.splits + 1))]
@@ -196,13 +193,13 @@ def scene(
     ]
     frames = np.repeat(ground[None], FRAMES, axis=0)
     for t in range(FRAMES):
-        seen = 1.0
+        visible = 1.0
         if vanishing is not None and t >= CONTEXT:
-            seen = 1 - vanishing * min(1, (t - CONTEXT + 1) / 8)
+            visible = 1 - vanishing * min(1, (t - CONTEXT + 1) / 8)
         for centre, speed, radius, color, stripes in discs:
             at = centre + speed * t
             away = np.hypot(y - at[0], x - at[1])
-            cover = seen * np.clip(radius - away + 0.5, 0, 1)[..., None]
+            cover = visible * np.clip(radius - away + 0.5, 0, 1)[..., None]
             texture = 25 * np.sin(stripes * (y - at[0] + x - at[1]))[..., None]
             frames[t] = frames[t] * (1 - cover) + (color + texture) * cover
     if grey:

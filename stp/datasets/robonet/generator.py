@@ -1,4 +1,4 @@
-"""Stand-in for RoboNet: made-up arms in the official file format, with PredBench's split lists.
+"""Stand-in for RoboNet: synthetic arms in the official file format, with PredBench's split lists.
 
 As in the official data: one HDF5 file per trajectory with the groups, data types and attributes of
 the recorded samples, of which those of some robots lack some; MP4 files (H.264, yuv420p, 10 frames
@@ -103,9 +103,7 @@ class RobonetOptions:
     seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
-        ok = (
-            isinstance(self.robots, tuple) and bool(self.robots) and set(self.robots) <= set(ROBOTS)
-        )
+        ok = bool(self.robots) and set(self.robots) <= set(ROBOTS)
         require(ok, "robots", self.robots, f"some of {', '.join(ROBOTS)}")
 
 

@@ -20,7 +20,6 @@ from typing import NamedTuple, TypeVar
 
 import h5py
 import numpy as np
-from pydantic import NonNegativeInt
 
 from stp.core.errors import RawFileError, StpError
 from stp.core.job import Extras, Job, Recipe
@@ -33,8 +32,9 @@ from stp.prepare.output import SPLITS, write_index
 from stp.prepare.pictures import decode_picture
 from stp.prepare.pixels import read_inputs, write_pixels
 from stp.prepare.planned_counts import Lists, Planned
+from stp.prepare.random_order import number_by_name
 from stp.prepare.resize import bilinear
-from stp.prepare.trajectories import WINDOW_SEED, clip_of, clips_of, number_by_name
+from stp.prepare.trajectories import RANDOM_WINDOWS, clip_of, clips_of
 from stp.prepare.video import open_film, upright, video_stream
 
 LISTS = {
@@ -56,23 +56,15 @@ class RobonetOptions:
     Attributes:
         splits: lists of file names, ``{val: [...], test: [...]}``, perhaps with ``train``; null for
             PredBench's lists. Without train, all other files are for training.
-        camera_seed: chooses the camera of validation and test trajectories, by their file names.
-            PredBench draws it whenever it is run; in training it takes camera 0, as here.
-        require_all: whether every listed file must be there.
     """
 
     splits: dict[str, list[str]] | None = None
-    camera_seed: NonNegativeInt = 0
-    require_all: bool = True
 
     def __post_init__(self) -> None:
         lists = self.splits
-        ok = lists is None or (
-            isinstance(lists, dict) and {"val", "test"} <= set(lists) <= set(SPLITS)
-        )
-        ok = ok and (lists is None or all(isinstance(names, list) for names in lists.values()))
+        ok = lists is None or {"val", "test"} <= set(lists) <= set(SPLITS)
         require(ok, "splits", lists, "{val: [names], test: [names]}, perhaps train, or null")
-        listed = [str(name) for names in (lists or {}).values() for name in names]
+        listed = [name for names in (lists or {}).values() for name in names]
         require(len(set(listed)) == len(listed), "splits", lists, "no name twice")
 
 
@@ -80,12 +72,12 @@ class Trajectory(NamedTuple):
     """One camera's view of one trajectory.
 
     Attributes:
-        name: of the file.
-        member: where it is.
+        name: name of the file.
+        member: the file.
         camera: number of the camera, from 0.
-        frames: as the file says.
+        frames: number of frames according to the file.
         encoding: mp4 or jpg.
-        order: RGB or BGR: what the channels of the decoded pictures are.
+        order: channels of the decoded pictures, RGB or BGR.
     """
 
     name: str
@@ -115,10 +107,8 @@ def read_lists(raw: RawFiles | Lists, options: RobonetOptions) -> dict[str, list
     listed = [name for names in lists.values() for name in names]
     if len(set(listed)) != len(listed):
         twice = next(name for name in listed if listed.count(name) > 1)
-        raise StpError(
-            f"{twice} is listed twice",
-            expected="every trajectory in one split",
-            remedy=f"fetch {', '.join(LISTS.values())} again",
+        raise RawFileError(
+            " and ".join(LISTS.values()), f"{twice} is listed twice", expected="one split for each"
         )
     return lists
 
@@ -133,24 +123,24 @@ def run(job: Job) -> Extras:
     lists = read_lists(raw, options)
     files = {name: member for (name,), member in find(raw, FILES).items()}
     missing = sorted({name for names in lists.values() for name in names} - set(files))
-    if missing and options.require_all:
+    if missing:
         raise StpError(
             f"{len(missing)} listed trajectories of RoboNet are missing, first {missing[0]}",
             expected="every file of the lists, below robonet/hdf5",
-            remedy="unpack the whole archive, or set require_all to false for a part",
+            remedy="unpack the whole archive",
         )
     split_of = {name: split for split, names in lists.items() for name in names}
     if "train" not in lists:
         split_of = {**dict.fromkeys(files, "train"), **split_of}
-    used = sorted(set(files) & set(split_of))
-    looked = []
+    used = sorted(split_of)
+    trajectories = []
     for done, name in enumerate(used, start=1):
-        looked.append(trajectory_of(raw, name, files[name], split_of[name], options.camera_seed))
+        trajectories.append(trajectory_of(raw, name, files[name], split_of[name]))
         if done % 1000 == 0 or done == len(used):
             job.report("look into files", done, len(used))
-    chosen = [trajectory for trajectory in looked if trajectory.frames >= span]
-    pieces = [Piece(t.name, t.frames, (t, height, width), _bytes(raw, t.member)) for t in chosen]
-    attrs = {"random_windows": {"train": WINDOW_SEED}, "fps": FPS}
+    chosen = [trajectory for trajectory in trajectories if trajectory.frames >= span]
+    pieces = [Piece(t.name, t.frames, (t, height, width), t.member.bytes) for t in chosen]
+    attrs = {**RANDOM_WINDOWS, "fps": FPS}
     written = write_pixels(job, raw, pieces, decode_trajectory, "trajectories", **attrs)
     stems = [t.name.removesuffix(".hdf5") for t in chosen]
     clips = clips_of(
@@ -160,12 +150,8 @@ def run(job: Job) -> Extras:
         ),
         span,
     )
-    return {
-        **write_index(job.out, clips),
-        **written.extras,
-        "trajectories missing": len(missing),
-        f"trajectories shorter than {span} frames": len(looked) - len(chosen),
-    }
+    short = {f"trajectories shorter than {span} frames": len(trajectories) - len(chosen)}
+    return {**write_index(job.out, clips), **written.extras, **short}
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
@@ -185,12 +171,15 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
         for i, (split, name) in enumerate(names)
         for stem in [name.removesuffix(".hdf5")]
     ]
-    unknown = "all trajectories in neither list, and that list was not released: counted when read"
+    unknown = "all trajectories in neither list, counted when read; their list was not released"
     return Planned(clips, unknown={} if "train" in lists else {"train": unknown})
 
 
-def trajectory_of(raw: RawFiles, name: str, member: Member, split: str, seed: int) -> Trajectory:
+def trajectory_of(raw: RawFiles, name: str, member: Member, split: str) -> Trajectory:
     """Choose the camera of a trajectory and read what the file says about it.
+
+    It is camera 0 for training. PredBench draws those of validation and test whenever it is run;
+    here they follow from the name of the file.
 
     Raises:
         StpError: the file is damaged, or lacks what is needed.
@@ -201,7 +190,7 @@ def trajectory_of(raw: RawFiles, name: str, member: Member, split: str, seed: in
         cameras = int(env.attrs["n_cams"])
         if not 1 <= cameras <= 100:
             raise ValueError(f"n_cams is {cameras}")
-        camera = 0 if split == "train" else number_by_name(name, seed) % cameras
+        camera = 0 if split == "train" else number_by_name(name) % cameras
         group = env[f"cam{camera}_video"]
         encoding = _text(env.attrs, "cam_encoding")
         if encoding == "mp4":
@@ -219,7 +208,7 @@ def trajectory_of(raw: RawFiles, name: str, member: Member, split: str, seed: in
             raise ValueError(f"{frames} frames")
         return Trajectory(name, member, camera, frames, encoding, order)
 
-    return _inside(raw, member, read_header)
+    return _read_hdf5(raw, member, read_header)
 
 
 def decode_trajectory(raw: RawFiles, task: tuple[Trajectory, int, int]) -> np.ndarray:
@@ -240,7 +229,7 @@ def decode_trajectory(raw: RawFiles, task: tuple[Trajectory, int, int]) -> np.nd
                 raise ValueError(f"{key} is {content.dtype} {content.shape}, not uint8 of one axis")
         return [group[key][:].tobytes() for key in keys]
 
-    contents = _inside(raw, t.member, read_bytes)
+    contents = _read_hdf5(raw, t.member, read_bytes)
     pictures: Iterator[np.ndarray]
     if t.encoding == "mp4":
         pictures = _decode_video(contents[0], name, t.frames)
@@ -285,17 +274,12 @@ def _decode_video(content: bytes, name: str, frames: int) -> Iterator[np.ndarray
 T = TypeVar("T")
 
 
-def _inside(raw: RawFiles, member: Member, ask: Callable[[h5py.File], T]) -> T:
-    """Open a file and ask something of it.
-
-    Raises:
-        StpError: it is damaged, or lacks what was asked for.
-    """
+def _read_hdf5(raw: RawFiles, member: Member, extract: Callable[[h5py.File], T]) -> T:
     content = read(raw, member)
     try:
         _check_heaps(content)
         with h5py.File(io.BytesIO(content), "r") as file:
-            return ask(file)
+            return extract(file)
     # h5py raises almost anything for damaged files: OSError, KeyError, ValueError, RuntimeError,
     # TypeError, AttributeError, UnicodeDecodeError, MemoryError ...
     except Exception as error:
@@ -307,32 +291,25 @@ def _inside(raw: RawFiles, member: Member, ask: Callable[[h5py.File], T]) -> T:
 
 
 def _check_heaps(content: bytes) -> None:
-    """See that all heaps of an HDF5 file, where it keeps texts, are whole.
+    """Check that the heaps of an HDF5 file, which hold its texts, are whole.
 
     The HDF5 library never comes back from some damaged ones. A heap is: "GCOL", version 1, three
     zeros, its size; then objects: number, references, four zeros, size, and the bytes, padded to 8.
     Number 0 is the free space, whose size includes its head. (HDF5 file format, III.E.)
-
-    Raises:
-        ValueError: one is not.
     """
     at = content.find(_HEAP)
     while at >= 0:
         (size,) = struct.unpack_from("<Q", content, at + 8)
-        stop, place = at + size, at + 16
+        stop, position = at + size, at + 16
         if not 16 <= size <= len(content) - at:
             raise ValueError("a damaged heap")
-        while place + 16 <= stop:
-            number, _, length = struct.unpack_from("<HHxxxxQ", content, place)
+        while position + 16 <= stop:
+            number, _, length = struct.unpack_from("<HHxxxxQ", content, position)
             needed = 16 + -(-length // 8) * 8 if number else length
-            if not 16 <= needed <= stop - place:
+            if not 16 <= needed <= stop - position:
                 raise ValueError("a damaged heap")
-            place += needed
+            position += needed
         at = content.find(_HEAP, at + 16)
-
-
-def _bytes(raw: RawFiles, member: Member) -> int:
-    return member.bytes if member.inside else raw.find(member.file).stat().st_size
 
 
 def _text(attrs: h5py.AttributeManager, key: str) -> str:

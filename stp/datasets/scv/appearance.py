@@ -1,4 +1,4 @@
-"""How the made-up StarCraft videos look: colours and sizes, for those who draw and those who check.
+"""Colours and sizes of units in synthetic StarCraft videos, for drawing and for checking them.
 
 Units are blobs on flat ground. Their colour says whose they are, their area what type they are;
 lobes that turn with the way they go are their animation, and do not change the area.

@@ -7,7 +7,6 @@ option. Beside each TFRecord file is what was on the map, ``<name>.state.parquet
 thing in each frame, the same at every size.
 """
 
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,13 +14,13 @@ from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
-from PIL import Image
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from stp.core.job import Report
 from stp.core.options import build, require
 from stp.datasets.scv.appearance import Thing, draw
 from stp.datasets.scv.scenarios import SCENARIOS, Scenario, play
+from stp.fetch.film_write import encode_picture
 from stp.fetch.tfrecord_write import sequence_example, write_records
 
 LOOPS = 8
@@ -53,8 +52,8 @@ class ScvOptions:
     play: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        known = " or ".join(SCENARIOS)
-        require(self.scenario in SCENARIOS, "scenario", self.scenario, known)
+        names = " or ".join(SCENARIOS)
+        require(self.scenario in SCENARIOS, "scenario", self.scenario, names)
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
@@ -71,20 +70,20 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     for number, split in enumerate(("train", "valid", "test")):
         files = chosen.files if split == "train" else 1
         for i, videos in enumerate(np.array_split(np.arange(getattr(chosen, split)), files)):
-            made, states = [], []
+            written, states = [], []
             for video in videos:
                 rng = np.random.default_rng([chosen.seed, number, int(video)])
                 frames, length = play(chosen.scenario, rng, scenario)
-                made.append(record(frames, length, chosen.size))
+                written.append(record(frames, length, chosen.size))
                 states += [
-                    (place, t, *thing)
+                    (len(written) - 1, t, *thing)
                     for t, things in enumerate(frames)
-                    for place, thing in [(len(made) - 1, thing) for thing in things]
+                    for thing in things
                 ]
                 done += 1
                 report("play videos", done, total)
             name = f"{split}-{i:05d}-of-{files:05d}"
-            write_records(folder / f"{name}.tfrecords", made)
+            write_records(folder / f"{name}.tfrecords", written)
             table = pd.DataFrame(states, columns=["video", "frame", *Thing._fields])
             table.to_parquet(
                 folder / f"{name}.state.parquet", index=False, write_page_checksum=True
@@ -106,9 +105,5 @@ def record(frames: Sequence[Sequence[Thing]], length: int, size: int) -> bytes:
         "n_steps": np.array([len(frames)]),
         "screen_size": np.array([size, size]),
     }
-    pictures = []
-    for things in frames:
-        content = io.BytesIO()
-        Image.fromarray(draw(things, size)).save(content, "PNG", compress_level=1)
-        pictures.append([content.getvalue()])
+    pictures = [[encode_picture(draw(things, size), compress_level=1)] for things in frames]
     return sequence_example(context, {"rgb_screen": pictures})

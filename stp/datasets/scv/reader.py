@@ -35,11 +35,11 @@ from stp.prepare.tfrecord import (
     required_feature,
     sequence_example,
 )
-from stp.prepare.trajectories import WINDOW_SEED
+from stp.prepare.trajectories import RANDOM_WINDOWS
 
 FILES = r"(\w+_\d+x\d+_png)/(train|valid|test)-(\d{5})-of-(\d{5})\.tfrecords"
 SPLITS = {"train": "train", "val": "valid", "test": "test"}
-"""Ours and those of the files."""
+"""Names of the splits here and in the files."""
 
 
 @dataclass(frozen=True)
@@ -47,18 +47,18 @@ class ScvOptions:
     """Options of the reader.
 
     Attributes:
-        raw_size: height and width of a raw frame.
-        least: frames of the shortest video; a shorter one is an error. 1 where it is not published.
-        most: frames of the longest.
-        videos: of each split, ``{train: n, val: n, test: n}``; another number is an error. Null:
-            any number.
-        test: as many of the test videos that are long enough, from the first on; null: all.
+        raw_size: height and width of a raw frame, pixels.
+        least: frames of the shortest video; 1 where it is not published.
+        most: frames of the longest video.
+        videos: required number in each split, ``{train: n, val: n, test: n}``, or null for any
+            number.
+        test: number of test videos that are used, the first that are long enough; null for all.
     """
 
     raw_size: PositiveInt = 64
     least: PositiveInt = 1
     most: int = 99
-    videos: dict[str, int] | None = field(
+    videos: dict[str, PositiveInt] | None = field(
         default_factory=lambda: {"train": 10000, "val": 2000, "test": 2000}
     )
     test: PositiveInt | None = None
@@ -67,10 +67,8 @@ class ScvOptions:
         require(
             whole(self.most, self.least), "most", self.most, f"a whole number from {self.least}"
         )
-        known = self.videos
-        ok = known is None or (isinstance(known, dict) and set(known) == set(SPLITS))
-        ok = ok and (known is None or all(whole(n, 1) for n in known.values()))
-        require(ok, "videos", known, "{train: n, val: n, test: n} or null")
+        ok = self.videos is None or set(self.videos) == set(SPLITS)
+        require(ok, "videos", self.videos, "{train: n, val: n, test: n} or null")
 
 
 class Video(NamedTuple):
@@ -80,8 +78,8 @@ class Video(NamedTuple):
         split: train, val or test.
         name: e.g. "train-00003/0017".
         file: the TFRecord file.
-        record: where it lies there.
-        frames: that it has.
+        record: location of the record in the file.
+        frames: number of frames.
     """
 
     split: str
@@ -92,7 +90,7 @@ class Video(NamedTuple):
 
 
 def find_videos(raw: RawFiles, options: ScvOptions) -> list[Video]:
-    """Find all videos, in the order of files and records. Every record is read once for this.
+    """Find all videos, in the order of files and records; reads every record once.
 
     Raises:
         StpError: files are missing, of two sets or damaged, or a video is too short or too long.
@@ -109,17 +107,13 @@ def find_videos(raw: RawFiles, options: ScvOptions) -> list[Video]:
     for split, word in SPLITS.items():
         shards = {int(key[2]): member for key, member in files.items() if key[1] == word}
         totals = {int(key[3]) for key in files if key[1] == word}
-        missing = sorted(set(range(max(totals, default=1))) - set(shards))
-        if missing or len(totals) != 1:
-            total = max(totals, default=1)
-            first = missing[0] if missing else 0
-            raise StpError(
-                f"{sets[0]}/{word}-{first:05d}-of-{total:05d}.tfrecords is missing"
-                if missing
-                else f"{sets[0]}: {word} files of {len(totals)} different divisions",
-                expected=f"all {total} files of the {word} videos",
-                remedy="fetch it again",
-            )
+        total = max(totals, default=1)
+        missing = sorted(set(range(total)) - set(shards))
+        if missing:
+            name = f"{sets[0]}/{word}-{missing[0]:05d}-of-{total:05d}.tfrecords"
+            raise RawFileError(name, "missing", expected=f"all {total} files of the {word} videos")
+        if len(totals) != 1:
+            raise RawFileError(sets[0], f"{word} files of {len(totals)} different divisions")
         for shard, member in sorted(shards.items()):
             name = where(raw, member)
             if member.inside is not None:
@@ -131,17 +125,17 @@ def find_videos(raw: RawFiles, options: ScvOptions) -> list[Video]:
             path = raw.find(member.file)
             for number, record in enumerate(records(path, name)):
                 title = f"{word}-{shard:05d}/{number:04d}"
-                context, pictures = steps(read_record(path, record, name), f"{name}: {title}")
-                n = check(context, pictures, options, f"{name}: {title}")
+                context, pictures = read_steps(read_record(path, record, name), f"{name}: {title}")
+                n = count_frames(context, pictures, options, f"{name}: {title}")
                 videos.append(Video(split, title, member.file, record, n))
     return videos
 
 
-def steps(data: bytes, name: str) -> tuple[Features, list[Feature]]:
-    """Numbers and pictures of a record.
+def read_steps(data: bytes, name: str) -> tuple[Features, list[Feature]]:
+    """The numbers and the pictures of a record.
 
     Raises:
-        StpError: it is no such record, or has no pictures.
+        StpError: the record is damaged, or has no pictures.
     """
     context, lists = sequence_example(data, name)
     if "rgb_screen" not in lists:
@@ -149,29 +143,25 @@ def steps(data: bytes, name: str) -> tuple[Features, list[Feature]]:
     return context, lists["rgb_screen"]
 
 
-def check(context: Features, pictures: list[Feature], options: ScvOptions, name: str) -> int:
+def count_frames(context: Features, pictures: list[Feature], options: ScvOptions, name: str) -> int:
     """The number of frames of a video.
 
     Raises:
-        StpError: it is not the one that the record states, or not that of such videos; or the
-            frames have another size.
+        StpError: the number differs from that in the record, or is out of the range of the options;
+            or the frames have another size.
     """
     stated = required_feature(context, "n_steps", name).ints().tolist()
     if stated != [len(pictures)]:
         raise RawFileError(name, f"{len(pictures)} frames", expected=f"{stated}, as n_steps says")
     if not options.least <= len(pictures) <= options.most:
-        raise StpError(
-            f"{name}: {len(pictures)} frames",
-            expected=f"{options.least} to {options.most}",
-            remedy="fetch it again, or correct the options least and most",
+        raise RawFileError(
+            name,
+            f"{len(pictures)} frames",
+            expected=f"{options.least} to {options.most}, the options least and most",
         )
     size = required_feature(context, "screen_size", name).ints().tolist()
     if size != [options.raw_size] * 2:
-        raise StpError(
-            f"{name}: frames of {size}",
-            expected=f"{options.raw_size} x {options.raw_size}",
-            remedy="correct the option raw_size",
-        )
+        raise RawFileError(name, f"frames of {size}", expected=f"raw_size = {options.raw_size}")
     return len(pictures)
 
 
@@ -184,7 +174,7 @@ def decode_video(raw: RawFiles, task: tuple[Video, ScvOptions, int, int]) -> np.
     video, options, height, width = task
     path = raw.find(video.file)
     name = f"{path}: {video.name}"
-    _, pictures = steps(read_record(path, video.record, name), name)
+    _, pictures = read_steps(read_record(path, video.record, name), name)
     side = options.raw_size
     frames = np.empty((len(pictures), 3, side, side), np.uint8)
     for t, feature in enumerate(pictures):
@@ -218,8 +208,7 @@ def run(job: Job) -> Extras:
     pieces = [
         Piece(v.name, v.frames, (v, options, height, width), v.record.bytes) for v in long_enough
     ]
-    windows = {"train": WINDOW_SEED}
-    written = write_pixels(job, raw, pieces, decode_video, "videos", random_windows=windows)
+    written = write_pixels(job, raw, pieces, decode_video, "videos", **RANDOM_WINDOWS)
     clips, first = [], 0
     for video in used:
         length = video.frames if video.split == "train" else span
@@ -237,7 +226,7 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
     """
     options = build(ScvOptions, recipe["options"], "prepare options")
     if options.videos is None:
-        reason = "any number of videos: known when they are read"
+        reason = "the number of videos is known when they are read"
     elif options.least < recipe["context"] + recipe["horizon"]:
         reason = "videos shorter than a clip drop out: known when they are read"
     else:

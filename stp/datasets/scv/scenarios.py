@@ -73,29 +73,29 @@ def move_unit(rng: np.random.Generator, scenario: Scenario) -> Frames:
     angle = rng.uniform(0, 2 * np.pi)
     way = np.array([np.cos(angle), np.sin(angle)])
     click = 0.5 + way * 0.2
-    place, gone = np.full(2, 0.5), 0.0
+    position, gone = np.full(2, 0.5), 0.0
     edge = 0.5 - RADII[kind] * (1 + DEPTH)
-    while np.abs(place - 0.5).max() <= edge:
-        things = [Thing(0, "unit", kind, colour, place[0], place[1], gone * TURN)]
+    while np.abs(position - 0.5).max() <= edge:
+        things = [Thing(0, "unit", kind, colour, position[0], position[1], gone * TURN)]
         if gone < SHOWN * SPEEDS[kind]:
             things.insert(0, Thing(1, "cue", 0, "cue", *click))
         yield things
         gone += SPEEDS[kind]
-        place = 0.5 + way * gone
+        position = 0.5 + way * gone
 
 
 def collect_shards(rng: np.random.Generator, scenario: Scenario) -> Frames:
     """Two marines collect shards, each the one that is nearest to it; no shard comes back."""
-    places = scattered(rng, 2, 0.1, 0.9, 4 * RADII[MARINE], np.empty((0, 2)), 0.0)
-    shards = scattered(rng, scenario.shards, 0.05, 0.95, 0.12, places, MARINE_REACH + 0.073)
-    left = np.ones(len(shards), bool)
+    positions = scattered(rng, 2, 0.1, 0.9, 4 * RADII[MARINE], np.empty((0, 2)), 0.0)
+    shards = scattered(rng, scenario.shards, 0.05, 0.95, 0.12, positions, MARINE_REACH + 0.073)
+    remaining = np.ones(len(shards), bool)
     target, clicked, gone = [-1, -1], [-SHOWN, -SHOWN], [0.0, 0.0]
     for frame in range(LIMIT):
         for unit in range(2):
-            if target[unit] < 0 or not left[target[unit]]:
-                distances = np.hypot(*(shards - places[unit]).T)
-                distances[~left] = np.inf
-                if left.any():
+            if target[unit] < 0 or not remaining[target[unit]]:
+                distances = np.hypot(*(shards - positions[unit]).T)
+                distances[~remaining] = np.inf
+                if remaining.any():
                     target[unit], clicked[unit] = int(distances.argmin()), frame
                 else:
                     target[unit] = -1
@@ -105,15 +105,19 @@ def collect_shards(rng: np.random.Generator, scenario: Scenario) -> Frames:
                 for unit in range(2)
                 if target[unit] >= 0 and frame < clicked[unit] + SHOWN
             ),
-            *(Thing(10 + i, "shard", 0, "shard", *at) for i, at in enumerate(shards) if left[i]),
+            *(
+                Thing(10 + i, "shard", 0, "shard", *at)
+                for i, at in enumerate(shards)
+                if remaining[i]
+            ),
             *(
                 Thing(
                     unit,
                     "unit",
                     MARINE,
                     MARINES,
-                    places[unit, 0],
-                    places[unit, 1],
+                    positions[unit, 0],
+                    positions[unit, 1],
                     gone[unit] * TURN,
                 )
                 for unit in range(2)
@@ -121,11 +125,11 @@ def collect_shards(rng: np.random.Generator, scenario: Scenario) -> Frames:
         ]
         for unit in range(2):
             if target[unit] >= 0:
-                places[unit] += step(shards[target[unit]] - places[unit], SPEEDS[MARINE])
+                positions[unit] += step(shards[target[unit]] - positions[unit], SPEEDS[MARINE])
                 gone[unit] += SPEEDS[MARINE]
-        push_apart(places, np.full(2, RADII[MARINE]), MARINE_GAP)
-        for place in places:
-            left &= np.hypot(*(shards - place).T) > MARINE_REACH
+        push_apart(positions, np.full(2, RADII[MARINE]), MARINE_GAP)
+        for position in positions:
+            remaining &= np.hypot(*(shards - position).T) > MARINE_REACH
 
 
 def brawl(rng: np.random.Generator, scenario: Scenario) -> Frames:
@@ -189,15 +193,15 @@ def road_trip(rng: np.random.Generator, scenario: Scenario) -> Frames:
     beacons = scattered(rng, scenario.beacons, 0.18, 0.82, 0.16, units, 0.16, hole=0.15)
 
     # The way, as stops; `taken` is the unit that is picked up at a stop.
-    stops, taken, place, left = [medivac], [-1], medivac, list(range(n))
-    while left:
-        nearest = min(left, key=lambda i: float(np.hypot(*(units[i] - place))))
-        way = units[nearest] - place
+    stops, taken, position, waiting = [medivac], [-1], medivac, list(range(n))
+    while waiting:
+        nearest = min(waiting, key=lambda i: float(np.hypot(*(units[i] - position))))
+        way = units[nearest] - position
         reached = MEDIVAC + RADII[kinds[nearest]]
-        place = place + step(way, max(0.0, float(np.hypot(*way)) - reached))
-        stops.append(place)
+        position = position + step(way, max(0.0, float(np.hypot(*way)) - reached))
+        stops.append(position)
         taken.append(nearest)
-        left.remove(nearest)
+        waiting.remove(nearest)
     stops += list(beacons)
     taken += [-1] * len(beacons)
     lengths = np.array([0, *(np.hypot(*(b - a)) for a, b in pairwise(stops))])
@@ -268,16 +272,16 @@ def scattered(
         hole: least distance from the middle along one of the axes.
     """
     while True:
-        found = np.empty((0, 2))
+        points = np.empty((0, 2))
         for _ in range(400):
-            place = rng.uniform(low, high, 2)
-            far = np.abs(place - 0.5).max() >= hole
-            far &= bool((np.hypot(*(found - place).T) >= apart).all())
-            far &= bool((np.hypot(*(others - place).T) >= from_others).all())
+            point = rng.uniform(low, high, 2)
+            far = np.abs(point - 0.5).max() >= hole
+            far &= bool((np.hypot(*(points - point).T) >= apart).all())
+            far &= bool((np.hypot(*(others - point).T) >= from_others).all())
             if far:
-                found = np.vstack([found, place])
-                if len(found) == n:
-                    return found
+                points = np.vstack([points, point])
+                if len(points) == n:
+                    return points
 
 
 def push_apart(places: np.ndarray, radii: np.ndarray, gap: float) -> None:

@@ -62,8 +62,7 @@ class SevirOptions:
     seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
-        ok = bool(self.years) and set(self.years) <= set(PERIODS)
-        ok = ok and len(set(self.years)) == len(self.years)
+        ok = 0 < len(set(self.years)) == len(self.years) and set(self.years) <= set(PERIODS)
         require(ok, "years", self.years, "different ones of 2017, 2018, 2019")
 
 

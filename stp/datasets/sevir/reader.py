@@ -6,7 +6,6 @@ every 5 minutes. Of the five image types only vertically integrated liquid (VIL)
 windows and splits are those of Earthformer (Gao et al. 2022), which PredBench took over.
 """
 
-import datetime
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ import zarr
 
 from stp.core.errors import RawFileError, StpError
 from stp.core.job import Extras, Job, Recipe
-from stp.core.options import build, require, whole
+from stp.core.options import build, require
 from stp.data.raw_files import RawFiles
 from stp.prepare.frames import Decoded, Piece, write_frames
 from stp.prepare.hdf5 import open_array, read
@@ -32,6 +31,12 @@ TYPE = "vil"
 FRAMES = 49
 MISSING = 255
 MINUTES = 5
+OFFSETS = (0, 12, 24)
+"""First frames of the windows of an event: every 12 frames of 49 (PredBench,
+configs/_base_/datasets/sevir.py and predbench/datasets/sevir.py)."""
+BOUNDS = (pd.Timestamp("2019-01-01"), pd.Timestamp("2019-06-01"))
+"""Events after these times (UTC) are for validation and for the test (Earthformer,
+cfg_sevir.yaml)."""
 COLUMNS = (
     *("id", "file_name", "file_index", "img_type", "time_utc", "minute_offsets"),
     *("episode_id", "event_id", "event_type", "llcrnrlat", "llcrnrlon", "urcrnrlat", "urcrnrlon"),
@@ -50,31 +55,7 @@ CODE = (
 
 @dataclass(frozen=True)
 class SevirOptions:
-    """Options of the reader.
-
-    Attributes:
-        offsets: first frames of the windows of an event. Every 12 frames of 49: PredBench,
-            configs/_base_/datasets/sevir.py and predbench/datasets/sevir.py.
-        val_from: events after this time (UTC) are for validation; from Earthformer's
-            cfg_sevir.yaml.
-        test_from: events after this time (UTC) are for the test; from the same file.
-        complete_only: leave out events with missing pixels according to the catalogue, as
-            Earthformer's default filter, pct_missing == 0.
-    """
-
-    offsets: tuple[int, ...] = (0, 12, 24)
-    val_from: str = "2019-01-01"
-    test_from: str = "2019-06-01"
-    complete_only: bool = True
-
-    def __post_init__(self) -> None:
-        ok = bool(self.offsets) and all(whole(n, 0, FRAMES - 1) for n in self.offsets)
-        ok = ok and len(set(self.offsets)) == len(self.offsets)
-        require(ok, "offsets", self.offsets, f"different frames 0..{FRAMES - 1}")
-        for key in ("val_from", "test_from"):
-            require(_moment(getattr(self, key)), key, getattr(self, key), "a date: 2019-01-01")
-        ordered = pd.Timestamp(self.val_from) < pd.Timestamp(self.test_from)
-        require(ordered, "test_from", self.test_from, f"after val_from = {self.val_from}")
+    """The reader has no options."""
 
 
 class Event(NamedTuple):
@@ -97,10 +78,11 @@ class Event(NamedTuple):
     offsets: tuple[float, ...]
 
 
-def read_catalog(path: Path, options: SevirOptions) -> pd.DataFrame:
+def read_catalog(path: Path) -> pd.DataFrame:
     """Columns of the catalogue and ``split`` of the events that are used, in the order of files.
 
-    As in Earthformer's loader, events whose identifier occurs twice are left out.
+    As in Earthformer's loader, events with missing pixels according to the catalogue and events
+    whose identifier occurs twice are left out.
 
     Raises:
         StpError: the catalogue is damaged or incomplete, or has no events that can be used.
@@ -109,9 +91,9 @@ def read_catalog(path: Path, options: SevirOptions) -> pd.DataFrame:
         table = pd.read_csv(path, dtype=str, keep_default_na=False)
     except (OSError, ValueError, pd.errors.ParserError) as error:
         raise _bad(path, f"cannot be read as a table ({error})") from error
-    lost = [name for name in COLUMNS if name not in table.columns]
-    if lost:
-        raise _bad(path, f"no column {', '.join(lost)}")
+    missing = [name for name in COLUMNS if name not in table.columns]
+    if missing:
+        raise _bad(path, f"no column {', '.join(missing)}")
     table = table.loc[table["img_type"] == TYPE, list(COLUMNS)]
     for name in NUMBERS:
         numbers = pd.to_numeric(table[name], errors="coerce")
@@ -123,14 +105,13 @@ def read_catalog(path: Path, options: SevirOptions) -> pd.DataFrame:
     if unreadable.to_numpy().any():
         row, column = np.argwhere(unreadable.to_numpy())[0]
         raise _bad(path, f"event {table['id'].iloc[row]} has no {unreadable.columns[column]}")
-    if options.complete_only:
-        table = table[table["pct_missing"] == 0]
+    table = table[table["pct_missing"] == 0]
     table = table[~table["id"].duplicated(keep=False)]
     if table.empty:
         raise _bad(path, f"no event with {TYPE} that can be used")
     # The bound itself belongs to the split before, as in Earthformer's loader.
-    later = [table["time_utc"] > pd.Timestamp(d) for d in (options.val_from, options.test_from)]
-    table["split"] = np.array(SPLITS)[later[0].astype(int) + later[1].astype(int)]
+    later = sum((table["time_utc"] > bound).astype(int) for bound in BOUNDS)
+    table["split"] = np.array(SPLITS)[later]
     table["file_index"] = table["file_index"].astype(np.int64)
     return table.sort_values(["file_name", "file_index"], kind="stable", ignore_index=True)
 
@@ -160,7 +141,7 @@ def events_of(catalog: pd.DataFrame, path: Path) -> list[Event]:
     return events
 
 
-def cut(events: Iterable[Event], options: SevirOptions, span: int) -> list[Clip]:
+def cut(events: Iterable[Event], span: int) -> list[Clip]:
     """Cut events, whose frames are stored one after the other, into windows.
 
     Storms of one day are dependent, so the day is the cluster.
@@ -168,13 +149,12 @@ def cut(events: Iterable[Event], options: SevirOptions, span: int) -> list[Clip]
     Raises:
         StpError: a window reaches beyond its event.
     """
-    last = max(options.offsets) + span
-    ok = last <= FRAMES
-    require(ok, "offsets", options.offsets, f"room for {span} of {FRAMES} frames after each")
+    most = FRAMES - OFFSETS[-1]
+    require(span <= most, "context + horizon", span, f"at most {most} of {FRAMES} frames")
     clips = []
     for number, event in enumerate(events):
         day = str(np.datetime64(event.time, "s").astype("datetime64[D]"))
-        for offset in options.offsets:
+        for offset in OFFSETS:
             start = number * FRAMES + offset
             clips.append(Clip(event.split, f"{event.id}/{offset:02d}", start, 1, span, day))
     return clips
@@ -190,11 +170,11 @@ def run(job: Job) -> Extras:
         StpError: an option or a raw file is wrong, or a raw file is missing.
     """
     recipe = job.recipe
-    options, raw, height, width, span = read_inputs(job, SevirOptions, channels=1)
+    _, raw, height, width, span = read_inputs(job, SevirOptions, channels=1)
     path = raw.find(CATALOG)
-    catalog = read_catalog(path, options)
+    catalog = read_catalog(path)
     events = events_of(catalog, path)
-    clips = cut(events, options, span)
+    clips = cut(events, span)
     check_places(raw, events, path)
 
     written = write_frames(
@@ -225,10 +205,9 @@ def run(job: Job) -> Extras:
     table["first_frame"] = np.arange(len(events), dtype=np.int64) * FRAMES
     table.to_parquet(job.out / "events.parquet", index=False, write_page_checksum=True)
     train = [number for number, event in enumerate(events) if event.split == "train"]
-    found = write_index(job.out, clips)
     statistics = written.statistics.of(train)
     return {
-        **found,
+        **write_index(job.out, clips),
         **written.extras,
         "missing pixels": int(sum(written.notes)),
         "training mean and std": [statistics["mean"][0], statistics["std"][0]],
@@ -241,14 +220,14 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
     Raises:
         StpError: an option or the catalogue is wrong.
     """
-    options = build(SevirOptions, recipe["options"], "prepare options")
+    build(SevirOptions, recipe["options"], "prepare options")
     try:
         path = raw.find(CATALOG)
     except StpError:
-        reason = f"the events are listed in {CATALOG}, which is not here; `stp fetch` downloads it"
+        reason = f"{CATALOG}, which lists the events, is missing; `stp fetch` downloads it"
         return Planned(unknown=dict.fromkeys(SPLITS, reason))
-    events = events_of(read_catalog(path, options), path)
-    return Planned(cut(events, options, recipe["context"] + recipe["horizon"]))
+    events = events_of(read_catalog(path), path)
+    return Planned(cut(events, recipe["context"] + recipe["horizon"]))
 
 
 def check_places(raw: RawFiles, events: Iterable[Event], catalog: Path) -> None:
@@ -267,18 +246,18 @@ def check_places(raw: RawFiles, events: Iterable[Event], catalog: Path) -> None:
             expected=f"every file that {catalog} names for {TYPE}",
             remedy="fetch all files of the release, or remove the events from the catalogue",
         )
-    for name, its_events in by_file.items():
+    for name, events_in_file in by_file.items():
         path = raw.find(name)
         with open_array(path, "id", ndim=1, dtypes=("bytes", "object")) as dataset:
             ids = read(dataset, slice(None), path)
-        for event in its_events:
-            there = ids[event.place] if 0 <= event.place < len(ids) else b"nothing"
-            text = there.decode(errors="replace") if isinstance(there, bytes) else str(there)
+        for event in events_in_file:
+            value = ids[event.place] if 0 <= event.place < len(ids) else b"nothing"
+            text = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
             if text != event.id:
-                raise StpError(
-                    f"{path}: at place {event.place} of {len(ids)} there is {text}",
+                raise RawFileError(
+                    path,
+                    f"at place {event.place} of {len(ids)} there is {text}",
                     expected=f"event {event.id}, as {catalog} says",
-                    remedy="fetch both files again",
                 )
 
 
@@ -314,8 +293,8 @@ def _describe(group: zarr.Group, events: list[Event], catalog: pd.DataFrame) -> 
         ("x", group["frames"].shape[3], catalog["width_m"].iloc[0]),  # type: ignore[union-attr]
     ):
         centres = (np.arange(pixels) + 0.5) * float(metres) / pixels
-        what = f"distance from the first {'row' if dim == 'y' else 'column'}'s edge"
-        write_coordinate(group, dim, dim, centres, units="m", long_name=what)
+        description = f"distance from the first {'row' if dim == 'y' else 'column'}'s edge"
+        write_coordinate(group, dim, dim, centres, units="m", long_name=description)
     group["frames"].attrs.update(
         long_name="vertically integrated liquid, coded",
         units="1",
@@ -325,12 +304,5 @@ def _describe(group: zarr.Group, events: list[Event], catalog: pd.DataFrame) -> 
     )
 
 
-def _moment(value: object) -> bool:
-    try:
-        return isinstance(value, str) and datetime.datetime.fromisoformat(value).tzinfo is None
-    except ValueError:
-        return False
-
-
-def _bad(path: Path, what: str) -> StpError:
-    return RawFileError(path, what, expected="SEVIR's CATALOG.csv")
+def _bad(path: Path, problem: str) -> StpError:
+    return RawFileError(path, problem, expected="SEVIR's CATALOG.csv")

@@ -1,4 +1,4 @@
-"""Stand-in for TaxiBJ: made-up flows of taxis over a city, every half hour.
+"""Stand-in for TaxiBJ: synthetic flows of taxis in a city, every half hour.
 
 Files, arrays, types, dates and periods are those of the official release (Zhang, Zheng and Qi
 2017): the four ``BJ<year>_M32x32_T30_InOut.h5`` with ``date`` and ``data``, of which some days and
@@ -18,11 +18,11 @@ from typing import Annotated
 
 import h5py
 import numpy as np
-from pydantic import Field, NonNegativeInt
+from pydantic import Field, NonNegativeInt, PositiveInt
 from scipy import signal
 
 from stp.core.job import Report
-from stp.core.options import build, require, whole
+from stp.core.options import build, require
 
 PERIODS = (
     (13, datetime.date(2013, 7, 1), 121),
@@ -47,20 +47,18 @@ class TaxiBJOptions:
         seed: of everything random.
     """
 
-    days: tuple[int, ...] = tuple(days for _, _, days in PERIODS)
-    grid: tuple[int, int] = (32, 32)
+    days: tuple[PositiveInt, ...] = tuple(days for _, _, days in PERIODS)
+    grid: tuple[Annotated[int, Field(ge=4)], Annotated[int, Field(ge=4)]] = (32, 32)
     absent: Annotated[float, Field(ge=0, lt=0.5)] = 0.1
     incomplete: Annotated[float, Field(ge=0, lt=0.5)] = 0.07
     seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
-        ok = len(self.days) == len(PERIODS) and all(whole(n, 1) for n in self.days)
+        most = [days for _, _, days in PERIODS]
+        ok = len(self.days) == len(most)
         # A longer file would reach into the next one.
-        ok = ok and all(n <= most for n, (_, _, most) in zip(self.days, PERIODS, strict=True))
-        most = ", ".join(str(n) for _, _, n in PERIODS)
-        require(ok, "days", self.days, f"four numbers from 1, at most {most}")
-        ok = len(self.grid) == 2 and all(whole(n, 4) for n in self.grid)
-        require(ok, "grid", self.grid, "[rows, columns], each >= 4")
+        ok = ok and all(n <= limit for n, limit in zip(self.days, most, strict=True))
+        require(ok, "days", self.days, f"four numbers, at most {', '.join(map(str, most))}")
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:

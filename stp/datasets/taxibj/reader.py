@@ -11,13 +11,13 @@ gaps. Splits are by time: the last windows are for the test, those before for va
 
 import datetime
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from pydantic import Field, PositiveFloat, PositiveInt
+from pydantic import PositiveFloat, PositiveInt
 
 from stp.core.errors import RawFileError, StpError
 from stp.core.job import Extras, Job, Recipe
@@ -29,7 +29,7 @@ from stp.prepare.hdf5 import open_array, read
 from stp.prepare.output import Clip, attributes, write_coordinate, write_index
 from stp.prepare.planned_counts import Lists, Planned
 
-FILE = "taxibj/BJ{:02d}_M32x32_T30_InOut.h5"
+FILES = tuple(f"taxibj/BJ{year}_M32x32_T30_InOut.h5" for year in (13, 14, 15, 16))
 DATE = re.compile(r"(\d{4})(\d{2})(\d{2})(\d{2})")
 SLOTS = 48  # half hours of a day
 EPOCH = datetime.date(2013, 1, 1)
@@ -43,21 +43,17 @@ class TaxiBJOptions:
     """Options of the reader.
 
     Attributes:
-        years: files that are read, 13 for ``BJ13_...``; ascending.
         complete_days: whether days without all 48 half hours are left out, as in the authors' code
             (DeepST, ``remove_incomplete_days``).
         clips: windows for validation and test, ``{val: n, test: n}`` (PredBench, Table 1).
         scale: divisor of the flows (PredBench's released configuration: 1250).
     """
 
-    years: tuple[Annotated[int, Field(ge=0, le=99)], ...] = (13, 14, 15, 16)
     complete_days: bool = True
     clips: dict[str, PositiveInt] = field(default_factory=lambda: {"val": 500, "test": 500})
     scale: PositiveFloat = 1250.0
 
     def __post_init__(self) -> None:
-        ok = len(self.years) > 0 and list(self.years) == sorted(set(self.years))
-        require(ok, "years", self.years, "ascending years of two digits, such as [13, 14]")
         require(set(self.clips) == {"val", "test"}, "clips", self.clips, "{val: n, test: n}")
 
 
@@ -97,7 +93,8 @@ def run(job: Job) -> Extras:
             rows * int(np.prod(shape)) * 8,
         )
         for stretch in stretches
-        for first, rows in _blocks(stretch)
+        for first in range(stretch.first, stretch.first + stretch.rows, PIECE)
+        for rows in [min(PIECE, stretch.first + stretch.rows - first)]
     ]
     written = write_frames(
         job,
@@ -157,14 +154,13 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
     """
     options = build(TaxiBJOptions, recipe["options"], "prepare options")
     length = recipe["context"] + recipe["horizon"]
-    here = [any((Path(r) / FILE.format(y)).is_file() for r in raw.roots) for y in options.years]
-    if all(here):
+    if all(any((Path(root) / name).is_file() for root in raw.roots) for name in FILES):
         return Planned(cut(find_stretches(raw, options), options, length))
     reason = (
         "depends on which half hours are absent from the files; the authors' log has 445 complete"
         f" days, so 57 unbroken stretches would give {445 * SLOTS - 57 * (length - 1):,} windows"
     )
-    return Planned((), dict(options.clips), {"train": reason, "strict": "likewise"})
+    return Planned((), dict(options.clips), dict.fromkeys(("train", "strict"), reason))
 
 
 def find_stretches(raw: RawFiles | Lists, options: TaxiBJOptions) -> list[Stretch]:
@@ -175,17 +171,16 @@ def find_stretches(raw: RawFiles | Lists, options: TaxiBJOptions) -> list[Stretc
     """
     stretches: list[Stretch] = []
     last, before = -1, ""
-    for year in options.years:
-        name = FILE.format(year)
+    for name in FILES:
         slots = read_dates(raw.find(name))
         if slots[0] <= last:
-            raise StpError(
-                f"{raw.find(name)}: it begins before {before} ends",
+            raise RawFileError(
+                raw.find(name),
+                f"it begins before {before} ends",
                 expected="files of different periods, in the order of their names",
-                remedy="check that no file was renamed",
             )
         last, before = int(slots[-1]), name
-        stretches += [Stretch(name, *one) for one in unbroken(slots, options.complete_days)]
+        stretches += [Stretch(name, *rows) for rows in unbroken(slots, options.complete_days)]
     return stretches
 
 
@@ -198,25 +193,22 @@ def read_dates(path: Path) -> np.ndarray:
     with open_array(path, "date", ndim=1, dtypes=("bytes", "object")) as dataset:
         dates = read(dataset, slice(None), path)
     expected = "text yyyymmddSS, SS being the half hour of the day, 01..48"
-    remedy = "fetch the file again"
     slots = np.empty(len(dates), np.int64)
     for i, date in enumerate(dates.tolist()):
         slot = _slot(_text(date))
         if slot is None:
-            raise StpError(
-                f"{path}: date {i} is {_text(date)[:20]!r}", expected=expected, remedy=remedy
-            )
+            raise RawFileError(path, f"date {i} is {_text(date)[:20]!r}", expected=expected)
         slots[i] = slot
     if not len(slots):
-        raise StpError(f"{path}: there are no dates in it", expected=expected, remedy=remedy)
+        raise RawFileError(path, "there are no dates in it", expected=expected)
     wrong = np.flatnonzero(np.diff(slots) <= 0)
     if len(wrong):
         i = int(wrong[0])
         how = "again" if slots[i] == slots[i + 1] else "earlier"
-        raise StpError(
-            f"{path}: date {i + 1} is {_text(dates[i + 1])}, {how} after {_text(dates[i])}",
+        raise RawFileError(
+            path,
+            f"date {i + 1} is {_text(dates[i + 1])}, {how} after {_text(dates[i])}",
             expected="each half hour once, in the order of time",
-            remedy=remedy,
         )
     return slots
 
@@ -258,8 +250,7 @@ def unbroken(slots: np.ndarray, complete_days: bool) -> Iterator[tuple[int, int,
 def cut(stretches: Iterable[Stretch], options: TaxiBJOptions, length: int) -> list[Clip]:
     """The windows of all stretches, which lie one after the other, dealt by time.
 
-    Those of the subset ``strict`` are the test windows that only reach into days into which no
-    window for training or validation does.
+    The subset ``strict`` has the test windows on days that no other window reaches.
 
     Raises:
         StpError: there are too few windows.
@@ -275,8 +266,8 @@ def cut(stretches: Iterable[Stretch], options: TaxiBJOptions, length: int) -> li
     if len(windows) <= later:
         raise StpError(
             f"TaxiBJ: only {len(windows)} windows of {length} half hours without a gap",
-            expected=f"more than {later}, the numbers of windows for validation and the test",
-            remedy="lower `clips` in the options of the reader, or add files (`years`)",
+            expected=f"more than the {later} for validation and the test",
+            remedy="lower `clips` in the options of the reader",
         )
     splits = ["train"] * (len(windows) - later) + ["val"] * options.clips["val"] + ["test"] * test
     clips = []
@@ -321,8 +312,3 @@ def decode_flows(raw: RawFiles, task: tuple[str, int, int, tuple[int, ...]]) -> 
             expected="finite numbers from 0",
         )
     return values.astype(np.float32)
-
-
-def _blocks(stretch: Stretch) -> Sequence[tuple[int, int]]:
-    stop = stretch.first + stretch.rows
-    return [(a, min(PIECE, stop - a)) for a in range(stretch.first, stop, PIECE)]

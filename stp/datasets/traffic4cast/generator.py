@@ -1,4 +1,4 @@
-"""Stand-in for Traffic4Cast 2021: made-up traffic on the roads of cities, every five minutes.
+"""Stand-in for Traffic4Cast 2021: synthetic traffic on the roads of cities, every five minutes.
 
 Paths, the array, its type, chunks, compression and version of HDF5 are those of the official files
 (Eichenberger et al. 2022; Kreil et al. 2020), and beside them lie lists of files as PredBench
@@ -17,15 +17,15 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import h5py
 import numpy as np
-from pydantic import NonNegativeInt
+from pydantic import Field, NonNegativeInt, PositiveInt
 from scipy import ndimage
 
 from stp.core.job import Report
-from stp.core.options import build, check_keys, require, whole
+from stp.core.options import build, require
 
 LISTS = {
     "train": "traffic4cast2021_train.json",
@@ -49,23 +49,19 @@ class Traffic4CastOptions:
         seed: of everything random; a day does not depend on which others are generated.
     """
 
-    days: dict[str, int] = field(
+    days: dict[str, PositiveInt] = field(
         default_factory=lambda: {"train": 7, "val": 3, "test": 3, "moscow": 3}
     )
-    cities: int = len(CITIES)
-    grid: tuple[int, int] = (495, 436)
+    cities: Annotated[int, Field(ge=1, le=7)] = 7
+    grid: tuple[Annotated[int, Field(ge=8)], Annotated[int, Field(ge=8)]] = (495, 436)
     seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
-        check_keys("days", self.days, LISTS)
-        ok = set(self.days) == set(LISTS) and all(whole(n, 1) for n in self.days.values())
-        require(ok, "days", self.days, f"a number from 1 for each of {', '.join(LISTS)}")
-        require(whole(self.cities, 1, len(CITIES)), "cities", self.cities, f"1..{len(CITIES)}")
+        ok = set(self.days) == set(LISTS)
+        require(ok, "days", self.days, f"a number for each of {', '.join(LISTS)}")
         dealt = sum(n for split, n in self.days.items() if split != "moscow")
         ok = dealt <= self.cities * _DAYS and self.days["moscow"] <= _DAYS
         require(ok, "days", self.days, f"at most {_DAYS} for each city")
-        ok = len(self.grid) == 2 and all(whole(n, 8) for n in self.grid)
-        require(ok, "grid", self.grid, "[rows, columns], each >= 8")
 
 
 class Roads(NamedTuple):
@@ -190,8 +186,8 @@ def _write_day(
             probes = rng.poisson(expected)
             slow = 1 / (1 + 0.6 * expected)
             speed = city.limit[:, None] * slow * rng.normal(1, 0.06, probes.shape)
-            there = probes > 0
+            is_road_used = probes > 0
             frame[city.cells, 0::2] = np.minimum(8 * probes, 255)
-            frame[city.cells, 1::2] = np.where(there, np.clip(speed, 1, 255), 0)
+            frame[city.cells, 1::2] = np.where(is_road_used, np.clip(speed, 1, 255), 0)
             # Packed here with little effort: at level 9 packing would take nearly all the time.
             array.id.write_direct_chunk((step, 0, 0, 0), zlib.compress(frame.tobytes(), 1))

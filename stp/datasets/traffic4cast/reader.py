@@ -51,12 +51,10 @@ class Traffic4CastOptions:
     Attributes:
         grid: rows and columns of the raw data.
         stride: steps from one window to the next (PredBench's released configuration: 10).
-        require_all: whether every listed file is required.
     """
 
     grid: tuple[PositiveInt, PositiveInt] = (495, 436)
     stride: PositiveInt = 10
-    require_all: bool = True
 
 
 class Day(NamedTuple):
@@ -91,7 +89,7 @@ def read_days(raw: RawFiles | Lists) -> list[Day]:
         path = raw.find(name)
         listed = read_json(path, list, "a JSON list of files", error=RawFileError)
         if not listed:
-            raise RawFileError(path, "no list of files", expected="a JSON list")
+            raise RawFileError(path, "no files in the list")
         for item in listed:
             match = PATH.fullmatch(item) if isinstance(item, str) else None
             if match is None or not _is_date(match["day"]):
@@ -101,11 +99,7 @@ def read_days(raw: RawFiles | Lists) -> list[Day]:
                     expected="<CITY>/training/<yyyy-mm-dd>_<CITY>_8ch.h5",
                 )
             if item in split_of:
-                raise StpError(
-                    f"{path}: {item} is listed twice, first for {split_of[item]}",
-                    expected="each day of a city once",
-                    remedy="fetch the lists again",
-                )
+                raise RawFileError(path, f"{item} is listed twice, first for {split_of[item]}")
             split_of[item] = split
             days.append(Day(split, f"{FOLDER}/{item}", match["city"], match["day"]))
     return days
@@ -146,16 +140,15 @@ def run(job: Job) -> Extras:
     options, raw, height, width, span = read_inputs(job, Traffic4CastOptions, len(VARIABLES))
     ok = height <= options.grid[0] and width <= options.grid[1]
     require(ok, "shape", recipe["shape"], f"height and width within the grid {options.grid}")
-    listed = read_days(raw)
-    here = set(raw.names)
-    missing = [day for day in listed if day.file not in here]
-    if missing and options.require_all:
+    days = read_days(raw)
+    names = set(raw.names)
+    missing = [day.file for day in days if day.file not in names]
+    if missing:
         raise StpError(
-            f"{len(missing)} of {len(listed)} listed files are missing, first {missing[0].file}",
+            f"{len(missing)} of {len(days)} listed files are missing, first {missing[0]}",
             expected=f"every file of the lists, below {FOLDER}/<CITY>/training/",
-            remedy="unpack the archive of each city there, or set require_all to false for a part",
+            remedy="unpack the archive of each city there",
         )
-    days = [day for day in listed if day.file in here]
     attrs = attributes(
         recipe,
         raw,
@@ -176,7 +169,7 @@ def run(job: Job) -> Extras:
         job,
         raw,
         [
-            Piece(day.name, STEPS, (day.file, options.grid, crop), _size(raw, day.file))
+            Piece(day.name, STEPS, (day.file, options.grid, crop), raw.size(day.file))
             for day in days
         ],
         decode_day,
@@ -202,12 +195,7 @@ def run(job: Job) -> Extras:
         coordinates="time variable",
     )
     counts = write_index(job.out, cut(days, options, span))
-    return {**counts, **written.extras, "days missing": len(missing), **shared(days)}
-
-
-def _size(raw: RawFiles, name: str) -> int:
-    """Bytes of a file, without the checksum that `RawFiles.find` computes; 0 if it is gone."""
-    return next((p.stat().st_size for r in raw.roots if (p := r / name).is_file()), 0)
+    return {**counts, **written.extras, **shared(days)}
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
@@ -221,20 +209,20 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
 
 
 def shared(days: Iterable[Day]) -> dict[str, int]:
-    """What test days have in common with those for training: no day of a city, but all else.
+    """Numbers of test days that are close to training days.
 
-    Returns:
-        test days; those of a city, with a date, and next to a day of the same city, in training.
+    Test days are in cities of training days, on their dates, or next to them. They are never a
+    training day of the same city.
     """
     days = list(days)
     train = [day for day in days if day.split == "train"]
     test = [day for day in days if day.split == "test"]
     cities, dates = {day.city for day in train}, {day.date for day in train}
-    seen = {(day.city, datetime.date.fromisoformat(day.date)) for day in train}
+    trained = {(day.city, datetime.date.fromisoformat(day.date)) for day in train}
 
     def beside(day: Day) -> bool:
         date = datetime.date.fromisoformat(day.date)
-        return any((day.city, date + datetime.timedelta(days=by)) in seen for by in (-1, 1))
+        return any((day.city, date + datetime.timedelta(days=by)) in trained for by in (-1, 1))
 
     return {
         "test days": len(test),

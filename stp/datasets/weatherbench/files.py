@@ -1,4 +1,4 @@
-"""Files with global fields, one hour after the other: what must be checked before they are read."""
+"""Read WeatherBench's NetCDF files, after checks of units, levels, grid and times."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,14 +14,14 @@ from stp.prepare.netcdf import DAMAGE, load, open_field
 SAME = 1e-3  # degrees; coordinates are stored in single or double precision
 
 
-class Field(NamedTuple):
+class RawField(NamedTuple):
     """One variable of one file, and what of it becomes channels.
 
     Attributes:
         file: below the raw folder.
-        name: of the variable in the file.
+        name: name of the variable in the file.
         levels: hPa, in the order of the channels; none for a field at the surface.
-        units: that the file must state, if it states any.
+        units: required units, where the file states any.
     """
 
     file: str
@@ -31,10 +31,10 @@ class Field(NamedTuple):
 
 
 class Axes(NamedTuple):
-    """Where the values of a file lie.
+    """Axes of a file.
 
     Attributes:
-        hours: since 1970-01-01, UTC; ascending, without a gap.
+        hours: hours since 1970-01-01, UTC; ascending.
         lat: degrees north, ascending.
         lon: degrees east.
         flipped: the file has its latitudes from north to south.
@@ -46,61 +46,56 @@ class Axes(NamedTuple):
     flipped: bool
 
 
-def dims_of(field: Field, ensemble: bool) -> tuple[str, ...]:
-    """The dimensions that a variable must have, in the order in which they are used."""
+def _dims_of(field: RawField, ensemble: bool) -> tuple[str, ...]:
     grid = ("latitude", "longitude") if ensemble else ("lat", "lon")
     member = ("number",) if ensemble else ()
     return (*member, "time", *(("level",) if field.levels else ()), *grid)
 
 
-def open_checked(path: Path, field: Field, ensemble: bool = False) -> tuple[xr.DataArray, Axes]:
+def open_checked(path: Path, field: RawField, ensemble: bool = False) -> tuple[xr.DataArray, Axes]:
     """Open a variable and check its units, levels and axes; nothing is read yet.
 
     Args:
-        path: of the file.
-        field: what is wanted of it.
-        ensemble: of members, with other names of dimensions.
+        path: path of the file.
+        field: the variable.
+        ensemble: the file has members, and other names of dimensions.
 
     Returns:
         The variable with its latitudes ascending, and its axes.
 
     Raises:
-        StpError: the file is damaged; a level is missing; units differ; the grid is not regular; a
-            time comes twice, goes back, or is no full hour.
+        StpError: the file is damaged; a level is missing; units differ; the grid is not regular; or
+            times are not ascending full hours.
     """
     try:
-        values = open_field(path, field.name, dims_of(field, ensemble))
+        values = open_field(path, field.name, _dims_of(field, ensemble))
         units = str(values.attrs.get("units", field.units))
         axes = _axes(path, values)
     except DAMAGE as error:
         raise _damaged(path, field.name, error) from error
     if units != field.units:
-        raise StpError(
-            f"{path}: {field.name} is in {units!r}",
-            expected=f"{field.units!r}",
-            remedy="fetch the official file, or correct `variables`",
-        )
+        raise RawFileError(path, f"{field.name} is in {units!r}", expected=f"{field.units!r}")
     if field.levels:
-        there = values["level"].to_numpy().tolist()
-        lost = [level for level in field.levels if level not in there]
-        if lost or len(set(there)) != len(there):
-            raise StpError(
-                f"{path}: {field.name} has the levels {there}",
-                expected=f"each once, with {', '.join(map(str, lost or field.levels))} hPa",
-                remedy="fetch the file with all levels, or correct `variables`",
+        levels = values["level"].to_numpy().tolist()
+        missing = [level for level in field.levels if level not in levels]
+        if missing or len(set(levels)) != len(levels):
+            raise RawFileError(
+                path,
+                f"{field.name} has the levels {levels}",
+                expected=f"each once, with {', '.join(map(str, missing or field.levels))} hPa",
             )
     if axes.flipped:
         values = values.isel({values.dims[-2]: slice(None, None, -1)})
     return values, axes
 
 
-def read_frames(raw: RawFiles, field: Field, at: Sequence[int]) -> np.ndarray:
+def read_frames(raw: RawFiles, field: RawField, at: Sequence[int]) -> np.ndarray:
     """Some moments of a variable, float32 (moments, levels or 1, lat, lon).
 
     Args:
         raw: the raw files.
-        field: what to read.
-        at: places on the file's time axis.
+        field: the variable.
+        at: indices along the time axis.
 
     Raises:
         StpError: the file is damaged, or a value is missing.
@@ -110,8 +105,8 @@ def read_frames(raw: RawFiles, field: Field, at: Sequence[int]) -> np.ndarray:
     return take(path, values.isel(time=list(at)), field)
 
 
-def take(path: Path, values: xr.DataArray, field: Field) -> np.ndarray:
-    """Read an opened variable, with its levels in the wanted order, as (time, level, lat, lon).
+def take(path: Path, values: xr.DataArray, field: RawField) -> np.ndarray:
+    """Read an opened variable, float32 (time, level, lat, lon), levels in the order of the field.
 
     Raises:
         StpError: the file is damaged, or a value is missing.
@@ -119,64 +114,58 @@ def take(path: Path, values: xr.DataArray, field: Field) -> np.ndarray:
     try:
         if field.levels:
             values = values.sel(level=list(field.levels))
-        found = load(values, path).to_numpy().astype(np.float32, copy=False)
+        fields = load(values, path).to_numpy().astype(np.float32, copy=False)
     except DAMAGE as error:
         raise _damaged(path, field.name, error) from error
-    finite = np.isfinite(found).all(axis=tuple(range(1, found.ndim)))
+    finite = np.isfinite(fields).all(axis=tuple(range(1, fields.ndim)))
     if not finite.all():
         hour = values["time"].to_numpy()[int(finite.argmin())].astype("datetime64[h]")
-        raise StpError(
-            f"{path}: {field.name} has missing values (NaN) at {hour}"
+        raise RawFileError(
+            path,
+            f"{field.name} has missing values (NaN) at {hour}"
             f" and {int((~finite).sum()) - 1} other times",
-            expected="numbers everywhere",
-            remedy="fetch the file again, or leave the first hours of the year out (`first_hour`)",
         )
-    return found if field.levels else found[:, None]
+    return fields if field.levels else fields[:, None]
 
 
-def find_hours(path: Path, hours: np.ndarray, wanted: np.ndarray, earlier: int = 0) -> int:
-    """Where the wanted hours begin in a file that must hold exactly them.
+def find_hours(path: Path, hours: np.ndarray, required: np.ndarray, earlier: int = 0) -> int:
+    """Index of the first required hour in a file that must hold exactly the required ones.
 
     Args:
-        path: of the file, for errors.
-        hours: its time axis.
-        wanted: without a gap.
-        earlier: so many hours before the wanted ones may be there as well.
+        path: path of the file, for errors.
+        hours: time axis of the file.
+        required: consecutive hours.
+        earlier: number of hours before the required ones that the file may hold as well.
 
     Raises:
         StpError: an hour is missing, or there is one too many.
     """
-    missing = np.setdiff1d(wanted, hours)
+    expected = f"every hour from {stamp(required[0])} to {stamp(required[-1])}, and no others"
+    missing = np.setdiff1d(required, hours)
     if len(missing):
-        raise StpError(
-            f"{path}: {len(missing)} of {len(wanted)} hours are missing, first {stamp(missing[0])}",
-            expected=f"every hour from {stamp(wanted[0])} to {stamp(wanted[-1])}",
-            remedy="fetch the file again; a file without gaps is needed",
-        )
-    more = hours[(hours < wanted[0] - earlier) | (hours > wanted[-1])]
+        problem = f"{len(missing)} of {len(required)} hours are missing, first {stamp(missing[0])}"
+        raise RawFileError(path, problem, expected=expected)
+    more = hours[(hours < required[0] - earlier) | (hours > required[-1])]
     if len(more):
-        raise StpError(
-            f"{path}: {len(more)} hours do not belong into it, first {stamp(more[0])}",
-            expected=f"the hours from {stamp(wanted[0])} to {stamp(wanted[-1])}",
-            remedy="fetch the file again, or correct `days_per_year`",
-        )
-    return int(np.searchsorted(hours, wanted[0]))
+        problem = f"{len(more)} hours too many, first {stamp(more[0])}"
+        raise RawFileError(path, problem, expected=expected)
+    return int(np.searchsorted(hours, required[0]))
 
 
 def require_global_grid(path: Path, axes: Axes, height: int, width: int) -> None:
-    """Insist on the centres of equal boxes that cover the globe, longitudes from 0.
+    """Require the centres of equal boxes that cover the globe, longitudes from 0.
 
     Raises:
         StpError: the grid is another one.
     """
     lat = -90 + (np.arange(height) + 0.5) * 180 / height
     lon = np.arange(width) * 360 / width
-    for axis, wanted, what in ((axes.lat, lat, "latitudes"), (axes.lon, lon, "longitudes")):
-        if len(axis) != len(wanted) or abs(axis - wanted).max() > SAME:
-            raise StpError(
-                f"{path}: {len(axis)} {what} from {axis[0]:g} to {axis[-1]:g}",
-                expected=f"{len(wanted)} from {wanted[0]:g} to {wanted[-1]:g}",
-                remedy="fetch the resolution that the configuration names, or correct `shape`",
+    for axis, centres, name in ((axes.lat, lat, "latitudes"), (axes.lon, lon, "longitudes")):
+        if len(axis) != len(centres) or abs(axis - centres).max() > SAME:
+            raise RawFileError(
+                path,
+                f"{len(axis)} {name} from {axis[0]:g} to {axis[-1]:g}",
+                expected=f"{len(centres)} from {centres[0]:g} to {centres[-1]:g}",
             )
 
 
@@ -208,11 +197,11 @@ def _hours(path: Path, times: np.ndarray) -> np.ndarray:
     if times.dtype.kind != "M" or np.isnat(times).any():
         raise RawFileError(
             path,
-            "its times are no dates",
+            "its times are not dates",
             expected="a time axis with units such as hours since 1979-01-01",
         )
     hours = times.astype("datetime64[h]")
-    for bad, what in (
+    for bad, problem in (
         (np.flatnonzero(hours != times), "is no full hour"),
         (np.flatnonzero(np.diff(hours.astype(np.int64)) == 0) + 1, "comes twice"),
         (np.flatnonzero(np.diff(hours.astype(np.int64)) < 0) + 1, "follows a later hour"),
@@ -220,7 +209,7 @@ def _hours(path: Path, times: np.ndarray) -> np.ndarray:
         if len(bad):
             raise RawFileError(
                 path,
-                f"the time {times[bad[0]].astype('datetime64[m]')} {what}",
+                f"the time {times[bad[0]].astype('datetime64[m]')} {problem}",
                 expected="hours one after the other",
             )
     return hours.astype(np.int64)

@@ -20,7 +20,7 @@ import numpy as np
 from pydantic import Field, NonNegativeInt
 
 from stp.core.job import Report
-from stp.core.options import build, check_keys, require, whole
+from stp.core.options import build, check_keys, require
 
 LEVELS = (50, 100, 150, 200, 250, 300, 400, 500, 600, 700, 850, 925, 1000)
 # folder -> name, units, long name, on levels: as ERA5 states them
@@ -54,22 +54,21 @@ class WeatherbenchOptions:
         seed: of everything random.
     """
 
-    resolution: float = 5.625
-    years: tuple[int, ...] = tuple(range(1979, 2019))
+    resolution: Annotated[float, Field(gt=0, le=45)] = 5.625
+    years: tuple[Annotated[int, Field(ge=1900, le=2200)], ...] = tuple(range(1979, 2019))
     days: Annotated[int, Field(ge=1, le=366)] | None = None
     variables: tuple[str, ...] = tuple(VARIABLES)
-    levels: tuple[int, ...] = LEVELS
+    levels: tuple[Annotated[int, Field(ge=1, le=1050)], ...] = LEVELS
     seed: NonNegativeInt = 0
 
     def __post_init__(self) -> None:
-        rows = 180 / self.resolution if self.resolution > 0 else 0
-        ok = rows >= 4 and rows == int(rows)
-        require(ok, "resolution", self.resolution, "degrees that divide 180, at most 45")
-        ok = bool(self.years) and all(whole(year, 1900, 2200) for year in self.years)
-        require(ok and len(set(self.years)) == len(self.years), "years", self.years, "years")
+        whole = (180 / self.resolution).is_integer()
+        require(whole, "resolution", self.resolution, "degrees that divide 180")
+        ok = 0 < len(set(self.years)) == len(self.years)
+        require(ok, "years", self.years, "different ones, one at least")
         check_keys("variables", self.variables, VARIABLES)
-        ok = bool(self.levels) and all(whole(level, 1, 1050) for level in self.levels)
-        require(ok and list(self.levels) == sorted(set(self.levels)), "levels", self.levels, "hPa")
+        ok = bool(self.levels) and list(self.levels) == sorted(set(self.levels))
+        require(ok, "levels", self.levels, "hPa, ascending, one at least")
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
@@ -159,23 +158,23 @@ class Weather:
         ahead: np.ndarray,
         slope: np.ndarray,
     ) -> np.ndarray:
-        made = np.empty((len(crest), len(self.levels), *crest.shape[1:]), np.float32)
+        fields = np.empty((len(crest), len(self.levels), *crest.shape[1:]), np.float32)
         for i, level in enumerate(self.levels):
             height = np.log(1000 / level)  # scale heights above the ground
             jet = np.exp(-(((height - 1.5) / 0.9) ** 2))  # strongest near 220 hPa
             warm = 205 + (ground - 205) * (level / 1000) ** 0.55
             if name == "z":
                 mean = _GAS * 0.5 * (ground + warm) * height + 900
-                made[:, i] = mean + _GRAVITY * (60 + 150 * jet) * storm * crest
+                fields[:, i] = mean + _GRAVITY * (60 + 150 * jet) * storm * crest
             elif name == "t":
-                made[:, i] = warm - (5 - 3 * jet) * storm * ahead
+                fields[:, i] = warm - (5 - 3 * jet) * storm * ahead
             elif name == "r":
-                made[:, i] = np.clip(72 * np.exp(-0.35 * height) + 30 * storm * ahead, 0, 100)
+                fields[:, i] = np.clip(72 * np.exp(-0.35 * height) + 30 * storm * ahead, 0, 100)
             elif name == "u":
-                made[:, i] = wind * (0.3 + jet) - (8 + 14 * jet) * storm * slope
+                fields[:, i] = wind * (0.3 + jet) - (8 + 14 * jet) * storm * slope
             else:
-                made[:, i] = (7 + 12 * jet) * storm * ahead
-        return made
+                fields[:, i] = (7 + 12 * jet) * storm * ahead
+        return fields
 
     def _surface(self, season: np.ndarray) -> np.ndarray:
         """Temperature at the ground without weather, K."""

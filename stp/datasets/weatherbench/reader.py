@@ -9,11 +9,11 @@ The layout "ensemble" is one file with several members, for short samples of ERA
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import zarr
-from pydantic import PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
 
 from stp.core.errors import StpError
 from stp.core.job import Extras, Job, Recipe
@@ -21,7 +21,7 @@ from stp.core.options import build, check_keys, levels_by_name, require, whole
 from stp.data.raw_files import RawFiles
 from stp.datasets.weatherbench.files import (
     Axes,
-    Field,
+    RawField,
     find_hours,
     open_checked,
     read_frames,
@@ -49,6 +49,12 @@ VARIABLES = {
     "u": ("u_component_of_wind", "m s**-1", "eastward_wind"),
     "v": ("v_component_of_wind", "m s**-1", "northward_wind"),
 }
+FIRST_HOUR = {1979: 7}
+"""First hour of years whose files lack earlier ones: accumulated fields begin at 07 UTC
+(WeatherBench issues 6 and 33)."""
+INTERVAL = 6  # hours between the frames of a window
+STRIDE = {"train": 6, "val": 3, "test": 3}  # hours between windows
+CLIMATOLOGY = (1993, 2016)  # first and last year; test years are never used
 COORDINATES = "variable level channel_units channel_standard_name lat lon"
 SURFACE = ("t2m", "u10", "v10", "tp")
 
@@ -66,11 +72,7 @@ class WeatherbenchOptions:
         variables: pressure levels of each variable in hPa (none at the surface), in the order of
             the channels; see `stp.core.options.levels_by_name`.
         years: yearly: first and last year of each split.
-        first_hour: yearly: first hour that is used of a year whose files lack earlier ones. 1979:
-            accumulated fields begin at 07 UTC (WeatherBench issues 6 and 33).
         days_per_year: yearly: days from 1 January in the files; null for whole years.
-        interval: yearly: hours between the frames of a window.
-        stride: yearly: hours between windows of each split; divides the interval.
         subsets: frames in the windows of further subsets of the test years, by name.
         file: ensemble: name of the file.
         members: ensemble: numbers of the members of each split, from 0.
@@ -78,7 +80,6 @@ class WeatherbenchOptions:
             cluster.
         normalisation: "published" (the constants below) or "train" (computed).
         published: [mean, standard deviation] of each channel, compared with the computed ones.
-        climatology: first and last year of the daily climatology; test years are never used.
     """
 
     layout: Literal["yearly", "ensemble"] = "yearly"
@@ -88,20 +89,18 @@ class WeatherbenchOptions:
             {"name": name, "levels": [] if name in SURFACE else list(LEVELS)} for name in VARIABLES
         ]
     )
-    years: dict[str, list[int]] = field(
-        default_factory=lambda: {"train": [1979, 2015], "val": [2016, 2016], "test": [2017, 2018]}
+    years: dict[str, tuple[int, int]] = field(
+        default_factory=lambda: {"train": (1979, 2015), "val": (2016, 2016), "test": (2017, 2018)}
     )
-    first_hour: dict[str, int] = field(default_factory=lambda: {"1979": 7})
-    days_per_year: int | None = None
-    interval: int = 6
-    stride: dict[str, int] = field(default_factory=lambda: {"train": 6, "val": 3, "test": 3})
-    subsets: dict[str, int] = field(default_factory=lambda: {"extrapolation": 22, "robustness": 9})
+    days_per_year: Annotated[int, Field(ge=1, le=366)] | None = None
+    subsets: dict[str, PositiveInt] = field(
+        default_factory=lambda: {"extrapolation": 22, "robustness": 9}
+    )
     file: str | None = None
-    members: dict[str, list[int]] | None = None
+    members: dict[str, list[NonNegativeInt]] | None = None
     cluster_days: PositiveInt = 30
-    normalisation: str = "train"
-    published: dict[str, list[float]] = field(default_factory=dict)
-    climatology: tuple[int, ...] = (1993, 2016)
+    normalisation: Literal["published", "train"] = "train"
+    published: dict[str, tuple[float, PositiveFloat]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_keys("variables", self.levels, VARIABLES)
@@ -109,39 +108,21 @@ class WeatherbenchOptions:
             ok = all(whole(level, 1) for level in levels)
             ok = ok and len(set(levels)) == len(levels) and bool(levels) != (name in SURFACE)
             require(ok, f"variables.{name}", levels, "levels in hPa; [] for a surface field")
-        ok = set(self.years) == set(SPLITS) and all(_range(years) for years in self.years.values())
+        ok = set(self.years) == set(SPLITS)
+        ok = ok and all(1678 <= first <= last <= 2261 for first, last in self.years.values())
         require(ok, "years", self.years, "train, val, test: [first, last]")
         dealt = [year for split in SPLITS for year in self.years_of(split)]
         require(len(set(dealt)) == len(dealt), "years", self.years, "no year in two splits")
-        for year, hour in self.first_hour.items():
-            ok = year.isdigit() and whole(hour, 0, 23)
-            require(ok, "first_hour", self.first_hour, "year: hour 0..23")
-        days = self.days_per_year
-        require(days is None or whole(days, 1, 366), "days_per_year", days, "null or 1..366")
-        ok = whole(self.interval, 1) and 24 % self.interval == 0
-        require(ok, "interval", self.interval, "a divisor of 24")
-        ok = set(self.stride) == set(SPLITS)
-        ok = ok and all(whole(n, 1) and self.interval % n == 0 for n in self.stride.values())
-        require(ok, "stride", self.stride, f"train, val, test: divisors of {self.interval}")
-        ok = all(whole(n, 1) for n in self.subsets.values()) and not set(self.subsets) & set(SPLITS)
-        require(ok, "subsets", self.subsets, "name: frames >= 1")
+        require(not set(self.subsets) & set(SPLITS), "subsets", self.subsets, "name: frames >= 1")
         if self.layout == "ensemble":
             members = self.members or {}
             numbers = [n for split in members.values() for n in split]
-            ok = set(members) == set(SPLITS) and all(whole(n, 0) for n in numbers)
-            ok = ok and len(set(numbers)) == len(numbers)
+            ok = set(members) == set(SPLITS) and len(set(numbers)) == len(numbers)
             require(ok, "members", self.members, "train, val, test: different numbers from 0")
-            require(isinstance(self.file, str), "file", self.file, "the name of the file")
-        ok = self.normalisation in ("published", "train")
-        require(ok, "normalisation", self.normalisation, "published or train")
-        for name, pair in self.published.items():
-            ok = isinstance(pair, list) and len(pair) == 2 and pair[1] > 0
-            require(ok, f"published.{name}", pair, "[mean, standard deviation > 0]")
+            require(self.file is not None, "file", self.file, "the name of the file")
         if self.normalisation == "published":
             lacking = [name for name in self.channels if name not in self.published]
             require(not lacking, "published", sorted(self.published), f"also {', '.join(lacking)}")
-        ok = _range(list(self.climatology))
-        require(ok, "climatology", self.climatology, "[first year, last year]")
 
     @property
     def levels(self) -> dict[str, list[int]]:
@@ -200,8 +181,8 @@ def seasons_of(options: WeatherbenchOptions) -> list[Season]:
             )
             if options.days_per_year is not None:
                 stop = min(stop, start + 24 * options.days_per_year)
-            start += options.first_hour.get(str(year), 0)
-            seasons.append(Season(str(year), split, start, stop - start, options.stride[split]))
+            start += FIRST_HOUR.get(year, 0)
+            seasons.append(Season(str(year), split, start, stop - start, STRIDE[split]))
     return seasons
 
 
@@ -213,7 +194,7 @@ def cut(seasons: Iterable[Season], options: WeatherbenchOptions, span: int) -> l
 
     Args:
         seasons: years.
-        options: strides and subsets.
+        options: subsets and lengths of clusters.
         span: frames in a window.
     """
     clips = []
@@ -224,7 +205,7 @@ def cut(seasons: Iterable[Season], options: WeatherbenchOptions, span: int) -> l
         if season.split == "test":
             spans |= options.subsets
         for split, frames in spans.items():
-            for start in range(0, season.hours - frames * options.interval, season.step):
+            for start in range(0, season.hours - frames * INTERVAL, season.step):
                 hour = season.first + start
                 block = (hour - begins) // (24 * options.cluster_days)
                 clips.append(
@@ -232,10 +213,10 @@ def cut(seasons: Iterable[Season], options: WeatherbenchOptions, span: int) -> l
                         split,
                         stamp(hour),
                         base + start // season.step,
-                        options.interval // season.step,
+                        INTERVAL // season.step,
                         frames,
                         f"{season.name}/block-{block:02d}",
-                        hour % 24 // options.interval,
+                        hour % 24 // INTERVAL,
                     )
                 )
         base += season.frames
@@ -364,7 +345,7 @@ def _yearly(
             pieces.append(Piece(name, n, task, n * frame_bytes))
     stamps = [season.first + season.step * np.arange(season.frames) for season in seasons]
     clips = cut(seasons, options, span)
-    return seasons, pieces, grid, np.concatenate(stamps), clips, 24 // options.interval
+    return seasons, pieces, grid, np.concatenate(stamps), clips, 24 // INTERVAL
 
 
 def _ensemble(
@@ -403,7 +384,7 @@ def _ensemble(
     return seasons, pieces, axes, np.tile(axes.hours, len(seasons)), clips, 24 // step
 
 
-def decode_years(raw: RawFiles, task: list[tuple[Field, list[int]]]) -> np.ndarray:
+def decode_years(raw: RawFiles, task: list[tuple[RawField, list[int]]]) -> np.ndarray:
     """Frames of a year with all channels, float32 (T, C, H, W).
 
     Raises:
@@ -412,7 +393,7 @@ def decode_years(raw: RawFiles, task: list[tuple[Field, list[int]]]) -> np.ndarr
     return np.concatenate([read_frames(raw, each, at) for each, at in task], axis=1)
 
 
-def decode_member(raw: RawFiles, task: tuple[list[Field], int]) -> np.ndarray:
+def decode_member(raw: RawFiles, task: tuple[list[RawField], int]) -> np.ndarray:
     """All frames of a member, float32 (T, C, H, W).
 
     Raises:
@@ -434,17 +415,8 @@ def file_of(options: WeatherbenchOptions, name: str, year: str) -> str:
     return f"weatherbench/{degrees}/{folder}/{folder}_{year}_{degrees}.nc"
 
 
-def _field(options: WeatherbenchOptions, name: str, file: str) -> Field:
-    return Field(file, name, tuple(options.levels[name]), VARIABLES[name][1])
-
-
-def _range(years: Any) -> bool:
-    return (
-        isinstance(years, list)
-        and len(years) == 2
-        and all(whole(year, 1678, 2261) for year in years)
-        and years[0] <= years[1]
-    )
+def _field(options: WeatherbenchOptions, name: str, file: str) -> RawField:
+    return RawField(file, name, tuple(options.levels[name]), VARIABLES[name][1])
 
 
 def _normalisation(
@@ -452,7 +424,7 @@ def _normalisation(
 ) -> dict[str, Any]:
     if options.normalisation == "published":
         pairs = [options.published[name] for name in options.channels]
-        offset, scale = [p[0] for p in pairs], [p[1] for p in pairs]
+        offset, scale = map(list, zip(*pairs, strict=True))
         source = "published constants"
     else:
         # A constant channel keeps its units.
@@ -493,7 +465,7 @@ def _climatology(
     job: Job, options: WeatherbenchOptions, prepared: zarr.Group, hours: np.ndarray, axes: Axes
 ) -> Any:
     """Write the daily climatologies with and without the validation years; returns the years."""
-    first, last = options.climatology
+    first, last = CLIMATOLOGY
     train = [y for y in options.years_of("train") if first <= y <= last]
     val = [y for y in options.years_of("val") if first <= y <= last]
     if not train:

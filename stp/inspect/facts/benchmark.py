@@ -1,16 +1,17 @@
-"""A benchmark beside others: what it has is counted, what others have is printed."""
+"""Comparison of benchmarks: our numbers are counted, those of others are printed."""
 
 import importlib
 from math import prod
 
 from stp.core import named_modules
-from stp.inspect.facts.fact import Asked, Fact, Facts, printed_rows
+from stp.inspect.facts.fact import Fact, Facts, printed_rows
+from stp.plan.cells import Plan
 from stp.plan.checked_config import Strict, check
-from stp.plan.suite import Suite
+from stp.plan.suite import FactSource, Suite
 
 
 class BenchmarkOptions(Strict):
-    """What a suite declares of itself beside other benchmarks.
+    """Declaration of a comparison of benchmarks.
 
     Attributes:
         reader: of its raw layout.
@@ -28,16 +29,17 @@ class BenchmarkOptions(Strict):
     metrics: dict[str, tuple[str, ...]] = {}
 
 
-def facts(asked: Asked) -> Facts:
+def facts(plan: Plan, source: FactSource) -> Facts:
     """The printed rows, and that of the suite as it is here.
 
     Raises:
         StpError: the file of printed values is damaged.
     """
-    options = check(BenchmarkOptions, asked.source.options, asked.source.file)
+    options = check(BenchmarkOptions, source.options, source.file)
+    suite = plan.config.suite
     reader = importlib.import_module(named_modules.reader(options.reader))
-    dataset = asked.config.datasets[next(iter(asked.suite.datasets))]
-    scored = _metrics(asked.suite)
+    dataset = plan.config.datasets[next(iter(suite.datasets))]
+    scored = _metrics(suite)
     ours = {
         **{
             column: str(sum(prod(len(getattr(reader, name)) for name in term) for term in terms))
@@ -50,28 +52,27 @@ def facts(asked: Asked) -> Facts:
         column: ", ".join(name.replace("_", " ") for name in names if name in scored)
         for column, names in options.metrics.items()
     }
-    printed = list(printed_rows(asked.file, ("benchmark", *ours)))
+    printed = list(printed_rows(suite.folder / source.file, ("benchmark", *ours)))
     rows = [
         Fact({**row, "whose": "printed", **dict.fromkeys(options.metrics, "")}) for row in printed
     ]
-    beside = next((row for row in printed if row["benchmark"] == asked.suite.title), {})
+    beside = next((row for row in printed if row["benchmark"] == suite.title), {})
     differences = {
         column: beside[column] for column in ours if beside and beside[column] != ours[column]
     }
-    here = {"benchmark": asked.suite.title, "whose": "here", **ours, **kinds}
+    ours_row = {"benchmark": suite.title, "whose": "here", **ours, **kinds}
     columns = ("benchmark", "whose", *ours, *kinds)
     return Facts(
         columns,
-        [*rows, Fact(here, differences)],
+        [*rows, Fact(ours_row, differences)],
         (
             "Rows of other benchmarks are as printed; ours is counted in the reader and the suite. "
-            f"The scale {asked.config.scale.scale} reads {dataset.shape[0]} variables.",
+            f"The scale {plan.config.scale.scale} reads {dataset.shape[0]} variables.",
         ),
     )
 
 
 def _metrics(suite: Suite) -> set[str]:
-    """The metrics whose conventions a suite names."""
     scored = [column.convention for of in (suite.columns, suite.sampled) for columns in of.values()
               for column in columns]  # fmt: skip
     scored += [

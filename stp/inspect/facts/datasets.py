@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from stp.inspect import counts
-from stp.inspect.facts.fact import Asked, Fact, Facts, named, printed_rows
-from stp.plan import config as configuration
-from stp.plan.checked_config import CONFIG_FOLDER, Strict, check
+from stp.inspect.facts.fact import Fact, Facts, named, printed_rows, protocol_of
+from stp.plan.cells import Plan
+from stp.plan.checked_config import Strict, check
 from stp.plan.config import Config
 from stp.plan.dataset import Dataset
+from stp.plan.suite import FactSource
 from stp.prepare.output import SPLITS
 
 
@@ -27,7 +28,7 @@ class Size(Strict):
 
 
 class DatasetOptions(Strict):
-    """What a suite declares of a table of datasets.
+    """Declaration of a table of datasets.
 
     Attributes:
         sizes: name -> where it is found.
@@ -47,22 +48,21 @@ AT_SCALE = (
 )
 
 
-def facts(asked: Asked) -> Facts:
+def facts(plan: Plan, source: FactSource) -> Facts:
     """A row for each split of each dataset, in the order of the file.
 
     Raises:
         StpError: the file has an unknown dataset or lacks a column, or prepared data are damaged.
     """
-    options = check(DatasetOptions, asked.source.options, asked.source.file)
-    assert asked.suite.protocol is not None
-    protocol = configuration.load(CONFIG_FOLDER / asked.suite.protocol)
+    options = check(DatasetOptions, source.options, source.file)
+    file, protocol = plan.config.suite.folder / source.file, protocol_of(plan.config.suite)
     names = {dataset.published_name: name for name, dataset in protocol.datasets.items()}
-    prepared = {artefact.dataset for artefact in asked.plan.prepared}
+    prepared = {artefact.dataset for artefact in plan.prepared}
     columns = [column for size in options.sizes.values() for column in size.printed]
     rows: list[Fact] = []
-    strange = {}
-    for row in printed_rows(asked.file, ("dataset", *columns)):
-        name = named(asked.file, row, "dataset", names)
+    unofficial = {}
+    for row in printed_rows(file, ("dataset", *columns)):
+        name = named(file, row, "dataset", names)
         dataset = protocol.datasets[name]
         sizes: dict[str, object] = {}
         differing = {}
@@ -71,26 +71,22 @@ def facts(asked: Asked) -> Facts:
             sizes |= {size_name: ours, f"{size_name} published": printed}
             if ours != printed:
                 differing[size_name] = printed
-        release = asked.config.datasets[name].releases[asked.config.datasets[name].release]
+        release = plan.config.datasets[name].releases[plan.config.datasets[name].release]
         if name in prepared and release.source != "official":
-            strange[dataset.title] = release.source
-        rows += _splits(asked, name, dataset, sizes, differing, name in prepared)
+            unofficial[dataset.title] = release.source
+        rows += _splits(plan, name, dataset, sizes, differing, name in prepared)
     sizes_header = [text for name in options.sizes for text in (name, f"{name} published")]
-    return Facts(
-        ("dataset", *sizes_header, *CLIPS, *AT_SCALE),
-        rows,
-        warnings=(
-            f"At the scale {asked.config.scale.scale}, {', '.join(strange)} are made from "
-            f"{' and '.join(sorted(set(strange.values())))} bytes: their numbers there are not "
-            "those of the datasets.",
-        )
-        if strange
-        else (),
+    warning = (
+        f"At the scale {plan.config.scale.scale}, {', '.join(unofficial)} are made from "
+        f"{' and '.join(sorted(set(unofficial.values())))} data: their numbers there are not those "
+        "of the datasets."
     )
+    columns = ("dataset", *sizes_header, *CLIPS, *AT_SCALE)
+    return Facts(columns, rows, warnings=(warning,) if unofficial else ())
 
 
 def _splits(
-    asked: Asked,
+    plan: Plan,
     name: str,
     dataset: Dataset,
     sizes: dict[str, object],
@@ -98,23 +94,23 @@ def _splits(
     is_prepared: bool,
 ) -> Iterator[Fact]:
     """A row for each split; sizes that differ are marked in the first one."""
-    scaled = asked.config.datasets[name]
+    scaled = plan.config.datasets[name]
     release = scaled.releases[scaled.release]
     at_scale: list[object] = ["", "", ""]
-    known: dict[str, counts.Row] = {}
+    rows: dict[str, counts.Row] = {}
     if is_prepared:
-        clips = counts.count_clips(asked.plan, name)
-        known = {row.split: row for row in counts.rows(asked.plan, clips)}
+        clips = counts.count_clips(plan, name)
+        rows = {row.split: row for row in counts.rows(plan, clips)}
         at_scale = [release.source, scaled.release, _joined(scaled.shape)]
     for split in SPLITS:
         official = getattr(dataset.counts, split)
         published = getattr(dataset.counts.published, split)
         difference = None if None in (official, published) else official - published
         why = dataset.counts.explained.get(split, "")
-        row = known.get(split)
-        made = [row.counted, row.prepared] if row else ["", ""]
+        row = rows.get(split)
+        counted = [row.counted, row.prepared] if row else ["", ""]
         about = [split, official, published, difference, why, dataset.counts.source]
-        scale = [asked.config.scale.scale, *at_scale, *made]
+        scale = [plan.config.scale.scale, *at_scale, *counted]
         values = dict(zip((*CLIPS, *AT_SCALE), (*about, *scale), strict=True))
         here = row.ours if row else None
         notes = [f"{dataset.title}, {split}: {why}"] if why else []

@@ -1,17 +1,15 @@
-"""What all tables of printed facts are made of, and how files of printed values are read."""
+"""Rows of tables of printed facts, and readers of files of printed values."""
 
 import csv
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from stp.core.errors import StpError
+from stp.core.errors import FileError
+from stp.plan import config as configuration
+from stp.plan.checked_config import CONFIG_FOLDER
 from stp.plan.config import Config
-from stp.plan.suite import FactSource, Suite
-
-if TYPE_CHECKING:
-    from stp.plan.cells import Plan
+from stp.plan.suite import Suite
 
 
 @dataclass(frozen=True)
@@ -57,29 +55,10 @@ class Facts:
     legend: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What a source of facts is asked.
-
-    Attributes:
-        plan: of the scale at hand.
-        suite: the suite of the table, which is that of the scale.
-        source: what the suite declares of the table.
-    """
-
-    plan: "Plan"
-    suite: Suite
-    source: FactSource
-
-    @property
-    def config(self) -> Config:
-        """The configuration of the scale at hand."""
-        return self.plan.config
-
-    @property
-    def file(self) -> Path:
-        """The file of printed values."""
-        return self.suite.folder / self.source.file
+def protocol_of(suite: Suite) -> Config:
+    """The configuration of a suite's protocol."""
+    assert suite.protocol is not None
+    return configuration.load(CONFIG_FOLDER / suite.protocol)
 
 
 def printed_rows(file: Path, columns: tuple[str, ...]) -> Iterator[dict[str, str]]:
@@ -95,16 +74,11 @@ def printed_rows(file: Path, columns: tuple[str, ...]) -> Iterator[dict[str, str
     try:
         text = file.read_text(encoding="utf-8")
     except OSError as error:
-        raise StpError(
-            f"{file}: {error.strerror}", expected="printed values", remedy="restore the file"
-        ) from None
+        raise FileError(file, str(error.strerror), expected="printed values") from None
     reader = csv.DictReader(text.splitlines())
     if missing := set(columns) - set(reader.fieldnames or ()):
-        raise StpError(
-            f"{file} has no column {', '.join(sorted(missing))}",
-            expected=", ".join(columns),
-            remedy="restore the file",
-        )
+        problem = f"no column {', '.join(sorted(missing))}"
+        raise FileError(file, problem, remedy="restore the file")
     yield from reader
 
 
@@ -121,8 +95,9 @@ def named(file: Path, row: Mapping[str, str], column: str, names: Mapping[str | 
         StpError: nothing is published under this name.
     """
     if row[column] not in names:
-        raise StpError(
-            f"{file}: unknown {column} {row[column]!r}",
+        raise FileError(
+            file,
+            f"unknown {column} {row[column]!r}",
             expected=f"one of {', '.join(filter(None, names))}",
             remedy="correct the file, or `published_name` in the configuration",
         )

@@ -1,4 +1,4 @@
-"""What a network is like, read off its module, as papers list it."""
+"""Hyperparameters of a network, read from its modules, as papers list them."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar
@@ -33,7 +33,6 @@ def _series(numbers: Iterable[int]) -> str:
 
 
 def _of(network: nn.Module, kind: type[Kind], part: str = "") -> list[Kind]:
-    """All modules of a kind in a part of a network, in their order."""
     return [m for m in network.get_submodule(part).modules() if isinstance(m, kind)]
 
 

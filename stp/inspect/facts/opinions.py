@@ -1,79 +1,71 @@
 """Opinions of people: videos of each source, groups of videos, raters, beside printed numbers.
 
-`stp show` prints the same numbers (`stp.inspect.opinions`).
+`stp draw clips` prints the same numbers (`stp.inspect.opinions`).
 """
 
 from stp.core.errors import StpError
+from stp.core.receipts import require_receipt
 from stp.inspect import opinions
-from stp.inspect.facts.fact import Asked, Fact, Facts
+from stp.inspect.counts import prepared_folder
+from stp.inspect.facts.fact import Fact, Facts
 from stp.inspect.opinions import Number
 from stp.opinions.prepared import open_database
 from stp.opinions.raters import identical_text
+from stp.plan.cells import Plan
+from stp.plan.suite import FactSource
 
 COLUMNS = ("dataset", "source", "scale", "table", "name", "quantity", "value", "published")
 
 
-def facts(asked: Asked) -> Facts:
+def facts(plan: Plan, source: FactSource) -> Facts:
     """A row for each number of each database of opinions.
 
     Raises:
         StpError: the scale has none, or they are not prepared or damaged.
     """
-    plan, config = asked.plan, asked.config
-    names = [one.dataset for one in plan.prepared if plan.recipes.samples(one.dataset).has_opinions]
+    config = plan.config
+    prepared = (artefact.dataset for artefact in plan.prepared)
+    names = [name for name in prepared if plan.recipes.samples(name).has_opinions]
     if not names:
         raise StpError(
             f"the scale {config.scale.scale} has no opinions",
-            expected=f"a scale of the suite {asked.suite.title} that has",
-            remedy="name one with --configfile",
+            remedy=f"name a scale of the suite {config.suite.title} that has, with --configfile",
         )
     rows: list[Fact] = []
     notes: list[str] = []
-    strange: set[str] = set()
+    unofficial: set[str] = set()
     for name in names:
         dataset = config.datasets[name]
-        source = dataset.releases[dataset.release].source
-        strange |= {source} - {"official"}
-        numbers, told = _numbers(asked, name)
-        notes += [f"{dataset.title}: {text}" for text in told]
-        rows += [
-            _fact(number, (dataset.title, source, config.scale.scale), source == "official")
-            for number in numbers
-        ]
-    return Facts(
-        COLUMNS,
-        rows,
-        tuple(notes),
-        (f"Made from {' and '.join(sorted(strange))} bytes: they say nothing about people.",)
-        if strange
-        else (),
-        (opinions.LEGEND,),
-    )
+        origin = dataset.releases[dataset.release].source
+        unofficial |= {origin} - {"official"}
+        numbers, remarks = _numbers(plan, name)
+        notes += [f"{dataset.title}: {remark}" for remark in remarks]
+        about = dataset.title, origin, config.scale.scale
+        rows += [_fact(number, about, origin == "official") for number in numbers]
+    warning = f"Made from {' and '.join(sorted(unofficial))} data: they say nothing about people."
+    warnings = (warning,) if unofficial else ()
+    return Facts(COLUMNS, rows, tuple(notes), warnings, (opinions.LEGEND,))
 
 
-def _numbers(asked: Asked, name: str) -> tuple[list[Number], list[str]]:
-    """The numbers of a dataset, and what is said of it."""
-    plan = asked.plan
-    counted = opinions.facts(plan, name)
-    if counted is None:
-        raise StpError(
-            f"{name} is not prepared",
-            expected="prepared opinions",
-            remedy=f"`stp fetch {name}`, then `stp prepare {name}`, with the same --configfile",
-        )
-    videos = open_database(plan.store / plan.data(name).folder, 0).table.to_pylist()
+def _numbers(plan: Plan, name: str) -> tuple[list[Number], list[str]]:
+    folder = prepared_folder(plan, name)
+    counted = require_receipt(folder).extras
+    videos = open_database(folder, 0).table.to_pylist()
     printed = opinions.printed_of(plan, name)
     pairs = opinions.pairs_of(videos)
     raters = opinions.of_raters(counted, printed)
-    told = [opinions.raters(raters) if raters else "single ratings are not known"]
-    told += filter(None, [identical_text(counted["identical"])])
-    told += [] if pairs else [opinions.NO_GROUPS]
-    return [
+    remarks = [
+        opinions.raters(raters) if raters else "single ratings are not known",
+        identical_text(counted["identical"]),
+        "" if pairs else opinions.NO_GROUPS,
+    ]
+    numbers = [
         *opinions.of_sources(videos, printed),
         *opinions.of_groups(pairs, printed),
         *opinions.of_tests(pairs, printed),
         *raters,
-    ], told
+    ]
+    return numbers, [remark for remark in remarks if remark]
 
 
 def _fact(number: Number, about: tuple[str, str, str], is_official: bool) -> Fact:

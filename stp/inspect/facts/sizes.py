@@ -1,14 +1,15 @@
 """Parameters and multiply-adds of networks, counted as a paper counts them, beside the printed."""
 
-from stp.inspect.facts.fact import Asked, Fact, Facts
-from stp.plan import config as configuration
-from stp.plan.checked_config import CONFIG_FOLDER, Strict, check
+from stp.inspect.facts.fact import Fact, Facts, protocol_of
+from stp.plan.cells import Plan
+from stp.plan.checked_config import Strict, check
+from stp.plan.suite import FactSource
 from stp.profiling.counted import count
 from stp.profiling.table import COUNTED, ProfileRow, rows
 
 
 class SizeOptions(Strict):
-    """What a suite declares of a table of sizes.
+    """Declaration of a table of sizes.
 
     Attributes:
         within: column of the difference in per cent -> the largest one that counts as printed.
@@ -24,15 +25,14 @@ OURS = {
 """Column of a difference -> those of what is compared."""
 
 
-def facts(asked: Asked) -> Facts:
+def facts(plan: Plan, source: FactSource) -> Facts:
     """A row for each network, in the order of the paper, at the sizes of the suite's protocol.
 
     Raises:
         StpError: the published values are damaged.
     """
-    options = check(SizeOptions, asked.source.options, asked.source.file)
-    assert asked.suite.protocol is not None
-    protocol = configuration.load(CONFIG_FOLDER / asked.suite.protocol)
+    options = check(SizeOptions, source.options, source.file)
+    protocol = protocol_of(plan.config.suite)
     table = rows(protocol, count(protocol))
     return Facts(COUNTED, [_fact(row, options) for row in table])
 

@@ -3,21 +3,18 @@
 import importlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from stp.core import named_modules
 from stp.core.errors import StpError, nearest
-from stp.inspect.facts.fact import Asked, Fact, Facts
+from stp.inspect.facts.fact import Fact, Facts
 from stp.page.commands import table_command
 from stp.page.digits import digits
 from stp.page.files import write_all
 from stp.page.formats import texts
 from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
+from stp.plan.cells import Plan
 from stp.plan.suite import FactPage, FactSource, Suite
-
-if TYPE_CHECKING:
-    from stp.plan.cells import Plan
 
 DIFFERENCE = ("table", "row", "column", "ours", "printed", "why")
 UNEXPLAINED = "UNEXPLAINED"
@@ -29,7 +26,7 @@ def tables_of(suite: Suite) -> dict[str, FactSource]:
     return {name: about.facts for name, about in suite.tables.items() if about.facts}
 
 
-def modules(plan: "Plan", table: str) -> list[str]:
+def modules(plan: Plan, table: str) -> list[str]:
     """The modules that make a table: when one is edited, the table is made again."""
     source = tables_of(plan.config.suite)[table]
     reader = source.options.get("reader")
@@ -41,7 +38,7 @@ def modules(plan: "Plan", table: str) -> list[str]:
     ]
 
 
-def read(plan: "Plan", table: str) -> Facts:
+def read(plan: Plan, table: str) -> Facts:
     """Compare a table of the suite of a scale.
 
     Args:
@@ -60,11 +57,11 @@ def read(plan: "Plan", table: str) -> Facts:
             remedy=nearest(table, sources),
         )
     source = importlib.import_module(f"stp.inspect.facts.{sources[table].source}")
-    compared: Facts = source.facts(Asked(plan, suite, sources[table]))
+    compared: Facts = source.facts(plan, sources[table])
     return compared
 
 
-def write(plan: "Plan", out: Path) -> Facts:
+def write(plan: Plan, out: Path) -> Facts:
     """Write ``<table>.csv``, a row for each fact, with ``.md``, ``.tex`` and ``.html`` beside it.
 
     Raises:
@@ -77,7 +74,7 @@ def write(plan: "Plan", out: Path) -> Facts:
     return compared
 
 
-def as_grid(compared: Facts, plan: "Plan", name: str) -> Grid:
+def as_grid(compared: Facts, plan: Plan, name: str) -> Grid:
     """The table for people."""
     about = plan.config.suite.tables[name]
     assert about.facts is not None
@@ -155,18 +152,19 @@ def checked(tables: Mapping[str, Facts], suite: Suite, rows: Sequence[Sequence[s
 
 def _sections(compared: Facts, page: FactPage) -> Iterator[Section]:
     across = page.across[0] if page.across else None
-    shown = page.columns or tuple(
+    visible = page.columns or tuple(
         column for column in compared.columns if column not in (*page.sections, across)
     )
     for title, facts in _grouped(compared.rows, page.sections).items():
-        columns, rows = list(shown), [[_item(fact, column) for column in shown] for fact in facts]
+        columns = list(visible)
+        rows = [[_item(fact, column) for column in visible] for fact in facts]
         if page.across:
             key, value = page.across
             places = dict.fromkeys(str(fact.values[key]) for fact in facts)
-            columns, rows = [*shown, *places], []
-            for alike in _grouped(facts, shown).values():
+            columns, rows = [*visible, *places], []
+            for alike in _grouped(facts, visible).values():
                 by_place = {str(fact.values[key]): fact for fact in alike}
-                first = [_item(alike[0], column) for column in shown]
+                first = [_item(alike[0], column) for column in visible]
                 of_places = [
                     _item(by_place[name], value) if name in by_place else "–" for name in places
                 ]
@@ -180,7 +178,6 @@ def _sections(compared: Facts, page: FactPage) -> Iterator[Section]:
 
 
 def _grouped(facts: Iterable[Fact], columns: Sequence[str]) -> dict[tuple[str, ...], list[Fact]]:
-    """Facts that are alike in some columns, in their order."""
     groups: dict[tuple[str, ...], list[Fact]] = {}
     for fact in facts:
         groups.setdefault(tuple(str(fact.values[column]) for column in columns), []).append(fact)

@@ -8,9 +8,9 @@ from typing import Any
 
 from stp.core.errors import StpError
 from stp.core.options import as_json
-from stp.inspect.facts.fact import Asked, Fact, Facts, named, printed_rows
-from stp.plan import config as configuration
-from stp.plan.checked_config import CONFIG_FOLDER, Json, Strict, check
+from stp.inspect.facts.fact import Fact, Facts, named, printed_rows, protocol_of
+from stp.plan.cells import Plan
+from stp.plan.checked_config import Json, Strict, check
 from stp.plan.config import Config
 from stp.plan.enumeration import enumerate_cells
 from stp.plan.recipes import Recipes
@@ -29,7 +29,7 @@ class Setting(Strict):
         ours: its place in the recipe (``train.lr``), `ANNEALED`, or a name in
             `stp.inspect.facts.networks`, which reads it off the network (``network.channels``).
         published: the column of the file that has it as printed.
-        released: likewise, as the released code has it.
+        released: the column of the file that has it as in the released code.
         words: what is printed or configured -> what it is compared as.
         terms: of a loss: option of a model that weighs a term -> what the paper calls this term.
         weight: of a loss: the column that has the printed weight of its terms.
@@ -44,7 +44,7 @@ class Setting(Strict):
 
 
 class TrainingOptions(Strict):
-    """What a suite declares of a table of trainings.
+    """Declaration of a table of trainings.
 
     Attributes:
         settings: name -> where it is found.
@@ -89,15 +89,15 @@ class Training:
         return printed is not None and printed.casefold() != self.ours[name].casefold()
 
 
-def facts(asked: Asked) -> Facts:
+def facts(plan: Plan, source: FactSource) -> Facts:
     """A row for each setting of each training, in the order of the file.
 
     Raises:
         StpError: see `trainings`.
     """
-    options = options_of(asked.source)
-    scale = asked.config.scale.scale
-    compared = trainings(asked.config, asked.suite, asked.source, asked.file)
+    options = options_of(source)
+    scale = plan.config.scale.scale
+    compared = trainings(plan.config, source)
     rows: list[Fact] = []
     name_of = options.long[0] if options.long else "setting"
     for training in compared:
@@ -112,25 +112,21 @@ def facts(asked: Asked) -> Facts:
                 **{"ours": ours, "published": printed, "differs": "yes" if differs else "no"},
                 **{"released": training.released.get(name, ""), "scale": scale, "at scale": here},
             }
+            note = f"{training.dataset}, released otherwise: {otherwise}"
             rows.append(
                 Fact(
                     {column: values[column] for column in options.header},
                     {"ours": printed} if differs else {},
-                    notes=(f"{training.dataset}, released otherwise: {otherwise}",)
-                    if otherwise and not number
-                    else (),
+                    notes=(note,) if otherwise and not number else (),
                     scaled={"ours": here} if here not in ("", ours) else {},
                 )
             )
     count = sum(training.at_scale is not None for training in compared)
-    return Facts(
-        options.header,
-        rows,
-        (
-            f"As config/{asked.suite.protocol} has it. The scale {scale} trains {count} of the "
-            f"{len(compared)} networks that are printed.",
-        ),
+    intro = (
+        f"As config/{plan.config.suite.protocol} has it. The scale {scale} trains {count} of the "
+        f"{len(compared)} networks that are printed."
     )
+    return Facts(options.header, rows, (intro,))
 
 
 def source_of(suite: Suite) -> FactSource:
@@ -140,28 +136,23 @@ def source_of(suite: Suite) -> FactSource:
 
 
 def options_of(source: FactSource) -> TrainingOptions:
-    """What a suite declares of such a table."""
+    """The declaration of a table of trainings."""
     return check(TrainingOptions, source.options, source.file)
 
 
-def trainings(
-    config: Config, suite: Suite, source: FactSource, file: Path | None = None
-) -> list[Training]:
+def trainings(config: Config, source: FactSource) -> list[Training]:
     """Compare all trainings that a paper prints, in its order.
 
     Args:
         config: of the scale at hand.
-        suite: that has the table, and a protocol.
-        source: what it declares of the table.
-        file: of printed values, if not the declared one.
+        source: declaration of the table by the suite of the scale.
 
     Raises:
-        StpError: a row names a model, dataset or setting that is not known, or a number is none.
+        StpError: a row names an unknown model, dataset or setting, or a number is malformed.
     """
-    options = options_of(source)
-    file = file or suite.folder / source.file
-    assert suite.protocol is not None
-    protocol = configuration.load(CONFIG_FOLDER / suite.protocol)
+    options, suite = options_of(source), config.suite
+    file = suite.folder / source.file
+    protocol = protocol_of(suite)
     models: dict[str | None, str] = {
         model.published_name or model.title: name
         for name, model in protocol.models.items()
@@ -274,7 +265,6 @@ def _of_recipe(recipe: Json, setting: Setting) -> str:
 
 
 def _annealed_rate(train: Json) -> str:
-    """The learning rate from the first to the last step."""
     first, schedule = train["lr"], train["schedule"]
     if isinstance(schedule, dict) and "cosine" in schedule:
         return f"CosineAnnealing({first:g} -> {first * schedule['cosine'].get('last', 0):g})"

@@ -3,13 +3,15 @@
 import importlib
 
 from stp.core import named_modules
-from stp.core.errors import StpError
-from stp.inspect.facts.fact import Asked, Fact, Facts, printed_rows
+from stp.core.errors import FileError
+from stp.inspect.facts.fact import Fact, Facts, printed_rows
+from stp.plan.cells import Plan
 from stp.plan.checked_config import Strict, check
+from stp.plan.suite import FactSource
 
 
 class VariableOptions(Strict):
-    """What a suite declares of a table of variables.
+    """Declaration of a table of variables.
 
     Attributes:
         reader: of the raw layout.
@@ -27,37 +29,38 @@ class VariableOptions(Strict):
 COLUMNS = ("table", "name", "long_name", "units")
 
 
-def facts(asked: Asked) -> Facts:
+def facts(plan: Plan, source: FactSource) -> Facts:
     """A row for each variable, in the order of the channels.
 
     Raises:
         StpError: the printed names are not those of the reader.
     """
-    options = check(VariableOptions, asked.source.options, asked.source.file)
+    options = check(VariableOptions, source.options, source.file)
+    file = plan.config.suite.folder / source.file
     units: dict[str, str] = getattr(
         importlib.import_module(named_modules.reader(options.reader)), options.constant
     )
-    rows = printed_rows(asked.file, COLUMNS)
-    printed = {row["name"]: row for row in rows if row["table"] == options.table}
+    printed = {
+        row["name"]: row for row in printed_rows(file, COLUMNS) if row["table"] == options.table
+    }
     if list(printed) != list(units):
-        differ = sorted(set(printed) ^ set(units))
-        raise StpError(
-            f"{asked.file}: Table {options.table} and the reader {options.reader} differ in "
-            f"{', '.join(differ) or 'the order'}",
+        differ = ", ".join(sorted(set(printed) ^ set(units))) or "the order"
+        raise FileError(
+            file,
+            f"Table {options.table} and the reader {options.reader} differ in {differ}",
             expected=f"the {len(units)} variables of the reader, in the order of its channels",
-            remedy="correct the file",
         )
-    found = []
+    rows = []
     for name, unit in units.items():
-        theirs = printed[name]["units"]
-        differs = unit.replace("**", "") != options.words.get(theirs, theirs)
+        published = printed[name]["units"]
+        differs = unit.replace("**", "") != options.words.get(published, published)
         values = {
             **{"name": name, "long_name": printed[name]["long_name"], "units": unit},
-            **{"units printed": theirs, "differs": "yes" if differs else "no"},
+            **{"units printed": published, "differs": "yes" if differs else "no"},
         }
-        found.append(Fact(values, {"units": theirs} if differs else {}))
+        rows.append(Fact(values, {"units": published} if differs else {}))
     return Facts(
         ("name", "long_name", "units", "units printed", "differs"),
-        found,
+        rows,
         (f"Variables in the order of the channels of the reader {options.reader}.",),
     )

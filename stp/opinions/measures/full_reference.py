@@ -18,11 +18,11 @@ Compare = Callable[[np.ndarray, np.ndarray], float]
 
 def of_videos(database: Database, compare: Compare) -> np.ndarray | Unavailable:
     """Compare all videos: float64 (V, 1); unavailable unless all true futures are known."""
-    lacking = len(database) - int(
+    missing = len(database) - int(
         np.sum(database.table["has_truth"].to_numpy(zero_copy_only=False))
     )
-    if lacking:
-        return Unavailable(f"the true futures of {lacking} of {len(database)} videos are missing")
+    if missing:
+        return Unavailable(f"the true futures of {missing} of {len(database)} videos are missing")
     values = []
     for video in database.videos():
         assert video.truth is not None

@@ -20,6 +20,6 @@ def values(database: Database, features: NetworkFeatures | None) -> np.ndarray |
     parts = [features.parts[name] for name in features.names]
     for name, part in zip(features.names, parts, strict=True):
         if not np.isfinite(part).all():
-            lacking = NEEDS.get(name, "maps of single frames")
-            return Unavailable(f"{name} needs {lacking}, which the videos or the network lack")
+            needed = NEEDS.get(name, "maps of single frames")
+            return Unavailable(f"{name} needs {needed}, which the videos or the network lack")
     return np.concatenate(parts, axis=1).astype(np.float64)

@@ -1,11 +1,11 @@
 """A measure computed elsewhere: a CSV file with a column ``video`` and columns of values."""
 
-import csv
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
-from stp.core.errors import StpError, nearest
+from stp.core.errors import FileError, nearest
 from stp.opinions.prepared import Database
 
 
@@ -21,49 +21,33 @@ def read(path: Path, database: Database) -> np.ndarray:
             that is no finite number.
     """
     names = database.names
-    expected, remedy = "a CSV file: video,value; a row of each video", "correct the file"
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.DictReader(file)
-            rows = list(reader)
-            columns = [name for name in reader.fieldnames or () if name != "video"]
-        if not columns or "video" not in (reader.fieldnames or ()):
-            raise ValueError(f"columns {', '.join(reader.fieldnames or ())}")
-    except (OSError, ValueError, csv.Error) as error:
-        raise StpError(
-            f"{path}: cannot be read ({error})", expected=expected, remedy=remedy
-        ) from None
-    values_of: dict[str, list[float]] = {}
-    for row in rows:
-        video = row["video"]
+        table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+        if "video" not in table or table.shape[1] < 2:
+            raise ValueError(f"columns {', '.join(table.columns)}")
+    except (OSError, ValueError) as error:
+        expected = "a CSV file: video,value; a row of each video"
+        raise FileError(path, f"cannot be read ({error})", expected=expected) from None
+    for video in table["video"]:
         if video not in names:
-            raise StpError(
-                f"{path}: unknown video {video!r}",
-                expected=f"the {len(names)} videos of the database",
-                remedy=nearest(str(video), names),
-            )
-        if video in values_of:
-            raise StpError(f"{path}: {video} has two rows", expected=expected, remedy=remedy)
-        values_of[video] = [_number(path, row, column) for column in columns]
-    lacking = sorted(set(names) - set(values_of))
-    if lacking:
-        raise StpError(f"{path}: no row of {lacking[0]}", expected=expected, remedy=remedy)
-    values = np.array([values_of[name] for name in names])
-    if len(columns) == 1:
+            raise FileError(path, f"unknown video {video!r}", remedy=nearest(video, names))
+    if len(repeated := table[table["video"].duplicated()]):
+        raise FileError(path, f"{repeated['video'].iloc[0]} has two rows")
+    if missing := sorted(set(names) - set(table["video"])):
+        raise FileError(path, f"no row of {missing[0]}")
+    texts = table.set_index("video").loc[names]
+    values = texts.map(_number).to_numpy(np.float64)
+    for row, column in np.argwhere(~np.isfinite(values)):
+        text = texts.iat[row, column]
+        raise FileError(path, f"{texts.columns[column]} of {names[row]} is {text!r}")
+    if values.shape[1] == 1:
         return values
     deviation = values.std(axis=0)
     return np.asarray((values - values.mean(axis=0)) / np.where(deviation > 0, deviation, 1))
 
 
-def _number(path: Path, row: dict[str, str], column: str) -> float:
+def _number(text: str) -> float:
     try:
-        value = float(row[column])
-    except (TypeError, ValueError):
-        value = float("nan")
-    if not np.isfinite(value):
-        raise StpError(
-            f"{path}: {column} of {row['video']} is {row[column]!r}",
-            expected="a number",
-            remedy="correct the file",
-        )
-    return value
+        return float(text)
+    except ValueError:
+        return np.nan

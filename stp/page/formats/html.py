@@ -119,7 +119,6 @@ def _aside(item: str | Item) -> str:
 
 
 def _prose(line: str) -> str:
-    """Escape a line; text between backticks becomes code."""
     parts = line.split("`")
     if len(parts) % 2 == 0:
         return escape(line)

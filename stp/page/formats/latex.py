@@ -85,7 +85,6 @@ def text(grid: Grid) -> str:
 
 
 def _table(grid: Grid, section: Section, number: int) -> Iterable[str]:
-    """One float: caption with warnings, tabular, notes."""
     yield r"\begin{table}[htbp]"
     yield r"\centering"
     title = f"{grid.title}: {section.title}" if section.title else grid.title
@@ -155,7 +154,6 @@ def _cells(item: str | Item, two: bool) -> list[str]:
 
 
 def _width(section: Section) -> int:
-    """Approximate number of characters of the widest line."""
     rows = [section.columns, *([_plain(item) for item in row] for row in section.rows)]
     return sum(max(len(cell) for cell in cells) + 2 for cells in zip(*rows, strict=True))
 
@@ -205,10 +203,8 @@ def _blank_ends(part: str) -> str:
 
 
 def _comment(line: str) -> str:
-    """A comment ends with its line."""
     return " ".join(line.replace("`", "").split())
 
 
 def _label(name: str) -> str:
-    """A name reduced to characters that are allowed in labels."""
     return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-").lower()

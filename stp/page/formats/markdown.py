@@ -61,7 +61,6 @@ def _escape(plain: str) -> str:
 
 
 def _prose(line: str) -> str:
-    """Escape a line except for text between backticks."""
     parts = " ".join(line.split()).split("`")
     if len(parts) % 2 == 0:
         return _escape(line)

@@ -75,7 +75,6 @@ def _filled(line: str, later: str = "", width: int = PROSE) -> str:
 
 
 def _prose(line: str, width: int, style: str = "") -> Text:
-    """A folded line, with a style for text between backticks."""
     parts = _filled(line, width=width).rstrip("\n").split("`")
     # The terminal breaks lines that are still too long.
     text = Text(style=style, no_wrap=True, overflow="ignore")
@@ -118,7 +117,6 @@ def _cells(items: list[Item], right: bool, beside: bool, *, styles: bool) -> lis
 
 
 def _mark(item: Item) -> str:
-    """The mark after a text, as in Markdown."""
     if not item.mark:
         return ""
     return f" [{item.mark}]" if item.mark[0].isalnum() else item.mark

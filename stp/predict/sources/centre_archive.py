@@ -1,10 +1,10 @@
-"""The archive of a forecast centre: one Zarr group for each start, in the parts of one tar stream.
+"""The archive of a forecast centre: a Zarr group for each start, in the parts of one tar stream.
 
 A group has variables (step, level, latitude, longitude), in ensembles with a dimension number
-before these, and step 0 is the start; its name ends with the date, and values that the archive
-lacks are NaN. Starts lie in any order. The stream is read twice: once to see which starts and
-variables there are and that it does not end early, which is written down, and once for the scores,
-start by start in its own order. One start at a time is put aside on disk, as packed as it comes.
+before these; step 0 is the start, its name ends with the date, and missing values are NaN. Starts
+may have any order. The stream is read twice: once to list starts and variables and to check that
+the stream is complete (the list is cached), and once for the scores, in the order of the stream.
+One start at a time is on disk, still compressed.
 """
 
 import fnmatch
@@ -39,19 +39,19 @@ class CentreArchive(Source):
     """Forecasts of a centre.
 
     Args:
-        given: what forecasts are read for. The clips that have some are those whose last context
-            frame is the start of a forecast.
+        given: request for forecasts. A clip has a forecast if its last context frame is the start
+            of one.
         ensemble: whether groups have members.
-        gravity: m s-2, by which the archive divided geopotential.
-        parts: pattern of the raw files that are the parts of the stream; all unless given.
+        gravity: divisor of geopotential in the archive, m s-2.
+        parts: pattern of the raw files of the stream; all by default.
 
     Raises:
-        StpError: the stream is damaged or ends early; no start of the clips is in it, or they have
-            different variables; a grid, unit, step or member is not as expected.
+        StpError: the stream is damaged or ends early; it has no start of the clips; starts have
+            different variables; or grid, units, steps or members are not as expected.
     """
 
     _first_step = 1
-    """Place of the first lead time along steps: behind the start."""
+    """Index of the first lead time along steps; the start has index 0."""
 
     def __init__(self, given: Given, ensemble: bool, gravity: float, parts: str = "*") -> None:
         assert given.archive is not None
@@ -70,9 +70,11 @@ class CentreArchive(Source):
         levels = coordinate(given.data, "level")
         hours = coordinate(given.data, "time")
         assert levels is not None and hours is not None
-        # Centres have no variables of land and ocean, which have no levels.
+        # Centres have no variables without levels, such as those of land and ocean.
         on_levels = np.flatnonzero(np.isfinite(levels)).tolist()
-        self._of = [(names[c].removesuffix(f"_{levels[c]:g}"), int(levels[c])) for c in on_levels]
+        self._levels = [
+            (names[c].removesuffix(f"_{levels[c]:g}"), int(levels[c])) for c in on_levels
+        ]
         self._names = [names[c] for c in on_levels]
         days = hours.astype("datetime64[h]").astype("datetime64[D]")
         starts = [str(days[given.valid(row, -1)]) for row in range(len(given.clips))]
@@ -80,27 +82,27 @@ class CentreArchive(Source):
         order, channels = self._listing()
         self.rows = np.array([self._row[start] for start in order], np.int64)
         self.channels = np.array([names.index(name) for name in channels], np.int64)
-        self._held = [self._names.index(name) for name in channels]
+        self._available = [self._names.index(name) for name in channels]
         self._stream: Generator[tuple[str, xr.Dataset], None, None] | None = None
-        self._place = -1  # in the stream, of the start that is open
+        self._position = -1  # position of the open start in the stream
         self._order = order
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
         """See `Source.read`."""
-        place = int(np.flatnonzero(self.rows == row)[0])
-        name, opened = self._at(place)
+        position = int(np.flatnonzero(self.rows == row)[0])
+        name, opened = self._at(position)
         variables: dict[str, list[int]] = {}
-        for c in self._held:
-            variable, level = self._of[c]
+        for c in self._available:
+            variable, level = self._levels[c]
             variables.setdefault(variable, []).append(level)
         fields = self._fields(name, opened, variables, {"step": self._first_step + leads})
         if not np.isfinite(fields).all():
             bad = np.argwhere(~np.isfinite(fields))[0]
-            channel, lead = self._names[self._held[bad[-3]]], int(leads[bad[-4]]) + 1
+            channel, lead = self._names[self._available[bad[-3]]], int(leads[bad[-4]]) + 1
             raise StpError(
                 f"{name}: {channel} is not finite at lead time {lead}",
-                expected="numbers where a start has a forecast, NaN in all of what is missing",
-                remedy="fetch the archive again, or leave this start out of it",
+                expected="finite numbers, or NaN in a whole missing forecast",
+                remedy="fetch the archive again, or remove this start from it",
             )
         return fields if "number" in self._outer else fields[None]
 
@@ -122,92 +124,92 @@ class CentreArchive(Source):
             at=at,
         )
 
-    def _at(self, place: int) -> tuple[str, xr.Dataset]:
-        """The opened group of a start; those before it are passed over."""
-        if self._stream is None or place < self._place:
+    def _at(self, position: int) -> tuple[str, xr.Dataset]:
+        """The opened group at a position of the stream."""
+        if self._stream is None or position < self._position:
             if self._stream is not None:
                 self._stream.close()
-            self._stream, self._place = self._open_all(), -1
-        while self._place < place:
+            self._stream, self._position = self._open_all(), -1
+        while self._position < position:
             self._current = next(self._stream)
-            self._place += 1
+            self._position += 1
         return self._current
 
     def _open_all(self) -> Generator[tuple[str, xr.Dataset], None, None]:
-        wanted = set(self._order)
-        with closing(self._folders(wanted)) as found:
-            for folder in found:
+        with closing(self._folders(set(self._order))) as stream:
+            for folder in stream:
                 yield folder.name, open_group(folder)
 
-    def _folders(self, wanted: set[str]) -> Generator[Folder, None, None]:
+    def _folders(self, starts: set[str]) -> Generator[Folder, None, None]:
         return folders(
             self._parts,
-            lambda name: date_of(name) in wanted,
+            lambda name: date_of(name) in starts,
             suffix=".zarr",
             aside=self._given.aside / "starts",
         )
 
     def _listing(self) -> tuple[list[str], list[str]]:
-        """The starts that have forecasts, in the order of the stream, and the channels of these."""
+        """The starts with forecasts, in the order of the stream, and their channels."""
         archive = self._given.archive
         assert archive is not None
         about = {"raw": archive.checksums(), "starts": sorted(self._row), "channels": self._names}
         path = self._given.aside / LISTING
-        held = json_or_none(path)
-        if isinstance(held, dict) and held.get("about") == about:
-            return held["order"], held["held"]
-        found: dict[str, list[str]] = {}
+        cached = json_or_none(path)
+        if isinstance(cached, dict) and cached.get("about") == about:
+            return cached["order"], cached["held"]
+        channels_of: dict[str, list[str]] = {}
         with closing(self._folders(set(self._row))) as stream:
-            for seen, folder in enumerate(stream, 1):
-                there = self._there(folder.name, open_group(folder))
-                if there:
-                    found[str(date_of(folder.name))] = there
-                self._given.report("starts listed", seen, len(self._row))
-        if not found:
+            for count, folder in enumerate(stream, 1):
+                channels = self._channels_in(folder.name, open_group(folder))
+                if channels:
+                    channels_of[str(date_of(folder.name))] = channels
+                self._given.report("starts listed", count, len(self._row))
+        if not channels_of:
             raise StpError(
                 f"{self._parts[0]} ({len(self._parts)} parts): no forecast of any of the "
                 f"{len(self._row)} starts, {min(self._row)} to {max(self._row)}",
                 expected="groups whose names end with some of these dates, and values in them",
-                remedy="see whether it is the archive of these years",
+                remedy="check that it is the archive of these years",
             )
-        order = list(found)
+        order = list(channels_of)
         for start in order[1:]:
-            if found[start] != found[order[0]]:
-                differ = sorted(set(found[start]) ^ set(found[order[0]]))
+            if channels_of[start] != channels_of[order[0]]:
+                differ = sorted(set(channels_of[start]) ^ set(channels_of[order[0]]))
                 raise StpError(
                     f"{self._parts[0]}: the forecasts of {order[0]} and {start} have different "
                     f"variables: {', '.join(differ)} in one of the two alone",
-                    expected="the same variables for all starts that have a forecast",
-                    remedy="fetch the archive again, or leave one of the two out of it",
+                    expected="the same variables for all starts with a forecast",
+                    remedy="fetch the archive again, or remove one of the two from it",
                 )
-        text = json.dumps({"about": about, "order": order, "held": found[order[0]]})
+        text = json.dumps({"about": about, "order": order, "held": channels_of[order[0]]})
         path.parent.mkdir(parents=True, exist_ok=True)
         beside = path.with_suffix(".part")
         beside.write_text(text, encoding="utf-8")
         beside.replace(path)
-        return order, found[order[0]]
+        return order, channels_of[order[0]]
 
-    def _there(self, name: str, opened: xr.Dataset) -> list[str]:
-        """Channels with any value on the first day of the forecasts of a group."""
+    def _channels_in(self, name: str, opened: xr.Dataset) -> list[str]:
+        """Channels with any value at the first lead time of a group."""
         self._check(name, opened)
         at: dict[str, Any] = {"step": [self._first_step]}
         if "number" in self._outer:
             at["number"] = [0]
-        variables = {v: [level for w, level in self._of if w == v] for v, _ in self._of}
+        pairs = self._levels
+        variables = {v: [level for w, level in pairs if w == v] for v, _ in pairs}
         fields = self._fields(name, opened, variables, at)
         there = np.isfinite(fields).reshape(len(self._names), -1).any(axis=1)
         return [channel for channel, has in zip(self._names, there, strict=True) if has]
 
     def _check(self, name: str, opened: xr.Dataset) -> None:
-        """Refuse another number of steps or members, and times that contradict each other."""
-        wanted = {"step": 1 + self._given.lead_times}
+        """Refuse another number of steps or members, and contradictory times."""
+        expected = {"step": 1 + self._given.lead_times}
         if "number" in self._outer:
-            wanted["number"] = self._given.members
-        for dim, size in wanted.items():
-            there = opened.sizes.get(dim, 0)
-            if there < size or (dim == "number" and there != size):
+            expected["number"] = self._given.members
+        for dim, size in expected.items():
+            actual = opened.sizes.get(dim, 0)
+            if actual < size or (dim == "number" and actual != size):
                 raise StpError(
-                    f"{name}: {there} places along {dim}",
+                    f"{name}: {actual} places along {dim}",
                     expected=f"{size}",
                     remedy="set predict: {samples: ...} of this model to the members of the "
                     "archive, or fetch it again",
@@ -219,7 +221,7 @@ class CentreArchive(Source):
             if (steps != day * np.arange(len(steps))).any():
                 raise StpError(
                     f"{name}: steps are {steps[:3].tolist()}, ... {units}",
-                    expected="days from 0, one after the other",
+                    expected="successive days from 0",
                     remedy="fetch the official archive",
                 )
         check_times(name, opened, np.arange(1 + self._given.lead_times))
@@ -234,10 +236,10 @@ def open_source(
     """Open an archive.
 
     Args:
-        given: what forecasts are read for.
+        given: request for forecasts.
         ensemble: whether groups have members.
-        gravity: m s-2, by which the archive divided geopotential.
-        corrected_on: split whose mean error is taken off, see `stp.predict.bias_correction`.
+        gravity: divisor of geopotential in the archive, m s-2.
+        corrected_on: split whose mean error is subtracted, see `stp.predict.bias_correction`.
     """
     source = CentreArchive(given, ensemble, gravity)
     if corrected_on is None:

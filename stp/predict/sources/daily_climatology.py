@@ -1,4 +1,4 @@
-"""Climatology: every day is forecast to be the mean of its calendar day."""
+"""Climatology: the forecast of a day is the mean of its calendar day."""
 
 import numpy as np
 
@@ -13,11 +13,11 @@ class DailyClimatology(Source):
     """The mean of the calendar day of the valid time.
 
     Args:
-        given: what forecasts are read for.
-        kind: of the climatologies of the prepared data.
+        given: request for forecasts.
+        kind: name of a climatology of the prepared data.
 
     Raises:
-        StpError: the data have none, or not of all days.
+        StpError: the climatology is missing or lacks days.
     """
 
     def __init__(self, given: Given, kind: str) -> None:

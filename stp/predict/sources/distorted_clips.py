@@ -1,7 +1,6 @@
-"""Real clips, distorted: the eight distortions of the study of FVD (`stp.data.distortions`).
+"""Distorted real clips in place of forecasts: the study of FVD (`stp.data.distortions`).
 
-They stand where forecasts do, but they see whole clips and other clips of the split: the data have
-no context frames.
+Distortions use whole clips and other clips of the split; the data have no context frames.
 """
 
 import numpy as np
@@ -20,11 +19,11 @@ class DistortedClips(Source):
     """Distorted clips.
 
     Args:
-        given: what they are made of; its ``intensity`` chooses one of ``intensities``, from 1.
-        distortion: its name.
-        intensities: the parameter at each intensity.
-        seed: of all random numbers.
-        chosen: what is left open, see `stp.data.distortions.CHOICES`.
+        given: request, whose ``intensity`` is a number of one of ``intensities``, from 1.
+        distortion: name of the distortion.
+        intensities: parameter of the distortion at each intensity.
+        seed: seed of all random numbers.
+        chosen: choices for open points, see `stp.data.distortions.CHOICES`.
 
     Raises:
         StpError: the data have context frames or no such intensity, or an option is wrong.
@@ -36,7 +35,7 @@ class DistortedClips(Source):
         if given.data.context:
             raise StpError(
                 f"{given.data.folder}: clips with {given.data.context} context frames",
-                expected="none: a distortion sees whole clips",
+                expected="clips without context, since distortions use whole clips",
                 remedy="set `context: 0` of this dataset in the scale file",
             )
         if not 1 <= given.intensity <= len(intensities):
@@ -54,8 +53,8 @@ class DistortedClips(Source):
         """See `Source.read`."""
         rows = [row, *self._distort.partners(len(self.rows), row)]
         clip, *others = self._given.clips.read(rows, length=self._given.lead_times)
-        found = self._distort(row, clip, tuple(others))
-        return np.asarray(found[leads], np.float32)[None]
+        distorted = self._distort(row, clip, tuple(others))
+        return np.asarray(distorted[leads], np.float32)[None]
 
 
 def open_source(

@@ -1,10 +1,10 @@
-"""The archive of a forecast model that others have trained, as ChaosBench releases them.
+"""The archive of a trained forecast model, as ChaosBench releases them.
 
-PanguWeather, GraphCast and FourCastNetV2, run from 24 starts a year: one Zarr group for each start,
+PanguWeather, GraphCast and FourCastNetV2, run from 24 starts a year: a Zarr group for each start,
 in the parts of one tar stream, with a variable for each level, `t-850`, of (step, latitude,
-longitude), without the start itself. Values are means over 6 x 6 points of 0.25 degrees and lie
-beside the grid of ChaosBench, as the coordinates of a group say: longitudes by 0.625 degrees, and
-latitudes run from 89.375 to -89.125. Published scores compare values by their place in the array.
+longitude), without the start itself. Values are means over 6 x 6 points of 0.25 degrees and off the
+grid of ChaosBench, as the coordinates of a group show: longitudes by 0.625 degrees, and latitudes
+run from 89.375 to -89.125. Published scores compare values by their index.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 from scipy.interpolate import CubicSpline
 
-from stp.core.errors import StpError
+from stp.core.errors import ConfigurationError, StpError
 from stp.data.daily_fields import (
     HEIGHT,
     SAME,
@@ -34,24 +34,22 @@ class LearnedArchive(CentreArchive):
     """Forecasts of a trained model.
 
     Args:
-        given: what forecasts are read for.
-        gravity: m s-2, by which geopotential was divided.
-        placement: "coordinates": values lie where the coordinates of the groups say, and are
-            interpolated onto the grid; or "index": they are taken for those of the grid points of
-            the same number, as in the published scores.
+        given: request for forecasts.
+        gravity: divisor of geopotential in the archive, m s-2.
+        placement: "coordinates": values are interpolated from the coordinates of the groups onto
+            the grid; "index": values are assigned to the grid points of the same index, as in the
+            published scores.
 
     Raises:
-        StpError: as `CentreArchive`; or a grid cannot be interpolated.
+        StpError: as in `CentreArchive`; or a grid cannot be interpolated.
     """
 
     _first_step = 0
 
     def __init__(self, given: Given, gravity: float, placement: str) -> None:
         if placement not in ("coordinates", "index"):
-            raise StpError(
-                f"options: placement: {placement!r}",
-                expected="coordinates or index",
-                remedy="choose one of the two",
+            raise ConfigurationError(
+                f"options: placement: {placement!r}", expected="coordinates or index"
             )
         self._placement = placement
         super().__init__(given, ensemble=False, gravity=gravity)
@@ -68,8 +66,8 @@ class LearnedArchive(CentreArchive):
         empty = np.full((len(places), len(lat), len(lon)), np.nan, np.float32)
         parts = []
         for variable, levels in variables.items():
-            found = [self._stored(name, opened, f"{variable}-{level}", places) for level in levels]
-            fields = np.stack([empty if one is None else one for one in found], axis=1)
+            stored = [self._stored(name, opened, f"{variable}-{level}", places) for level in levels]
+            fields = np.stack([empty if field is None else field for field in stored], axis=1)
             if variable == HEIGHT and self._gravity != STANDARD_GRAVITY:
                 fields = fields * np.float32(self._gravity / STANDARD_GRAVITY)
             check_units(name, variable, levels, fields)
@@ -79,7 +77,7 @@ class LearnedArchive(CentreArchive):
     def _stored(
         self, name: str, opened: xr.Dataset, variable: str, places: Sequence[int]
     ) -> np.ndarray | None:
-        """A variable at some steps; None where the group has none."""
+        """A variable at some steps; None if the group lacks it."""
         if variable not in opened:
             return None
         values = opened[variable]
@@ -101,47 +99,49 @@ class LearnedArchive(CentreArchive):
         return np.asarray(read, np.float32)
 
     def _check(self, name: str, opened: xr.Dataset) -> None:
-        """Refuse too few steps, or steps and times that are not days from the first."""
-        lost = [axis for axis in ("latitude", "longitude") if axis not in opened.coords]
-        steps, wanted = opened.sizes.get("step", 0), self._given.lead_times
-        if lost or steps < wanted:
+        """Refuse too few steps, and steps and times that are not successive days."""
+        missing = [axis for axis in ("latitude", "longitude") if axis not in opened.coords]
+        steps, leads = opened.sizes.get("step", 0), self._given.lead_times
+        if missing or steps < leads:
             raise StpError(
-                f"{name}: {steps} steps" + (f", no coordinate {lost[0]}" if lost else ""),
-                expected=f"{wanted} steps, latitudes and longitudes",
+                f"{name}: {steps} steps" + (f", no coordinate {missing[0]}" if missing else ""),
+                expected=f"{leads} steps, latitudes and longitudes",
                 remedy="fetch the official archive",
             )
         if "step" in opened.coords:
-            values = opened["step"].to_numpy()[:wanted].astype(np.int64)
-            if values[0] <= 0 or (values != values[0] * np.arange(1, wanted + 1)).any():
+            values = opened["step"].to_numpy()[:leads].astype(np.int64)
+            if values[0] <= 0 or (values != values[0] * np.arange(1, leads + 1)).any():
                 raise StpError(
                     f"{name}: steps are {values[:3].tolist()}, ...",
-                    expected="days from the first after the start, one after the other",
+                    expected="successive days from the first after the start",
                     remedy="fetch the official archive",
                 )
-        check_times(name, opened, np.arange(1, 1 + wanted))
+        check_times(name, opened, np.arange(1, 1 + leads))
 
 
 def onto_grid(
     name: str, fields: np.ndarray, lat: np.ndarray, lon: np.ndarray, grid: Grid
 ) -> np.ndarray:
-    """Interpolate fields onto a grid that they lie beside.
+    """Interpolate fields onto a shifted grid.
 
-    Along longitudes their Fourier series is turned, which leaves the power of each wave as it is,
-    but for the shortest; along latitudes a cubic spline goes through them. Grid points that lie
-    beyond the last latitude take its values.
+    Along longitudes their Fourier series is shifted, which preserves the power of each wave but the
+    shortest; along latitudes they are interpolated by cubic splines. Grid points beyond the last
+    latitude have its values.
 
     Args:
-        name: of where they are from, for errors.
-        fields: (..., H, W); rows of NaN alone at the ends of H are left out. Fields of NaN stay so.
-        lat: degrees north, (H,), equally spaced, either way.
+        name: source of the fields, for errors.
+        fields: (..., H, W); rows without values at the ends of H are ignored, and fields without
+            values stay NaN.
+        lat: degrees north, (H,), equally spaced, ascending or descending.
         lon: degrees east, (W,), equally spaced, once around the globe.
-        grid: with W columns.
+        grid: grid with W columns.
 
     Returns:
         float32 (..., rows, columns).
 
     Raises:
-        StpError: the latitudes do not reach within one row of the poles, or longitudes are others.
+        StpError: the latitudes do not reach within one row of the poles, or the longitudes do not
+            fit the grid.
     """
     if lat[0] < lat[-1]:
         fields, lat = fields[..., ::-1, :], lat[::-1]
@@ -160,12 +160,12 @@ def onto_grid(
     wave = np.arange(grid.columns // 2 + 1)
     turn = np.exp(1j * wave * np.deg2rad(shift))
     turned = np.fft.irfft(np.fft.rfft(fields, axis=-1) * turn, n=grid.columns, axis=-1)
-    # Splines need values: fields of NaN go around them.
-    found = np.full((*fields.shape[:-2], grid.rows, grid.columns), np.nan, np.float32)
+    # Splines need finite values.
+    interpolated = np.full((*fields.shape[:-2], grid.rows, grid.columns), np.nan, np.float32)
     whole = np.isfinite(turned).all(axis=(-2, -1))
     at = np.clip(grid.lat, lat[-1], lat[0])
-    found[whole] = CubicSpline(lat[::-1], turned[whole][..., ::-1, :], axis=-2)(at)
-    return found
+    interpolated[whole] = CubicSpline(lat[::-1], turned[whole][..., ::-1, :], axis=-2)(at)
+    return interpolated
 
 
 def _other_grid(name: str, lat: np.ndarray, lon: np.ndarray, grid: Grid) -> StpError:

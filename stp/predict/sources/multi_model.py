@@ -1,9 +1,8 @@
-"""Several centres together: their members as one ensemble, or the mean of all of them.
+"""Several centres: their members as one ensemble, or the mean of all members.
 
-The archives of the centres are parts of one set of raw files. A start counts if all centres have
-it, a variable likewise; every member weighs the same. Streams are read side by side, in the order
-of the starts of the first one: where another one has another order, it is read again from its
-beginning for each start that lies before the last one.
+The archives of the centres are parts of one set of raw files. Only starts and variables of all
+centres are used; all members have equal weights. Streams are read in the order of the starts of the
+first one; another stream is read again from its beginning for each start that precedes the last.
 """
 
 from collections.abc import Mapping
@@ -22,12 +21,11 @@ class MultiModel(Source):
     """Forecasts of several centres.
 
     Args:
-        given: what forecasts are read for; ``members`` is the number of all members, 1 of a mean.
-        centres: name of the folder of an archive -> its members, which follow one another in the
-            order of these names.
+        given: request for forecasts; ``members`` is the number of all members, 1 of a mean.
+        centres: number of members by folder of the archive, in the order of the members.
         ensemble: whether groups have members.
-        mean: the mean of all is the one forecast.
-        gravity: m s-2, by which the archives divided geopotential.
+        mean: whether the mean of all members is the only forecast.
+        gravity: divisor of geopotential in the archives, m s-2.
 
     Raises:
         StpError: numbers of members differ, or no start or variable is in all archives.
@@ -41,7 +39,7 @@ class MultiModel(Source):
         if given.members != (1 if mean else total):
             raise StpError(
                 f"{given.members} members of a forecast, and {total} of {', '.join(centres)}",
-                expected="1 of the mean of all; else the sum of those of the centres",
+                expected="1 for the mean of all members, else the sum over the centres",
                 remedy="set predict: {samples: ...} or options: {centres: ...} of this model",
             )
         self._mean = mean
@@ -54,16 +52,15 @@ class MultiModel(Source):
             )
             for name, members in centres.items()
         ]
-        known = [set(centre.rows.tolist()) for centre in self._centres]
+        available = [set(centre.rows.tolist()) for centre in self._centres]
         first = self._centres[0].rows
-        self.rows = np.array([row for row in first.tolist() if all(row in of for of in known)])
+        self.rows = np.array([row for row in first.tolist() if all(row in of for of in available)])
         self.channels = reduce(np.intersect1d, [centre.channels for centre in self._centres])
         if not len(self.rows) or not len(self.channels):
             raise StpError(
                 f"{', '.join(centres)}: {len(self.rows)} starts and {len(self.channels)} variables "
                 "that all of them have",
-                expected="one at least",
-                remedy="leave a centre out of `centres`",
+                remedy="remove a centre from `centres`",
             )
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:

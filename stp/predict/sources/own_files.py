@@ -1,9 +1,8 @@
 """Forecasts of your own: NetCDF files, Zarr stores, or GRIB where cfgrib is installed.
 
-A file has forecasts of one start or of many, at some lead times, of some variables; there may be
-files for each of these. Usual names of dimensions are known (stp/predict/forecast_files.py).
-Values come in units that can be turned into those of the data; latitudes may run either way, and
-longitudes begin anywhere. Any other grid is an error: nothing is shifted or interpolated.
+A file has forecasts of one start or several, at some lead times, of some variables. Usual names of
+dimensions are known (stp/predict/forecast_files.py). Units are converted to those of the data;
+latitudes may have either direction, and longitudes any origin. Any other grid is an error.
 """
 
 from collections.abc import Mapping
@@ -34,21 +33,21 @@ UNITS: dict[str, dict[str, tuple[float, float]]] = {
     "m s-1": {"m s-1": (1, 0), "m/s": (1, 0)},
     "Pa s-1": {"Pa s-1": (1, 0), "Pa/s": (1, 0), "hPa s-1": (100, 0)},
 }
-"""Units of the data -> units of a file -> factor and offset."""
+"""Factor and offset from the units of a file, by units of the data and units of the file."""
 PASCAL = ("pa", "pascal")
 DECLARE = (
-    "leave these forecasts out, or write NaN; if the value is meant, state the range of the "
+    "remove these forecasts, or write NaN; if the value is intended, state the range of the "
     "variable in its attribute valid_range"
 )
 
 
 class _Variable(NamedTuple):
-    """Where a channel lies in the files.
+    """The variable of a channel in the files.
 
     Attributes:
-        name: of the variable there.
-        level: in hPa; None where it has no levels.
-        units: of its values; None: as the file says.
+        name: name of the variable.
+        level: level, hPa; None for that of the data.
+        units: units of its values; None for those of the file.
     """
 
     name: str
@@ -57,36 +56,35 @@ class _Variable(NamedTuple):
 
 
 class _Forecast(NamedTuple):
-    """What a file has of the forecast of a start.
+    """The part of the forecast of a start that is in one file.
 
     Attributes:
-        path: of the file.
-        place: of the start along its starts.
-        steps: number of each lead time, from 0 -> its place.
-        channels: that it has.
+        path: path of the file.
+        start: index of the start in the file.
+        steps: index in the file by lead time, from 0.
+        channels: channels in the file.
     """
 
     path: Path
-    place: int
+    start: int
     steps: Mapping[int, int]
     channels: frozenset[str]
 
 
 class OwnFiles(Source):
-    """Forecasts of somebody's own; members that equal another one are read once.
+    """Forecasts in files of a user; equal members are read once.
 
     Args:
-        given: what forecasts are read for. The clips that have some are those whose last context
-            frame is the start of a forecast.
-        variables: channel of the data -> name in the files, or ``{name, level, units}``; all
-            channels whose names the files have unless given.
-        names: of dimensions, by what they are (`KNOWN`), where they are unusual.
+        given: request for forecasts. A clip has a forecast if its last context frame is the start
+            of one.
+        variables: name in the files, or ``{name, level, units}``, by channel of the data; by
+            default all channels whose names are in the files.
+        names: unusual names of dimensions, by key of `KNOWN`.
 
     Raises:
-        StpError: a file is damaged, or nobody can say which times it is about
-            (`open_forecasts`); it has another grid, other units, or members than expected; there is
-            no forecast of any start; a start lacks a variable that others have; a forecast is in
-            two files.
+        StpError: a file is damaged or its times are unknown (`open_forecasts`); grid, units or
+            members are not as expected; there is no forecast of any start; a start lacks a variable
+            that others have; or a forecast is in two files.
     """
 
     is_unknown = True
@@ -118,29 +116,28 @@ class OwnFiles(Source):
         self._variables = _mapped(channels, variables)
         times = hours.astype("datetime64[h]").astype("datetime64[s]")
         rows = {times[given.valid(row, -1)]: row for row in range(len(given.clips))}
-        self._found: dict[int, list[_Forecast]] = {}
+        self._forecasts: dict[int, list[_Forecast]] = {}
         for number, path in enumerate(paths, 1):
             self._list(path, rows)
             given.report("files listed", number, len(paths))
-        if not self._found:
+        if not self._forecasts:
             raise StpError(
                 f"{paths[0]} ({len(paths)} files): no forecast of any of the {len(rows)} starts, "
                 f"{min(rows)} to {max(rows)}",
                 expected="forecasts that start at some of these times (UTC)",
-                remedy="see whether it is the right year and hour; `names: {start: ...}` says "
-                "which coordinate starts are",
+                remedy="check year and hour; `names: {start: ...}` names the coordinate of starts",
             )
-        if variables is None:  # those that any file has
-            self._keep_named(paths[0])
+        if variables is None:
+            self._keep_available(paths[0])
         leads = self._common_leads()
         if not leads:
             raise StpError(
                 f"{paths[0]} ({len(paths)} files): no lead time that all starts have",
                 expected=f"whole days from 1 to {given.lead_times}",
-                remedy="split the files, or see `names: {lead: ...}`",
+                remedy="split the files, or name the coordinate: `names: {lead: ...}`",
             )
         self.channels = np.array([channels.index(name) for name in self._variables], np.int64)
-        self.rows = np.array(list(self._found), np.int64)
+        self.rows = np.array(list(self._forecasts), np.int64)
         self.leads = np.array(sorted(leads), np.int64)
         copies = self._copies(self.leads)
         self._distinct, self.note = sorted(set(copies.first())), copies.note()
@@ -151,7 +148,7 @@ class OwnFiles(Source):
         return self._read_all(row, leads)[self._distinct]
 
     def _copies(self, leads: np.ndarray) -> Copies:
-        """Compare the members, until they all differ: those of copies are read as a whole."""
+        """Compare the members until all differ."""
         copies = Copies(self._given.members)
         for number, row in enumerate(self.rows.tolist(), 1):
             for lead in leads[:, None]:
@@ -162,10 +159,10 @@ class OwnFiles(Source):
         return copies
 
     def _read_all(self, row: int, leads: np.ndarray) -> np.ndarray:
-        """The forecasts of a clip by all members."""
+        """The forecasts of a clip, of all members."""
         shape = (self._given.members, len(leads), len(self._variables), *self._grid)
         fields = np.empty(shape, np.float32)
-        for forecast in self._found[row]:
+        for forecast in self._forecasts[row]:
             here = [i for i, lead in enumerate(leads) if int(lead) in forecast.steps]
             for c, channel in enumerate(self._variables):
                 if here and channel in forecast.channels:
@@ -173,13 +170,13 @@ class OwnFiles(Source):
         return fields
 
     def _read(self, forecast: _Forecast, channel: str, leads: np.ndarray) -> np.ndarray:
-        """Fields of one channel out of one file, (M, leads, H, W)."""
+        """Fields of a channel from one file, (M, leads, H, W)."""
         path, variable = forecast.path, self._variables[channel]
         opened = self._dataset(path)
         values = self._field(path, opened, channel, variable)
         steps = [forecast.steps[int(lead)] for lead in leads]
         try:
-            values = values.isel(start=forecast.place, lead=steps)
+            values = values.isel(start=forecast.start, lead=steps)
             fields = as_stated(values.to_numpy(), values, path).astype(np.float32)
         except DAMAGE as error:
             raise damaged(path, error) from error
@@ -192,9 +189,8 @@ class OwnFiles(Source):
             raise StpError(
                 f"{path}: {variable.name} ({channel}) is not finite at lead time "
                 f"{int(leads[bad[1]]) + 1} of the start "
-                f"{opened['start'].to_numpy()[forecast.place].astype('datetime64[h]')}",
-                expected="numbers everywhere",
-                remedy="leave this start out of the files, or this variable out of `variables`",
+                f"{opened['start'].to_numpy()[forecast.start].astype('datetime64[h]')}",
+                remedy="remove this start from the files, or this variable from `variables`",
             )
         short, level = channel.rpartition("_")[0] or channel, self._levels.get(channel)
         if level is not None:
@@ -203,7 +199,7 @@ class OwnFiles(Source):
         return np.roll(fields[..., ::-1, :] if flip else fields, roll, axis=-1)
 
     def _dataset(self, path: Path) -> xr.Dataset:
-        """Open a file; one at a time is held open."""
+        """Open a file, and close the previous one."""
         if self._open is None or self._open[0] != path:
             if self._open is not None:
                 self._open[1].close()
@@ -211,7 +207,7 @@ class OwnFiles(Source):
         return self._open[1]
 
     def _list(self, path: Path, rows: Mapping[np.datetime64, int]) -> None:
-        """Note which forecasts a file has; its grid, members and units are checked."""
+        """List the forecasts of a file, and check its grid, members and units."""
         opened = self._dataset(path)
         orientation(str(path), opened, self._grid)
         members = opened.sizes.get("member", 1)
@@ -233,73 +229,73 @@ class OwnFiles(Source):
             for i, day in enumerate(days)
             if day % 1 == 0 and 1 <= day <= self._given.lead_times
         }
-        for place, start in enumerate(opened["start"].to_numpy().astype("datetime64[s]")):
+        for index, start in enumerate(opened["start"].to_numpy().astype("datetime64[s]")):
             row = rows.get(start)
             if row is None:
                 continue
-            forecast = _Forecast(path, place, steps, frozenset(channels))
-            for other in self._found.setdefault(row, []):
+            forecast = _Forecast(path, index, steps, frozenset(channels))
+            for other in self._forecasts.setdefault(row, []):
                 both = forecast.channels & other.channels
                 if both and forecast.steps.keys() & other.steps.keys():
                     raise StpError(
                         f"{path}: a forecast of {start.astype('datetime64[h]')}, which "
                         f"{other.path} has as well ({min(both)})",
                         expected="each start, variable and lead time once",
-                        remedy="leave one of the two out",
+                        remedy="remove one of the two",
                     )
-            self._found[row].append(forecast)
+            self._forecasts[row].append(forecast)
 
-    def _keep_named(self, first: Path) -> None:
-        """Leave the variables that some file has."""
-        named = {c for of in self._found.values() for forecast in of for c in forecast.channels}
-        if not named:
-            there = ", ".join(sorted(map(str, self._dataset(first).data_vars)))
+    def _keep_available(self, first: Path) -> None:
+        """Keep the variables that any file has."""
+        available = {c for of in self._forecasts.values() for part in of for c in part.channels}
+        if not available:
+            names = ", ".join(sorted(map(str, self._dataset(first).data_vars)))
             raise StpError(
-                f"{first}: none of the channels by its name; it has {there}",
+                f"{first}: none of the channels by its name; it has {names}",
                 expected=f"some of {', '.join([*self._variables][:5])}, ...",
                 remedy="name them: variables: {t_850: {name: ta, level: 850}}",
             )
-        self._variables = {c: one for c, one in self._variables.items() if c in named}
+        self._variables = {c: v for c, v in self._variables.items() if c in available}
 
     def _common_leads(self) -> set[int]:
-        """Numbers of the lead times that all starts have of all channels."""
+        """Lead times, from 0, that all starts have for all channels."""
         leads = set(range(self._given.lead_times))
-        for forecasts in self._found.values():
+        for forecasts in self._forecasts.values():
             for channel, variable in self._variables.items():
-                having = [one for one in forecasts if channel in one.channels]
-                if not having:  # a file that has it at other levels, or else any, says so
+                parts = [part for part in forecasts if channel in part.channels]
+                if not parts:  # raise the error of a file that has other levels, or of any file
                     paths = sorted(
-                        {one.path for one in forecasts},
+                        {part.path for part in forecasts},
                         key=lambda path: variable.name not in self._dataset(path).data_vars,
                     )
                     self._field(paths[0], self._dataset(paths[0]), channel, variable)
-                leads &= {lead for one in having for lead in one.steps}
+                leads &= {lead for part in parts for lead in part.steps}
         return leads
 
     def _has(self, opened: xr.Dataset, channel: str, variable: _Variable) -> bool:
-        """Whether a file has a channel: a variable, at its level."""
+        """Whether a file has a channel: the variable at the level."""
         if variable.name not in opened.data_vars:
             return False
         levels = _levels(opened, variable.name)
         return levels is None or len(self._at(levels, channel, variable)) > 0
 
     def _at(self, levels: np.ndarray, channel: str, variable: _Variable) -> np.ndarray:
-        """Where among some levels, in hPa, that of a channel is."""
+        """Indices of a channel's level among some levels, hPa."""
         level = self._levels.get(channel) if variable.level is None else variable.level
-        if level is None:  # of what has none, such as a surface: the only one
+        if level is None:  # no level in the data, such as a surface: the only one of the file
             return np.arange(len(levels) if len(levels) == 1 else 0)
         return np.flatnonzero(np.isclose(levels, level))
 
     def _field(
         self, path: Path, opened: xr.Dataset, channel: str, variable: _Variable
     ) -> xr.DataArray:
-        """A variable at its level: (start, member, lead, latitude, longitude), not yet read."""
+        """The variable of a channel, lazily: (start, member, lead, latitude, longitude)."""
         if variable.name not in opened.data_vars:
-            there = sorted(map(str, opened.data_vars))
+            names = sorted(map(str, opened.data_vars))
             raise StpError(
                 f"{path}: no variable {variable.name!r} for {channel}",
-                expected=f"one of {', '.join(there)}",
-                remedy=nearest(variable.name, there) or "say in `variables` what it is called",
+                expected=f"one of {', '.join(names)}",
+                remedy=nearest(variable.name, names) or "name it in `variables`",
             )
         values = opened[variable.name]
         levels = _levels(opened, variable.name)
@@ -309,7 +305,7 @@ class OwnFiles(Source):
                 raise StpError(
                     f"{path}: {variable.name} has no level {variable.level} for {channel}",
                     expected=f"one of {', '.join(f'{level:g}' for level in levels)} hPa",
-                    remedy=f"say so: {channel}: {{name: {variable.name}, level: ...}}",
+                    remedy=f"set {channel}: {{name: {variable.name}, level: ...}}",
                 )
             values = values.isel({dim: int(at[0]) for dim in _level_axis(values)})
         others = {"start", "member", "lead", "latitude", "longitude"}
@@ -323,29 +319,29 @@ class OwnFiles(Source):
             raise StpError(
                 f"{path}: {variable.name} has dimensions {', '.join(map(str, values.dims))}",
                 expected=", ".join(dims),
-                remedy="name them in `names`, or take other dimensions out of the file",
+                remedy="name them in `names`, or remove other dimensions from the file",
             )
-        return values.transpose("start", "member", "lead", "latitude", "longitude")
+        return values.transpose(*dims)
 
     def _factor(
         self, path: Path, opened: xr.Dataset, channel: str, variable: _Variable
     ) -> tuple[float, float]:
-        """What turns values of the file into the units of the data: a factor, then an offset."""
+        """Factor and offset from the units of the file to those of the data."""
         stated = variable.units or opened[variable.name].attrs.get("units")
-        wanted = self._units[channel]
-        known = UNITS.get(_plain(wanted), {_plain(wanted): (1.0, 0.0)})
-        if stated is None or _plain(stated) not in known:
+        units = self._units[channel]
+        conversions = UNITS.get(_plain(units), {_plain(units): (1.0, 0.0)})
+        if stated is None or _plain(stated) not in conversions:
             raise StpError(
-                f"{path}: {variable.name} ({channel}) is in "
-                + ("units that nothing tells" if stated is None else f"{stated!r}"),
-                expected=f"{wanted}, or one of {', '.join(known)}",
-                remedy=f"say so: {channel}: {{name: {variable.name}, units: ...}}",
+                f"{path}: {variable.name} ({channel}) has "
+                + ("no units" if stated is None else f"the units {stated!r}"),
+                expected=f"{units}, or one of {', '.join(conversions)}",
+                remedy=f"set {channel}: {{name: {variable.name}, units: ...}}",
             )
-        return known[_plain(stated)]
+        return conversions[_plain(stated)]
 
 
 def _mapped(channels: list[str], variables: Mapping[str, Any] | None) -> dict[str, _Variable]:
-    """Where each channel lies, in the order of the data; all by their names unless stated."""
+    """The variable of each channel, in the order of the data; by default of the same name."""
     if variables is None:
         return {name: _Variable(name) for name in channels}
     for name in variables:
@@ -355,7 +351,7 @@ def _mapped(channels: list[str], variables: Mapping[str, Any] | None) -> dict[st
                 expected=f"some of {', '.join(channels)}",
                 remedy=nearest(name, channels),
             )
-    found = {}
+    mapped = {}
     for name in channels:
         if name in variables:
             stated = variables[name]
@@ -364,19 +360,18 @@ def _mapped(channels: list[str], variables: Mapping[str, Any] | None) -> dict[st
                 raise StpError(
                     f"options: variables: {name}: {stated!r}",
                     expected="a name, or {name: ta, level: 850, units: degC}",
-                    remedy="write it so",
                 )
-            found[name] = _Variable(**stated)
-    return found
+            mapped[name] = _Variable(**stated)
+    return mapped
 
 
 def _level_axis(values: xr.DataArray) -> list[str]:
-    """The dimension of the levels of a variable; none where it has one level, or no level."""
+    """The dimension of a variable's levels; empty if it has one level, or none."""
     return [dim for dim in (own_levels(str(values.name)), "level") if dim in values.dims][:1]
 
 
 def _levels(opened: xr.Dataset, name: str) -> np.ndarray | None:
-    """Levels of a variable in hPa, of one as well; None where it has none."""
+    """Levels of a variable, hPa; None if it has none."""
     values = opened[name]
     (axis,) = _level_axis(values) or ["level"]
     if axis not in values.dims and not ("level" in values.coords and values["level"].ndim == 0):
@@ -386,7 +381,7 @@ def _levels(opened: xr.Dataset, name: str) -> np.ndarray | None:
 
 
 def _units_of(data: Path) -> list[str] | None:
-    """Units of the channels of prepared data; None if nothing says what they are."""
+    """Units of the channels of prepared data; None if they are unknown."""
     store = data / "frames.zarr"
     if not has_array(store, "channel_units"):
         return None
@@ -399,13 +394,13 @@ def _plain(units: str) -> str:
 
 
 def _stores(raw: RawFiles) -> list[Path]:
-    """The files and Zarr stores of an archive, all of them compared with the lock."""
-    found: dict[Path, None] = {}
+    """The files and Zarr stores of an archive, checked against the lock file."""
+    stores: dict[Path, None] = {}
     for name in raw.names:
         path = raw.find(name)
-        inside = [place for place in path.parents if place.suffix == ".zarr"]
-        found[inside[-1] if inside else path] = None
-    return list(found)
+        inside = [parent for parent in path.parents if parent.suffix == ".zarr"]
+        stores[inside[-1] if inside else path] = None
+    return list(stores)
 
 
 def open_source(

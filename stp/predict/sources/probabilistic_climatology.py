@@ -1,6 +1,6 @@
-"""Probabilistic climatology: every day is forecast to be as it was in each of the training years.
+"""Probabilistic climatology: the members are the same calendar day of the training years.
 
-On 29 February, years that have none take 28 February, so that all members are there.
+Years without 29 February use 28 February instead.
 """
 
 import numpy as np
@@ -16,10 +16,10 @@ class ProbabilisticClimatology(Source):
     """The same calendar day of each training year, as a member.
 
     Args:
-        given: what forecasts are read for; ``members`` is the number of training years.
+        given: request for forecasts; ``members`` is the number of training years.
 
     Raises:
-        StpError: there are other numbers of years, or a year lacks a day.
+        StpError: the number of training years differs, or a year lacks a day.
     """
 
     def __init__(self, given: Given) -> None:
@@ -54,16 +54,15 @@ class ProbabilisticClimatology(Source):
         return np.stack([np.stack([fields.read(f, f + 1)[0] for f in of]) for of in frames])
 
     def _of(self, year: str, day: str) -> int:
-        found = self._frame.get(f"{year}-{day}")
-        if found is None and day == "02-29":
-            found = self._frame.get(f"{year}-02-28")
-        if found is None:
+        frame = self._frame.get(f"{year}-{day}")
+        if frame is None and day == "02-29":
+            frame = self._frame.get(f"{year}-02-28")
+        if frame is None:
             raise StpError(
                 f"{self._given.data.folder}: the training year {year} has no {day} (month-day)",
-                expected="complete training years",
-                remedy="prepare whole years",
+                remedy="prepare complete training years",
             )
-        return found
+        return frame
 
 
 def open_source(given: Given) -> Source:

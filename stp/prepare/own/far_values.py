@@ -88,13 +88,13 @@ def _may_be_mark(value: float) -> bool:
 
 
 def require_no_far_value(
-    values: np.ndarray, what: str, remedy: str, fill: float | None = None
+    values: np.ndarray, name: str, remedy: str, fill: float | None = None
 ) -> None:
     """Refuse a single value far from all others.
 
     Args:
         values: values of one variable, of any shape; NaN is ignored.
-        what: file and variable, for the error.
+        name: file and variable, for the error.
         remedy: remedy in the error; ``{value}`` stands for the value.
         fill: value that replaces missing ones by choice.
 
@@ -103,16 +103,16 @@ def require_no_far_value(
     """
     finite = values[np.isfinite(values)]
     if finite.size:
-        found = far_value(lambda: [finite], float(finite.min()), float(finite.max()), fill)
-        if found is not None:
-            raise far_error(what, found, remedy)
+        far = far_value(lambda: [finite], float(finite.min()), float(finite.max()), fill)
+        if far is not None:
+            raise far_error(name, far, remedy)
 
 
-def far_error(what: str, found: tuple[float, float, float], remedy: str) -> StpError:
+def far_error(name: str, far: tuple[float, float, float], remedy: str) -> StpError:
     """The error about a value that `far_value` found."""
-    value, least, most = found
+    value, least, most = far
     return StpError(
-        f"{what} has the value {value:g}, far from all others, {least:g} to {most:g}",
+        f"{name} has the value {value:g}, far from all others, {least:g} to {most:g}",
         expected="real values, or a declared code for missing ones",
         remedy=remedy.format(value=f"{value:g}"),
     )

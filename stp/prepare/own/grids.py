@@ -490,10 +490,10 @@ def _selected(options: GridOptions) -> str:
     return f" of {chosen} (option select)" if chosen else ""
 
 
-def _damaged(path: Path, what: str, error: BaseException) -> StpError:
+def _damaged(path: Path, part: str, error: BaseException) -> StpError:
     return RawFileError(
         path,
-        f"{what} cannot be read ({error or type(error).__name__})",
+        f"{part} cannot be read ({error or type(error).__name__})",
         expected="a complete NetCDF file or Zarr store",
         remedy="replace it, or leave it out of the raw files",
     )

@@ -47,9 +47,9 @@ class Common:
     normalisation: dict[str, Any] = field(default_factory=lambda: {"method": "none"})
 
     def __post_init__(self) -> None:
-        given = self.stride if isinstance(self.stride, dict) else {"stride": self.stride}
-        require(bool(given), "stride", self.stride, "a number, or one for each split")
-        for stride in given.values():
+        strides = self.stride if isinstance(self.stride, dict) else {"stride": self.stride}
+        require(bool(strides), "stride", self.stride, "a number, or one for each split")
+        for stride in strides.values():
             ok = stride is None or whole(stride, 1)
             require(ok, "stride", self.stride, "whole numbers from 1")
         if self.group is not None:
@@ -165,16 +165,16 @@ def _has_a_group(pattern: object) -> bool:
         return False
 
 
-def _is_normalisation(given: dict[str, Any]) -> bool:
-    if not isinstance(given, dict) or given.get("method") not in METHODS:
+def _is_normalisation(option: dict[str, Any]) -> bool:
+    if not isinstance(option, dict) or option.get("method") not in METHODS:
         return False
-    if given["method"] != "fixed":
-        return set(given) == {"method"}
-    if set(given) != {"method", "offset", "scale"}:
+    if option["method"] != "fixed":
+        return set(option) == {"method"}
+    if set(option) != {"method", "offset", "scale"}:
         return False
     try:
-        scale = np.asarray(given["scale"], float)
-        return bool((scale > 0).all() and np.isfinite(np.asarray(given["offset"], float)).all())
+        scale = np.asarray(option["scale"], float)
+        return bool((scale > 0).all() and np.isfinite(np.asarray(option["offset"], float)).all())
     except (TypeError, ValueError):
         return False
 

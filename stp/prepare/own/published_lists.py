@@ -16,7 +16,6 @@ digits each), or ``<youtube_id>.mp4``, in whatever folder.
 
 import csv
 import glob
-import hashlib
 import io
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
@@ -24,9 +23,10 @@ from pathlib import PurePosixPath
 from typing import Any, NamedTuple
 
 from stp.core.errors import RawFileError, StpError
-from stp.core.options import check_keys, require, whole
+from stp.core.options import check_keys, number, require, whole
 from stp.data.raw_files import RawFiles
 from stp.prepare.own.options import Recording
+from stp.prepare.random_order import order_by_name
 
 FORMATS = ("action_lists", "clip_table")
 KEYS = {"by", "lists", "share", "most", "missing", "seed"}
@@ -53,7 +53,7 @@ def check(splits: dict[str, Any]) -> None:
     check_keys("splits", splits, KEYS)
     lists, share = splits.get("lists"), splits.get("share")
     require(isinstance(lists, str), "splits.lists", lists, "names of the lists, * for anything")
-    ok = isinstance(share, int | float) and not isinstance(share, bool) and 0 < share < 1
+    ok = number(share) and 0 < share < 1
     require(ok, "splits.share", share, "a fraction between 0 and 1")
     most, seed = splits.get("most"), splits.get("seed", 0)
     require(most is None or whole(most, 10), "splits.most", most, "a whole number from 10")
@@ -100,8 +100,7 @@ def draw(raw: RawFiles, recordings: Sequence[Recording], splits: dict[str, Any])
 
 
 def _dealt(videos: list[str], splits: dict[str, Any]) -> dict[str, Any]:
-    seed, most = splits.get("seed", 0), splits.get("most")
-    order = sorted(videos, key=lambda name: hashlib.sha256(f"{seed}:{name}".encode()).digest())
+    most, order = splits.get("most"), order_by_name(videos, splits.get("seed", 0))
     count = round(splits["share"] * len(order))
     test, others = order[:count][:most], order[count:]
     half = len(others) // 2
@@ -126,12 +125,12 @@ def _key(name: str, by: str) -> str:
 def _of_actions(raw: RawFiles, name: str) -> Iterator[tuple[str, ...]]:
     """The names of each video that a list of HMDB51 gives to training or test."""
     action = PurePosixPath(name).name.partition("_test_split")[0]
-    for number, line in enumerate(_text(raw, name).splitlines(), 1):
+    for row, line in enumerate(_text(raw, name).splitlines(), 1):
         if not line.strip():
             continue
         video, _, use = line.strip().rpartition(" ")
         if use not in ("0", "1", "2") or not video.strip():
-            raise _damaged(raw, name, number, line, "a name, and 0, 1 or 2")
+            raise _damaged(raw, name, row, line, "a name, and 0, 1 or 2")
         if use != "0":
             yield (f"{action}/{video.strip()}",)
 
@@ -145,8 +144,8 @@ def _of_table(raw: RawFiles, name: str) -> Iterator[tuple[str, ...]]:
             video, first, last = (row[key] for key in ("youtube_id", "time_start", "time_end"))
             yield (f"{video}_{int(float(first)):06d}_{int(float(last)):06d}", video)
         except (KeyError, TypeError, ValueError) as error:
-            given = ",".join(map(str, row.values()))
-            raise _damaged(raw, name, table.line_num, given, expected) from error
+            line = ",".join(map(str, row.values()))
+            raise _damaged(raw, name, table.line_num, line, expected) from error
 
 
 def _text(raw: RawFiles, name: str) -> str:

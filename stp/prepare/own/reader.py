@@ -182,20 +182,20 @@ def _attributes(data: RawContents, units: str) -> dict[str, Any]:
     }
 
 
-def build_options(given: dict[str, Any]) -> Common:
+def build_options(values: dict[str, Any]) -> Common:
     """Check the options of the reader.
 
     Raises:
         StpError: the kind is unknown, or does not have an option.
     """
-    kind = given.get("kind")
+    kind = values.get("kind")
     if kind not in KINDS:
         raise StpError(
             f"prepare options: kind is {kind!r}",
             expected=" or ".join(KINDS),
             remedy=nearest(str(kind), KINDS),
         )
-    options = build(KINDS[kind].options, given, f"prepare options of {kind}")
+    options = build(KINDS[kind].options, values, f"prepare options of {kind}")
     check_splits(options.splits)
     return options
 
@@ -253,21 +253,21 @@ def _require_constants(options: Common, channels: int) -> None:
 
 
 def _normalisation(
-    given: dict[str, Any], statistics: Statistics, training: list[int], attrs: dict[str, Any]
+    option: dict[str, Any], statistics: Statistics, training: list[int], attrs: dict[str, Any]
 ) -> dict[str, Any]:
     """Offset and scale in the dataset's units.
 
     Raises:
         StpError: a channel is constant in the training frames.
     """
-    method = given["method"]
+    method = option["method"]
     if method == "fixed":
-        return {**given, "from": "configuration"}
+        return {**option, "from": "configuration"}
     if method == "none":
         return {"offset": 0.0, "scale": 1.0, "method": "none", "from": "configuration"}
-    of = statistics.of(training)
-    low = np.array(of["min"] if method == "minmax" else of["mean"])
-    scale = np.array(of["max"]) - low if method == "minmax" else np.array(of["std"])
+    moments = statistics.of(training)
+    low = np.array(moments["min"] if method == "minmax" else moments["mean"])
+    scale = np.array(moments["max"]) - low if method == "minmax" else np.array(moments["std"])
     if not (scale > 0).all():
         channel = int(np.flatnonzero(~(scale > 0))[0])
         name = (attrs["variables"] or {channel: f"number {channel}"})[channel]

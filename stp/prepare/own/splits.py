@@ -13,7 +13,6 @@ among the raw files may hold them, one a line. Dates include their last day, mon
 the splits by time, `gap` frames are left out.
 """
 
-import hashlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
@@ -24,12 +23,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stp.core.errors import StpError
-from stp.core.options import check_keys, require, whole
+from stp.core.options import check_keys, number, require, whole
 from stp.data.windows import blocks, starts
 from stp.prepare.output import SPLITS, Clip
 from stp.prepare.own.options import Common, RawContents, Recording, split_names
 from stp.prepare.own.published_lists import FORMATS
 from stp.prepare.own.published_lists import check as check_lists
+from stp.prepare.random_order import deal_by_name
 
 KEYS = {
     "file": {"seed"},
@@ -79,21 +79,16 @@ def check_splits(splits: dict[str, Any]) -> None:
         check_keys("splits", splits, {"by", *SPLITS, *KEYS[by]})
     for key in KEYS[by]:
         require(whole(splits.get(key, 0), 0), f"splits.{key}", splits.get(key), "0 or more")
-    given = [splits[name] for name in SPLITS]
+    values = {name: splits[name] for name in SPLITS}
     if by == "list":
         for name in split_names(splits):
             value = splits[name]
             ok = isinstance(value, str) or (
                 isinstance(value, list) and bool(value) and all(isinstance(v, str) for v in value)
             )
-            require(
-                ok,
-                f"splits.{name}",
-                value,
-                "a list of names, or a text file with names",
-            )
-    elif by == "time" and any(isinstance(value, list) for value in given):
-        for name, value in zip(SPLITS, given, strict=True):
+            require(ok, f"splits.{name}", value, "a list of names, or a text file with names")
+    elif by == "time" and any(isinstance(value, list) for value in values.values()):
+        for name, value in values.items():
             ok = isinstance(value, list) and len(value) == 2
             ok = ok and all(map(DATE.fullmatch, map(_date, value))) and _is_before(*value)
             require(
@@ -101,10 +96,11 @@ def check_splits(splits: dict[str, Any]) -> None:
                 "[first date, last date], each 2015, 2015-06, 2015-06-30 or 2015-06-30T12:00",
             )  # fmt: skip
     else:
-        for name, value in zip(SPLITS, given, strict=True):
-            ok = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1
+        for name, value in values.items():
+            ok = number(value) and 0 < value < 1
             require(ok, f"splits.{name}", value, "a fraction between 0 and 1")
-        require(sum(given) <= 1 + 1e-9, "splits", given, "fractions whose sum is at most 1")
+        shares = [*values.values()]
+        require(sum(shares) <= 1 + 1e-9, "splits", shares, "fractions whose sum is at most 1")
 
 
 def _date(value: object) -> str:
@@ -180,9 +176,6 @@ def require_no_copies(
 
 
 def _by_fraction(names: list[str], splits: dict[str, Any], by: str) -> dict[str, str]:
-    """The split of each name. The order depends on the seed and each name alone."""
-    seed = splits.get("seed", 0)
-    order = sorted(names, key=lambda name: hashlib.sha256(f"{seed}:{name}".encode()).digest())
     n, fractions = len(names), [splits[name] for name in SPLITS]
     counts = [max(1, round(fraction * n)) for fraction in fractions]
     if sum(fractions) > 1 - 1e-9:  # everything is used: training gets the rest
@@ -194,12 +187,7 @@ def _by_fraction(names: list[str], splits: dict[str, Any], by: str) -> dict[str,
             expected="at least one in each of train, val and test",
             remedy="add files, or split by: sequence or by: time",
         )
-    split_of: dict[str, str] = {}
-    first = 0
-    for split, count in zip(SPLITS, counts, strict=True):
-        split_of |= dict.fromkeys(order[first : first + count], split)
-        first += count
-    return split_of
+    return deal_by_name(names, list(zip(SPLITS, counts, strict=True)), splits.get("seed", 0))
 
 
 def _by_list(
@@ -252,7 +240,7 @@ def _matches(numbers_of: dict[str, list[int]], pattern: str) -> list[int]:
     if not any(sign in pattern for sign in "*?["):
         return numbers_of.get(pattern, [])
     matches = (numbers for name, numbers in numbers_of.items() if fnmatchcase(name, pattern))
-    return sorted({number for numbers in matches for number in numbers})
+    return sorted({i for numbers in matches for i in numbers})
 
 
 def _nearest(pattern: str, names: Iterable[str]) -> str:
@@ -332,14 +320,14 @@ def cut(
     """
     reach = (span - 1) * options.frame_step + 1
     missing: dict[int, list[tuple[int, int]]] = {}
-    for number, first, stop in lost:
-        missing.setdefault(number, []).append((first, stop))
+    for i, first, stop in lost:
+        missing.setdefault(i, []).append((first, stop))
     clips = []
     base = 0
-    for number, part in enumerate(parts):
+    for i, part in enumerate(parts):
         recording = data.recordings[part.recording]
         stride = options.stride_of(part.split, reach)
-        for first, stop in _stretches(part, recording.cuts, missing.get(number, [])):
+        for first, stop in _stretches(part, recording.cuts, missing.get(i, [])):
             at = starts(first, stop, reach, stride)
             numbers = blocks(at, options.cluster_frames or max(recording.frames, 1))
             for start, block in zip(at.tolist(), numbers.tolist(), strict=True):

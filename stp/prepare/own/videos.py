@@ -209,11 +209,11 @@ def _frames(path: Path, task: Task) -> Iterator[av.VideoFrame]:
         return
     with open_film(path) as container:
         stream = video_stream(container, path)
-        shown: Iterator[av.VideoFrame] = container.decode(stream)
+        frames: Iterator[av.VideoFrame] = container.decode(stream)
         if task.first and _can_seek(path, task.begins):
             container.seek(task.begins, stream=stream)
-            shown = container.decode(stream)
-        for frame in shown:
+            frames = container.decode(stream)
+        for frame in frames:
             if frame.pts is None:
                 raise ValueError("a frame without a time")
             if task.ends is not None and frame.pts >= task.ends:

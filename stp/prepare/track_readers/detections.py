@@ -165,11 +165,8 @@ def rows(paths: Sequence[Path], columns: Columns, time_unit: float = 1.0) -> Row
     table = pd.concat([part for part, _ in parts], ignore_index=True)
     lost = sum(lost for _, lost in parts)
     if not len(table):
-        raise StpError(
-            f"{paths[0]}: no detections" + (f"; {lost} rows are marked as lost" if lost else ""),
-            expected="at least one row",
-            remedy="fetch the file again, or correct columns",
-        )
+        marked = f"; {lost} rows are marked as lost" if lost else ""
+        raise RawFileError(paths[0], f"no detections{marked}")
     person, names = _numbered(table["person"], paths[0])
     position = table[["x", "y"]].to_numpy(np.float64)
     return Rows(table["when"].to_numpy(np.float64), person, position, names, lost)
@@ -220,11 +217,11 @@ def _one_file(
     table = _parquet(path) if form is None else text.table(path, form, by_number, words=words)
     lacking = [str(name) for name in named if name not in table.columns]
     if lacking:
-        known = [str(name) for name in table.columns]
+        names = [str(name) for name in table.columns]
         raise StpError(
             f"{path}: no column {', '.join(lacking)}",
-            expected=f"the declared columns among {', '.join(known)}",
-            remedy=nearest(lacking[0], known),
+            expected=f"the declared columns among {', '.join(names)}",
+            remedy=nearest(lacking[0], names),
         )
     if columns.time is not None:
         when = seconds(table[columns.time], time_unit)
@@ -322,8 +319,8 @@ def _once(
 
 
 def _check_length(time: np.ndarray, person: np.ndarray, dt: float, title: str) -> None:
-    seen = pd.Series(time).groupby(person).agg(["min", "max"])
-    steps = float((seen["max"] - seen["min"]).max() / dt)
+    ends = pd.Series(time).groupby(person).agg(["min", "max"])
+    steps = float((ends["max"] - ends["min"]).max() / dt)
     if steps > MOST_STEPS:
         raise StpError(
             f"{title}: somebody is seen for {steps:.3g} moments of {dt} s",
@@ -398,7 +395,7 @@ def on_one_clock(
     frames = np.rint(moments)
     if (np.abs(moments - frames) <= AT_A_ROW).all():
         return Tracks(frames, person[order].astype(np.int64), position[order], 1, dt), 0
-    found, interpolated = [], 0
+    tracks, interpolated = [], 0
     order = np.lexsort((time, person))
     names, first = np.unique(person[order], return_index=True)
     for number, rows in zip(names, np.split(order, first[1:]), strict=True):
@@ -416,7 +413,7 @@ def on_one_clock(
             frames = frames[kept]
             interpolated += int((away[kept] > AT_A_ROW).sum())
         x, y = (np.interp(frames, own, position[rows, axis]) for axis in (0, 1))
-        found.append(np.column_stack([frames, np.full(len(frames), number), x, y]))
-    table = np.concatenate(found) if found else np.empty((0, 4))
+        tracks.append(np.column_stack([frames, np.full(len(frames), number), x, y]))
+    table = np.concatenate(tracks) if tracks else np.empty((0, 4))
     table = table[np.argsort(table[:, 0], kind="stable")]
     return Tracks(table[:, 0], table[:, 1].astype(np.int64), table[:, 2:], 1, dt), interpolated

@@ -50,7 +50,6 @@ def read(path: Path, expected: str, columns: Collection[int] = ()) -> np.ndarray
                 path,
                 f"line {number} has a number that is not finite: {line.strip()}",
                 expected=expected,
-                remedy="remove such lines, or fetch the file again",
             )
         rows.append(row)
     if not rows:
@@ -58,7 +57,7 @@ def read(path: Path, expected: str, columns: Collection[int] = ()) -> np.ndarray
     return np.array(rows)
 
 
-def whole(values: np.ndarray, path: Path, what: str) -> np.ndarray:
+def whole(values: np.ndarray, path: Path, name: str) -> np.ndarray:
     """Convert numbers of people and the like to int64.
 
     Raises:
@@ -68,7 +67,7 @@ def whole(values: np.ndarray, path: Path, what: str) -> np.ndarray:
     if len(bad):
         raise RawFileError(
             path,
-            f"detection {bad[0] + 1} has the {what} {values[bad[0]]:g}",
+            f"detection {bad[0] + 1} has the {name} {values[bad[0]]:g}",
             expected="whole numbers",
             remedy="check the declared columns",
         )

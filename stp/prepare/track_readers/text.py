@@ -76,9 +76,9 @@ def layout(path: Path) -> Layout:
         names, skipped = _named(texts[0], separator), rows[0][0] + 1
     else:
         above = [line for number, line in comments if number < rows[0][0]]
-        told = _named(above[-1].lstrip("#%/").strip(), separator) if above else []
-        if len(told) == width and not any(map(NUMBER.fullmatch, told)):
-            names, in_comment = told, True
+        header = _named(above[-1].lstrip("#%/").strip(), separator) if above else []
+        if len(header) == width and not any(map(NUMBER.fullmatch, header)):
+            names, in_comment = header, True
     between = any(number >= skipped and line.startswith("#") for number, line in comments)
     return Layout(
         separator, decimal, encoding, names, in_comment, skipped, width, numeric,
@@ -208,8 +208,8 @@ def _once(names: list[str]) -> list[str]:
 
 
 def _numbered(names: list[str]) -> Iterator[str]:
-    seen: dict[str, int] = {}
-    for place, name in enumerate(names):
-        name = name or f"Unnamed: {place}"
-        seen[name] = seen.get(name, -1) + 1
-        yield f"{name}.{seen[name]}" if seen[name] else name
+    counts: dict[str, int] = {}
+    for index, name in enumerate(names):
+        name = name or f"Unnamed: {index}"
+        counts[name] = counts.get(name, -1) + 1
+        yield f"{name}.{counts[name]}" if counts[name] else name

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from stp.core.errors import RawFileError, StpError
+from stp.core.errors import RawFileError
 from stp.tracks.tracks import Tracks
 
 
@@ -40,10 +40,10 @@ def read(path: Path, *, step: int, dt: float) -> Tracks:
                     people.append(_whole(track["p"]))
                     positions.append((_finite(track["x"]), _finite(track["y"])))
                 except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
-                    raise StpError(
-                        f"{path}: line {number} cannot be read ({error!r})",
+                    raise RawFileError(
+                        path,
+                        f"line {number} cannot be read ({error!r})",
                         expected='{"track": {"f": frame, "p": person, "x": metres, "y": metres}}',
-                        remedy="fetch the file again, or fix the line",
                     ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise RawFileError(

@@ -13,7 +13,6 @@ from stp.page.figure_style import TEXT_WIDTH, Style, new_figure
 from stp.render.figures import crowd
 from stp.render.figures.crowd import COLUMNS, Course
 from stp.render.figures.kinds import varied_setting
-from stp.render.figures.panels import write
 from stp.render.figures.reading import Scores
 from stp.tracks import prepared
 
@@ -33,11 +32,6 @@ AXES = {
 SCALED = f"under {RELEASED} noise is divided by the annotations per second, as in its released code"
 
 
-def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
-    """Write the figure; see `stp.render.figures.kinds.render`."""
-    write(draw, manifest, results, out)
-
-
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
     """Draw a row of panels for each evaluation, a panel for each column.
 
@@ -51,7 +45,6 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
     if varied is None:
         raise StpError(
             f"no predictor of the dimension {scores.plan.dimension} has several settings",
-            expected=f"several values of {', '.join(AXES)}",
             remedy="look at `horizon` or `people`",
         )
     courses = crowd.courses(scores)
@@ -106,7 +99,6 @@ def _panel(
 
 
 def _value(course: Course, varied: str) -> float:
-    """The value of the varied setting, in the unit of the axis."""
     cell = course.cells[0]
     if varied == "noise":
         return course.setting.get("noise", 0) / 1000

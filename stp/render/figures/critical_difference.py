@@ -1,7 +1,5 @@
 """Which mean ranks differ: the diagram of Demsar 2006 (figure 1)."""
 
-from pathlib import Path
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -15,7 +13,7 @@ from stp.render.figures.friedman import (
 )
 from stp.render.figures.kinds import FEWEST_BLOCKS, FEWEST_MODELS
 from stp.render.figures.panels import in_words
-from stp.render.figures.ranking import Ranking, write_ranked
+from stp.render.figures.ranking import rank
 from stp.render.figures.reading import Scores
 
 FIGURE = {
@@ -29,12 +27,7 @@ TOP = 0.6
 SIDE = 1.35  # for labels
 
 
-def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
-    """Write the figure; see `stp.render.figures.kinds.render`."""
-    write_ranked(draw, manifest, results, out)
-
-
-def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
+def draw(scores: Scores) -> tuple[Figure, list[str]]:
     """Draw the mean ranks of models over datasets, and join those that do not differ.
 
     A block of Friedman's test is a dataset of the test: other subsets, frame intervals and columns
@@ -43,6 +36,7 @@ def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
     Returns:
         the figure, and notes.
     """
+    ranking = rank(scores)
     blocks, losses = ranking.blocks(lambda c: scores.cases[c][0].cells[0].key.tested_on)
     complete = ~np.isnan(losses).any(axis=1)
     lacking = [m for m, has in zip(ranking.models, complete, strict=True) if not has]
@@ -54,7 +48,7 @@ def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
             f" ({FEWEST_MODELS} and {FEWEST_BLOCKS} are needed). Cases and columns of one dataset"
             " are not independent and count once. The figure `ranks` shows all ranks."
         )
-        return in_words(text), notes
+        return in_words(text), [*notes, *ranking.notes]
     comparison = compare(losses[complete])
     order = np.argsort(comparison.mean_ranks, kind="stable")
     figure = diagram(
@@ -65,7 +59,7 @@ def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
         " each; Friedman test with the statistic of Iman and Davenport, critical difference (CD) of"
         f" Nemenyi at {ALPHA:g}"
     )
-    return figure, notes
+    return figure, [*notes, *ranking.notes]
 
 
 def diagram(

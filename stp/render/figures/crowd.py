@@ -187,7 +187,6 @@ def courses(scores: Scores, case: str | None = None) -> list[Course]:
     if case not in by_evaluation:
         raise StpError(
             f"nothing of the dimension {scores.plan.dimension} was tested on {case!r}",
-            expected=f"one of {', '.join(by_evaluation)}",
             remedy=nearest(case, by_evaluation),
         )
     return by_evaluation[case]
@@ -212,7 +211,6 @@ def _is_home(course: Course) -> bool:
 
 
 def _label(scores: Scores, cell: Cell) -> str:
-    """The title of a predictor, with its calibration and, if it is ours, the protocol."""
     key = cell.key
     name = scores.plan.names.models.get(key.model, key.model)
     if not cell.calibrated:

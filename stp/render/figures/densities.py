@@ -3,7 +3,6 @@
 Mixtures of Gaussians and grids of probabilities are drawn on the same fine grid.
 """
 
-from pathlib import Path
 from textwrap import fill
 
 import numpy as np
@@ -14,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from stp.page.figure_style import TEXT_WIDTH, new_figure
 from stp.render.figures import crowd
-from stp.render.figures.panels import in_words, write
+from stp.render.figures.panels import in_words
 from stp.render.figures.paths import MARGIN
 from stp.render.figures.reading import Scores
 from stp.render.pictures.trajectories import observed_scenarios
@@ -46,11 +45,6 @@ NONE = "No predictor of this test gives densities."
 INK, PAPER = "#000000", "#ffffff"
 
 
-def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
-    """Write the figure of an evaluation; see `stp.render.figures.kinds.render`."""
-    write(draw, manifest, results, out, str(case))
-
-
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw a row of panels for each predictor, a panel for each of up to three lead times.
 
@@ -69,8 +63,8 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     }
     if not density_of:
         return in_words(NONE), []
-    drawn = dict(list(density_of.items())[:MOST])
-    row = _median(drawn, scenarios)
+    densities_drawn = dict(list(density_of.items())[:MOST])
+    row = _median(densities_drawn, scenarios)
     scenario = scenarios.chosen(np.array([row]))
     people, steps = int(scenario.present.sum()), scenario.future.shape[2]
     leads = list(dict.fromkeys(-(-steps * part // 3) for part in (1, 2, 3)))
@@ -78,13 +72,15 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     points = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     expected = {
         (label, lead): per_square_metre(density, row, people, lead, points).reshape(len(y), len(x))
-        for label, density in drawn.items()
+        for label, density in densities_drawn.items()
         for lead in leads
     }
     most = max(values.max() for values in expected.values())
     norm = LogNorm(LEAST, max(most, 2 * LEAST))
-    figure = new_figure(TEXT_WIDTH, 0.9 + 2.2 * len(drawn))
-    panels = figure.subplots(len(drawn), len(leads), squeeze=False, sharex=True, sharey=True)
+    figure = new_figure(TEXT_WIDTH, 0.9 + 2.2 * len(densities_drawn))
+    panels = figure.subplots(
+        len(densities_drawn), len(leads), squeeze=False, sharex=True, sharey=True
+    )
     for axes, (label, lead) in zip(panels.ravel(), expected, strict=True):
         image = axes.pcolormesh(
             x, y, np.ma.masked_less(expected[label, lead], LEAST),
@@ -92,7 +88,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
         )  # fmt: skip
         _people(axes, scenario, people, lead, surroundings)
         axes.set_title(f"{lead * scenario.dt:.3g} s ahead")
-    for row_of_panels, label in zip(panels, drawn, strict=True):
+    for row_of_panels, label in zip(panels, densities_drawn, strict=True):
         row_of_panels[0].set_ylabel(f"{fill(label, 28)}\ny [m]")
     for axes in panels[-1]:
         axes.set_xlabel("x [m]")
@@ -143,17 +139,17 @@ def per_square_metre(
     return expected
 
 
-def _median(drawn: dict[str, Density], scenarios: Scenarios) -> int:
+def _median(densities_drawn: dict[str, Density], scenarios: Scenarios) -> int:
     """The scenario of median error, by the mean over predictors of the predicted points' ADE."""
     displacements = [
-        displacement(density.point()[None], scenarios.future) for density in drawn.values()
+        displacement(density.point()[None], scenarios.future)
+        for density in densities_drawn.values()
     ]
     errors = np.mean([np.nanmean(values, axis=(0, 2, 3)) for values in displacements], axis=0)
     return int(np.argsort(errors, kind="stable")[(len(errors) - 1) // 2])
 
 
 def _cells(scenario: Scenarios) -> tuple[np.ndarray, np.ndarray]:
-    """Centres of the cells of the drawing, along x and y."""
     positions = np.concatenate([scenario.observed.reshape(-1, 2), scenario.future.reshape(-1, 2)])
     low, high = np.nanmin(positions, axis=0) - MARGIN, np.nanmax(positions, axis=0) + MARGIN
     middle, longest = (low + high) / 2, (high - low).max()
@@ -166,7 +162,6 @@ def _cells(scenario: Scenarios) -> tuple[np.ndarray, np.ndarray]:
 def _people(
     axes: Axes, scenario: Scenarios, people: int, lead: int, surroundings: PreparedTracks
 ) -> None:
-    """Draw observed paths, and true paths until a lead time."""
     if surroundings.obstacles is not None:
         x, y = surroundings.obstacles.position.T
         axes.plot(x, y, "s", color="#d0d0d0", markersize=2, label="_obstacles", zorder=0)

@@ -1,14 +1,13 @@
 """The gain of ensembles: their scores divided by those of single forecasts, over lead time."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from matplotlib.figure import Figure
 
 from stp.core.errors import StpError
-from stp.page.figure_style import Style, paper_size
+from stp.page.figure_style import Style
 from stp.render.figures.leads import about_printed, as_printed
-from stp.render.figures.panels import curve, finish, in_words, legend, legend_height, panels
+from stp.render.figures.panels import curve, in_words, legend, legend_height, panels
 from stp.render.figures.reading import (
     Line,
     Scores,
@@ -44,22 +43,7 @@ class Pair:
     control: dict[str, dict[int, float]]
 
 
-def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
-    """Write the figure of a case; see `stp.render.figures.kinds.render`."""
-    scores = read(manifest, results)
-    if scores.plan.controls is None:
-        raise StpError(
-            f"{manifest}: the dimension names no single forecasts of its ensembles",
-            expected="a dimension with `controls` (config/suites)",
-            remedy="draw another figure of it",
-        )
-    controls = read(manifest.with_stem(scores.plan.controls), results)
-    with paper_size():
-        figure, notes = draw(scores, controls, str(case))
-        finish(figure, out, [scores.about([str(case)]), *notes])
-
-
-def draw(ensembles: Scores, controls: Scores, case: str) -> tuple[Figure, list[str]]:
+def draw(ensembles: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw ratios of a case: below 1 the ensemble has the smaller value.
 
     There is a panel for each column that both dimensions have values of and that has a direction.
@@ -68,8 +52,14 @@ def draw(ensembles: Scores, controls: Scores, case: str) -> tuple[Figure, list[s
         the figure, and notes.
 
     Raises:
-        StpError: one of the two has no such case.
+        StpError: the dimension names no single forecasts, or one of the two has no such case.
     """
+    if ensembles.plan.controls is None:
+        raise StpError(
+            f"{ensembles.plan.dimension} names no single forecasts of its ensembles",
+            expected="a dimension with `controls` (config/suites)",
+        )
+    controls = read(ensembles.manifest.with_stem(ensembles.plan.controls), ensembles.results)
     ensembles, controls = ensembles.over_leads(), controls.over_leads()
     pairs = _pairs(ensembles, controls, case)
     columns = [
@@ -150,5 +140,4 @@ def _pairs(ensembles: Scores, controls: Scores, case: str) -> list[Pair]:
 
 
 def _ratio(values: dict[int, float], others: dict[int, float]) -> dict[int, float]:
-    """Ratios at the lead times that both have."""
     return {lead: value / others[lead] for lead, value in values.items() if others.get(lead)}

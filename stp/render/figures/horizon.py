@@ -1,12 +1,10 @@
 """Errors over the lead time: ADE and FDE as if the forecast ended at each of its steps."""
 
-from pathlib import Path
-
 from matplotlib.figure import Figure
 
 from stp.render.figures import crowd
 from stp.render.figures.crowd import COLUMNS
-from stp.render.figures.panels import curve, panels, write
+from stp.render.figures.panels import curve, panels
 from stp.render.figures.reading import Scores
 from stp.render.figures.time_step import ticks
 
@@ -16,11 +14,6 @@ FIGURE = {
     "caption": "ADE and FDE as if the forecast ended at each lead time",
     "of_scenarios": True,
 }
-
-
-def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
-    """Write the figure of an evaluation; see `stp.render.figures.kinds.render`."""
-    write(draw, manifest, results, out, str(case))
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:

@@ -23,8 +23,8 @@ class Kind(NamedTuple):
     """A kind of figure, as its module declares it in ``FIGURE``, a mapping of literals.
 
     Attributes:
-        module: has ``render(manifest, results, out, case)``: path of the manifest, folder of
-            results, PNG file to write (an SVG goes beside it), and the case.
+        module: has ``draw(scores)`` or, with `of_case`, ``draw(scores, case)``: scores of a
+            dimension (`stp.render.figures.reading.Scores`) to a figure and the notes below it.
         of_case: whether there is a figure for each case of a dimension, or one for all.
         about: contents of the figure, in a few words.
         caption: caption in `snakemake --report`.
@@ -126,4 +126,7 @@ def render(kind: str, manifest: Path, results: Path, out: Path, case: str | None
             expected="a name that ends in .png; the SVG file is written beside it",
             remedy=f"write to {out.with_suffix('.png')}",
         )
-    import_module(KINDS[kind].module).render(manifest, results, out, case)
+    from stp.render.figures.panels import write
+
+    cases = () if case is None else (case,)
+    write(import_module(KINDS[kind].module).draw, manifest, results, out, *cases)

@@ -1,7 +1,6 @@
 """Scores over lead time: a panel for each column of the paper, or for each curve of its suite."""
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -9,7 +8,7 @@ from matplotlib.figure import Figure
 from stp.core.errors import StpError
 from stp.page.figure_style import Style, styles
 from stp.plan.manifest import forecast_recipe
-from stp.render.figures.panels import curve, in_words, legend, legend_height, panels, write
+from stp.render.figures.panels import curve, in_words, legend, legend_height, panels
 from stp.render.figures.reading import (
     Scores,
     by_lead,
@@ -24,11 +23,6 @@ FIGURE = {
     "caption": "Scores over the lead time, one panel for each column of the paper. Bands are 95 % "
     "intervals over clusters of clips; right of the dashed line lies extrapolation",
 }
-
-
-def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
-    """Write the figure of a case; see `stp.render.figures.kinds.render`."""
-    write(draw, manifest, results, out, str(case))
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
@@ -47,10 +41,9 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     if leads and leads[-1] == 1:
         raise StpError(
             f"forecasts of {case} have one lead time",
-            expected="several, to draw a curve",
             remedy="draw a case with a longer horizon, or look at `ranks`",
         )
-    drawn: list[str] = []
+    columns_drawn: list[str] = []
     lacking: dict[str, list[str]] = {}
     for column in scores.columns(case):
         entries = [
@@ -60,7 +53,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
             if column in at
         ]
         if any(entry.value is not None for entry in entries):
-            drawn.append(column)
+            columns_drawn.append(column)
         else:
             over_all_leads = [
                 line.row.entries[column] for line in lines if column in line.row.entries
@@ -71,11 +64,11 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
             )
             lacking.setdefault(reason, []).append(column)
     absent = [f"{', '.join(columns)} left out: {reason}" for reason, columns in lacking.items()]
-    if not drawn:
+    if not columns_drawn:
         text = f"{scores.title(case)}: no column has values per lead time"
         return in_words(text), absent
     models = [line.model for line in lines]
-    printed = {column: printed_by_lead(scores, case, column) for column in drawn}
+    printed = {column: printed_by_lead(scores, case, column) for column in columns_drawn}
     ours_by_name = {name: line.model for line in lines if (name := printed_name(scores, line))}
     others = dict.fromkeys(
         f"{name} (published)"
@@ -84,11 +77,11 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
         if name not in ours_by_name
     )
     style_of = _with_others(scores, others)
-    figure, axes = panels(len(drawn), 1.85, extra=0.45 + legend_height([*models, *others]))
+    figure, axes = panels(len(columns_drawn), 1.85, extra=0.45 + legend_height([*models, *others]))
     figure.suptitle(scores.title(case))
     trained = forecast_recipe(lines[0].cells[0]).get("horizon")
     unit, labels = tick_labels(ticks(1, leads[-1]), step_of(lines[0].cells[0]))
-    for panel, column in zip(axes, drawn, strict=True):
+    for panel, column in zip(axes, columns_drawn, strict=True):
         panel.set_title(scores.heading(case, column))
         for model in models:
             at = {
@@ -151,7 +144,6 @@ def about_printed(comparable: bool) -> str:
 
 
 def _with_others(scores: Scores, others: Iterable[str]) -> dict[str, Style]:
-    """The styles of all models, and of those that are only published."""
     names = list(scores.styles)
     style_of = styles([*names, *others], scores.baselines)
     return scores.styles | {name: style_of[name]._replace(line="--") for name in others}

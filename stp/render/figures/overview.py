@@ -1,7 +1,6 @@
 """All scores of a dimension: a dot plot for each column of each case."""
 
 from itertools import groupby
-from pathlib import Path
 from textwrap import fill
 
 from matplotlib.axes import Axes
@@ -11,7 +10,7 @@ from matplotlib.ticker import MaxNLocator
 
 from stp.page.figure_style import BASELINE, GREY, TEXT_WIDTH, new_figure
 from stp.render.figures.panels import in_words
-from stp.render.figures.ranking import Ranking, write_ranked
+from stp.render.figures.ranking import rank
 from stp.render.figures.reading import Scores
 from stp.render.tables.rows import Entry
 
@@ -31,12 +30,7 @@ FAR = 1.0
 """The greatest distance of a baseline that is drawn, in ranges of the models' values."""
 
 
-def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
-    """Write the figure; see `stp.render.figures.kinds.render`."""
-    write_ranked(draw, manifest, results, out)
-
-
-def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
+def draw(scores: Scores) -> tuple[Figure, list[str]]:
     """Draw a panel for each case and column: a dot with its 95 % interval for each model.
 
     Models are sorted by mean rank, the best on top. Baselines are vertical lines; where no model is
@@ -45,8 +39,10 @@ def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
     Returns:
         the figure, and notes.
     """
+    ranking = rank(scores)
     if len(ranking.models) < 2 or not ranking.places:
-        return in_words("An overview needs at least two models and a column with a direction."), []
+        text = "An overview needs at least two models and a column with a direction."
+        return in_words(text), ranking.notes
     trained = [model for model in ranking.models if model not in scores.baselines]
     dots = trained or ranking.models
     lines = [model for model in ranking.models if model not in dots]
@@ -78,7 +74,7 @@ def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
         f"{model} lies outside {', '.join(where) if len(where) < 4 else f'{len(where)} panels'}"
         for model, where in outside.items()
     ]
-    return figure, notes
+    return figure, [*notes, *ranking.notes]
 
 
 def _rows(places: list[tuple[str, str]]) -> list[list[tuple[str, str]]]:
@@ -145,7 +141,6 @@ def _baselines(
 
 
 def _legend(figure: Figure, scores: Scores, baselines: list[str]) -> None:
-    """Name the lines of baselines below the panels."""
     handles = [
         Line2D([], [], color=BASELINE, ls=scores.styles[model].line, label=model)
         for model in baselines

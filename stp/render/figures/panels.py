@@ -159,11 +159,6 @@ def write(
         figure, notes = draw(scores, *case)
         # Cases of scenarios have other names: their note is about all cases.
         known_cases = [name for name in case if name in scores.cases]
-        finish(figure, out, [scores.about(known_cases or None), *notes])
-
-
-def finish(figure: Figure, out: Path, notes: Iterable[str]) -> None:
-    """Write a figure with notes below it, for which it gets higher."""
-    note = "; ".join(notes)
-    figure.set_figheight(figure.get_figheight() + note_height(figure, note))
-    save(figure, out, note)
+        note = "; ".join([scores.about(known_cases or None), *notes])
+        figure.set_figheight(figure.get_figheight() + note_height(figure, note))
+        save(figure, out, note)

@@ -4,8 +4,6 @@ The paper does not say which scenarios it shows. Here they are those of smallest
 mean ADE over the predictors drawn, and that with the most people.
 """
 
-from pathlib import Path
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -13,7 +11,6 @@ from matplotlib.lines import Line2D
 
 from stp.page.figure_style import TEXT_WIDTH, TRUTH, Style, new_figure
 from stp.render.figures import crowd
-from stp.render.figures.panels import write
 from stp.render.figures.reading import Scores
 from stp.render.pictures.trajectories import observed_scenarios
 from stp.score.motion import read_predictions
@@ -36,11 +33,6 @@ MARGIN = 1.5
 OBSERVED = TRUTH
 WIDTHS = (2.8, 1.8, 1.0)
 """Line widths, in turn: predictors often agree, and none must hide another."""
-
-
-def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
-    """Write the figure of an evaluation; see `stp.render.figures.kinds.render`."""
-    write(draw, manifest, results, out, str(case))
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
@@ -104,7 +96,6 @@ def choose(errors: np.ndarray, people: np.ndarray) -> list[int]:
 
 
 def _average(paths: np.ndarray, scenarios: Scenarios) -> np.ndarray:
-    """ADE of each scenario, (S,)."""
     errors = displacement(paths, scenarios.future)  # (K, S, N, T)
     return np.asarray(np.nanmean(errors, axis=(0, 2, 3)))
 

@@ -1,13 +1,11 @@
 """Errors by the number of people in a scenario: accuracy conditioned on crowding (Atlas, III-E)."""
 
-from pathlib import Path
-
 import numpy as np
 from matplotlib.figure import Figure
 
 from stp.render.figures import crowd
 from stp.render.figures.crowd import COLUMNS
-from stp.render.figures.panels import panels, write
+from stp.render.figures.panels import panels
 from stp.render.figures.reading import Scores
 from stp.score.jackknife import FEWEST_CLUSTERS
 
@@ -20,11 +18,6 @@ FIGURE = {
 
 MOST_TICKS = 12
 ONE = "no band where there is one scenario"
-
-
-def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
-    """Write the figure of an evaluation; see `stp.render.figures.kinds.render`."""
-    write(draw, manifest, results, out, str(case))
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
@@ -67,7 +60,6 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
 
 
 def _enough(courses: list[crowd.Course]) -> bool:
-    """Whether all numbers of people have enough episodes for intervals."""
     return all(
         len(np.unique(scene.episode[scene.people == size])) >= FEWEST_CLUSTERS
         for course in courses

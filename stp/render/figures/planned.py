@@ -45,7 +45,6 @@ def figures(plan: Plan) -> list[str]:
 
 
 def _tests(plan: Plan, name: str, keys: Sequence[CellKey]) -> list[str]:
-    """Cases of a dimension that have what a kind of figure draws."""
     cases: dict[str, CellKey] = {}
     for cell in keys:
         cases.setdefault(cell.case_name, cell)
@@ -69,12 +68,11 @@ def _scenarios(plan: Plan, name: str, keys: Sequence[CellKey]) -> list[str]:
     of_longest = varied == "horizon" and name == "horizon"
     if (name == "accuracy") != (varied is not None) and not of_longest:
         return []
-    kept = [key for key in keys if name != "densities" or _gives_densities(plan, key)]
-    return list(dict.fromkeys(evaluation_name(key) for key in kept))
+    keys_of_figure = [key for key in keys if name != "densities" or _gives_densities(plan, key)]
+    return list(dict.fromkeys(evaluation_name(key) for key in keys_of_figure))
 
 
 def _gives_densities(plan: Plan, key: CellKey) -> bool:
-    """Whether the predictor of a cell predicts densities."""
     density = plan.config.models[key.model].density
     if isinstance(density, bool):
         return density
@@ -84,7 +82,6 @@ def _gives_densities(plan: Plan, key: CellKey) -> bool:
 
 
 def _has(plan: Plan, kind: str, cell: CellKey) -> bool:
-    """Whether a case has what a kind of figure draws."""
     if kind in ("leads", "lead_means"):
         return setting_of(cell.setting)["horizon"] > 1
     if kind == "spectra":
@@ -93,7 +90,6 @@ def _has(plan: Plan, kind: str, cell: CellKey) -> bool:
 
 
 def _has_slopes(cells: Iterable[CellKey]) -> bool:
-    """Whether a model is tested at several values of a setting of `SLOPES`."""
     tested = [
         (name, cell.trained_on, cell.tested_on, cell.subset)
         for cell in cells

@@ -1,12 +1,10 @@
 """Rank histograms of ensembles: frequencies of the observation's rank among the members."""
 
-from pathlib import Path
-
 from matplotlib.figure import Figure
 
-from stp.page.figure_style import TEXT_WIDTH, new_figure, paper_size
-from stp.render.figures.panels import finish, in_words
-from stp.render.figures.reading import Scores, at_leads, read, variables_of
+from stp.page.figure_style import TEXT_WIDTH, new_figure
+from stp.render.figures.panels import in_words
+from stp.render.figures.reading import Scores, at_leads, variables_of
 from stp.render.pictures.strips import spread
 
 FIGURE = {
@@ -22,15 +20,7 @@ LEADS = 4
 _COLOURS = ("#0072b2", "#009e73", "#e69f00", "#d55e00")
 
 
-def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
-    """Write the figure of a case; see `stp.render.figures.kinds.render`."""
-    scores = read(manifest, results)
-    note = "share of each rank, divided by that of members indistinguishable from the observation"
-    with paper_size():
-        finish(draw(scores, str(case)), out, [scores.about([str(case)]), note])
-
-
-def draw(scores: Scores, case: str) -> Figure:
+def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw a row of panels for each ensemble, a column for each variable, some lead times each.
 
     Shares are multiplied by the number of ranks: 1 is flat. Raised ends mean too small a spread, a
@@ -42,7 +32,7 @@ def draw(scores: Scores, case: str) -> Figure:
         if by_place
     }
     if not values_by_model:
-        return in_words(f"{scores.title(case)}: no ensemble has values of {CONVENTION}")
+        return in_words(f"{scores.title(case)}: no ensemble has values of {CONVENTION}"), []
     variables = variables_of(scores, case)
     last = max(lead for by_place in values_by_model.values() for _, _, lead in by_place)
     leads = [1 + number for number in spread(last, LEADS)]
@@ -71,6 +61,8 @@ def draw(scores: Scores, case: str) -> Figure:
         panel.set_xticks([0, 1], ["lowest", "highest"])
         panel.set_xlabel("rank of the observation")
     named = (panel.get_legend_handles_labels() for panel in axes.flat)
-    handles, labels = max(named, key=lambda both: len(both[1]))
+    handles, labels = max(named, key=lambda handles_and_labels: len(handles_and_labels[1]))
     figure.legend(handles, labels, loc="lower center", ncols=LEADS, frameon=False)
-    return figure
+    return figure, [
+        "share of each rank, divided by that of members indistinguishable from the observation"
+    ]

@@ -2,15 +2,11 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 from scipy import stats
 
-from stp.page.figure_style import paper_size
-from stp.render.figures.panels import finish
-from stp.render.figures.reading import Scores, read
+from stp.render.figures.reading import Scores
 
 
 @dataclass(frozen=True)
@@ -99,25 +95,6 @@ def rank(scores: Scores) -> Ranking:
         means[order],
         [_where(text, titles, len(scores.cases)) for text, titles in left_out.items()],
     )
-
-
-def write_ranked(
-    draw: Callable[[Scores, Ranking], tuple[Figure, list[str]]],
-    manifest: Path,
-    results: Path,
-    out: Path,
-) -> None:
-    """Draw and write a figure of ranked models.
-
-    Args:
-        draw: function of scores and ranking; returns the figure and notes.
-        manifest, results, out: see `stp.render.figures.kinds.render`.
-    """
-    scores = read(manifest, results)
-    ranking = rank(scores)
-    with paper_size():
-        figure, notes = draw(scores, ranking)
-        finish(figure, out, [scores.about(), *notes, *ranking.notes])
 
 
 def _mean(ranks: np.ndarray) -> np.ndarray:

@@ -1,7 +1,5 @@
 """A heat map of ranks: a column for each model, a row for each column of each case."""
 
-from pathlib import Path
-
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,7 +9,7 @@ from matplotlib.patches import Rectangle
 
 from stp.page.figure_style import COLUMN_WIDTH, TEXT_WIDTH, new_figure
 from stp.render.figures.panels import in_words
-from stp.render.figures.ranking import Ranking, write_ranked
+from stp.render.figures.ranking import Ranking, rank
 from stp.render.figures.reading import Scores
 
 FIGURE = {
@@ -24,15 +22,13 @@ ROW = 0.135  # inches
 COLUMN = 0.33
 
 
-def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
-    """Write the figure; see `stp.render.figures.kinds.render`."""
-    write_ranked(draw, manifest, results, out)
-
-
-def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
+def draw(scores: Scores) -> tuple[Figure, list[str]]:
     """Draw the ranks of a dimension, the models sorted by their mean rank."""
+    ranking = rank(scores)
     if len(ranking.models) < 2 or not ranking.places:
-        return in_words("Ranks need at least two models and a column with a direction."), []
+        return in_words(
+            "Ranks need at least two models and a column with a direction."
+        ), ranking.notes
     models, places = ranking.models, ranking.places
     width = max(COLUMN_WIDTH, min(TEXT_WIDTH, 2.0 + COLUMN * len(models)))
     figure = new_figure(width, 1.3 + ROW * (len(places) + 1.6))
@@ -49,13 +45,13 @@ def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
         range(len(models)), model_labels, rotation=45, ha="left", rotation_mode="anchor"
     )
     axes.xaxis.tick_top()
-    row_labels = ["mean rank", *(scores.heading(*place) for place in places)]
+    row_labels = ["mean rank", *(scores.heading(*case_and_column) for case_and_column in places)]
     axes.set_yticks([-1.6, *range(len(places))], row_labels)
     axes.tick_params(length=0)
     for spine in axes.spines.values():
         spine.set_visible(False)
     _name_cases(axes, scores, ranking)
-    return figure, []
+    return figure, ranking.notes
 
 
 def _cell(axes: Axes, x: float, y: float, value: float, models: int, colours: Colormap) -> None:

@@ -48,6 +48,7 @@ class Scores:
     """The scores of a dimension.
 
     Attributes:
+        manifest, results: file of the manifest, and folder of results.
         plan: the manifest of the dimension.
         rows: all collected rows.
         cases: case -> its models, both in the order of the manifest.
@@ -56,12 +57,14 @@ class Scores:
         published: published values.
     """
 
+    manifest: Path
+    results: Path
     plan: Manifest
     rows: pa.Table
     cases: dict[str, list[Line]]
     styles: dict[str, Style]
     baselines: set[str]
-    published: tuple[PublishedValue, ...] = ()
+    published: tuple[PublishedValue, ...]
 
     def over_leads(self) -> Self:
         """These scores with the suite's panels over lead time, if it has any, as columns."""
@@ -76,7 +79,6 @@ class Scores:
         if case not in self.cases:
             raise StpError(
                 f"nothing of the dimension {self.plan.dimension} was tested on {case!r}",
-                expected=f"one of {', '.join(self.cases)}",
                 remedy=nearest(str(case), self.cases),
             )
         return self.cases[case]
@@ -160,7 +162,8 @@ def read(manifest: Path, results: Path) -> Scores:
     archived = {name for name, facts in plan.models.items() if facts.is_archived}
     keys = {line.model: line.cells[0].key for line in lines}
     plain = {name for name, key in keys.items() if key.seed is None and key.model not in archived}
-    return Scores(plan, rows, cases, styles(list(keys), plain), plain, published)
+    style_of = styles(list(keys), plain)
+    return Scores(manifest, results, plan, rows, cases, style_of, plain, published)
 
 
 def by_lead(scores: Scores, case: str) -> dict[str, dict[int, dict[str, Entry]]]:
@@ -234,15 +237,15 @@ def at_leads(scores: Scores, case: str, convention: str) -> dict[str, dict[Place
         seeds: dict[Place, dict[str, list[float]]] = {}
         for folder in (folder for cell in line.cells for folder in cell.folders(("scores",))):
             for row in by_cell.get(folder.name, ()):
-                place = seeds.setdefault((row["variable"], row["threshold"], row["lead"]), {})
-                place.setdefault(row["statistic"], []).append(row["value"])
+                key = seeds.setdefault((row["variable"], row["threshold"], row["lead"]), {})
+                key.setdefault(row["statistic"], []).append(row["value"])
         by_model[line.model] = {
-            place: Value(
+            key: Value(
                 fmean(statistics["mean"]),
                 _mean(statistics, "ci95_low"),
                 _mean(statistics, "ci95_high"),
             )
-            for place, statistics in seeds.items()
+            for key, statistics in seeds.items()
             if "mean" in statistics
         }
     return by_model

@@ -1,6 +1,5 @@
 """Milliseconds of a prediction by the number of people: Figure 8 of Atlas."""
 
-from pathlib import Path
 from statistics import median
 
 from matplotlib.figure import Figure
@@ -9,7 +8,7 @@ from stp.collect.schema import RuntimeRow
 from stp.collect.track_runtimes import runtimes
 from stp.plan.setting import setting_of
 from stp.render.figures import crowd
-from stp.render.figures.panels import curve, in_words, panels, plain_ticks, write
+from stp.render.figures.panels import curve, in_words, panels, plain_ticks
 from stp.render.figures.people import MOST_TICKS
 from stp.render.figures.reading import Scores
 
@@ -25,11 +24,6 @@ NOTE = (
     "other jobs; hollow: the shortest, closest to that on an idle machine; all calibrations "
     "together; the paper prints no numbers"
 )
-
-
-def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
-    """Write the figure; see `stp.render.figures.kinds.render`."""
-    write(draw, manifest, results, out)
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:

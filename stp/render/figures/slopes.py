@@ -1,7 +1,5 @@
 """Scores over a setting, such as the frame interval: a panel for each dataset and column."""
 
-from pathlib import Path
-
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -9,7 +7,7 @@ from stp.core.errors import StpError
 from stp.page.figure_style import TEXT_WIDTH, new_figure
 from stp.plan.setting import setting_of
 from stp.render.figures.kinds import SLOPES
-from stp.render.figures.panels import curve, in_words, legend, legend_height, write
+from stp.render.figures.panels import curve, in_words, legend, legend_height
 from stp.render.figures.reading import Scores
 
 FIGURE = {
@@ -17,11 +15,6 @@ FIGURE = {
     "about": "scores over the frame interval, or another setting",
     "caption": "Scores over the frame interval, the share of training or the number of components",
 }
-
-
-def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
-    """Write the figure; see `stp.render.figures.kinds.render`."""
-    write(draw, manifest, results, out)
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
@@ -39,35 +32,34 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
         raise StpError(
             f"nothing of the dimension {scores.plan.dimension} has several values of a setting",
             expected=f"a dimension that varies {' or '.join(SLOPES)}",
-            remedy="name its manifest, results/<scale>/plan/<dimension>.json",
         )
     absent: dict[str, list[str]] = {}
-    drawn: dict[str, list[str]] = {}
+    columns_of: dict[str, list[str]] = {}
     for title, cases in datasets.items():
         first = next(iter(cases.values()))
         for column in scores.columns(first):
             entries = [line.row.entries[column] for c in cases.values() for line in scores.cases[c]]
             if any(entry.value is not None for entry in entries):
-                drawn.setdefault(title, []).append(column)
+                columns_of.setdefault(title, []).append(column)
             else:
                 absent.setdefault(f"{column} left out: {entries[0].reason}", []).append(title)
     notes = [
         f"{text} ({', '.join(titles)})" if len(titles) < len(datasets) else text
         for text, titles in absent.items()
     ]
-    if not drawn:
+    if not columns_of:
         return in_words("No column of any dataset has a value."), notes
     models = [line.model for case in scores.cases.values() for line in case]
-    counts = {len(columns) for columns in drawn.values()}
+    counts = {len(columns) for columns in columns_of.values()}
     across = min(max(counts), 4 if 4 in counts else 3)
-    down = sum(-(-len(columns) // across) for columns in drawn.values())
+    down = sum(-(-len(columns) // across) for columns in columns_of.values())
     height = 1.55 * down + 0.4 + legend_height(set(models))
     figure = new_figure(TEXT_WIDTH, height)
     panel_grid = figure.subplots(down, across, squeeze=False)
     for unused in panel_grid.ravel():
         unused.set_axis_off()
     row = 0
-    for title, columns in drawn.items():
+    for title, columns in columns_of.items():
         for number, column in enumerate(columns):
             axes: Axes = panel_grid[row + number // across, number % across]
             axes.set_axis_on()
@@ -80,7 +72,6 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
 
 
 def _about_published(scores: Scores) -> list[str]:
-    """The note on marks of published values, with doubts about them."""
     published = [
         entry.published
         for lines in scores.cases.values()

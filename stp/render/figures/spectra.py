@@ -13,11 +13,11 @@ from matplotlib.ticker import FuncFormatter
 from stp.core.errors import StpError
 from stp.core.parquet import read_table
 from stp.core.receipts import check_file, require_receipt
-from stp.page.figure_style import TEXT_WIDTH, TRUTH, new_figure, paper_size
+from stp.page.figure_style import TEXT_WIDTH, TRUTH, new_figure
 from stp.plan.manifest import Cell, forecast_recipe
 from stp.render.figures.kinds import SPECTRA
-from stp.render.figures.panels import finish, legend, legend_height, plain_ticks
-from stp.render.figures.reading import Scores, read
+from stp.render.figures.panels import legend, legend_height, plain_ticks
+from stp.render.figures.reading import Scores
 from stp.score.tables import CLUSTERS
 
 FIGURE = {
@@ -35,17 +35,11 @@ class Spectra(NamedTuple):
     observed: np.ndarray
 
 
-def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
-    """Write the figure of a case; see `stp.render.figures.kinds.render`."""
-    scores = read(manifest, results)
-    with paper_size():
-        figure = draw(scores, str(case))
-        note = "power of frames as normalised for training, mean over test samples and channels"
-        finish(figure, out, [scores.about([str(case)]), note])
-
-
-def draw(scores: Scores, case: str) -> Figure:
+def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw spectra at the first and the last lead time, and below them those over the truth.
+
+    Returns:
+        the figure, and notes.
 
     Raises:
         StpError: there is no such case, or a cell has no spectra.
@@ -84,7 +78,9 @@ def draw(scores: Scores, case: str) -> Figure:
     styles = {name: style._replace(marker="") for name, style in scores.styles.items()}
     truth_style = next(iter(styles.values()))._replace(colour=TRUTH, line="-")
     legend(figure, {"truth": truth_style, **styles}, ["truth", *spectra_of])
-    return figure
+    return figure, [
+        "power of frames as normalised for training, mean over test samples and channels"
+    ]
 
 
 def _scales(power: Axes, ratio: Axes, side: int) -> None:
@@ -100,7 +96,6 @@ def _scales(power: Axes, ratio: Axes, side: int) -> None:
 
 
 def _over(side: int, k: np.ndarray) -> np.ndarray:
-    """Wavenumber to wavelength, and back."""
     return side / np.maximum(np.asarray(k, np.float64), 1e-9)
 
 
@@ -138,6 +133,5 @@ def _of_cell(folder: Path) -> Spectra:
 
 
 def _shorter_side(cell: Cell) -> int:
-    """Pixels across the shorter side of a frame, as the forecasts were made."""
     shape = forecast_recipe(cell)["shape"]
     return int(min(shape[1:]))

@@ -16,7 +16,7 @@ from stp.render.figures.panels import (
     plain_ticks,
     point,
 )
-from stp.render.figures.ranking import Ranking, write_ranked
+from stp.render.figures.ranking import rank
 from stp.render.figures.reading import Scores
 
 FIGURE = {
@@ -31,21 +31,17 @@ NOTE = (
 )
 
 
-def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
-    """Write the figure; see `stp.render.figures.kinds.render`."""
-    write_ranked(draw, manifest, results, out)
-
-
-def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
+def draw(scores: Scores) -> tuple[Figure, list[str]]:
     """Draw a panel for each device: forecast frames per second against the mean rank.
 
     The speed of a model is the geometric mean over the cases that all models of the panel were run
     on with this device, so that models are compared on the same work.
     """
-    devices = speeds(scores)
+    devices, ranking = speeds(scores), rank(scores)
+    notes = [NOTE, *ranking.notes]
     if len(ranking.models) < 2 or not ranking.places or not devices:
         text = "Speed against quality needs at least two ranked models with a duration."
-        return in_words(text), [NOTE]
+        return in_words(text), notes
     means = dict(zip(ranking.models, ranking.means.tolist(), strict=True))
     below = legend_height(ranking.models)
     figure, all_panels = panels(len(devices), 2.7, columns=2, extra=0.3 + below)
@@ -70,7 +66,7 @@ def draw(scores: Scores, ranking: Ranking) -> tuple[Figure, list[str]]:
             continue
         _panel(axes, scores, points)
     legend(figure, scores.styles, ranking.models, lines=False)
-    return figure, [NOTE]
+    return figure, notes
 
 
 def _panel(axes: Axes, scores: Scores, points: Mapping[str, tuple[float, float]]) -> None:

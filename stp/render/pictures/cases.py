@@ -43,8 +43,7 @@ def case_of(manifest: Manifest, name: str) -> TestedCase:
     if name not in by_case:
         raise StpError(
             f"nothing of the dimension {manifest.dimension} was tested on {name!r}",
-            expected=f"one of {', '.join(by_case)}",
-            remedy=nearest(name, by_case) or "choose one of these",
+            remedy=nearest(name, by_case),
         )
     cells = by_case[name]
     columns = (columns_of(manifest, table, cells[0]).values() for table in manifest.tables)

@@ -141,7 +141,6 @@ def _headings(
     width: float,
     size: tuple[float, float],
 ) -> None:
-    """Write the title, and a heading above the columns of context and of horizon."""
     step_text_of_frames = (
         "" if len(frames) == sheet.frames else f"; every {frames[1] - frames[0]} frames"
     )
@@ -267,5 +266,4 @@ def aspect_of(sheet: Sheet) -> float:
 
 
 def _wrapped(label: str) -> list[str]:
-    """A label in short lines; names of clips may be broken anywhere."""
     return [part for line in label.splitlines() for part in textwrap.wrap(line, 26)]

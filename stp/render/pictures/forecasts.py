@@ -154,7 +154,6 @@ class Kept:
                 self.folder,
                 f"{len(self._frames)} predictions, {len(self._index)} rows of the index, "
                 f"{len(self.samples)} numbers of samples",
-                expected="one of each for a sample",
             )
         attributes = read_metadata(self.folder / "predictions.zarr", "group")["attributes"]
         self.interval = int(attributes.get("interval", 1))
@@ -298,19 +297,22 @@ class Case:
             self.absent[label] = "its test data were prepared differently"
             return
         try:
-            kept = Kept(cell)
-            first = next(iter(self.kept.values()), kept)
-            if not kept.absent and (kept.leads, kept.interval) != (first.leads, first.interval):
-                raise ArtefactError(kept.folder, f"other lead times than {first.folder}")
+            stored = Kept(cell)
+            first = next(iter(self.kept.values()), stored)
+            if not stored.absent and (stored.leads, stored.interval) != (
+                first.leads,
+                first.interval,
+            ):
+                raise ArtefactError(stored.folder, f"other lead times than {first.folder}")
         except StpError as error:
             if not self._lenient:
                 raise
             self.absent[label] = str(error)
             return
-        if kept.absent:
-            self.absent[label] = kept.absent
+        if stored.absent:
+            self.absent[label] = stored.absent
         else:
-            self.kept[label] = kept
+            self.kept[label] = stored
 
     def sample(self, rule: str) -> SampleForecasts:
         """Read one sample and its forecasts.
@@ -339,12 +341,12 @@ class Case:
             )
         clip = str(clips.index["clip"].iloc[number])
         forecasts, absent = [], dict(self.absent)
-        for label, kept in self.kept.items():
-            if number not in kept.samples:
+        for label, stored in self.kept.items():
+            if number not in stored.samples:
                 absent[label] = NOT_OF_IT
                 continue
             try:
-                forecasts.append(Forecast(label, kept.read(number, clip, self._channels)))
+                forecasts.append(Forecast(label, stored.read(number, clip, self._channels)))
             except StpError as error:
                 if not self._lenient:
                     raise
@@ -378,7 +380,6 @@ class Case:
         )
 
     def _missing(self, absent: dict[str, str]) -> list[str]:
-        """Notes on what is not drawn, or only in part."""
         open_or_absent = {**self.kept, **absent}
         left_out = [label for label in self.cells if label not in open_or_absent]
         seeds = {
@@ -400,9 +401,9 @@ class Case:
                 )
         if left_out:
             notes.append(f"Left out: {_listed(left_out)}.")
-        for label, kept in self.kept.items():
-            if kept.members > 1 and label not in absent:
-                notes.append(f"{label}: the first of {kept.members} members.")
+        for label, stored in self.kept.items():
+            if stored.members > 1 and label not in absent:
+                notes.append(f"{label}: the first of {stored.members} members.")
         if seeded := sorted(seeds):
             notes.append(f"Trained with seed {', '.join(map(str, seeded))}.")
         return notes
@@ -425,7 +426,6 @@ def one_seed(tested: TestedCase) -> dict[str, StoredCell]:
 
 
 def _listed(labels: Sequence[str]) -> str:
-    """Labels of `one_seed` in a sentence, with variants in brackets."""
     parts = (label.partition(", ") for label in labels)
     return ", ".join(f"{name} ({variant})" if variant else name for name, _, variant in parts)
 

@@ -76,7 +76,6 @@ def sheet_of(sample: SampleForecasts, errors: bool = False) -> tuple[Sheet, floa
 
 
 def _panels(sample: SampleForecasts, variable: Variable) -> tuple[list[Panel], list[Panel]]:
-    """Panels of values of the truth and all models, and panels of errors."""
     upper, lower = [], []
     for label, frames in [
         ("truth", sample.truth),

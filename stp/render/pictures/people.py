@@ -268,7 +268,6 @@ def aspect_of(extent: Extent, widest: float) -> float:
 
 
 def _groups(scene: Scene, layout: Layout) -> list[dict[str, Style]]:
-    """The styles of the models of each panel."""
     styles_of_models = style_of([predicted.label for predicted in scene.predicted])
     if layout == "overlay":
         return [styles_of_models]

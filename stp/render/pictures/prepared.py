@@ -48,7 +48,7 @@ def show(
     Raises:
         StpError: the dataset is not prepared, or a name is unknown.
     """
-    check_known(name, plan.config.datasets, "dataset", "stp show")
+    check_known(name, plan.config.datasets, "dataset", "stp draw clips")
     pictures = import_module(plan.recipes.samples(name).prepared_pictures)
     if out.suffix not in pictures.FORMATS:
         raise StpError(

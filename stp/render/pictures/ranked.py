@@ -26,7 +26,6 @@ def ranked(sample: SampleForecasts, manifest: Manifest, case: str, by: str) -> S
     if by not in manifest.conventions:
         raise StpError(
             f"{by} is not scored in {manifest.dimension}",
-            expected=f"one of {', '.join(manifest.conventions)}",
             remedy=nearest(by, manifest.conventions),
         )
     direction = Direction.of(manifest, by)
@@ -35,7 +34,6 @@ def ranked(sample: SampleForecasts, manifest: Manifest, case: str, by: str) -> S
         raise StpError(
             f"nothing can be ranked by {by}: {NO_DIRECTION}",
             expected=f"one of {', '.join(directed)}",
-            remedy="choose another convention",
         )
     cells = one_seed(case_of(manifest, case))
     values = [(overall(cells[forecast.label], by)[0], forecast) for forecast in sample.forecasts]

@@ -31,7 +31,7 @@ class Chosen(NamedTuple):
 def choose(
     folders: Sequence[Path],
     rule: str,
-    kept: np.ndarray,
+    drawable: np.ndarray,
     variables: Sequence[str] = (),
     clips: Sequence[str] | None = None,
 ) -> Chosen:
@@ -43,7 +43,7 @@ def choose(
     Args:
         folders: score artefacts of all models.
         rule: one of ``RULES``, or the number of a sample.
-        kept: numbers of the samples that can be drawn, ascending, at least one.
+        drawable: numbers of the samples that can be drawn, ascending, at least one.
         variables: spellings of the variable whose error counts, if errors are of single variables.
         clips: names of all samples, of which models may lack some; by default models lack none.
 
@@ -51,15 +51,15 @@ def choose(
         StpError: the rule or sample is unknown, or no sample has an error.
     """
     if rule not in RULES:
-        return _numbered(rule, kept)
+        return _numbered(rule, drawable)
     criterion, of_models, has_sample = errors_of(folders, variables, clips)
     if criterion is None:
         # A user's metrics need not have an error of single samples.
-        middle = int(kept[(len(kept) - 1) // 2])
+        middle = int(drawable[(len(drawable) - 1) // 2])
         return Chosen("middle", middle, "the middle one: no errors of single samples were scored")
-    counted = has_sample[:, kept].all(axis=1)
+    counted = has_sample[:, drawable].all(axis=1)
     errors = of_models[counted if counted.any() else slice(None)].mean(axis=0)
-    candidates = kept[np.isfinite(errors[kept])]
+    candidates = drawable[np.isfinite(errors[drawable])]
     if not len(candidates):
         raise StpError(
             f"{folders[0]}: no sample that can be drawn has a finite {criterion}",
@@ -81,16 +81,17 @@ def choose(
     return Chosen(rule, sample, f"the sample of {word[rule]} among {candidates_text} ({measure})")
 
 
-def _numbered(rule: str, kept: np.ndarray) -> Chosen:
+def _numbered(rule: str, drawable: np.ndarray) -> Chosen:
     if not rule.isdecimal():
         raise StpError(
             f"no rule {rule!r} to choose a sample by",
             expected=f"{', '.join(RULES)}, or the number of a sample",
         )
-    if int(rule) not in kept:
+    if int(rule) not in drawable:
         raise StpError(
             f"there are no predictions of sample {rule}",
-            expected=f"one of the {len(kept):,} samples from {kept[0]} to {kept[-1]} that are kept",
+            expected=f"one of the {len(drawable):,} samples from {drawable[0]} to {drawable[-1]} "
+            "that are kept",
         )
     return Chosen(f"sample-{int(rule)}", int(rule), "chosen by hand")
 
@@ -125,7 +126,6 @@ def errors_of(
                 ):
                     raise StpError(
                         f"{folder}: other samples than in {folders[0]}",
-                        expected="models that were tested on the same clips",
                         remedy="run the table command again",
                     )
             errors, has_sample = [], []

@@ -134,7 +134,6 @@ def plan(
 
 
 def _height(per_block: int, panel: float, over: float) -> float:
-    """Inches of a page without its notes."""
     return over + (2 + 2 * per_block) * (panel + GAP) + per_block * APART
 
 
@@ -220,7 +219,6 @@ def _about_colours(sample: SampleForecasts) -> str:
 
 
 def _sheet(sample: SampleForecasts) -> Sheet:
-    """The sheet for the drawing of single panels."""
     frames = np.concatenate([sample.context, sample.truth])
     groups = [
         Group(v.name, v.units, sample.is_picture, [Panel("", sample.fields(frames, v))])
@@ -238,7 +236,6 @@ def _rows(
     values: Scale,
     errors: Scale,
 ) -> list[Row]:
-    """The rows of a block: context, truth, then predictions and errors."""
     before = spread(len(sample.context), columns)
     ahead = spread(len(sample.truth), columns)
     steps = [i + 1 for i in ahead]
@@ -332,7 +329,6 @@ class _Page:
         return height + GAP + APART
 
     def _steps(self, x: float, y: float, row: Row) -> None:
-        """Number the frames of a row, with their times."""
         width, seconds = self.division.width, self.sheet.seconds
         colour = drawing.CONTEXT if row.kind == "context" else drawing.HORIZON
         texts = []

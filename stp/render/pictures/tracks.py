@@ -44,11 +44,11 @@ def draw_prepared(folder: Path, out: Path, **_: object) -> None:
     write_place(read(folder), out)
 
 
-def write_place(place: PreparedTracks, out: Path) -> None:
+def write_place(dataset: PreparedTracks, out: Path) -> None:
     """Write an overview of a dataset: all tracks over the map, or the busiest moments.
 
     Args:
-        place: the dataset.
+        dataset: the dataset.
         out: .png, .svg or .pdf for all tracks; .gif or .mp4 for the busiest `WALKED` seconds.
 
     Raises:
@@ -56,19 +56,19 @@ def write_place(place: PreparedTracks, out: Path) -> None:
     """
     check_suffix(out)
     if out.suffix in MOVIES:
-        movie.save(list(walk(place)), out, STEPS_PER_SECOND)
+        movie.save(list(walk(dataset)), out, STEPS_PER_SECOND)
     else:
-        save(overview(place), [out])
+        save(overview(dataset), [out])
 
 
-def _whose(place: PreparedTracks) -> str:
-    facts = place.about
+def _whose(dataset: PreparedTracks) -> str:
+    facts = dataset.about
     return f"{str(facts['source']).capitalize()} data, release {facts['release']}."
 
 
-def overview(place: PreparedTracks) -> Figure:
+def overview(dataset: PreparedTracks) -> Figure:
     """A figure of all tracks over the map, coloured by speed, and below it people over time."""
-    tracks = place.tracks
+    tracks = dataset.tracks
     paths = _paths(tracks)
     drawn_paths = paths[:: -(-len(paths) // MOST_TRACKS)]
     extent = extent_of(tracks.position)
@@ -76,7 +76,7 @@ def overview(place: PreparedTracks) -> Figure:
     with paper_size():
         figure = new_figure(TEXT_WIDTH, min(7.0, 5.6 / aspect) + 1.6)
         upper, lower = figure.subplots(2, 1, height_ratios=[min(7.0, 5.6 / aspect), 0.9])
-        draw_place(upper, place.obstacles, place.goals, extent)
+        draw_place(upper, dataset.obstacles, dataset.goals, extent)
         speeds = np.array([_speed(path, tracks) for _, path in drawn_paths])
         lines = LineCollection([path for _, path in drawn_paths], cmap="viridis", lw=0.7, alpha=0.7)
         lines.set_array(speeds)
@@ -85,15 +85,15 @@ def overview(place: PreparedTracks) -> Figure:
         lines.set_label("_tracks")
         upper.add_collection(lines)
         figure.colorbar(lines, ax=upper, label="mean speed [m/s]", shrink=0.8, pad=0.01)
-        _people_over_time(lower, place)
+        _people_over_time(lower, dataset)
         drawn_text = f" ({len(drawn_paths)} drawn)" if len(drawn_paths) < len(paths) else ""
         figure.suptitle(
-            f"{place.about['dataset']}: {len(paths)} people{drawn_text}, {len(tracks)} detections "
-            f"every {tracks.dt:g} s",
+            f"{dataset.about['dataset']}: {len(paths)} people{drawn_text}, "
+            f"{len(tracks)} detections every {tracks.dt:g} s",
             fontsize=9,
             parse_math=False,
         )
-        put_note(figure, [_whose(place)])
+        put_note(figure, [_whose(dataset)])
     return figure
 
 
@@ -112,13 +112,13 @@ def _speed(path: np.ndarray, tracks: Tracks) -> float:
     return float(steps.mean() / tracks.dt) if len(steps) else 0.0
 
 
-def _people_over_time(axes: Axes, place: PreparedTracks) -> None:
-    tracks = place.tracks
+def _people_over_time(axes: Axes, dataset: PreparedTracks) -> None:
+    tracks = dataset.tracks
     frames, people = np.unique(tracks.frame, return_counts=True)
     seconds = (frames - frames[0]) / tracks.step * tracks.dt
     minutes = seconds / 60
     axes.fill_between(minutes, people, step="post", color=OBSERVED, alpha=0.5, lw=0)
-    share = place.about["calibration"]
+    share = dataset.about["calibration"]
     cut = np.sort(tracks.frame)[min(len(tracks) - 1, int(len(tracks) * share))]
     at = (cut - frames[0]) / tracks.step * tracks.dt / 60
     axes.axvline(at, color=TRUTH, lw=1, ls="--")
@@ -130,13 +130,13 @@ def _people_over_time(axes: Axes, place: PreparedTracks) -> None:
     axes.set_ylabel("people")
 
 
-def walk(place: PreparedTracks) -> Iterator[np.ndarray]:
+def walk(dataset: PreparedTracks) -> Iterator[np.ndarray]:
     """Pictures of the `WALKED` seconds with the most people, one for each step.
 
     Returns:
         uint8 (height, width, 3), height and width even.
     """
-    tracks = place.tracks
+    tracks = dataset.tracks
     frames = np.unique(tracks.frame)
     length = max(1, round(WALKED / tracks.dt)) * tracks.step
     behind = np.searchsorted(np.sort(tracks.frame), [frames, frames + length])
@@ -148,22 +148,20 @@ def walk(place: PreparedTracks) -> Iterator[np.ndarray]:
     with paper_size():
         figure = new_figure(5.6, 5.2 / aspect + 0.7)
         axes = figure.subplots()
-        draw_place(axes, place.obstacles, place.goals, extent)
-        figure.suptitle(place.about["dataset"], fontsize=8)
-        put_note(figure, [_whose(place)])
+        draw_place(axes, dataset.obstacles, dataset.goals, extent)
+        figure.suptitle(dataset.about["dataset"], fontsize=8)
+        put_note(figure, [_whose(dataset)])
         fix_layout(figure)
         for moment in moments:
-            drawn: list[Any] = []
+            artists: list[Any] = []
             for at, path in paths:
                 past = path[(at <= moment) & (at > moment - length / 4)]
                 if len(past) and at[0] <= moment <= at[-1]:
-                    drawn += axes.plot(*past.T, color="#0072b2", lw=1.2, zorder=3)
-                    drawn += axes.plot(*past[-1], marker="o", ms=5, color=TRUTH, zorder=4)
+                    artists += axes.plot(*past.T, color="#0072b2", lw=1.2, zorder=3)
+                    artists += axes.plot(*past[-1], marker="o", ms=5, color=TRUTH, zorder=4)
             seconds = (moment - frames[0]) / tracks.step * tracks.dt
-            figure.suptitle(
-                f"{place.about['dataset']}\n{seconds:.1f} s, {len(drawn) // 2} people", fontsize=8,
-                parse_math=False,
-            )  # fmt: skip
+            text = f"{dataset.about['dataset']}\n{seconds:.1f} s, {len(artists) // 2} people"
+            figure.suptitle(text, fontsize=8, parse_math=False)
             yield movie.pixels(figure)
-            for artist in drawn:
+            for artist in artists:
                 artist.remove()

@@ -198,12 +198,12 @@ def compare(cells: Sequence[StoredCell], names: Names, *, lenient: bool = False)
     scenarios_of_test: tuple[prepared.PreparedTracks, Scenarios] | None = None
     for label, cell in cell_of.items():
         try:
-            place, scenarios = scenarios_of_test or observed_scenarios(cell)
+            dataset, scenarios = scenarios_of_test or observed_scenarios(cell)
             predicted[label] = read_predictions(cell.demand_predictions(), scenarios)
             density = densities.read(cell.demand_predictions(), scenarios)
             if isinstance(density, densities.Mixture):
                 mixtures[label] = density
-            scenarios_of_test = (place, scenarios)
+            scenarios_of_test = (dataset, scenarios)
         except StpError as error:
             if not lenient:
                 raise
@@ -223,8 +223,8 @@ def observed_scenarios(cell: StoredCell) -> tuple[prepared.PreparedTracks, Scena
         StpError: its predictions are not kept, or its data are damaged.
     """
     recipe = require_receipt(cell.demand_predictions()).recipe
-    place = prepared.read(Path(cell.data))
-    return place, place.scenarios(
+    dataset = prepared.read(Path(cell.data))
+    return dataset, dataset.scenarios(
         "test",
         recipe["split"],
         recipe["observe"] if "observe" in recipe else recipe["context"],
@@ -245,12 +245,33 @@ def evaluation_of(manifest: Manifest, name: str | None = None) -> Compared:
     if not tests:
         raise StpError(f"no test of {manifest.dimension} is about people")
     if name is not None and name not in tests:
-        raise StpError(
-            f"{manifest.dimension} has no test {name!r}",
-            expected=", ".join(tests),
-            remedy=nearest(name, tests),
-        )
+        raise StpError(f"{manifest.dimension} has no test {name!r}", remedy=nearest(name, tests))
     return compare(tests[name or next(iter(tests))], manifest.names)
+
+
+def labels_of_models(compared: Compared, models: Sequence[str]) -> list[str]:
+    """Labels of some models of a test.
+
+    Args:
+        compared: the test.
+        models: names of models, ``social_force``, or of one variant, ``social_force:released``.
+
+    Raises:
+        StpError: one of them was not tested.
+    """
+    labels: dict[str, list[str]] = {}
+    for label in compared.predicted:
+        key = compared.cells[label].key
+        for name in (key.model, f"{key.model}:{key.variant}"):
+            labels.setdefault(name, []).append(label)
+    for name in models:
+        if name not in labels:
+            raise StpError(
+                f"{compared.title}: no model {name!r}",
+                expected=", ".join(labels),
+                remedy=nearest(name, labels),
+            )
+    return [label for name in models for label in labels[name]]
 
 
 def calibrated_here(compared: Compared) -> list[str]:
@@ -302,7 +323,6 @@ def _of(compared: Compared, labels: Sequence[str]) -> Compared:
 
 
 def _figure(compared_tests: Sequence[Compared]) -> Figure:
-    """The figure, with the rule below it."""
     cells = [one.cells[label] for one in compared_tests for label in calibrated_here(one)]
     labels = list(
         dict.fromkeys(
@@ -316,8 +336,8 @@ def _figure(compared_tests: Sequence[Compared]) -> Figure:
     panels_per_test = 2 * ACROSS if len(compared_tests) == 1 else ACROSS
     panels_of = []
     for compared in compared_tests:
-        drawn = _of(compared, calibrated_here(compared))
-        panels_of += [(compared, drawn, number) for number in drawn.chosen(panels_per_test)]
+        selected = _of(compared, calibrated_here(compared))
+        panels_of += [(compared, selected, number) for number in selected.chosen(panels_per_test)]
     origin = origin_note(cells)
     notes: list[str] = [RULE, f"{origin[:1].upper()}{origin[1:]}."]
     if any("(" in label for label in labels):
@@ -331,9 +351,11 @@ def _figure(compared_tests: Sequence[Compared]) -> Figure:
         panels = figure.subplots(rows, ACROSS, squeeze=False).ravel()
         for axes in panels[len(panels_of) :]:
             axes.set_axis_off()
-        for axes, (compared, drawn, number) in zip(panels, panels_of, strict=False):
-            scene = drawn.scene(number)
-            short = {label: short_label(label, drawn.cells[label]) for label in drawn.predicted}
+        for axes, (compared, selected, number) in zip(panels, panels_of, strict=False):
+            scene = selected.scene(number)
+            short = {
+                label: short_label(label, selected.cells[label]) for label in selected.predicted
+            }
             further_notes = [note for note in scene.notes[1:] if note != IN_PARENTHESES]
             notes += [note for note in further_notes if note not in notes]
             scene = replace(
@@ -346,7 +368,7 @@ def _figure(compared_tests: Sequence[Compared]) -> Figure:
                 extent=drawing.widened(scene.extent, ASPECT),
             )
             name = compared.name(number).replace(", ", "\n", 1)
-            measure = drawn.measure(number)
+            measure = selected.measure(number)
             axes.set_title(f"{compared.title}, {name}; {measure}", fontsize=7, parse_math=False)
             lines = drawing.legend_of(scene, style_of_label, with_errors=False)
             handles |= {str(one.get_label()): one for one in lines}

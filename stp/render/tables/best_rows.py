@@ -98,12 +98,15 @@ def contests(
     from stp.collect.leave_one_out import RowValue, in_common, left_out
 
     values = {}
-    for i, column in (place for league in chosen for place in league):
+    for i, column in (row_and_column for league in chosen for row_and_column in league):
         entry = rows[i].entries[column]
         assert entry.value is not None
         values[i, column] = RowValue(rows[i].cells, entry.convention, entry.part, entry.value)
     without = dict(zip(values, left_out(list(values.values())), strict=True))
-    rivals = [[(values[place], without[place]) for place in league] for league in chosen]
+    rivals = [
+        [(values[row_and_column], without[row_and_column]) for row_and_column in league]
+        for league in chosen
+    ]
     for league, common in zip(chosen, in_common(rivals), strict=True):
         entrants = [
             Entrant(rows[i].model, rows[i].entries[column].value, None, without[i, column], shared)
@@ -147,12 +150,12 @@ def _ranked(
     printed = ranks_of([float(digits(*value)) for value in values], direction)
     best = rows[places[ranks.index(1)][0]].model
     distinct = sorted(set(printed))
-    for place, rank, printed_rank in zip(places, ranks, printed, strict=True):
+    for row_and_column, rank, printed_rank in zip(places, ranks, printed, strict=True):
         place_shown = distinct.index(printed_rank) + 1
         # The worse of two needs no distinction.
         stands_out = place_shown == 1 or (place_shown == 2 and len(places) > 2)
         stands_out = stands_out and len(distinct) > 1
-        yield place, Standing(len(places), rank, place_shown if stands_out else 0, best)
+        yield row_and_column, Standing(len(places), rank, place_shown if stands_out else 0, best)
 
 
 def _tested(standing: Standing, pair: Pair, best: int) -> Standing:

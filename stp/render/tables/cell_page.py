@@ -51,7 +51,6 @@ def of_cell(database: Path, details: CellDetails) -> Grid:
 
 
 def _of_commit(steps: Sequence[Step]) -> str:
-    """The commits whose code gives artefacts these fingerprints."""
     commits = dict.fromkeys(step.commit for step in steps if step.commit)
     return f", with the code of {' and '.join(commits)}" if commits else ""
 
@@ -228,7 +227,6 @@ def _part(row: ScoreRow) -> str:
 
 
 def _reasons(scores: Sequence[ScoreRow]) -> Iterable[str]:
-    """Why values are missing, then why intervals are."""
     for words, lacking in (
         ("No value", [row for row in scores if row.value is None]),
         ("No interval", [r for r in scores if r.value is not None and r.ci95_low is None]),

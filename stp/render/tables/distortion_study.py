@@ -1,14 +1,15 @@
 """Shared parts of the tables of a distortion study."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from stp.page.commands import table_command
 from stp.page.digits import number
 from stp.page.figure_style import origin_note
 from stp.page.files import write_all
 from stp.page.formats import texts
-from stp.page.grid import Grid
+from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
 from stp.plan.manifest import Cell, Manifest, columns_of
 
@@ -32,24 +33,7 @@ def conventions_of(plan: Manifest, cell: Cell) -> list[str]:
     return list(dict.fromkeys(column.convention for column in columns))
 
 
-def warnings(conventions: Sequence[str]) -> list[str]:
-    """A warning about conventions of networks with random weights."""
-    random = sorted(name for name in conventions if ".random_" in name)
-    if not random:
-        return []
-    return [
-        "WARNING: networks with random weights have learnt nothing. "
-        f"{', '.join(random)} say nothing about the quality of videos or about the metric in "
-        "whose place they are used."
-    ]
-
-
-def of_whom(plan: Manifest) -> str:
-    """A sentence on the origin of the data behind the numbers."""
-    return f"Numbers are of {origin_note(plan.cells)}."
-
-
-def legend(plan: Manifest, conventions: Iterable[str]) -> list[str]:
+def meanings(plan: Manifest, conventions: Iterable[str]) -> list[str]:
     """A line for each convention."""
     return [
         f"`{name}`: {plan.conventions[name].description}" for name in dict.fromkeys(conventions)
@@ -60,3 +44,77 @@ def write(out: Path, header: Sequence[str], rows: Sequence[Sequence[Any]], grid:
     """Write a table as CSV, and beside it .md, .tex and .html."""
     lines = [header, *([number(v) if isinstance(v, float) else v for v in row] for row in rows)]
     write_all({out: csv_text(lines), **texts(grid, out.parent)})
+
+
+def write_study(
+    plan: Manifest,
+    out: Path,
+    header: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    sections: list[Section],
+    *,
+    title: str,
+    intro: list[str],
+    conventions: Iterable[str],
+    made_from: str,
+    legend: Iterable[str] | None = None,
+) -> None:
+    """Write a table of a study as CSV, and beside it .md, .tex and .html.
+
+    Args:
+        plan: manifest of the study.
+        out: path of the CSV file.
+        header, rows: the CSV file.
+        sections: the pages.
+        title, intro: above the sections, besides the scale and the origin of the data.
+        conventions: conventions of the table; those of networks with random weights are warned of.
+        made_from: what the numbers are computed from.
+        legend: lines below the sections; by default the meaning of each convention.
+    """
+    names = list(dict.fromkeys(conventions))
+    random = sorted(name for name in names if ".random_" in name)
+    warning = (
+        "WARNING: networks with random weights have learnt nothing. "
+        f"{', '.join(random)} say nothing about the quality of videos or about the metric in "
+        "whose place they are used."
+    )
+    if legend is None:
+        legend = meanings(plan, names)
+    grid = Grid(
+        name=out.stem,
+        title=f"{title}, scale {plan.scale}",
+        intro=[*intro, f"Numbers are of {origin_note(plan.cells)}."],
+        sections=sections,
+        warnings=[warning] if random else [],
+        legend=list(legend),
+        made_from=f"Made from {made_from} by `{table_command(plan.scale, out.stem)}`.",
+    )
+    write(out, header, rows, grid)
+
+
+def section_of_distortions(
+    plan: Manifest,
+    title: str,
+    texts: Mapping[tuple[str, str], str],
+    reasons: Mapping[tuple[str, str], str],
+) -> Section:
+    """A metric in each row, a distortion in each column.
+
+    Args:
+        plan: manifest of the study.
+        title: title of the section.
+        texts: values by convention and distortion; a missing one is a dash.
+        reasons: why values are missing; a reason of a whole row is stated once.
+    """
+    distortions = list(dict.fromkeys(distortion for _, distortion in texts))
+    titles = [plan.names.models[distortion] for distortion in distortions]
+    rows: list[list[str | Item]] = []
+    notes: dict[str, None] = {}
+    for convention in dict.fromkeys(convention for convention, _ in texts):
+        rows.append([convention, *(texts.get((convention, d), "–") for d in distortions)])
+        whys = [reasons.get((convention, distortion), "") for distortion in distortions]
+        for name, why in zip(titles, whys, strict=True):
+            if why:
+                notes[f"{convention}{'' if len(set(whys)) == 1 else f', {name}'}: {why}"] = None
+    numeric = [False, *[True] * len(titles)]
+    return Section(title, ["metric", *titles], rows, numeric, notes=list(notes))

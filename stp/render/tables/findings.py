@@ -157,7 +157,6 @@ def read_questions(folder: Path) -> dict[int, Question]:
                 path,
                 "not a finding",
                 expected=f"a name such as 08_name.sql, and first comments with {', '.join(_KEYS)}",
-                remedy="restore the file from the repository",
             )
         texts_of = {key: " ".join(str(head[key]).split()) for key in _KEYS}
         questions[int(number)] = Question(int(number), **texts_of, sql=judged(sql), path=path)
@@ -171,11 +170,7 @@ def pick(questions: dict[int, Question], number: int) -> Question:
         StpError: there is none.
     """
     if number not in questions:
-        raise StpError(
-            f"no finding {number}",
-            expected=f"one of {', '.join(map(str, questions))}",
-            remedy="choose one of these",
-        )
+        raise StpError(f"no finding {number}", expected=f"one of {', '.join(map(str, questions))}")
     return questions[number]
 
 
@@ -198,7 +193,6 @@ def _finding(connection: duckdb.DuckDBPyConnection, question: Question) -> Findi
             question.path,
             f"not the evidence of a finding: {error}",
             expected="a query for the columns that stp/render/tables/verdict.py names",
-            remedy="restore the file from the repository",
         ) from None
     rows = [Comparison(*row) for row in answer.fetchall()]
     parts: dict[str, list[Part]] = {}
@@ -359,7 +353,6 @@ def grid(findings: list[Finding], name: str) -> Grid:
 
 
 def _folder(findings: list[Finding]) -> str:
-    """The folder of the queries, in config/."""
     return findings[0].question.path.parent.name
 
 
@@ -387,11 +380,11 @@ def _section(finding: Finding) -> Section:
     parts = [{part.name: part for part in finding.parts[side]} for side in SIDES]
     rows: list[list[str | Item]] = []
     for name in dict.fromkeys(name for of_side in parts for name in of_side):
-        both = [of_side.get(name) for of_side in parts]
+        sides = [of_side.get(name) for of_side in parts]
         row: list[str | Item] = [name]
-        for part in both:
+        for part in sides:
             row += [part.verdict, _counts(part)] if part else [NOTHING, "–"]
-        rows.append([*row, str(next(part.wanted for part in both if part))])
+        rows.append([*row, str(next(part.wanted for part in sides if part))])
     notes = []
     for side, words in SIDES.items():
         notes += [f"{words.capitalize()}, {line}." for line in shown(finding, side)]

@@ -6,18 +6,15 @@ from typing import Any
 import numpy as np
 
 from stp.collect.sensitivity import Curve, curves
-from stp.page.commands import table_command
 from stp.page.figure_style import TEXT_WIDTH, new_figure, origin_note, paper_size, save, styles
-from stp.page.grid import Grid, Item, Section
+from stp.page.grid import Section
 from stp.plan.manifest import Manifest, load_manifest
 from stp.render.tables.distortion_study import (
     WHERE,
     cells_of,
-    legend,
-    of_whom,
-    warnings,
+    section_of_distortions,
     where,
-    write,
+    write_study,
 )
 from stp.render.tables.sample_size import too_few
 
@@ -43,7 +40,22 @@ def render_noise_study(manifest: Path, out: Path) -> None:
     most = max(len(curve.intensities) for curve in all_curves)
     header = [*HEADER, *(f"at intensity {i + 1}" for i in range(most))]
     draw(plan, all_curves, out.with_suffix(".png"))
-    write(out, header, _rows(plan, all_curves, most), _grid(plan, all_curves, out.stem))
+    datasets = dict.fromkeys(curve.dataset for curve in all_curves)
+    write_study(
+        plan, out, header, _rows(plan, all_curves, most),
+        [_section(plan, [c for c in all_curves if c.dataset == name]) for name in datasets],
+        title="Noise study",
+        intro=[
+            "Spearman's rank correlation of each metric with the intensity of each distortion: 1 "
+            "for a metric that gets worse with every step, whichever direction is better; 0 for "
+            "one that does not react. In brackets: the 95 % interval over resampled clusters of "
+            "clips.",
+            "The paper shows its correlations as a figure without numbers (Figure 6), so none are "
+            "printed beside ours.",
+        ],
+        conventions=(curve.convention for curve in all_curves),
+        made_from="scores and features of distorted clips",
+    )  # fmt: skip
 
 
 def _rows(plan: Manifest, all_curves: list[Curve], most: int) -> list[list[Any]]:
@@ -56,64 +68,21 @@ def _rows(plan: Manifest, all_curves: list[Curve], most: int) -> list[list[Any]]
     ]  # fmt: skip
 
 
-def _grid(plan: Manifest, all_curves: list[Curve], name: str) -> Grid:
-    datasets = list(dict.fromkeys(curve.dataset for curve in all_curves))
-    sections = [
-        _section(plan, [c for c in all_curves if c.dataset == dataset]) for dataset in datasets
-    ]
-    return Grid(
-        name=name,
-        title=f"Noise study, scale {plan.scale}",
-        intro=[
-            "Spearman's rank correlation of each metric with the intensity of each distortion: 1 "
-            "for a metric that gets worse with every step, whichever direction is better; 0 for "
-            "one that does not react. In brackets: the 95 % interval over resampled clusters of "
-            "clips.",
-            "The paper shows its correlations as a figure without numbers (Figure 6), so none are "
-            "printed beside ours.",
-            of_whom(plan),
-        ],
-        sections=sections,
-        warnings=warnings(sorted({curve.convention for curve in all_curves})),
-        legend=legend(plan, (curve.convention for curve in all_curves)),
-        made_from="Made from scores and features of distorted clips by "
-        f"`{table_command(plan.scale, name)}`.",
-    )
-
-
 def _section(plan: Manifest, curves_here: list[Curve]) -> Section:
-    """One dataset: a metric in each row, a distortion in each column."""
-    distortions = list(dict.fromkeys(curve.distortion for curve in curves_here))
     cell = cells_of(plan)[curves_here[0].dataset]
-    rows: list[list[str | Item]] = []
-    notes: dict[str, None] = {}
-    for convention in dict.fromkeys(curve.convention for curve in curves_here):
-        row: list[str | Item] = [convention]
-        by_distortion = {
-            curve.distortion: curve for curve in curves_here if curve.convention == convention
-        }
-        for distortion in distortions:
-            curve = by_distortion[distortion]
-            if curve.correlation is None:
-                row.append("–")
-            elif curve.low is None or curve.high is None:
-                row.append(f"{curve.correlation:.2f}")
-            else:
-                row.append(f"{curve.correlation:.2f} [{curve.low:.2f}, {curve.high:.2f}]")
-            if curve.why:
-                title = plan.names.models[distortion]
-                is_shared = all(c.why == curve.why for c in by_distortion.values())
-                notes[f"{convention}{'' if is_shared else f', {title}'}: {curve.why}"] = None
+    texts = {}
+    for curve in curves_here:
+        text = "–" if curve.correlation is None else f"{curve.correlation:.2f}"
+        if curve.correlation is not None and curve.low is not None and curve.high is not None:
+            text += f" [{curve.low:.2f}, {curve.high:.2f}]"
+        texts[curve.convention, curve.distortion] = text
+    title = f"{plan.names.datasets[curves_here[0].dataset]}, {curves_here[0].n} clips"
+    reasons = {(curve.convention, curve.distortion): curve.why for curve in curves_here}
+    section = section_of_distortions(plan, title, texts, reasons)
+    for convention in dict.fromkeys(convention for convention, _ in texts):
         if convention not in plan.unavailable and (reason := too_few(cell, convention)):
-            notes[f"{convention}: {reason}"] = None
-        rows.append(row)
-    return Section(
-        title=f"{plan.names.datasets[curves_here[0].dataset]}, {curves_here[0].n} clips",
-        columns=["metric", *(plan.names.models[distortion] for distortion in distortions)],
-        rows=rows,
-        numeric=[False, *[True] * len(distortions)],
-        notes=list(notes),
-    )
+            section.notes.append(f"{convention}: {reason}")
+    return section
 
 
 def draw(plan: Manifest, all_curves: list[Curve], out: Path) -> None:

@@ -102,7 +102,6 @@ def compare(
     if not manifests:
         raise StpError(
             f"nothing has been collected in {results / 'collected'}",
-            expected="the scores of a dimension",
             remedy="make a table, such as results/tables/short_term.csv",
         )
     every = [read(manifest, results) for manifest in manifests]
@@ -143,13 +142,16 @@ def grid(pairs: Sequence[Pair], a: str, b: str) -> Grid:
     sources = sorted({pair.source for pair in pairs})
     sections = []
     for dimension in dict.fromkeys(pair.dimension for pair in pairs):
-        here = [pair for pair in pairs if pair.dimension == dimension]
-        sections.append(_section(dimension, here, a, b, with_source=len(sources) > 1))
+        of_dimension = [pair for pair in pairs if pair.dimension == dimension]
+        sections.append(_section(dimension, of_dimension, a, b, with_source=len(sources) > 1))
     wins = [
         f"{model} is significantly better in {sum(pair.better == model for pair in tested)} of "
         f"{len(tested)} comparisons."
         for model in (a, b)
     ]
+    if not tested:
+        reasons = "; ".join(dict.fromkeys(pair.reason for pair in pairs))
+        wins = [f"No difference can be tested: {reasons}."]
     return Grid(
         name="compared",
         title=f"{a} and {b}",
@@ -219,7 +221,6 @@ def _test_of(pair: Pair) -> list[str]:
 
 
 def _untested(pairs: Iterable[Pair]) -> Iterable[str]:
-    """Why there is no test: once for each reason, with the columns of each case."""
     reasons: dict[str, dict[str, list[str]]] = {}
     for pair in pairs:
         if pair.reason:
@@ -238,7 +239,6 @@ def _check_known(kind: str, names: Iterable[str], available: set[str]) -> None:
         if name not in available:
             raise NothingFoundError(
                 f"no {kind} {name!r} was evaluated",
-                expected=f"one of {', '.join(sorted(available))}",
                 remedy=nearest(name, available),
             )
 

@@ -105,7 +105,6 @@ def read_scores(path: Path, plan: Manifest) -> pa.Table:
         raise FileError(
             path,
             f"cannot be read ({error})",
-            expected="a results store with a table of scores",
             remedy=f"delete {path} and run again",
         ) from None
     return rows.cast(COLLECTED)
@@ -131,7 +130,6 @@ def demand_complete(plan: Manifest, table: str, rows: pa.Table, database: Path) 
 def _why_missing(
     plan: Manifest, cell: Cell, failures: Mapping[str, "Failure"], problem: StpError
 ) -> str:
-    """Why a cell has no scores: a recorded failure, damage, or just missing."""
     store = Path(plan.store)
     names = {_cell_path(plan, cell)}
     for folder in cell.folders(("data", "models", "predictions", "scores")):
@@ -231,7 +229,6 @@ _SPREAD = ("sd", "sd published", "ci95_low", "ci95_high", "why no interval")
 
 
 def _spread(entry: Entry | None) -> list[str]:
-    """Write `_SPREAD`."""
     if entry is None:
         return [""] * len(_SPREAD)
     published = entry.published.sd if entry.published else None

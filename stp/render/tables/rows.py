@@ -139,9 +139,9 @@ def overall(scores: pa.Table, lead: int | None = None) -> Overall:
             rows_of[(row.key, row.convention, part, row.statistic)] = row
         together = Part(leads=row.leads)
         alone_at.setdefault((row.key, row.convention, together, row.statistic), []).append(row)
-    for place, rows in alone_at.items():
+    for key, rows in alone_at.items():
         if len(rows) == 1:
-            rows_of.setdefault(place, rows[0])
+            rows_of.setdefault(key, rows[0])
     return rows_of
 
 
@@ -236,7 +236,6 @@ def _labels(manifest: Manifest, cells: list[Cell]) -> list[tuple[str, str]]:
 
 
 def _case(manifest: Manifest, cell: Cell) -> Iterable[str]:
-    """What was tested, if it is not the test split as trained."""
     key, setting = cell.key, setting_of(cell.key.setting)
     if key.subset not in ("test", ROBUSTNESS):
         yield key.subset.replace("_", " ")
@@ -256,7 +255,6 @@ def _row(
     published: Sequence[PublishedValue],
     absent: dict[CellKey, str],
 ) -> Row:
-    """Make one row of cells that differ in their seed only."""
     first = cells[0]
     comparable = all(cell.comparable for cell in cells)
     leaky = any(cell.leaky for cell in cells)
@@ -327,7 +325,6 @@ def _printed_row(
 
 
 def _markers(cell: Cell, comparable: bool, leaky: bool) -> Iterable[str]:
-    """What limits comparisons of a row with other rows and with published values."""
     data = bytes_text(cell.source, cell.bytes_known_by)
     if cell.external:
         training = cell.training or "unknown"
@@ -366,7 +363,6 @@ _SAMPLED = {
 
 
 def _absences(cells: list[Cell], absent: dict[CellKey, str]) -> Iterable[str]:
-    """The missing seeds, with reasons."""
     for cell in cells:
         if cell.key in absent:
             seed = cell.key.seed

@@ -3,14 +3,14 @@
 Rows are medians over the cells of a model, whose calibration does not influence its runtime.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, fields
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 from stp.collect.connection import opened
 from stp.page.data_origin import origin
-from stp.page.digits import digits, number
+from stp.page.digits import csv_value, digits
 from stp.page.files import write_all
 from stp.page.formats import texts
 from stp.page.grid import Grid, Item, Section
@@ -35,36 +35,15 @@ ORDER BY dataset, r.subset, horizon, r.host, r.processor, r.threads, title, r.sa
     r.source, r.protocol, r.device
 """
 
-
-@dataclass(frozen=True, kw_only=True)
-class RuntimeLine:
-    """A line of the table: a test, a model, a number of people and a machine."""
-
-    tested_on: str
-    subset: str
-    model: str
-    people: int
-    milliseconds: float
-    low: float
-    high: float
-    least: float
-    cells: int
-    scenarios: int
-    measurements: int
-    samples: int
-    horizon: int
-    host: str | None
-    processor: str | None
-    device: str | None
-    threads: int
-    source: str
-    protocol: str
-    dataset: str
-    title: str
-
-
-COLUMNS = tuple(f.name for f in fields(RuntimeLine) if f.name not in ("dataset", "title"))
+COLUMNS = (
+    *("tested_on", "subset", "model", "people", "milliseconds", "low", "high", "least", "cells"),
+    *("scenarios", "measurements", "samples", "horizon", "host", "processor", "device", "threads"),
+    *("source", "protocol"),
+)
 """Columns of the CSV: a line for each test, model, number of people and machine."""
+
+Row = dict[str, Any]
+"""A line of the table, with the titles of its dataset and model."""
 
 
 def render_runtime(database: Path, out: Path) -> None:
@@ -73,35 +52,30 @@ def render_runtime(database: Path, out: Path) -> None:
     Raises:
         StpError: there is no store, or it is an older one; nothing is written.
     """
-    rows = read(database)
-    page_grid = grid(rows, out.stem)
-    write_all({out: _csv(rows), **texts(page_grid, out.parent)})
+    rows = _read(database)
+    lines = [[csv_value(row[name]) for name in COLUMNS] for row in rows]
+    write_all({out: csv_text([COLUMNS, *lines]), **texts(_grid(rows, out.stem), out.parent)})
 
 
-def read(database: Path) -> list[RuntimeLine]:
-    """Read all measurements, those of one model and number of people together.
-
-    Raises:
-        StpError: there is no store, or it is an older one.
-    """
+def _read(database: Path) -> list[Row]:
     with opened(database, "a results store with the table runtime") as connection:
         answer = connection.execute(SQL)
-        names = [column[0] for column in answer.description or []]
-        return [RuntimeLine(**dict(zip(names, row, strict=True))) for row in answer.fetchall()]
+        names = [column[0] for column in answer.description]
+        return [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
 
 
 def page(database: Path) -> Grid:
     """The table for people, as `stp table` shows it.
 
     Raises:
-        StpError: see `read`.
+        StpError: there is no store, or it is an older one.
     """
-    return grid(read(database), NAME)
+    return _grid(_read(database), NAME)
 
 
-def grid(rows: list[RuntimeLine], name: str) -> Grid:
-    """The table for people: a section for each test, horizon and machine."""
-    origins = sorted({origin(row.source, row.protocol) for row in rows})
+def _grid(rows: list[Row], name: str) -> Grid:
+    """A section for each test, horizon and machine."""
+    origins = sorted({origin(row["source"], row["protocol"]) for row in rows})
     return Grid(
         name=name,
         title="Runtime of predictors of people",
@@ -113,7 +87,7 @@ def grid(rows: list[RuntimeLine], name: str) -> Grid:
             f"Made of {'; '.join(origins) or 'no predictions of people'}. Durations differ from "
             "run to run and from machine to machine; each machine has its own section.",
         ],
-        sections=[_section(list(alike)) for _, alike in groupby(rows, _place)],
+        sections=[_section(list(alike)) for _, alike in groupby(rows, itemgetter(*_PLACE))],
         legend=[
             "ms: median; in parentheses the quartiles, over the measurements of a cell, then the "
             "median over cells, whatever they were calibrated on. Jobs run in parallel; `least`, "
@@ -123,41 +97,29 @@ def grid(rows: list[RuntimeLine], name: str) -> Grid:
     )
 
 
-def _place(row: RuntimeLine) -> tuple[object, ...]:
-    """What lines of one section share."""
-    return row.dataset, row.subset, row.horizon, row.host, row.processor, row.threads
+_PLACE = ("dataset", "subset", "horizon", "host", "processor", "threads")
+"""Columns that lines of one section share."""
 
 
-def _section(rows: list[RuntimeLine]) -> Section:
+def _section(rows: list[Row]) -> Section:
     first = rows[0]
-    threads = f"{first.threads} thread{'s' if first.threads > 1 else ''}"
-    machine = f"{first.host}: {first.processor or 'unknown processor'}, {threads}"
+    threads = f"{first['threads']} thread{'s' if first['threads'] > 1 else ''}"
+    machine = f"{first['host']}: {first['processor'] or 'unknown processor'}, {threads}"
+    lines: list[list[str | Item]] = [
+        [
+            row["title"] + (f", {row['samples']} samples" if row["samples"] > 1 else ""),
+            str(row["people"]),
+            Item(
+                digits(row["milliseconds"]), aside=f"{digits(row['low'])} to {digits(row['high'])}"
+            ),
+            digits(row["least"]),
+            f"{row['measurements']} times",
+        ]
+        for row in rows
+    ]
     return Section(
-        title=f"{first.dataset}, {first.subset}, {first.horizon} steps ({machine})",
+        title=f"{first['dataset']}, {first['subset']}, {first['horizon']} steps ({machine})",
         columns=["predictor", "people", "ms", "least", "measured"],
-        rows=[
-            [
-                row.title + (f", {row.samples} samples" if row.samples > 1 else ""),
-                Item(str(row.people)),
-                Item(
-                    digits(row.milliseconds),
-                    aside=f"{digits(row.low)} to {digits(row.high)}",
-                ),
-                Item(digits(row.least)),
-                f"{row.measurements} times",
-            ]
-            for row in rows
-        ],
+        rows=lines,
         numeric=[False, True, True, True, False],
     )
-
-
-def _csv(rows: Iterable[RuntimeLine]) -> str:
-    lines = []
-    for row in rows:
-        times = {name: number(getattr(row, name)) for name in _TIMES}
-        lines.append([(vars(row) | times)[name] for name in COLUMNS])
-    return csv_text([COLUMNS, *lines])
-
-
-_TIMES = ("milliseconds", "low", "high", "least")

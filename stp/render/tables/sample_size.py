@@ -9,20 +9,16 @@ import numpy as np
 from stp.collect.conventions import convention_of
 from stp.collect.sensitivity import looked
 from stp.metrics import frechet
-from stp.metrics.perceptual import SetDistance
-from stp.page.commands import table_command
+from stp.metrics.set_distance import SetDistance
 from stp.page.figure_style import TEXT_WIDTH, new_figure, origin_note, paper_size, save, styles
-from stp.page.grid import Grid, Item, Section
+from stp.page.grid import Item, Section
 from stp.plan.manifest import Cell, Manifest, load_manifest
 from stp.render.tables.distortion_study import (
     WHERE,
     cells_of,
     conventions_of,
-    legend,
-    of_whom,
-    warnings,
     where,
-    write,
+    write_study,
 )
 from stp.score.sample_size import (
     SHARES,
@@ -124,10 +120,22 @@ def render_sample_size(manifest: Path, out: Path) -> None:
         for at in sizes.sizes
     ]  # fmt: skip
     _draw(plan, all_sizes, out.with_suffix(".png"))
-    write(out, HEADER, rows, _grid(plan, all_sizes, out.stem))
+    write_study(
+        plan, out, HEADER, rows, _sections(plan, all_sizes),
+        title="Distances between sets by their size",
+        intro=[
+            "Distances between two disjoint subsets of the real clips (Figure 4 of the paper). "
+            "Both are drawn from one set, so the distance is bias and chance. Values of different "
+            "N must not be compared.",
+            "∞: the distance of two halves at infinite N, extrapolated by a line over 1 / N, with "
+            "the jackknife's standard error (not in the paper).",
+        ],
+        conventions=(sizes.convention for sizes in all_sizes),
+        made_from="network features of the real clips",
+    )  # fmt: skip
 
 
-def _grid(plan: Manifest, all_sizes: list[Sizes], name: str) -> Grid:
+def _sections(plan: Manifest, all_sizes: list[Sizes]) -> list[Section]:
     cells = cells_of(plan)
     sections = []
     for dataset in dict.fromkeys(sizes.dataset for sizes in all_sizes):
@@ -158,27 +166,10 @@ def _grid(plan: Manifest, all_sizes: list[Sizes], name: str) -> Grid:
                 notes=notes,
             )
         )
-    return Grid(
-        name=name,
-        title=f"Distances between sets by their size, scale {plan.scale}",
-        intro=[
-            "Distances between two disjoint subsets of the real clips (Figure 4 of the paper). "
-            "Both are drawn from one set, so the distance is bias and chance. Values of different "
-            "N must not be compared.",
-            "∞: the distance of two halves at infinite N, extrapolated by a line over 1 / N, with "
-            "the jackknife's standard error (not in the paper).",
-            of_whom(plan),
-        ],
-        sections=sections,
-        warnings=warnings(sorted({sizes.convention for sizes in all_sizes})),
-        legend=legend(plan, (sizes.convention for sizes in all_sizes)),
-        made_from="Made from network features of the real clips by "
-        f"`{table_command(plan.scale, name)}`.",
-    )
+    return sections
 
 
 def _draw(plan: Manifest, all_sizes: list[Sizes], out: Path) -> None:
-    """Draw mean and standard error over N: a panel for each metric, a line for each dataset."""
     conventions = list(dict.fromkeys(sizes.convention for sizes in all_sizes))
     across = 3
     down = max(1, math.ceil(len(conventions) / across))

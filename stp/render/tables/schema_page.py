@@ -26,7 +26,7 @@ stp query "FROM leaderboard LIMIT 5"     # also -f csv, json, markdown; --out ro
 stp list store leaderboard               # columns of a table or view, with what they mean
 stp table short_term --cell kth          # a table of the paper; without a name: all
 stp compare simvpv2 convlstm --cell kth  # paired tests, wherever both were evaluated
-stp show simvpv2/kth                     # all that is known of one cell
+stp trace simvpv2/kth                     # all that is known of one cell
 stp trace 0.8478 --cell simvpv2          # from a printed number to artefacts, code and raw files
 duckdb -readonly results/results.duckdb  # DuckDB's own shell, if it is installed
 ```
@@ -74,7 +74,7 @@ After a run that failed, `results/demo/partial/results.duckdb` holds whatever is
 
 ```sh
 stp query --database results/demo/partial/results.duckdb "FROM missing"
-stp report --database results/demo/partial/results.duckdb --out partial.html
+stp render results/demo/partial/results.duckdb --out partial.html
 ```
 
 ## For scripts
@@ -91,7 +91,7 @@ renames, and knows the format by `.csv`, `.json`, `.md` or `.parquet`.
 | 2 | wrong usage |
 | 3 | the question is right, and nothing answers it |
 
-A 3 comes from `stp trace` where nothing is printed so, from `stp show` where there is no such cell,
+A 3 comes from `stp trace` where nothing is printed so or there is no such cell,
 from `stp table` and `stp compare` where their options leave nothing; from `stp query` without rows
 only with `--fail-if-empty`, and from `stp compare` without a significant difference only with
 `--fail-if-alike`:
@@ -99,7 +99,7 @@ only with `--fail-if-empty`, and from `stp compare` without a significant differ
 ```sh
 stp query "FROM overall WHERE value IS NULL" --fail-if-empty -f csv > gaps.csv && echo "some gaps"
 stp compare simvpv2 convlstm --cell kth --column SSIM --fail-if-alike || echo "alike"
-stp show simvpv2/kth -f json | python -c "import json, sys; print(json.load(sys.stdin)['command'])"
+stp trace simvpv2/kth -f json | python -c "import json, sys; print(json.load(sys.stdin)['command'])"
 ```
 """
 

@@ -94,13 +94,13 @@ _SPLITS = (
 
 def _intro(rows: list[Row]) -> str:
     """What the numbers are; for own data, without words about a paper."""
-    own = _is_own(rows)
+    is_own = _is_own(rows)
     if any(row.counted for row in rows):
-        text = _PEOPLE + ("" if own else _PRINTED_PEOPLE) + _SPREAD
-        return text + ("" if own else _DIFFERENCE_PEOPLE) + "."
+        text = _PEOPLE + ("" if is_own else _PRINTED_PEOPLE) + _SPREAD
+        return text + ("" if is_own else _DIFFERENCE_PEOPLE) + "."
     parts = [entry.part for row in rows for entry in row.entries.values()]
     text = _SPLITS if any(part.statistic == "median" for part in parts) else _FRAMES
-    return text + ("" if own else _PRINTED_FRAMES) + "."
+    return text + ("" if is_own else _PRINTED_FRAMES) + "."
 
 
 def _warnings(rows: list[Row], partial: bool) -> Iterable[str]:
@@ -165,7 +165,6 @@ def _section(
 
 
 def _counted(rows: list[Row]) -> Iterable[str]:
-    """The numbers of scenarios, episodes and people behind means over people."""
     for scenarios, people, episodes in dict.fromkeys(row.counted for row in rows if row.counted):
         few = f", and an interval needs {FEWEST_CLUSTERS} of them"
         yield (
@@ -267,7 +266,6 @@ def _item(entry: Entry | None, standing: Standing | None, *, clips: bool) -> Ite
 
 
 def _untested(ranked: Sequence[dict[str, Standing]]) -> Iterable[str]:
-    """Which columns have values without a test, and why."""
     reasons: dict[str, list[str]] = {}
     for standing_of in ranked:
         for column, standing in standing_of.items():
@@ -285,7 +283,6 @@ def _heading(manifest: Manifest, rows: Sequence[Row], column: str) -> str:
 
 
 def _lead_sections(manifest: Manifest, dataset: str, leads: Leads) -> Iterable[Section]:
-    """A section for each column of a dataset that has values per lead time."""
     of_lead = {
         lead: [i for i, row in enumerate(rows) if row.dataset == dataset]
         for lead, rows in leads.rows.items()

@@ -38,7 +38,7 @@ def page(database: Path, number: str, matches: Sequence[trace.Match]) -> Grid:
         sections += [_source(database, scores) for scores in sources]
     else:
         sections[0].notes.append(
-            "Choose one with --cell to see its artefacts, or use `stp show` on its scores."
+            "Choose one with --cell to see its artefacts, or use `stp trace` with its scores."
         )
     return Grid(
         name="trace",
@@ -50,7 +50,6 @@ def page(database: Path, number: str, matches: Sequence[trace.Match]) -> Grid:
 
 
 def _values(matches: Sequence[trace.Match], notes: list[str]) -> Section:
-    """The values, with the columns that tell them apart."""
     lines = [
         {
             "what": match.kind,
@@ -104,7 +103,6 @@ def _origin(match: trace.Match) -> str:
 
 
 def _source(database: Path, scores: Sequence[str]) -> Section:
-    """Artefacts behind the cells of one value."""
     placeholders = ", ".join("?" for _ in scores)
     cells = ask(
         database,
@@ -116,5 +114,5 @@ def _source(database: Path, scores: Sequence[str]) -> Section:
     named = " and ".join(scores)
     section = made_of(database, lineage(database, cells), f"Scores {named} are made of")
     section.notes.extend(dict.fromkeys(cell.accepted for cell in cells if cell.accepted))
-    section.notes.append(f"All details: `stp show {scores[0]}`")
+    section.notes.append(f"All details: `stp trace {scores[0]}`")
     return section

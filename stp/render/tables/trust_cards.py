@@ -5,18 +5,10 @@ from typing import NamedTuple
 
 from stp.collect.people_agreement import TABLE, read_agreements, with_people
 from stp.collect.trust_card import OfDataset, cards
-from stp.page.commands import table_command, trust_command
-from stp.page.grid import Grid, Item, Section
+from stp.page.commands import trust_command
+from stp.page.grid import Item, Section
 from stp.plan.manifest import Manifest, load_manifest
-from stp.render.tables.distortion_study import (
-    WHERE,
-    cells_of,
-    legend,
-    of_whom,
-    warnings,
-    where,
-    write,
-)
+from stp.render.tables.distortion_study import WHERE, cells_of, where, write_study
 
 HEADER = (
     *WHERE,
@@ -67,9 +59,9 @@ def render_trust_cards(manifest: Path, out: Path) -> None:
     plan = load_manifest(manifest)
     people = read_agreements(out.with_name(f"{TABLE}.csv"))
     all_cards = [
-        Card(dataset, convention, of, *with_people(people, convention))
+        Card(dataset, convention, card_of_dataset, *with_people(people, convention))
         for convention, by_dataset in cards(plan).items()
-        for dataset, of in by_dataset.items()
+        for dataset, card_of_dataset in by_dataset.items()
     ]
     cells = cells_of(plan)
     rows = [
@@ -80,10 +72,27 @@ def render_trust_cards(manifest: Path, out: Path) -> None:
          card.why or card.why_no_people]
         for card in all_cards
     ]  # fmt: skip
-    write(out, HEADER, rows, _grid(plan, all_cards, out.stem))
+    write_study(
+        plan, out, HEADER, rows, _sections(plan, all_cards),
+        title="Trust cards of metrics",
+        intro=[
+            "What each metric can be trusted for. space, time: the number of distortions of frames "
+            "and of their order with which it significantly gets worse (the interval of its rank "
+            "correlation with the intensity is above 0; below 0 for switching, whose intensity is "
+            "the number of frames before the switch). blind to: distortions at all of whose "
+            "intensities it has the same value.",
+            "hidden below: differences between distances of sets that half of the clips cannot "
+            "show; means over clips have no such bias. s per clip: time of the network.",
+            "people: share of people's answers about pairs of videos that agree with the metric, "
+            f"where models are spread in its values; {_unknown(all_cards)}. A full card: "
+            f"`{trust_command(plan.scale, plan.dimension, all_cards[0].convention)}`.",
+        ],
+        conventions=(card.convention for card in all_cards),
+        made_from="scores and features of distorted clips",
+    )  # fmt: skip
 
 
-def _grid(plan: Manifest, all_cards: list[Card], name: str) -> Grid:
+def _sections(plan: Manifest, all_cards: list[Card]) -> list[Section]:
     sections = []
     for dataset in dict.fromkeys(card.dataset for card in all_cards):
         rows: list[list[str | Item]] = []
@@ -117,28 +126,7 @@ def _grid(plan: Manifest, all_cards: list[Card], name: str) -> Grid:
                 notes=notes,
             )
         )
-    return Grid(
-        name=name,
-        title=f"Trust cards of metrics, scale {plan.scale}",
-        intro=[
-            "What each metric can be trusted for. space, time: the number of distortions of frames "
-            "and of their order with which it significantly gets worse (the interval of its rank "
-            "correlation with the intensity is above 0; below 0 for switching, whose intensity is "
-            "the number of frames before the switch). blind to: distortions at all of whose "
-            "intensities it has the same value.",
-            "hidden below: differences between distances of sets that half of the clips cannot "
-            "show; means over clips have no such bias. s per clip: time of the network.",
-            "people: share of people's answers about pairs of videos that agree with the metric, "
-            f"where models are spread in its values; {_unknown(all_cards)}. A full card: "
-            f"`{trust_command(plan.scale, plan.dimension, all_cards[0].convention)}`.",
-            of_whom(plan),
-        ],
-        sections=sections,
-        warnings=warnings(sorted({card.convention for card in all_cards})),
-        legend=legend(plan, (card.convention for card in all_cards)),
-        made_from="Made from scores and features of distorted clips by "
-        f"`{table_command(plan.scale, name)}`.",
-    )
+    return sections
 
 
 def _unknown(all_cards: list[Card]) -> str:

@@ -163,7 +163,6 @@ def _sections(view_rows: ViewRows, headed_by: Sequence[str]) -> list[Section]:
 
 
 def _is_numeric(values: Iterable[Any]) -> bool:
-    """Whether a column has numbers, and nothing else but gaps."""
     kinds = {type(value) for value in values if value is not None}
     return bool(kinds) and kinds <= {int, float}
 

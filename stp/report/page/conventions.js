@@ -40,7 +40,9 @@
     const half = sorted.length >> 1;
     return !sorted.length ? null : sorted.length % 2 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
   };
-  const percent = (part) => part === null ? "–" : `${number(100 * part, 3)} %`;
+  /** A relative difference as the table of this name writes it; the smallest ones are rounding. */
+  const percent = (part) => part === null ? "–" : part < 1e-9 ? "0 %"
+    : part < 10 ? `${number(100 * part, 3)} %` : `${number(part, 3)} times`;
 
   /** One row for each pair of conventions, over all evaluations that have both. */
   function pairs(root, rows) {

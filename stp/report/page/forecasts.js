@@ -63,7 +63,7 @@ stp.section((() => {
     shown += 1;
     if (!report.evaluations.length) {
       root.append(h("p", {class: "note"}, "This report has no pictures; add some with ",
-        h("code", {}, "stp report --samples 3"), "."));
+        h("code", {}, "stp render results.duckdb --samples 3"), "."));
       return;
     }
     const chosen = stp.filters(root, choices());

@@ -267,7 +267,7 @@
       stp.code(stp.command(cell.dimension, cell.scale), "the command"),
     ];
     lines.push(h("p", {}, "Show this cell in a terminal:"),
-      stp.code(`stp show ${cell.scores_fingerprint} ${stp.asking(cell.scale)}`, "the command"));
+      stp.code(`stp trace ${cell.scores_fingerprint} ${stp.asking(cell.scale)}`, "the command"));
     if (part && found && Number.isFinite(found.value)) {
       lines.push(h("p", {}, "Trace the number to its inputs:"),
         stp.code(`stp trace ${found.value} --cell ${shell(`${cell.model}/${cell.tested_on}`)} ${

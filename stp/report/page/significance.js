@@ -157,7 +157,7 @@
     };
     const caption = `${name}: the model of the row minus that of the column`;
     root.append(h("div", {class: "scroll", role: "region", "aria-label": caption},
-      h("table", {class: "pairs", onkeydown: walk}, h("caption", {}, caption),
+      h("table", {class: "pairs", onkeydown: walk}, h("caption", {}, h("span", {}, caption)),
         h("thead", {}, h("tr", {}, h("td"), lines.map((line) => h("th", {scope: "col"}, line.label)))),
         h("tbody", {}, lines.map((a) =>
           h("tr", {}, h("th", {scope: "row"}, a.label), lines.map((b) => cell(a, b))))))));

@@ -66,10 +66,10 @@
     });
   }
 
-  /** Names of other tests without what all of them repeat, broken into short lines for an axis. */
-  function tick(one) {
+  /** Names of other tests without what all of them repeat, broken into short lines unless the axis is turned. */
+  function tick(one, isTurned) {
     const text = one.label.split(/, | -> /).slice(1).join(", ") || one.label;
-    if (evaluations.narrow()) return text;
+    if (isTurned) return text;
     return text.split(" ").reduce((lines, word) => (
       lines.at(-1).length + word.length < 12 ? [...lines.slice(0, -1), `${lines.at(-1)} ${word}`.trim()]
         : [...lines, word]), [""]).join("<br>");
@@ -158,18 +158,19 @@
         .map((there) => `${line.label} on ${there.evaluation.label} (${there.reason})`));
       if (gaps.length) root.append(h("p", {class: "note"}, `Without a value: ${gaps.join("; ")}.`));
       const hidden = evaluations.switches(root, held.map((line) => line.label));
+      const isTurned = evaluations.narrow() && one.tests.length * (sloped ? 2 : 1) > 4;
       stp.plot(root, {
         name: "other-tests",
         title: `Trained on ${one.label}: ${name}`,
         description: description(one, held, row.convention, name),
         traces: traces(held, hidden, row),
         layout: {
-          height: evaluations.height(held.length),
+          height: evaluations.height(held.length) + (isTurned ? 80 : 0),
           xaxis: {
             tickvals: one.tests.flatMap((_, i) => sloped ? [i * GAP, i * GAP + 1] : [i]),
-            tickangle: evaluations.narrow() ? -90 : 0,
+            tickangle: isTurned ? -90 : 0,
             ticktext: one.tests.flatMap((test) => [
-              ...sloped ? [evaluations.narrow() ? "in domain" : "in<br>domain"] : [], tick(test)]),
+              ...sloped ? [isTurned ? "in domain" : "in<br>domain"] : [], tick(test, isTurned)]),
             range: [-0.5, sloped ? (one.tests.length - 1) * GAP + 1.5 : one.tests.length - 0.5],
           },
           yaxis: {title: {text: evaluations.axisTitle(name, one.tests[0], row)}},

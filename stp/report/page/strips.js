@@ -31,7 +31,7 @@
       gap.replace(`${name}: `, "")))].join("; ")}.`
       : people ? "No scenario of this table can be drawn; those of other tables can."
         : report.samples ? "No stored forecast of this table has frames to show."
-          : "This report has no pictures; stp report --samples 3 adds some.";
+          : "This report has no pictures; stp render results.duckdb --samples 3 adds some.";
     root.append(h("p", {class: "absent", role: "note"}, why), more);
   };
 

@@ -122,10 +122,10 @@ def running_drivers(folder: Path) -> list[int]:
     pids = []
     for entry in _PROC.glob("[0-9]*"):
         try:
-            here = (entry / "cwd").samefile(folder)
+            is_here = (entry / "cwd").samefile(folder)
         except OSError:  # it has ended, or belongs to another user
             continue
-        if here and not NO_DRIVER & set(_snakemake_arguments(int(entry.name)) or NO_DRIVER):
+        if is_here and not NO_DRIVER & set(_snakemake_arguments(int(entry.name)) or NO_DRIVER):
             pids.append(int(entry.name))
     return sorted(pids)
 

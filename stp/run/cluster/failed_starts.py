@@ -110,15 +110,15 @@ def record(plan: Plan, members: Iterable[SubmittedJob], ended: FailedSubmission)
     """
     unfinished: list[tuple[Artefact, str]] = []
     for member in members:
-        made = _made_by(plan, member)
-        if any(_has_begun(plan, artefact, member, ended) for artefact, _ in made):
+        artefacts_of_job = _made_by(plan, member)
+        if any(_has_begun(plan, artefact, member, ended) for artefact, _ in artefacts_of_job):
             return []
-        unfinished += made
-    for artefact, what in unfinished:
+        unfinished += artefacts_of_job
+    for artefact, job_name in unfinished:
         state = plan.store / "state" / artefact.folder
         state.mkdir(parents=True, exist_ok=True)
         log = ended.log if ended.log and ended.log.is_file() else _last_log()
-        error = f"{what} ended before its work began: {_why(ended)}"
+        error = f"{job_name} ended before its work began: {_why(ended)}"
         attempts.add_unbegun(state, ended.job, error)
         failures.record(state, artefact, StpError(error), log)
     return [artefact for artefact, _ in unfinished]
@@ -153,8 +153,10 @@ def _has_begun(
     state = plan.store / "state" / artefact.folder
     if store.is_held(state):
         return True
-    own = [attempt for attempt in attempts.read(state) if ended.job == attempt.slurm_job]
-    if ended.job and own and own[-1].how != attempts.REQUEUED:
+    attempts_of_job = [
+        attempt for attempt in attempts.read(state) if ended.job == attempt.slurm_job
+    ]
+    if ended.job and attempts_of_job and attempts_of_job[-1].how != attempts.REQUEUED:
         return True
     failure = failures.read(state)
     if failure and (failure.time or 0) >= ended.submitted:
@@ -182,6 +184,5 @@ def _why(ended: FailedSubmission) -> str:
 
 
 def _last_log() -> Path | None:
-    """The latest log of Snakemake."""
     logs = list(SNAKEMAKE_LOGS.glob("*.snakemake.log"))
     return max(logs, key=lambda path: path.stat().st_mtime).absolute() if logs else None

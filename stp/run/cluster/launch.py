@@ -140,7 +140,7 @@ def main(path: Path) -> int:
     folder = path.parent
     work = json.loads(path.read_text())
     rank = int(os.environ["SLURM_PROCID"])
-    place = {
+    rank_settings = {
         "rank": rank,
         "size": work["size"],
         "local_rank": int(os.environ["SLURM_LOCALID"]),
@@ -155,7 +155,7 @@ def main(path: Path) -> int:
             inputs={name: Path(value) for name, value in work["inputs"].items()},
             out=Path(work["out"]),
             state=Path(work["state"]),
-            runtime={**work["runtime"], "ranks": place},
+            runtime={**work["runtime"], "ranks": rank_settings},
             report=reports or (lambda what, done, total: None),
             interrupted=lambda: stop() or (rank == 0 and (folder / "stop").exists()),
         )

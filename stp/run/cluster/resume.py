@@ -84,7 +84,6 @@ def refuse_if_alive(checkout: Path, owner_is_dead: bool) -> None:
     if is_alive:
         raise StpError(
             f"Snakemake is still running in {checkout}: {owner}",
-            remedy="wait for it, or end it and try again",
         )
     if is_alive is None and not owner_is_dead:
         who = f"by {owner}" if owner else "by an unknown run"
@@ -156,7 +155,6 @@ def resume(passed: list[str], owner_is_dead: bool, say: Callable[[str], None] = 
         if done.returncode or is_locked(checkout):
             raise StpError(
                 f"Snakemake does not unlock {checkout}: {(done.stderr or done.stdout).strip()}",
-                remedy="fix what it reports and try again",
             )
     say(f"snakemake {' '.join(arguments)}")
     sys.stdout.flush()

@@ -106,9 +106,9 @@ class Site(Strict):
         Raises:
             StpError: the file that STP_SITE names is missing, or a key is unknown or wrong.
         """
-        named = os.environ.get("STP_SITE")
-        path = Path(named) if named else CONFIG_FOLDER / "site.yaml"
-        if not named and not path.is_file():
+        site_file = os.environ.get("STP_SITE")
+        path = Path(site_file) if site_file else CONFIG_FOLDER / "site.yaml"
+        if not site_file and not path.is_file():
             return cls()
         return _read(path.absolute())
 

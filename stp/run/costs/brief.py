@@ -47,13 +47,13 @@ def lines(plan: Plan, dimension: str, cores: int | None = None) -> Iterator[str]
     cells = [made.cell for made in plan.cells if made.cell.dimension == dimension]
     models = dict.fromkeys(cell.model for cell in cells)
     tested = dict.fromkeys(cell.tested for cell in cells)
-    own = jobs(plan, dimension)
-    waiting = [entry for entry in own if not entry.done]
+    jobs_of_table = jobs(plan, dimension)
+    waiting = [entry for entry in jobs_of_table if not entry.done]
     stages = Counter(entry.rule.partition("_")[0] for entry in waiting)
     yield f"{RESULTS}/tables/{dimension}.csv ({data_origins(plan)[dimension]})"
     yield f"  {len(cells)} cells: {', '.join(models)} on {', '.join(tested)}"
     counted = ", ".join(f"{stage} {number}" for stage, number in stages.items())
-    yield f"  {len(waiting)} of {len(own)} jobs to do{': ' if counted else ''}{counted}"
+    yield f"  {len(waiting)} of {len(jobs_of_table)} jobs to do{': ' if counted else ''}{counted}"
     yield f"  about {duration(wall_seconds(waiting, cores))} on {cores} free cores (an estimate)"
     yield from guesses(plan, waiting)
     if any("multiply-adds of" in entry.cost.basis for entry in waiting):

@@ -81,8 +81,8 @@ class Durations:
             seconds; None if no work of this run, or of a waiting stage, is finished.
         """
         rows = self.rows()
-        here = [row for row in rows if row["started"] >= since]
-        if not here:
+        rows_of_run = [row for row in rows if row["started"] >= since]
+        if not rows_of_run:
             return None
         took: dict[str, list[float]] = {}
         for row in rows:
@@ -95,7 +95,7 @@ class Durations:
             if mean is None:
                 return None
             left += part * mean
-        worked = sum(row["seconds"] for row in here)
+        worked = sum(row["seconds"] for row in rows_of_run)
         parallel = max(1.0, worked / max(time.time() - since, 1e-3))
         return left / parallel
 

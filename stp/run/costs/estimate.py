@@ -279,8 +279,8 @@ class Costs:
         )
 
     def _files(self, artefact: Artefact) -> int:
-        own: int = getattr(self.constants.files, artefact.stage)
-        return own + (self.constants.files.predict if artefact.is_rollout else 0)
+        files: int = getattr(self.constants.files, artefact.stage)
+        return files + (self.constants.files.predict if artefact.is_rollout else 0)
 
     def _seconds(self, artefact: Artefact, work: Work) -> tuple[float, float, float, str]:
         """Wall time of a job, of its computing and of its reading, and what it rests on."""
@@ -332,30 +332,32 @@ class Costs:
         memory, gpus = self.constants.memory_mb, self.plan.gpus(artefact)
         ranks = self.plan.ranks(artefact)
         if artefact.stage not in TORCH_STAGES and not artefact.is_rollout:
-            own = memory.python
+            megabytes = memory.python
             if artefact.stage == "prepare":
-                own = (own + min(memory.prepare, work.batch_mb)) * self._threads(artefact)
+                megabytes = (megabytes + min(memory.prepare, work.batch_mb)) * self._threads(
+                    artefact
+                )
             else:
-                own += memory.score + 20 * work.batch_mb
-            return self._rounded(own)
-        own = memory.torch + 2 * work.batch_mb / ranks
-        own += memory.gpu if gpus else work.activations_mb / ranks
+                megabytes += memory.score + 20 * work.batch_mb
+            return self._rounded(megabytes)
+        megabytes = memory.torch + 2 * work.batch_mb / ranks
+        megabytes += memory.gpu if gpus else work.activations_mb / ranks
         if artefact.forecast is not None:
-            own += work.weights_mb
+            megabytes += work.weights_mb
             if (
                 artefact.is_rollout and artefact.stage == "score"
             ):  # a block for each thread, and copies
-                own += memory.score + 20 * work.block_mb * self._threads(artefact)
+                megabytes += memory.score + 20 * work.block_mb * self._threads(artefact)
         elif artefact.stage == "features":
-            own += work.weights_mb
+            megabytes += work.weights_mb
         elif artefact.recipe["fit"] == "sgd":
-            own += COPIES * work.weights_mb
+            megabytes += COPIES * work.weights_mb
         else:
-            own += memory.fit
+            megabytes += memory.fit
         if ranks > 1:  # they compute, another process waits for them
-            own = memory.torch + own * ranks
-        return self._rounded(own)
+            megabytes = memory.torch + megabytes * ranks
+        return self._rounded(megabytes)
 
-    def _rounded(self, own: float) -> int:
-        total = MEMORY_HEADROOM * (self.constants.memory_mb.snakemake + own)
+    def _rounded(self, megabytes: float) -> int:
+        total = MEMORY_HEADROOM * (self.constants.memory_mb.snakemake + megabytes)
         return max(LEAST_MB, ROUND_MB * math.ceil(total / ROUND_MB))

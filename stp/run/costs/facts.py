@@ -79,27 +79,27 @@ class Facts:
         if name not in self._clips:
             dataset = self.plan.config.datasets[name]
             options, counts = data.recipe["options"], dataset.counts
-            given = {**(options.get("clips") or {}), "train": options.get("clips_per_epoch")}
-            found, assumed = {}, []
+            chosen = {**(options.get("clips") or {}), "train": options.get("clips_per_epoch")}
+            clips, assumed = {}, []
             counted = self.counted(data).get("clips") or {}
             for split in SPLITS:
                 number = counted.get(split)
-                number = given.get(split) if number is None else number
+                number = chosen.get(split) if number is None else number
                 number = getattr(counts, split) if number is None else number
                 if number is None:
                     number = getattr(self.unknown.clips, split)
                     assumed.append(f"{number:,} {split} clips of {name} assumed")
-                found[split] = number
+                clips[split] = number
             for subset, about in dataset.subsets.items():
                 of_subset = counted.get(subset, about.clips)
-                found[subset] = found["test"] if of_subset is None else of_subset
-            self._clips[name] = Fact(found, tuple(assumed))
+                clips[subset] = clips["test"] if of_subset is None else of_subset
+            self._clips[name] = Fact(clips, tuple(assumed))
         return self._clips[name]
 
     def size(self, model: str, dataset: str) -> Fact:
         """The size of a network: the scale overrides its entry, and a dataset overrides both."""
         if (model, dataset) not in self._sizes:
-            known: dict[str, Any] = {}
+            facts: dict[str, Any] = {}
             for settings in (
                 self.plan.config.models[model],
                 self.plan.config.scale.models.get(model),
@@ -110,17 +110,17 @@ class Facts:
                 if dataset in settings.datasets:
                     layers.append(settings.datasets[dataset].size)
                 for layer in layers:
-                    own = layer.model_dump(exclude_unset=True)
-                    if "gmacs" in own:  # of another width, so is all that goes with it
+                    layer_facts = layer.model_dump(exclude_unset=True)
+                    if "gmacs" in layer_facts:  # of another width, so is all that goes with it
                         for part in ("once_gmacs", "activations_mb"):
-                            known.pop(part, None)
-                    known |= own
-            known = {key: value for key, value in known.items() if value is not None}
+                            facts.pop(part, None)
+                    facts |= layer_facts
+            facts = {key: value for key, value in facts.items() if value is not None}
             default = self.unknown.size
             assumed: tuple[str, ...] = ()
-            if "gmacs" not in known:
+            if "gmacs" not in facts:
                 assumed = (f"{default.gmacs:g} G multiply-adds of {model} assumed",)
-            self._sizes[model, dataset] = Fact(default.model_copy(update=known), assumed)
+            self._sizes[model, dataset] = Fact(default.model_copy(update=facts), assumed)
         return self._sizes[model, dataset]
 
     def raw_mb(self, raw: Raw) -> Fact:

@@ -120,14 +120,14 @@ def unmeasured(plan: Plan, folders: set[str] | None = None) -> Iterator[Artefact
         folders: folders of the artefacts that count; None for all of the plan.
     """
     rates = Durations(plan.store / "state" / "durations.jsonl").rates()
-    steps, seen = Steps(plan), set()
+    steps, yielded = Steps(plan), set()
     for folder, artefact in plan.artefacts.items():
         training = trained(artefact)
         is_done = (plan.store / artefact.receipt).exists()
         if training is None or is_done or (folders is not None and folder not in folders):
             continue
         key = (artefact.work, plan.gpus(artefact), plan.threads(artefact) * plan.ranks(artefact))
-        if key in rates or steps.of(training) is not None or steps._key(training) in seen:
+        if key in rates or steps.of(training) is not None or steps._key(training) in yielded:
             continue
-        seen.add(steps._key(training))
+        yielded.add(steps._key(training))
         yield training

@@ -48,8 +48,8 @@ class Entry(NamedTuple):
     @property
     def rule(self) -> str:
         """The rule of the workflow that makes it; ``collect`` and ``render`` stand for several."""
-        own = self.dimension not in (SHARED, self.what)
-        return "_".join([self.stage.replace(", ", "_"), *([self.dimension] if own else [])])
+        is_own = self.dimension not in (SHARED, self.what)
+        return "_".join([self.stage.replace(", ", "_"), *([self.dimension] if is_own else [])])
 
 
 @dataclass
@@ -102,8 +102,10 @@ def entries(plan: Plan) -> list[Entry]:
     }
     for raw in raws.values():
         lock = plan.store / raw.lock
-        what = f"{raw.dataset} ({raw.release})"
-        jobs.append(Entry("fetch", SHARED, what, lock.exists(), True, costs.of_raw(raw), 1, lock))
+        release_label = f"{raw.dataset} ({raw.release})"
+        jobs.append(
+            Entry("fetch", SHARED, release_label, lock.exists(), True, costs.of_raw(raw), 1, lock)
+        )
     for artefact in plan.artefacts.values():
         output = plan.store / artefact.receipt
         jobs.append(

@@ -109,16 +109,18 @@ class Workload:
         """The work of fetching raw files; generated files count as the data prepared from them."""
         raw_mb, unknown = self.facts.raw_mb(raw)
         rate = "generate_mb" if raw.declared.generator else "download_mb"
-        own = _paths(raw)
+        own_paths = _paths(raw)
         # Files of several releases together, as of a multi-model mean, are stored once.
-        shared = {path for paths in self._declared if paths < own for path in paths}
-        held = 0.0 if own and own <= shared else raw_mb * MB
-        return Work(rate, raw_mb, bytes=held, unknown=unknown)
+        shared = {path for paths in self._declared if paths < own_paths for path in paths}
+        stored_bytes = 0.0 if own_paths and own_paths <= shared else raw_mb * MB
+        return Work(rate, raw_mb, bytes=stored_bytes, unknown=unknown)
 
     @cached_property
     def _declared(self) -> set[frozenset[str]]:
         """Paths of the raw files of each release that the plan reads."""
-        read = (value for one in self.plan.artefacts.values() for value in one.inputs.values())
+        read = (
+            value for artefact in self.plan.artefacts.values() for value in artefact.inputs.values()
+        )
         return {_paths(raw) for raw in read if isinstance(raw, Raw)}
 
     def _prepare(self, artefact: Artefact) -> Work:
@@ -160,7 +162,7 @@ class Workload:
         epochs = train.get("epochs", TrainOptions.epochs)
         if "iterations" in train:
             epochs = train["iterations"] * batch / max(clips, 1)
-        seen = epochs * clips
+        trained_clips = epochs * clips
         validated = min(counts["val"], train.get("max_val_clips") or counts["val"])
         validated *= epochs / train.get("validate_every", TrainOptions.validate_every)
         gmacs = forecast_gmacs(size, recipe, 1 if size.steps == "told" else recipe["horizon"])
@@ -171,13 +173,13 @@ class Workload:
             activations *= gmacs / max(size.gmacs, 1e-9)
         at_once = min(batch, self.plan.config.scale.runtime.get("micro_batch") or batch)
         dataset = self.plan.config.datasets[name]
-        whole = recipe["context"] + recipe["horizon"]
+        frames_of_clip = recipe["context"] + recipe["horizon"]
         # Of a network that is told the lead time, a training reads one day of the future.
-        trained = recipe["context"] + 1 if size.steps == "told" else whole
-        frames = trained * seen + whole * validated
+        trained = recipe["context"] + 1 if size.steps == "told" else frames_of_clip
+        frames = trained * trained_clips + frames_of_clip * validated
         return Work(
             "gpu_gmacs" if self.plan.gpus(artefact) else "cpu_gmacs",
-            gmacs * (TRAINING * seen + validated),
+            gmacs * (TRAINING * trained_clips + validated),
             reading_mb=0.0 if dataset.virtual_clips else frames * stored_mb(dataset),
             bytes=size.parameters * FLOAT * (1 + len(train.get("snapshots", ()))),
             batch_mb=batch * clip_mb,
@@ -185,7 +187,7 @@ class Workload:
             activations_mb=at_once * activations,
             is_counted=size.activations_mb is not None,
             gpu_gmacs_per_s=size.gpu_gmacs_per_s,
-            trained=seen,
+            trained=trained_clips,
             validated=validated,
             unknown=unknown + assumed,
         )
@@ -204,9 +206,9 @@ class Workload:
         if self.plan.config.models[recipe["model"]].fit != "sgd":
             return Work("frames_mb", clips * clip_mb, unknown=unknown, **common)
         model = next(
-            one
-            for one in artefact.inputs.values()
-            if isinstance(one, Artefact) and one.stage == "train"
+            artefact_input
+            for artefact_input in artefact.inputs.values()
+            if isinstance(artefact_input, Artefact) and artefact_input.stage == "train"
         )
         size, assumed = self.facts.size(recipe["model"], _data(model).recipe["dataset"])
         if recipe.get("per_lead"):  # a network for each, of one frame
@@ -240,7 +242,7 @@ class Workload:
         amount, block_mb = clips * values * conventions / 1e6, values * FLOAT / MB
         written = 2 * clips * leads * conventions * 8  # of samples, and of clusters
         if artefact.is_rollout:
-            made = self._predict(artefact)
+            forecasting = self._predict(artefact)
             keep = recipe.get("keep", 0)
             stored = len(keep) if isinstance(keep, list) else keep
             written += min(stored, clips) * values * FLOAT
@@ -248,8 +250,10 @@ class Workload:
             if isinstance(archive, Raw):  # read once to see what is in it, and once for the scores
                 # A correction reads it as often for the years before the test.
                 times = 4 if artefact.recipe["rollout"]["options"].get("corrected_on") else 2
-                made = replace(made, reading_mb=times * self.facts.raw_mb(archive).value)
-            return replace(made, bytes=written, scored_mvalues=amount, block_mb=block_mb)
+                forecasting = replace(
+                    forecasting, reading_mb=times * self.facts.raw_mb(archive).value
+                )
+            return replace(forecasting, bytes=written, scored_mvalues=amount, block_mb=block_mb)
         return Work("score_mvalues", amount, bytes=written, batch_mb=block_mb, unknown=unknown)
 
     def _features(self, artefact: Artefact) -> Work:
@@ -268,10 +272,12 @@ class Workload:
         )
         if not artefact.is_rollout:
             return features
-        made = self._predict(artefact)
-        if made.rate != features.rate:  # without a network, forecasts take little time
+        forecasting = self._predict(artefact)
+        if forecasting.rate != features.rate:  # without a network, forecasts take little time
             return features
-        return replace(features, amount=features.amount + made.amount, reading_mb=made.reading_mb)
+        return replace(
+            features, amount=features.amount + forecasting.amount, reading_mb=forecasting.reading_mb
+        )
 
 
 def forecast_gmacs(size: Size, recipe: Mapping[str, Any], leads: int) -> float:
@@ -306,17 +312,14 @@ def _data(artefact: Artefact) -> Artefact:
 
 
 def _leads(forecast: dict[str, Any]) -> int:
-    """Number of lead times of a recipe's forecasts."""
     leads = forecast.get("leads") or range(forecast["lead_times"])
     return leads[-1] - leads[0] + 1 if forecast.get("interpolated") else len(leads)
 
 
 def _members(forecast: dict[str, Any]) -> int:
-    """Number of forecasts of each clip in a recipe."""
     return max(forecast["predict"].get(key, 1) for key in ("samples", "trainings"))
 
 
 def _values(recipe: Mapping[str, Any], frames: int) -> int:
-    """Number of values in some frames."""
     channels, height, width = recipe["shape"]
     return int(frames * channels * height * width)

@@ -117,13 +117,13 @@ def covered(frames: np.ndarray, colours: Sequence[str]) -> dict[str, np.ndarray]
     off = [frames[:, i].astype(np.float64) - ground[i] for i in range(3)]
     ways = np.array([COLOURS[colour] for colour in colours]) / 255 - ground
     shares = np.empty((len(colours), *off[0].shape))
-    left = np.empty_like(shares)
-    for way, share, squares in zip(ways, shares, left, strict=True):
+    remainder = np.empty_like(shares)
+    for way, share, squares in zip(ways, shares, remainder, strict=True):
         along = sum(here * there for here, there in zip(off, way, strict=True))
         np.clip(along / (way**2).sum(), 0, 1, out=share)
         squares[:] = sum((here - share * there) ** 2 for here, there in zip(off, way, strict=True))
-    best = left.argmin(axis=0)
-    unlike = left.min(axis=0) > UNLIKE**2
+    best = remainder.argmin(axis=0)
+    unlike = remainder.min(axis=0) > UNLIKE**2
     shares[(shares < FAINT) | unlike] = 0
     cover = {colour: np.where(best == i, shares[i], 0) for i, colour in enumerate(colours)}
     return cover | {"none": unlike.astype(float)}
@@ -217,11 +217,11 @@ def follow(units: Sequence[Blob], blobs: Sequence[Sequence[Blob]], step: float) 
     places = np.array([[unit.place] * (1 + len(blobs)) for unit in units])
     others = np.zeros(len(blobs))
     unseen = np.ones(len(units))
-    for t, here in enumerate(blobs):
-        match = assign(units, places[:, t], step * unseen, here)
+    for t, blobs_of_frame in enumerate(blobs):
+        match = assign(units, places[:, t], step * unseen, blobs_of_frame)
         seen[:, t] = [blob is not None for blob in match]
         for i, blob in enumerate(match):
             places[i, t + 1 :] = places[i, t] if blob is None else blob.place
-        others[t] = len(here) - seen[:, t].sum()
+        others[t] = len(blobs_of_frame) - seen[:, t].sum()
         unseen = np.where(seen[:, t], 1, unseen + 1)
     return Paths(seen, places, others)

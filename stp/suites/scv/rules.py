@@ -77,14 +77,13 @@ def _enough(done: float, needed: float) -> float | None:
     return float(np.clip(done / needed, 0, 1)) if needed > 0 else None
 
 
-def _plain(seen: Seen) -> np.ndarray:
+def _plain(blobs: Seen) -> np.ndarray:
     """Frames without other objects, bool (T,)."""
-    strange = seen.cover["none"].sum(axis=(1, 2))
-    return np.asarray(strange <= STRANGE * area_of(RADII[0], seen.size))
+    strange = blobs.cover["none"].sum(axis=(1, 2))
+    return np.asarray(strange <= STRANGE * area_of(RADII[0], blobs.size))
 
 
 def _discs(places: Iterable[np.ndarray], radius: float, size: int) -> list[np.ndarray]:
-    """Pixels around each position, bool (size, size)."""
     rows, columns = np.mgrid[:size, :size]
     return [np.hypot(rows - at[0], columns - at[1]) < radius for at in places]
 
@@ -141,19 +140,19 @@ def _collect_shards(predicted: Seen, observed: Seen) -> Judged:
     full = area_of(SHARD, size)
     elsewhere = ~np.any(discs, axis=0)
 
-    def lie(seen: Seen) -> np.ndarray:
+    def lie(blobs: Seen) -> np.ndarray:
         """Whether each shard is present, (T, shards)."""
-        shares = [seen.cover["shard"][:, disc].sum(axis=1) for disc in discs]
+        shares = [blobs.cover["shard"][:, disc].sum(axis=1) for disc in discs]
         return np.stack(shares, axis=1) > SURE * full
 
     # Distances from units, in the previous or in this frame, to each shard.
     gaps = np.linalg.norm(ours.places[:, :, None] - shards, axis=-1).min(axis=0)
     touch = RADII[1] * (1 + DEPTH) + SHARD
     is_reached = np.minimum(gaps[:-1], gaps[1:]) <= (touch + MARINE_STEP / 2) * size + 1
-    there = lie(predicted)
-    before = np.vstack([np.ones(len(shards), bool), there[:-1]])
+    present = lie(predicted)
+    before = np.vstack([np.ones(len(shards), bool), present[:-1]])
     # A shard that returns, or vanishes without a unit, is wrong from then on.
-    wrong = (there & ~before) | (before & ~there & ~is_reached)
+    wrong = (present & ~before) | (before & ~present & ~is_reached)
     right = ~np.logical_or.accumulate(wrong)
     new = predicted.cover["shard"][:, elsewhere].sum(axis=1) > SURE * full
     return Judged(
@@ -166,7 +165,7 @@ def _collect_shards(predicted: Seen, observed: Seen) -> Judged:
         {
             "units move": _enough(ours.farthest, HALF * true.farthest),
             "shards are collected": _enough(
-                (right[-1] & ~there[-1]).sum(), HALF * (~lie(observed)[-1]).sum()
+                (right[-1] & ~present[-1]).sum(), HALF * (~lie(observed)[-1]).sum()
             ),
         },
     )
@@ -265,9 +264,9 @@ def _road_trip(predicted: Seen, observed: Seen) -> Judged:
             if unit is not None and let_out[i]:
                 places[i] = unit.place
         # Units can only be inside a medivac that is recognised.
-        there = (phase != "inside") | of_medivac[t]
+        is_outside = (phase != "inside") | of_medivac[t]
         count = len(units) + len(blobs) - (~gone).sum()
-        of_units[t] = (right & there).sum() / count if count else 1
+        of_units[t] = (right & is_outside).sum() / count if count else 1
     full = area_of(BEACON, size)
     lie = [blob.place for blob in observed.of("beacon")[0] if blob.area > SURE * full]
     over = np.sum([predicted.cover[colour] for colour in ("beacon", "medivac", *TEAMS)], axis=0)

@@ -1,4 +1,4 @@
-"""CVM: everybody goes on as before (Schöller et al. 2020; Atlas, section IV-A)."""
+"""CVM: constant velocity (Schöller et al. 2020; Atlas, section IV-A)."""
 
 from dataclasses import dataclass
 
@@ -10,18 +10,18 @@ from stp.tracks.scenarios import Scenarios
 from stp.tracks.velocity import Mode, filtered
 
 SEARCH: dict[str, tuple[float, float]] = {}
-"""Nothing is calibrated."""
+"""Empty: nothing is calibrated."""
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """How people go on.
+    """Velocity and its uncertainty.
 
     Attributes:
-        velocity: which velocity goes on, see `stp.tracks.velocity.weights`.
-        uncertainty: metres per second by which each step may differ, in each direction (standard
-            deviation); predictions then are Gaussians that grow: those of the random walk that the
-            released code draws samples from, with 0.3. None for points.
+        velocity: filter of the velocity, see `stp.tracks.velocity.weights`.
+        uncertainty: standard deviation of the velocity of each step in each direction, metres per
+            second. Predictions then are the Gaussians of the random walk that the released code
+            draws samples from, with 0.3. None for points.
     """
 
     velocity: Mode = "gaussian"
@@ -35,10 +35,10 @@ def predict(
     obstacles: Obstacles | None = None,
     jitter: np.ndarray | None = None,
 ) -> np.ndarray | Mixture:
-    """Predict positions, (S, N, steps, 2), metres; NaN for absent people; obstacles do not matter.
+    """Predict positions, (S, N, steps, 2), metres; NaN for absent people; obstacles are ignored.
 
-    Jitter, of this shape, moves people at each step. Without it, and with an uncertainty, there is
-    one Gaussian for each step, whose variance grows by the same amount at each.
+    Jitter, of this shape, moves people at each step. Without jitter, and with an uncertainty, the
+    prediction is a Gaussian for each step, whose variance grows linearly.
     """
     velocity = filtered(scenarios.observed, scenarios.dt, parameters.velocity)
     ahead = np.arange(1, steps + 1)[:, None] * scenarios.dt

@@ -1,4 +1,4 @@
-"""Kara: people evade collisions that they foresee (Karamouzas et al. 2009; Atlas, section IV-B)."""
+"""Kara: evasion of predicted collisions (Karamouzas et al. 2009; Atlas, section IV-B)."""
 
 from dataclasses import dataclass
 
@@ -16,30 +16,30 @@ SEARCH = {
     "strength": (0.001, 30.0),
     "obstacle_factor": (1.0, 100.0),
 }
-"""What is calibrated, and from where to where (Atlas, released configuration)."""
+"""Bounds of the calibrated parameters (Atlas, released configuration)."""
 
 INSIDE = 0.1
-"""Seconds to a collision with an obstacle that one is in already (released code)."""
+"""Time to the collision with an obstacle around the person, seconds (released code)."""
 DISC_MARGIN = -0.4
-"""Metres that are added to the radius of a disc (released code)."""
+"""Addition to the radius of a disc, metres (released code)."""
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """How far ahead people look, and how strongly they evade.
+    """Range and strength of the evasive force.
 
     The force is ``strength / D`` up to the distance ``near``, constant over the next
-    ``near_to_flat`` metres, and falls to 0 over the next ``flat_to_end``. It is one of 1 N or so on
-    a body of 80 kg, which is hardly felt: so it is in the released code.
+    ``near_to_flat`` metres, and falls to 0 over the next ``flat_to_end``. As in the released code,
+    it is about 1 N on a body of 80 kg, which has little effect.
 
     Attributes:
-        people: that are evaded at once: those that would be met first.
-        safe: metres that people keep between themselves and others.
+        people: number of people that are evaded at once, by time to the collision.
+        safe: distance that people keep, metres.
         near: metres (d_min of the released code).
         near_to_flat: metres (d_mid).
         flat_to_end: metres (d_max).
-        strength: newton metres (k).
-        obstacle_factor: of the force of obstacles (kara_scale).
+        strength: strength, newton metres (k).
+        obstacle_factor: factor of the force of obstacles (kara_scale).
     """
 
     people: int = 4
@@ -52,7 +52,11 @@ class Parameters:
     body: forces.Body = forces.BODY
 
     def magnitude(self, distance: np.ndarray) -> np.ndarray:
-        """Newtons at a distance that is left until a collision, metres."""
+        """Force at a distance to the collision, newtons.
+
+        Args:
+            distance: remaining distance, metres, of any shape.
+        """
         flat = self.near + self.near_to_flat
         end = flat + self.flat_to_end
         most = self.strength / self.near
@@ -70,14 +74,14 @@ def collision(
     horizon: float,
     inside: float,
 ) -> np.ndarray:
-    """Seconds until two come closer than a radius; infinite if they do not within the horizon.
+    """Time until two are closer than a radius, seconds, (...); infinite beyond the horizon.
 
     Args:
         towards: velocity relative to the other, (..., 2), metres per second.
-        apart: from oneself to the other, (..., 2), metres.
-        radius: metres, (...).
-        horizon: seconds.
-        inside: seconds where they are too close already.
+        apart: vector to the other, (..., 2), metres.
+        radius: radius, metres, (...).
+        horizon: largest time, seconds.
+        inside: result for those who are too close already, seconds.
     """
     a = (towards * towards).sum(axis=-1)
     b = -2 * (apart * towards).sum(axis=-1)
@@ -98,13 +102,13 @@ def predict(
 ) -> np.ndarray:
     """Predict positions, (S, N, steps, 2), metres; NaN for absent people.
 
-    Jitter, of this shape, moves people at each step, and what they do next follows from it.
+    Jitter, of this shape, moves people at each step, and affects the following steps.
     """
     own, body = parameters, parameters.body
     pairs = forces.others(scenarios.present)
     horizon = forces.HORIZON_STEPS * scenarios.dt
     count = min(own.people, pairs.shape[-1])
-    # Row k: how much each counts where k + 1 people are evaded; who is met first counts most.
+    # Row k: weights of k evaded people, the largest for the first collision.
     shares = np.zeros((count + 1, count))
     for met in range(1, count + 1):
         shares[met, :met] = weights(met)[::-1]

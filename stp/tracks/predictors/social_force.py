@@ -1,4 +1,4 @@
-"""Sof: social forces that fall off with distance (Helbing and Molnár 1995; Atlas, section IV-B)."""
+"""Sof: social forces that decay with distance (Helbing and Molnár 1995; Atlas, section IV-B)."""
 
 from dataclasses import dataclass
 
@@ -16,10 +16,10 @@ SEARCH = {
     "range": (0.005, 10.0),
     "range_obstacle": (0.005, 10.0),
 }
-"""What is calibrated, and from where to where (Atlas, released configuration)."""
+"""Bounds of the calibrated parameters (Atlas, released configuration)."""
 
 DISC_FACTOR = 1.5
-"""Of the force of discs, beyond that of a map's cells (released code)."""
+"""Factor of the force of discs, relative to cells of a map (released code)."""
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Parameters:
     """Forces between people, and between a person and the nearest obstacle.
 
     Attributes:
-        strength, strength_obstacle: newtons, at contact (a, ao of the released code).
-        range, range_obstacle: metres in which it falls to 1/e (b, bo).
-        contact, contact_obstacle: newtons per metre of overlap (K, Ko).
+        strength, strength_obstacle: force at contact, newtons (a, ao of the released code).
+        range, range_obstacle: decay length, metres (b, bo).
+        contact, contact_obstacle: force per overlap, newtons per metre (K, Ko).
     """
 
     strength: float = 13.4
@@ -50,7 +50,7 @@ def predict(
 ) -> np.ndarray:
     """Predict positions, (S, N, steps, 2), metres; NaN for absent people.
 
-    Jitter, of this shape, moves people at each step, and what they do next follows from it.
+    Jitter, of this shape, moves people at each step, and affects the following steps.
     """
     pairs = forces.others(scenarios.present)[..., None]
     own = parameters
@@ -61,7 +61,7 @@ def predict(
         distance = forces.length(apart)
         away = apart / (distance + 1e-8)
         social = forces.sight(heading[:, :, None], away, own.body) * own.strength
-        # The absolute value, as released: it is greatest at contact, and falls inside as well.
+        # As released, with the absolute value: the force is largest at contact.
         social = social * np.exp(-np.abs(own.body.apart - distance) / own.range)
         touching = own.contact * np.maximum(0, own.body.apart - distance)
         total = np.where(pairs, (social + touching) * away, 0).sum(axis=2)

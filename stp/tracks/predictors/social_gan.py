@@ -1,10 +1,11 @@
 """Social GAN without pooling (Gupta et al. 2018: SGAN-20V), with its published weights.
 
-An LSTM reads displacements; its state and a noise vector that all people of a scenario share begin
-another LSTM, which writes displacements. Without pooling nobody sees anybody else.
+An LSTM reads displacements; its state and a noise vector that all people of a scenario share are
+the initial state of another LSTM, which writes displacements. Without pooling, people do not
+interact.
 
 The weights that Atlas uses were trained on eight observed and twelve future positions of HOTEL and
-UCY: ETH was left out, which the paper calls "trained on ETH". They take any other lengths as well.
+UCY, without ETH, which the paper calls "trained on ETH". Other lengths are possible.
 """
 
 from dataclasses import dataclass
@@ -14,18 +15,18 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError
 from stp.tracks.obstacles import Obstacles
 from stp.tracks.scenarios import Scenarios
 
 EMBEDDING, HIDDEN, MIXING, NOISE = 16, 32, 64, 8
 SEARCH: dict[str, tuple[float, float]] = {}
-"""Nothing is calibrated."""
+"""Empty: nothing is calibrated."""
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """There are none but its weights."""
+    """Empty: the predictor has no parameters but its weights."""
 
 
 class Reader(nn.Module):
@@ -37,13 +38,12 @@ class Reader(nn.Module):
         self.spatial_embedding = nn.Linear(2, EMBEDDING)
 
     def forward(self, steps: Tensor) -> Tensor:
-        """See the class."""
         _, (state, _) = self.encoder(self.spatial_embedding(steps))
         return state[0]
 
 
 class Writer(nn.Module):
-    """A state and a first displacement to those that follow."""
+    """A state and a displacement to the following displacements."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -56,8 +56,8 @@ class Writer(nn.Module):
 
         Args:
             state: (P, HIDDEN).
-            step: the last observed displacement, (P, 2).
-            count: displacements to write.
+            step: last observed displacement, (P, 2), metres.
+            count: number of displacements to write.
 
         Returns:
             (count, P, 2), metres.
@@ -72,7 +72,7 @@ class Writer(nn.Module):
 
 
 class SocialGan(nn.Module):
-    """The generator; names of its parts are those of the published weights (16,634 numbers)."""
+    """The generator, with the names of the published weights (16,634 parameters)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -86,37 +86,37 @@ class SocialGan(nn.Module):
         """Predict displacements.
 
         Args:
-            steps: observed ones, (O, P, 2), the first of which is 0; metres.
+            steps: observed displacements, (O, P, 2), the first of which is 0, metres.
             noise: (P, NOISE), equal for people of one scenario.
-            count: displacements to predict.
+            count: number of displacements to predict.
 
         Returns:
             (count, P, 2), metres.
         """
         state = torch.cat([self.mlp_decoder_context(self.encoder(steps)), noise], dim=1)
-        found: Tensor = self.decoder(state, steps[-1], count)
-        return found
+        displacements: Tensor = self.decoder(state, steps[-1], count)
+        return displacements
 
 
 def load(path: Path, parameters: Parameters | None = None) -> SocialGan:
-    """Load published weights; nothing but numbers and texts is read from the file.
+    """Load published weights, without executing code of the file.
 
     Args:
-        path: of the file.
-        parameters: there are none.
+        path: path of the file.
+        parameters: ignored.
 
     Raises:
-        StpError: the file cannot be read, or is another network.
+        RawFileError: the file cannot be read, or belongs to another network.
     """
     try:
         saved = torch.load(path, map_location="cpu", weights_only=True)
         network = SocialGan()
         network.load_state_dict(saved["g_state"])
-    except Exception as error:  # whatever torch says of a file that is damaged or another one
-        raise StpError(
-            f"{path}: no weights of Social GAN ({str(error).splitlines()[0]})",
+    except Exception as error:  # damaged files raise exceptions of many types
+        raise RawFileError(
+            path,
+            f"no weights of Social GAN ({str(error).splitlines()[0]})",
             expected="a checkpoint of SGAN-20V: without pooling, with 8 numbers of noise",
-            remedy="fetch it again",
         ) from None
     return network.eval()
 
@@ -128,14 +128,14 @@ def predict(
     obstacles: Obstacles | None = None,
     jitter: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Predict with noise of 0: what it takes to be the middle of what may happen.
+    """Predict with zero noise.
 
     Args:
-        scenarios: to predict.
-        steps: future positions.
-        parameters: the network, with its weights.
-        obstacles: do not matter.
-        jitter: (S, N, steps, 2), metres, which moves people at each step.
+        scenarios: scenarios to predict.
+        steps: number of future positions.
+        parameters: the network with its weights.
+        obstacles: ignored.
+        jitter: displacement at each step, (S, N, steps, 2), metres.
 
     Returns:
         (S, N, steps, 2), metres; NaN for absent people.
@@ -165,14 +165,14 @@ def draw(
 
 @torch.inference_mode()
 def _paths(scenarios: Scenarios, steps: int, network: SocialGan, noise: np.ndarray) -> np.ndarray:
-    """Predictions with given noise (K, S, NOISE)."""
-    there = np.nonzero(scenarios.present)
-    observed = scenarios.observed[there]
+    """Predictions with noise (K, S, NOISE)."""
+    present = np.nonzero(scenarios.present)
+    observed = scenarios.observed[present]
     moved = np.diff(observed, axis=1, prepend=observed[:, :1])
-    given = torch.from_numpy(np.moveaxis(moved, 1, 0).astype(np.float32))
-    of_people = torch.from_numpy(noise[:, there[0]].astype(np.float32))
-    found = np.full((len(noise), *scenarios.person.shape, steps, 2), np.nan)
+    displacements = torch.from_numpy(np.moveaxis(moved, 1, 0).astype(np.float32))
+    of_people = torch.from_numpy(noise[:, present[0]].astype(np.float32))
+    paths = np.full((len(noise), *scenarios.person.shape, steps, 2), np.nan)
     for sample in range(len(noise)):
-        path = network(given, of_people[sample], steps).numpy().astype(np.float64)
-        found[sample][there] = observed[:, -1:] + np.moveaxis(path, 0, 1).cumsum(axis=1)
-    return found
+        path = network(displacements, of_people[sample], steps).numpy().astype(np.float64)
+        paths[sample][present] = observed[:, -1:] + np.moveaxis(path, 0, 1).cumsum(axis=1)
+    return paths

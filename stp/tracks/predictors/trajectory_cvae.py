@@ -1,15 +1,15 @@
 """CVAE: a small relative of Trajectron++ (Salzmann et al. 2020) that is trained here.
 
-As there: a recurrent network reads where a person has been, neighbours within 3 m are pooled, a
-discrete latent says which of a few ways the person goes, and a decoder gives a Gaussian of the
-velocity at each step, which a single integrator turns into positions. So what is predicted is a
-mixture with one component for each value of the latent, in closed form. Other than there:
-everybody's x axis is the way that they walk, of which turning people by chance is an approximation;
-the decoder says how velocities differ from the filtered one that constant velocity goes on with,
-and is not fed with what it has drawn, without which positions would not be Gaussian.
+As in Trajectron++, a recurrent network reads the observed path, neighbours within 3 m are pooled, a
+discrete latent selects one of several modes, and a decoder gives a Gaussian of the velocity at each
+step, which a single integrator turns into positions. So the prediction is a mixture with one
+component for each value of the latent, in closed form. Differences: the x axis of each person is
+the direction of motion, instead of random rotations; the decoder predicts the difference from the
+filtered velocity of the constant-velocity model; and it does not read its own samples, so that
+positions are Gaussian.
 
-The loss is that of a conditional variational autoencoder, with a share of mutual information
-between the latent and what is observed; its expectation over the latent is exact.
+The loss is that of a conditional variational autoencoder, with a term for the mutual information
+between the latent and the observation; its expectation over the latent is exact.
 """
 
 from collections.abc import Mapping
@@ -33,23 +33,23 @@ from stp.tracks.velocity import filtered
 Rows = Mapping[str, Tensor]
 """Tensors whose first axis is people."""
 SEARCH: dict[str, tuple[float, float]] = {}
-"""Nothing is searched: it learns."""
+"""Empty: the network is trained."""
 NARROWEST, WIDEST = 0.02, 2.0
-"""Metres per second: limits of the standard deviation of a velocity."""
+"""Bounds of the standard deviation of a velocity, metres per second."""
 MOST_CORRELATED = 0.9
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """Its size, and what it is made to learn.
+    """Size and training of the network.
 
     Attributes:
-        hidden: numbers of a state.
-        latents: ways that somebody may go: components of the mixture.
-        radius: metres within which others matter.
+        hidden: size of a state.
+        latents: number of modes, the components of the mixture.
+        radius: largest distance of neighbours, metres.
         information: weight of the mutual information between latent and observation.
-        mirrored: whether half of the people of each step are mirrored: not where they keep to one
-            side, if there are enough of them to learn it.
+        mirrored: whether half of the people of each step are mirrored; unsuitable for people who
+            keep to one side, if the data are enough to learn this.
     """
 
     hidden: Annotated[int, Field(ge=1, le=512)] = 32
@@ -67,8 +67,8 @@ class Cvae(nn.Module):
     """The network.
 
     Args:
-        parameters: see there.
-        dt: seconds between two positions.
+        parameters: parameters of the network.
+        dt: time between two positions, seconds.
     """
 
     def __init__(self, parameters: Parameters, dt: float) -> None:
@@ -85,7 +85,7 @@ class Cvae(nn.Module):
         self.velocity = nn.Linear(size, 5)
 
     def features(self, rows: Rows) -> Tensor:
-        """What is observed of each person, (P, F)."""
+        """Features of the observation of each person, (P, F)."""
         _, state = self.history(rows["velocities"])
         others = torch.cat([rows["apart"], rows["relative"]], dim=-1)
         near = torch.where(rows["near"][..., None], self.neighbour(others).relu(), 0)
@@ -93,28 +93,27 @@ class Cvae(nn.Module):
         return torch.cat([state[0], pooled, rows["wanted"]], dim=-1)
 
     def ways(self, features: Tensor, steps: int) -> tuple[Tensor, Tensor]:
-        """Velocities of all ways, beside the wanted one.
+        """Velocities of all modes, relative to the filtered velocity.
 
         Returns:
-            means (P, Z, T, 2), metres per second, and covariances (P, Z, T, 3): of x, of both, of
-            y.
+            means (P, Z, T, 2), metres per second, and covariances (xx, xy, yy), (P, Z, T, 3).
         """
         state = (self.begin(features)[:, None] + self.way.weight).tanh()
         people, ways, size = state.shape
-        ticks = features.new_zeros((steps, people * ways, 1))  # it is told nothing but to go on
-        found, _ = self.decoder(ticks, state.reshape(1, people * ways, size))
-        found = self.velocity(found).reshape(steps, people, ways, 5).permute(1, 2, 0, 3)
-        spread = NARROWEST + (WIDEST - NARROWEST) * (found[..., 2:4] - 2).sigmoid()
-        between = MOST_CORRELATED * found[..., 4].tanh() * spread[..., 0] * spread[..., 1]
+        inputs = features.new_zeros((steps, people * ways, 1))
+        decoded, _ = self.decoder(inputs, state.reshape(1, people * ways, size))
+        decoded = self.velocity(decoded).reshape(steps, people, ways, 5).permute(1, 2, 0, 3)
+        spread = NARROWEST + (WIDEST - NARROWEST) * (decoded[..., 2:4] - 2).sigmoid()
+        between = MOST_CORRELATED * decoded[..., 4].tanh() * spread[..., 0] * spread[..., 1]
         covariance = torch.stack([spread[..., 0] ** 2, between, spread[..., 1] ** 2], dim=-1)
-        return found[..., :2], covariance
+        return decoded[..., :2], covariance
 
     def mixture(self, rows: Rows, steps: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """What is predicted.
+        """The predicted mixture.
 
         Returns:
-            log-probabilities of ways (P, Z), features (P, F), and of positions relative to the last
-            observed one means (P, Z, T, 2), metres, and covariances (P, Z, T, 3).
+            log-probabilities of modes (P, Z), features (P, F), and means (P, Z, T, 2), metres, and
+            covariances (P, Z, T, 3) of positions relative to the last observed one.
         """
         features = self.features(rows)
         velocity, covariance = self.ways(features, steps)
@@ -133,7 +132,7 @@ def _two_layers(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
 
 
 def log_density(means: Tensor, covariances: Tensor, truth: Tensor) -> Tensor:
-    """Of Gaussians with covariances (xx, xy, yy) at positions: (..., 2), (..., 3), (..., 2)."""
+    """Log-density (...) of Gaussians: means (..., 2), covariances (xx, xy, yy) (..., 3)."""
     x, y = (truth - means).unbind(dim=-1)
     xx, xy, yy = covariances.unbind(dim=-1)
     area = xx * yy - xy * xy
@@ -156,7 +155,7 @@ class Objective:
         return tensors(scenarios, self.parameters.radius)
 
     def varied(self, rows: Rows, random: np.random.Generator) -> Rows:
-        """Mirror half of the people: who gives way to the left might to the right."""
+        """Mirror half of the people."""
         if not self.parameters.mirrored:
             return rows
         sides = torch.from_numpy(random.choice([-1.0, 1.0], len(rows["wanted"])).astype(np.float32))
@@ -173,8 +172,8 @@ class Objective:
         prior, features, means, covariances = network.mixture(rows, future.shape[1])
         each = log_density(means, covariances, future[:, None]).sum(dim=-1)  # (P, Z)
         moved = future.diff(dim=1, prepend=torch.zeros_like(future[:, :1])) / network.dt
-        _, seen = network.future(moved - rows["wanted"][:, None])
-        posterior = network.posterior(torch.cat([features, seen[0]], dim=-1)).log_softmax(dim=-1)
+        _, state = network.future(moved - rows["wanted"][:, None])
+        posterior = network.posterior(torch.cat([features, state[0]], dim=-1)).log_softmax(dim=-1)
         share = posterior.exp()
         reconstruction = (share * each).sum(dim=-1).mean()
         divergence = (share * (posterior - prior)).sum(dim=-1).mean()
@@ -184,7 +183,7 @@ class Objective:
         return -bound / future.shape[1]
 
     def error(self, network: nn.Module, rows: Rows) -> Tensor:
-        """Negative log-probability of where people went, mean over people and steps, nats."""
+        """Negative log-density of the true positions, mean over people and steps, nats."""
         assert isinstance(network, Cvae)
         future = rows["future"]
         ways, _, means, covariances = network.mixture(rows, future.shape[1])
@@ -193,16 +192,17 @@ class Objective:
 
 
 def tensors(scenarios: Scenarios, radius: float) -> dict[str, Tensor]:
-    """People as rows, relative to where they are and whither they walk.
+    """People as rows, relative to their position and direction of motion.
 
     Args:
-        scenarios: with S scenarios, N places and P people.
-        radius: metres.
+        scenarios: S scenarios with N places and P people.
+        radius: largest distance of neighbours, metres.
 
     Returns:
-        ``velocities`` (P, O - 1, 2), beside ``wanted`` (P, 2), the filtered one, metres per second;
-        ``future`` (P, T, 2), metres; of others ``apart`` (P, N, 2), metres, ``relative``
-        (P, N, 2), metres per second, and ``near`` (P, N), whether they are.
+        ``velocities`` (P, O - 1, 2), relative to ``wanted`` (P, 2), the filtered velocity, metres
+        per second; ``future`` (P, T, 2), metres; positions ``apart`` (P, N, 2), metres, and
+        velocities ``relative`` (P, N, 2), metres per second, of neighbours; and ``near`` (P, N),
+        the mask of neighbours.
     """
     there = scenarios.present
     velocities = np.diff(scenarios.observed, axis=2) / scenarios.dt
@@ -213,7 +213,7 @@ def tensors(scenarios: Scenarios, radius: float) -> dict[str, Tensor]:
     near = there[:, None] & there[:, :, None] & ~own
     with np.errstate(invalid="ignore"):
         near &= np.linalg.norm(apart, axis=-1) <= radius
-    found = {
+    arrays = {
         "velocities": velocities - wanted[:, :, None],
         "wanted": wanted,
         "future": scenarios.future - last[:, :, None],
@@ -225,45 +225,45 @@ def tensors(scenarios: Scenarios, radius: float) -> dict[str, Tensor]:
         name: torch.from_numpy(
             np.einsum("pab,p...b->p...a", frame, value[there]).astype(np.float32)
         )
-        for name, value in found.items()
+        for name, value in arrays.items()
     }
     return {**rows, "near": torch.from_numpy(near[there])}
 
 
 def axes(velocity: np.ndarray) -> np.ndarray:
-    """Unit vectors ahead and to the left of people with velocities (P, 2), as rows: (P, 2, 2)."""
+    """Unit vectors in and to the left of the direction of velocities (P, 2), as rows, (P, 2, 2)."""
     angle = np.arctan2(velocity[:, 1], velocity[:, 0])
     cosine, sine = np.cos(angle), np.sin(angle)
     return np.stack([np.stack([cosine, sine], -1), np.stack([-sine, cosine], -1)], axis=1)
 
 
 def network(parameters: Parameters, dt: float) -> Cvae:
-    """Build the network with random weights, for positions that are ``dt`` seconds apart."""
+    """Build the network with random weights; ``dt`` is the time between positions, seconds."""
     return Cvae(parameters, dt)
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A network and the parameters that it was trained with."""
+    """A network with the parameters of its training."""
 
     network: Cvae
     parameters: Parameters
 
 
 def load(path: Path, parameters: Parameters) -> Trained:
-    """Read what a training has stored.
+    """Read the weights of a training.
 
     Raises:
-        StpError: the file cannot be read, or holds another network.
+        StpError: the file cannot be read, or belongs to another network.
     """
     try:
         saved: Mapping[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
         network = Cvae(parameters, float(saved["dt"]))
         network.load_state_dict(saved["weights"])
-    except Exception as error:  # whatever torch says of a file that is damaged or another one
+    except Exception as error:  # damaged files raise exceptions of many types
         raise StpError(
             f"{path}: no weights of this network ({str(error).splitlines()[0]})",
-            expected="what its training has written, with the same options",
+            expected="weights of a training with the same options",
             remedy="train it again",
         ) from None
     return Trained(network.eval(), parameters)
@@ -277,9 +277,9 @@ def predict(
     obstacles: Obstacles | None = None,
     jitter: np.ndarray | None = None,
 ) -> Mixture:
-    """Predict a mixture with a component for each way; see `stp.tracks.predictors`.
+    """Predict a mixture with a component for each mode; see `stp.tracks.predictors`.
 
-    Obstacles do not matter, nor does jitter: its samples are its own (`draw`).
+    Obstacles and jitter are ignored: the predictor draws its own samples (`draw`).
     """
     rows = tensors(scenarios, parameters.parameters.radius)
     ways, _, means, covariances = parameters.network.mixture(rows, steps)
@@ -298,7 +298,7 @@ def predict(
 
 
 def _frame(scenarios: Scenarios) -> np.ndarray:
-    """The axes of all people, (P, 2, 2)."""
+    """Axes of all people, (P, 2, 2); see `axes`."""
     return axes(filtered(scenarios.observed, scenarios.dt)[scenarios.present])
 
 
@@ -311,14 +311,14 @@ def draw(
     samples: int,
     seed: int,
 ) -> np.ndarray:
-    """Draw a way for each sample and person, and its velocities: (samples, S, N, steps, 2), metres.
+    """Draw a mode for each sample and person, and its positions: (samples, S, N, steps, 2), metres.
 
-    The numbers of a person depend on the seed, the scenario's start frame and who it is.
+    The random numbers depend on the seed, the scenario's start frame and the person.
     """
     rows = tensors(scenarios, parameters.parameters.radius)
     network, there = parameters.network, scenarios.present
     features = network.features(rows)
-    velocity, covariance = (found.double().numpy() for found in network.ways(features, steps))
+    velocity, covariance = (part.double().numpy() for part in network.ways(features, steps))
     velocity = velocity + rows["wanted"].double().numpy()[:, None, None]
     share = network.prior(features).double().softmax(dim=-1).numpy()
     chance = noise.uniform(scenarios, (samples,), seed, noise.LATENT)[there]
@@ -328,11 +328,11 @@ def draw(
     a, b = np.moveaxis(
         noise.normal(scenarios, (samples, steps, 2), seed, noise.STEPS)[there], -1, 0
     )
-    x = np.sqrt(xx) * a  # Cholesky's factor of two rows
+    x = np.sqrt(xx) * a  # Cholesky factor of the covariance
     y = xy / np.sqrt(xx) * a + np.sqrt(yy - xy * xy / xx) * b
     moved = (mean + np.stack([x, y], axis=-1)).cumsum(axis=2) * network.dt
-    found = np.full((samples, *there.shape, steps, 2), np.nan)
+    drawn = np.full((samples, *there.shape, steps, 2), np.nan)
     last = scenarios.observed[:, :, -1][there]
     moved = np.einsum("pab,pkta->kptb", _frame(scenarios), moved)
-    found[:, there] = moved + last[:, None]
-    return found
+    drawn[:, there] = moved + last[:, None]
+    return drawn

@@ -1,6 +1,6 @@
 """Zan: social forces at the moment of the next collision (Zanlungo, Ikeda and Kanda 2011).
 
-It is in the released code of Atlas, and in none of the paper's tables.
+It is in the released code of Atlas, but not in the paper's tables.
 """
 
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ SEARCH = {
     "range": (0.001, 10.0),
     "range_obstacle": (0.001, 10.0),
 }
-"""What is calibrated, and from where to where (Atlas, released configuration)."""
+"""Bounds of the calibrated parameters (Atlas, released configuration)."""
 
 SOONEST = 0.2
-"""Seconds; no collision is nearer, so that forces stay finite."""
+"""Smallest time to a collision, which bounds forces, seconds."""
 DISC_FACTOR = 2.0
-"""Of the force of discs, beyond that of a map's cells (released code)."""
+"""Factor of the force of discs, relative to cells of a map (released code)."""
 
 
 @dataclass(frozen=True)
@@ -32,9 +32,9 @@ class Parameters:
     """Forces between people, and between a person and the nearest obstacle.
 
     Attributes:
-        strength, strength_obstacle: newton seconds squared per metre (a_z, a_zo of the code).
-        range, range_obstacle: metres (b_z, b_zo).
-        contact, contact_obstacle: newtons per metre of overlap (K, Ko).
+        strength, strength_obstacle: strength, N s² / m (a_z, a_zo of the released code).
+        range, range_obstacle: decay length, metres (b_z, b_zo).
+        contact, contact_obstacle: force per overlap, newtons per metre (K, Ko).
     """
 
     strength: float = 8.8
@@ -49,14 +49,14 @@ class Parameters:
 def meeting(
     towards: np.ndarray, apart: np.ndarray, gap: np.ndarray | float, cone: float, horizon: float
 ) -> np.ndarray:
-    """Seconds until somebody meets what is ahead, (..., 1); infinite for what is not.
+    """Time to the collision with what is ahead, seconds, (..., 1); infinite without a collision.
 
     Args:
         towards: velocity relative to the other, (..., 2), metres per second.
-        apart: from oneself to the other, (..., 2), metres.
-        gap: metres between centres that touch.
-        cone: half the angle of what is ahead, radians.
-        horizon: seconds; what comes later is taken to come then.
+        apart: vector to the other, (..., 2), metres.
+        gap: distance of centres at contact, metres.
+        cone: half the angle of the region ahead, radians.
+        horizon: largest time, seconds.
     """
     speed, distance = forces.length(towards), forces.length(apart)
     cosine = (towards * apart).sum(axis=-1, keepdims=True) / (speed * distance + 1e-9)
@@ -75,7 +75,7 @@ def predict(
 ) -> np.ndarray:
     """Predict positions, (S, N, steps, 2), metres; NaN for absent people.
 
-    Jitter, of this shape, moves people at each step, and what they do next follows from it.
+    Jitter, of this shape, moves people at each step, and affects the following steps.
     """
     own, body = parameters, parameters.body
     pairs = forces.others(scenarios.present)[..., None]

@@ -1,4 +1,4 @@
-"""End a training when validation has not become better for some time."""
+"""End a training after several validations without improvement."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ class Callback:
     """Counts validations without improvement.
 
     Args:
-        patience: how many of them in a row end the training.
+        patience: number of successive validations without improvement that end the training.
 
     Raises:
         StpError: the option is out of range.
@@ -22,7 +22,7 @@ class Callback:
         self.without = 0
 
     def after_epoch(self, training: Any, row: dict[str, Any]) -> None:
-        """Count; improvement is what the training takes for it."""
+        """Count the validation of an epoch, if it has one."""
         if row["val_mse"] is None:
             return
         self.without = 0 if training.progress.best_epoch == row["epoch"] else self.without + 1
@@ -30,9 +30,9 @@ class Callback:
             training.stop_early(f"no improvement in {self.without} validations")
 
     def state(self) -> dict[str, Any]:
-        """What has to survive an interruption."""
+        """State that survives an interruption."""
         return {"without": self.without}
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Go on from there."""
+        """Continue from a state."""
         self.without = state["without"]

@@ -1,12 +1,9 @@
-"""Losses that may stand in for the published one of a model (``train.loss``), one file each.
+"""Losses in place of the published loss of a model (``train.loss``), one file each.
 
-A module has ``loss(predicted, observed, *, ...) -> scalar``: frames (B, T, C, H, W), normalised.
-A model that is trained by more than its last forecast has ``outputs(clip, step)``, which gives what
-is to be compared; of all others free-running forecasts are. One that draws codes has
-``drawn(frames, horizon, values)``: a forecast, and what its codes add to a loss of so many values
-of a frame.
+A module has ``loss(predicted, observed, *, ...) -> scalar`` for normalised frames (B, T, C, H, W).
+The compared frames are those of `stp.models.model.ForecastModel.outputs`, or of ``drawn_forecast``
+for models that draw forecasts.
 
-A loss with a parameter ``data`` is given the prepared data, restricted to the channels that are
-compared. One with an option ``members`` compares several forecasts of each clip that a model draws,
-(B, M, T, C, H, W).
+A loss with a parameter ``data`` gets the prepared data, restricted to the compared channels. A loss
+with an option ``members`` compares several drawn forecasts of each clip, (B, M, T, C, H, W).
 """

@@ -12,15 +12,15 @@ def loss(
 ) -> Tensor:
     """Average the scores of normalised frames over everything.
 
-    The mean distance of members and truth, minus half the mean distance between two members. The
-    latter is taken over different members where it is fair: the expectation then does not depend on
-    their number (Ferro 2014, https://doi.org/10.1002/qj.2270).
+    The mean distance between members and truth, minus half the mean distance between two members.
+    The fair score averages the latter over different members, so that its expectation does not
+    depend on their number (Ferro 2014, https://doi.org/10.1002/qj.2270).
 
     Args:
         predicted: frames (B, M, T, C, H, W) of M members.
         observed: frames (B, T, C, H, W).
-        data: of which they are; where they have latitudes, these weigh.
-        members: forecasts of each clip, M.
+        data: prepared data; latitudes, if there are any, weight the scores.
+        members: number of forecasts of each clip, M.
         fair: whether pairs of a member with itself are left out.
 
     Raises:
@@ -29,7 +29,7 @@ def loss(
     require(whole(members, 2), "train.loss: crps: members", members, "a whole number from 2")
     require(isinstance(fair, bool), "train.loss: crps: fair", fair, "true or false")
     errors = (predicted - observed[:, None]).abs().mean(dim=1)
-    # Sorted, distances of all pairs are sums of members, each times how many lie on either side.
+    # In sorted order, the sum of distances of all pairs is a weighted sum of members.
     ordered = predicted.sort(dim=1).values
     sides = [2 * m - members + 1 for m in range(members)]
     distances = sum(side * ordered[:, m] for m, side in enumerate(sides))

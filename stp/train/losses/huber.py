@@ -12,7 +12,7 @@ def loss(predicted: Tensor, observed: Tensor, *, delta: float = 1.0) -> Tensor:
     Args:
         predicted: frames.
         observed: frames of the same shape.
-        delta: where squares end, in units of normalised frames.
+        delta: largest error that is squared, in units of normalised frames.
 
     Raises:
         StpError: the option is out of range.

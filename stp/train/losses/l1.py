@@ -1,4 +1,4 @@
-"""Mean absolute error: blurs less than squares do, and is less led by a few large errors."""
+"""Mean absolute error: less blurred forecasts, and less influence of a few large errors."""
 
 import torch.nn.functional as F
 from torch import Tensor

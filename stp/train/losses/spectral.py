@@ -1,4 +1,4 @@
-"""Mean squared error and spectral divergence: forecasts shall keep the observed share of detail."""
+"""Mean squared error and spectral divergence, which keeps the observed share of detail."""
 
 import torch
 import torch.nn.functional as F
@@ -7,7 +7,7 @@ from torch import Tensor
 from stp.core.options import number, require
 
 LEAST = 1e-9
-"""Shares of power below count as this: a logarithm has no gradient at 0."""
+"""Lower bound of shares of power: a logarithm has no gradient at 0."""
 
 
 def loss(
@@ -15,15 +15,15 @@ def loss(
 ) -> Tensor:
     """Average errors of normalised frames (B, T, C, H, W), and divergences of their spectra.
 
-    The divergence is that of Kullback and Leibler between observed and predicted power, each over
-    its sum (ChaosBench, section 4.2 and equation 2), of the two-dimensional transform without
-    bins, as the release's variant for training has it.
+    The Kullback-Leibler divergence between normalised observed and predicted power (ChaosBench,
+    section 4.2 and equation 2) of the two-dimensional transform, without bins, as in the release's
+    variant for training.
 
     Args:
         predicted: frames.
         observed: frames of the same shape.
-        weight: of the divergence beside the mean squared error.
-        finest: share of the wavenumbers that count, from the largest down; 1 for all but the mean.
+        weight: weight of the divergence relative to the mean squared error.
+        finest: share of the largest wavenumbers that count; 1 for all but the mean.
 
     Raises:
         StpError: an option is out of range.
@@ -40,7 +40,7 @@ def loss(
 
 
 def _counts(like: Tensor, finest: float) -> Tensor:
-    """Which wavenumbers of a transform count, bool (H, W)."""
+    """Mask of the wavenumbers that count, bool (H, W)."""
     height, width = like.shape[-2:]
     down = torch.fft.fftfreq(height, 1 / height, device=like.device)
     along = torch.fft.fftfreq(width, 1 / width, device=like.device)
@@ -49,6 +49,6 @@ def _counts(like: Tensor, finest: float) -> Tensor:
 
 
 def _shares(frames: Tensor, counts: Tensor) -> Tensor:
-    """Shares of the power at the wavenumbers that count, and next to nothing elsewhere."""
+    """Shares of the power at the wavenumbers that count, and ``LEAST`` elsewhere."""
     power = torch.view_as_real(torch.fft.fft2(frames)).square().sum(dim=-1) * counts
     return (power / power.sum(dim=(-2, -1), keepdim=True).clamp_min(LEAST)).clamp_min(LEAST)

@@ -1,4 +1,4 @@
-"""Root mean square error with weights of latitudes (ChaosBench, equation S1)."""
+"""Latitude-weighted root mean square error (ChaosBench, equation S1)."""
 
 from torch import Tensor
 
@@ -8,7 +8,7 @@ from stp.data.prepared import Prepared
 from stp.train.latitudes import latitude_weights
 
 LEAST = 1e-12
-"""Mean squares below have no gradient: a root has none at 0."""
+"""Lower bound of mean squares: a root has no gradient at 0."""
 
 
 def loss(predicted: Tensor, observed: Tensor, data: Prepared, *, root: bool = True) -> Tensor:
@@ -17,8 +17,8 @@ def loss(predicted: Tensor, observed: Tensor, data: Prepared, *, root: bool = Tr
     Args:
         predicted: fields.
         observed: fields of the same shape.
-        data: of which they are; has latitudes.
-        root: whether of each field the root is taken; mean squares otherwise.
+        data: prepared data with latitudes.
+        root: whether to take the root of each field's mean square.
 
     Raises:
         StpError: the option is out of range, or the data have no latitudes.
@@ -29,7 +29,7 @@ def loss(predicted: Tensor, observed: Tensor, data: Prepared, *, root: bool = Tr
         raise StpError(
             f"train.loss is wrmse, but {data.folder} has no latitudes",
             expected="data on a grid with a coordinate lat",
-            remedy="take another loss, such as mse",
+            remedy="choose another loss, such as mse",
         )
     squares = (weights * (predicted - observed).square()).mean(dim=(-2, -1))
     return (squares.clamp_min(LEAST).sqrt() if root else squares).mean()

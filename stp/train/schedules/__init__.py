@@ -1,5 +1,4 @@
-"""Learning rates as functions of the step, one file each.
+"""Learning rates as functions of the step, one file each, with the formulas of torch.optim.
 
-They have no state: a resumed training only has to know the step. Formulas are those of
-torch.optim.lr_scheduler.
+They have no state, so a resumed training needs the step alone.
 """

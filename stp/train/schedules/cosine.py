@@ -10,8 +10,8 @@ def learning_rate(step: int, steps: int, lr: float, *, last: float = 0.0) -> flo
 
     Args:
         step: 0..steps-1.
-        steps: steps of the whole training.
-        lr: the highest rate, that of step 0.
+        steps: number of steps of the training.
+        lr: the highest learning rate, that of step 0.
         last: the share of it that the rate falls to, 0..1.
 
     Raises:

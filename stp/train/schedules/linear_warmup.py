@@ -1,4 +1,4 @@
-"""Up in equal steps, and the same rate ever after (LinearLR)."""
+"""A linear increase, then a constant rate (LinearLR)."""
 
 from stp.core.options import require, whole
 
@@ -8,8 +8,8 @@ def learning_rate(step: int, steps: int, lr: float, *, warmup_steps: int = 5000)
 
     Args:
         step: 0..steps-1.
-        steps: steps of the whole training.
-        lr: the highest rate.
+        steps: number of steps of the training.
+        lr: the highest learning rate.
         warmup_steps: steps in which the rate rises.
 
     Raises:

@@ -1,6 +1,6 @@
-"""Up and down again (Smith and Topin 2017, https://arxiv.org/abs/1708.07120).
+"""One cycle (Smith and Topin 2017, https://arxiv.org/abs/1708.07120), as torch's OneCycleLR.
 
-The formula of torch's OneCycleLR, without its cycling of momentum.
+Momentum is not cycled.
 """
 
 import math
@@ -24,9 +24,9 @@ def learning_rate(
 
     Args:
         step: 0..steps-1.
-        steps: steps of the whole training.
-        lr: the highest rate.
-        pct_start: part of the steps in which the rate rises.
+        steps: number of steps of the training.
+        lr: the highest learning rate.
+        pct_start: share of the steps in which the rate rises.
         div_factor: the first rate is lr / div_factor.
         final_div_factor: the last rate is the first one / final_div_factor.
 
@@ -47,7 +47,7 @@ def learning_rate(
     peak = pct_start * steps - 1
     if step <= peak:
         return _between(first, lr, step / peak if peak else 1.0)
-    # A peak before the first step (pct_start 0) is kept where it is: step 0 is past it already.
+    # With pct_start 0 the peak lies before step 0.
     return _between(lr, last, (step - peak) / (steps - 1 - peak))
 
 

@@ -19,24 +19,14 @@
 WITH v AS (
     SELECT * FROM paper_values WHERE dimension = 'short_term'
 ),
-beaten AS (
-    SELECT
-        side, model, count(*) FILTER (is_best) AS value, count(*) AS other,
-        CASE WHEN bool_or(NOT is_best) THEN true WHEN count(is_best) = count(*) THEN false END
-            AS outcome,
-        coalesce(bool_or(fair) FILTER (is_best IS NULL), true) AS fair,
-        string_agg(DISTINCT gap, '; ' ORDER BY gap) AS gap,
-        string_agg(DISTINCT bytes, '; ' ORDER BY bytes) AS bytes, bool_and(comparable) AS comparable
-    FROM v
-    GROUP BY side, model
-),
 mean_ranks AS (
     SELECT
         side, model,
         CASE WHEN tested IN ('moving_mnist', 'kth', 'human36m') THEN 'motion' ELSE tested END
             AS tests,
         CASE WHEN bool_and(rank_at_best = rank_at_worst) THEN avg(rank_at_best) END AS mean_rank,
-        bool_and(fair) AS fair, string_agg(DISTINCT tested || ': ' || gap, '; ') AS gap,
+        bool_and(fair) AS fair,
+        string_agg(DISTINCT tested || ': ' || gap, '; ' ORDER BY tested || ': ' || gap) AS gap,
         string_agg(DISTINCT bytes, '; ' ORDER BY bytes) AS bytes, bool_and(comparable) AS comparable
     FROM v
     GROUP BY ALL
@@ -47,7 +37,7 @@ shared AS (
         CASE WHEN count(m.mean_rank) = count(*) AND count(o.mean_rank) = count(*)
              THEN corr(m.mean_rank, o.mean_rank) END AS value,
         bool_and(m.fair AND o.fair) AS fair,
-        string_agg(DISTINCT coalesce(m.gap, o.gap), '; ') AS gap,
+        string_agg(DISTINCT coalesce(m.gap, o.gap), '; ' ORDER BY coalesce(m.gap, o.gap)) AS gap,
         string_agg(DISTINCT coalesce(o.bytes, m.bytes), '; ') AS bytes,
         bool_and(coalesce(o.comparable, m.comparable)) AS comparable
     FROM mean_ranks o
@@ -72,7 +62,7 @@ places AS (
             WHEN bool_or(is_best) THEN true
             WHEN bool_and(coalesce(NOT is_best, false)) THEN false
         END AS is_best,
-        bool_and(fair) AS fair, any_value(gap) AS gap, any_value(bytes) AS bytes,
+        bool_and(fair) AS fair, min(gap) AS gap, min(bytes) AS bytes,
         bool_and(comparable) AS comparable
     FROM named n
     JOIN v ON v.tested = n.tested AND list_contains(n.chosen, v.model)
@@ -96,7 +86,8 @@ SELECT
     count(*) OVER (PARTITION BY side) AS needed, model, 'all datasets' AS tested,
     'columns in which it is the best' AS metric, value, 'all columns' AS against, other,
     outcome, fair, CASE WHEN outcome IS NULL THEN gap END AS remark, bytes, comparable
-FROM beaten
+FROM paper_beaten
+WHERE dimension = 'short_term'
 UNION ALL
 SELECT
     side, 'b. ranks on motion datasets share less than half of the variance of ranks on others',

@@ -14,26 +14,7 @@
 --   values are means over all lead times. FVD is compared within one test set only. The paper's
 --   long-term results are a figure, without numbers.
 
-WITH places AS (
-    SELECT
-        s.side, s.tested, s.metric,
-        string_agg(s.model, ', ' ORDER BY s.model) FILTER (s.is_best) AS model,
-        max(s.leader_value) AS value, any_value(l.leader) AS against, max(l.leader_value) AS other,
-        CASE
-            WHEN bool_or(s.is_best AND NOT l.is_best) THEN true
-            WHEN count(s.is_best) = count(*) AND count(l.is_best) = count(*) THEN false
-        END AS outcome,
-        bool_and(s.fair AND l.fair) AS fair,
-        string_agg(DISTINCT CASE WHEN s.gap IS NULL THEN 'long term: ' || l.gap
-                            ELSE 'short term: ' || s.gap END, '; ') AS gap,
-        any_value(coalesce(l.bytes, s.bytes)) AS bytes,
-        bool_and(coalesce(l.comparable, s.comparable)) AS comparable
-    FROM paper_values s
-    JOIN paper_values l USING (side, model, trained_on, tested_on, metric)
-    WHERE s.dimension = 'short_term' AND l.dimension = 'long_term'
-    GROUP BY s.side, s.tested, s.metric
-),
-said AS (
+WITH said AS (
     SELECT * FROM (VALUES
         ('a. TAU leads BridgeData in the short term', 1, 'tau', 'bridge', 'short_term'),
         ('b. PredRNN++ leads BridgeData in the long term', 1, 'predrnnpp', 'bridge', 'long_term'),
@@ -53,6 +34,7 @@ JOIN paper_leads l ON l.model = s.model AND l.dimension = s.dimension
 UNION ALL
 SELECT
     side, 'd. somewhere the best short-term model is not the best long-term one', 1,
-    model, tested, metric, value, against, other, outcome,
+    model, tested_on, metric, value, against, other, outcome,
     fair, CASE WHEN outcome IS NULL THEN gap END, bytes, comparable
-FROM places;
+FROM paper_overtaken
+WHERE dimension = 'long_term';

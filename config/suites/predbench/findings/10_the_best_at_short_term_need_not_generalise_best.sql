@@ -14,26 +14,6 @@
 --   A "lead" is read as: best in half of the columns, however small the distance. Models are
 --   compared within one test set only, so FVD is at equal N.
 
-WITH places AS (
-    SELECT
-        g.side, g.tested, g.metric,
-        string_agg(s.model, ', ' ORDER BY s.model) FILTER (s.is_best) AS model,
-        max(s.leader_value) AS value, any_value(g.leader) AS against, max(g.leader_value) AS other,
-        CASE
-            WHEN bool_or(s.is_best AND NOT g.is_best) THEN true
-            WHEN count(s.is_best) = count(*) AND count(g.is_best) = count(*) THEN false
-        END AS outcome,
-        bool_and(s.fair AND g.fair) AS fair,
-        string_agg(DISTINCT CASE WHEN s.gap IS NULL THEN g.tested || ': ' || g.gap
-                            ELSE s.tested || ': ' || s.gap END, '; ') AS gap,
-        any_value(coalesce(g.bytes, s.bytes)) AS bytes,
-        bool_and(coalesce(g.comparable, s.comparable)) AS comparable
-    FROM paper_values s
-    JOIN paper_values g USING (side, model, trained_on, tested_on, metric)
-    WHERE s.dimension = 'short_term' AND g.dimension = 'generalization'
-        AND tested_on IN ('bridge', 'traffic4cast')
-    GROUP BY g.side, g.tested, g.metric
-)
 SELECT
     side, 'a. Earthformer leads in generalization' AS part, 4 AS needed, model, tested, metric,
     value, against, other, outcome, fair, CASE WHEN outcome IS NULL THEN gap END AS remark,
@@ -54,4 +34,5 @@ SELECT
     side, 'c. somewhere the best short-term model does not generalise best', 1, model, tested,
     metric, value, against, other, outcome, fair, CASE WHEN outcome IS NULL THEN gap END,
     bytes, comparable
-FROM places;
+FROM paper_overtaken
+WHERE dimension = 'generalization' AND tested_on IN ('bridge', 'traffic4cast');

@@ -1,15 +1,12 @@
 """Power spectra of the one start that maps show: what detail is left at longer lead times."""
 
-from pathlib import Path
-
 import numpy as np
 from matplotlib.figure import Figure
 
 from stp.metrics.spectra import radial_spectrum
-from stp.page.figure_style import TEXT_WIDTH, TRUTH, Style, new_figure, paper_size
-from stp.plan.manifest import load_manifest
-from stp.render.figures.panels import finish, legend, legend_height, plain_ticks
-from stp.render.figures.reading import read
+from stp.page.figure_style import TEXT_WIDTH, TRUTH, Style, new_figure
+from stp.render.figures.panels import legend, legend_height, plain_ticks
+from stp.render.figures.reading import Scores
 from stp.render.pictures.forecasts import SampleForecasts, compare
 from stp.render.pictures.strips import spread
 
@@ -24,21 +21,22 @@ LEADS = 4
 """Lead times beside each other, with the first and the last."""
 
 
-def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
-    """Write the figure of a case; see `stp.render.figures.kinds.render`."""
-    styles = read(manifest, results).styles
-    sample = compare(load_manifest(manifest), str(case))
-    with paper_size():
-        finish(draw(sample, styles), out, [note.rstrip(".") for note in sample.notes])
-
-
-def draw(sample: SampleForecasts, styles: dict[str, Style]) -> Figure:
+def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw a row of panels for each variable, a column for each of some lead times.
 
-    Args:
-        sample: a start with its forecasts.
-        styles: by model; a model without one is left out.
+    Returns:
+        the figure, and notes.
+
+    Raises:
+        StpError: no forecasts of the case are kept, or they are damaged.
     """
+    sample = compare(scores.plan, case)
+    # The last note is the origin of the data, which all figures state.
+    return of_sample(sample, scores.styles), [note.rstrip(".") for note in sample.notes[:-1]]
+
+
+def of_sample(sample: SampleForecasts, styles: dict[str, Style]) -> Figure:
+    """Draw one start with its forecasts; models without a style are left out."""
     leads = spread(len(sample.truth), LEADS)
     forecasts = [forecast for forecast in sample.forecasts if forecast.label in styles]
     names = ["truth", *(forecast.label for forecast in forecasts)]

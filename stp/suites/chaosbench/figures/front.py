@@ -1,7 +1,5 @@
 """Spectra against errors: what a network that is trained for spectra pays in RMSE."""
 
-from pathlib import Path
-
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
@@ -12,7 +10,6 @@ from stp.render.figures.panels import (
     legend_height,
     panels,
     point,
-    write,
 )
 from stp.render.figures.reading import Line, Scores, Value, at_leads, variables_of
 
@@ -26,11 +23,6 @@ FIGURE = {
 ERROR, SPECTRA = "wrmse.pooled", "spectral_divergence.high_wavenumbers"
 LEADS = (1, 14, 44)
 """Lead times beside each other, as far as there are forecasts."""
-
-
-def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
-    """Write the figure of a case; see `stp.render.figures.kinds.render`."""
-    write(draw, manifest, results, out, str(case))
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
@@ -95,7 +87,6 @@ def _is_of(line: Line, network: str, values: dict[str, tuple[Value, Value]]) -> 
 
 
 def _cross(axes: Axes, x: Value, y: Value, scores: Scores, model: str) -> None:
-    """A point with its intervals."""
     style = scores.styles[model]
     for value, line in ((x, axes.hlines), (y, axes.vlines)):
         if value.low is not None and value.high is not None:

@@ -2,13 +2,12 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable
-from pathlib import Path
 from statistics import fmean
 
 from matplotlib.figure import Figure
 
 from stp.render.figures.leads import about_printed
-from stp.render.figures.panels import in_words, panels, point, write
+from stp.render.figures.panels import in_words, panels, point
 from stp.render.figures.reading import Scores, by_lead, printed_by_lead, printed_name
 from stp.render.tables.rows import Entry
 
@@ -21,11 +20,6 @@ FIGURE = {
 
 ROW = 0.13
 """Inches that a forecast takes."""
-
-
-def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
-    """Write the figure of a case; see `stp.render.figures.kinds.render`."""
-    write(draw, manifest, results, out, str(case))
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:

@@ -1,13 +1,11 @@
 """Coherence of waves with the observation, by wavenumber and lead time: when scales are lost."""
 
-from pathlib import Path
-
 import numpy as np
 from matplotlib.figure import Figure
 
-from stp.page.figure_style import TEXT_WIDTH, new_figure, paper_size
-from stp.render.figures.panels import finish, in_words
-from stp.render.figures.reading import Scores, at_leads, read, variables_of
+from stp.page.figure_style import TEXT_WIDTH, new_figure
+from stp.render.figures.panels import in_words
+from stp.render.figures.reading import Scores, at_leads, variables_of
 from stp.render.figures.time_step import step_of, tick_labels, ticks
 
 FIGURE = {
@@ -23,15 +21,7 @@ LOST = 0.5
 """A scale whose coherence is below is lost."""
 
 
-def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
-    """Write the figure of a case; see `stp.render.figures.kinds.render`."""
-    scores = read(manifest, results)
-    note = f"white: the first lead time below {LOST}; bands of wavenumbers are octaves"
-    with paper_size():
-        finish(draw(scores, str(case)), out, [scores.about([str(case)]), note])
-
-
-def draw(scores: Scores, case: str) -> Figure:
+def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw a row of panels for each model, a column for each variable: octaves over lead time."""
     values_by_model = {
         model: by_place
@@ -42,7 +32,7 @@ def draw(scores: Scores, case: str) -> Figure:
     all_places = {panel for by_place in values_by_model.values() for panel in by_place}
     bands = sorted({band for variable, band, _ in all_places if variable and band is not None})
     if not values_by_model or not bands:
-        return in_words(f"{scores.title(case)}: no model has values of {CONVENTION}")
+        return in_words(f"{scores.title(case)}: no model has values of {CONVENTION}"), []
     last = max(lead for _, _, lead in all_places)
     figure = new_figure(TEXT_WIDTH, 0.9 + 0.55 * len(values_by_model))
     figure.suptitle(scores.title(case))
@@ -76,4 +66,4 @@ def draw(scores: Scores, case: str) -> Figure:
         panel.set_xticks(ticks(1, last), labels)
         panel.set_xlabel(f"lead time [{unit}]")
     figure.colorbar(image, ax=axes, label="coherence", shrink=min(1.0, 3 / len(values_by_model)))
-    return figure
+    return figure, [f"white: the first lead time below {LOST}; bands of wavenumbers are octaves"]

@@ -5,17 +5,14 @@ from pathlib import Path
 import numpy as np
 
 from stp.collect.content_motion import Compared, compare
-from stp.page.commands import table_command
-from stp.page.grid import Grid, Item, Section
+from stp.page.grid import Section
 from stp.plan.manifest import Manifest, load_manifest
 from stp.render.tables.distortion_study import (
     WHERE,
     cells_of,
-    legend,
-    of_whom,
-    warnings,
+    section_of_distortions,
     where,
-    write,
+    write_study,
 )
 
 HEADER = (
@@ -44,54 +41,9 @@ def render_content_motion(manifest: Path, out: Path) -> None:
          _mean(c), " ".join(c.of_space), c.ratio, c.why]
         for c in comparisons
     ]  # fmt: skip
-    write(out, HEADER, rows, _grid(plan, comparisons, out.stem))
-
-
-def _mean(comparison: Compared) -> float | None:
-    return float(np.mean(list(comparison.of_space.values()))) if comparison.of_space else None
-
-
-def _grid(plan: Manifest, comparisons: list[Compared], name: str) -> Grid:
-    sections = []
-    for dataset in dict.fromkeys(comparison.dataset for comparison in comparisons):
-        of_dataset = [comparison for comparison in comparisons if comparison.dataset == dataset]
-        distortions = list(dict.fromkeys(comparison.distortion for comparison in of_dataset))
-        rows: list[list[str | Item]] = []
-        notes: dict[str, None] = {}
-        for convention in dict.fromkeys(comparison.convention for comparison in of_dataset):
-            row: list[str | Item] = [convention]
-            for distortion in distortions:
-                of_distortion = [
-                    o
-                    for o in of_dataset
-                    if (o.convention, o.distortion) == (convention, distortion)
-                ]
-                ratios = [
-                    comparison.ratio for comparison in of_distortion if comparison.ratio is not None
-                ]
-                row.append(f"{np.median(ratios):.2g}" if ratios else "–")
-            rows.append(row)
-            missing = {
-                comparison.distortion: comparison.why
-                for comparison in of_dataset
-                if comparison.convention == convention and comparison.why
-            }
-            same = len(missing) == len(distortions) and len(set(missing.values())) == 1
-            for distortion, why in missing.items():
-                where_text = "" if same else f", {plan.names.models[distortion]}"
-                notes[f"{convention}{where_text}: {why}"] = None
-        sections.append(
-            Section(
-                title=plan.names.datasets[dataset],
-                columns=["metric", *(plan.names.models[comparison] for comparison in distortions)],
-                rows=rows,
-                numeric=[False, *[True] * len(distortions)],
-                notes=list(notes),
-            )
-        )
-    return Grid(
-        name=name,
-        title=f"Content against motion, scale {plan.scale}",
+    write_study(
+        plan, out, HEADER, rows, _sections(plan, comparisons),
+        title="Content against motion",
         intro=[
             "Each distortion of time is compared with distortions of space of the same error per "
             "frame (mean squared error to the real clip, from PSNR): the metric's value divided by "
@@ -100,10 +52,29 @@ def _grid(plan: Manifest, comparisons: list[Compared], name: str) -> Grid:
             "chance.",
             "The CSV file has every intensity. The idea is from Ge et al. (2024), who use other "
             "distortions; values at equal error are interpolated linearly between intensities.",
-            of_whom(plan),
         ],
-        sections=sections,
-        warnings=warnings(sorted({comparison.convention for comparison in comparisons})),
-        legend=legend(plan, (comparison.convention for comparison in comparisons)),
-        made_from=f"Made from scores of distorted clips by `{table_command(plan.scale, name)}`.",
-    )
+        conventions=(comparison.convention for comparison in comparisons),
+        made_from="scores of distorted clips",
+    )  # fmt: skip
+
+
+def _mean(comparison: Compared) -> float | None:
+    return float(np.mean(list(comparison.of_space.values()))) if comparison.of_space else None
+
+
+def _sections(plan: Manifest, comparisons: list[Compared]) -> list[Section]:
+    sections = []
+    for dataset in dict.fromkeys(comparison.dataset for comparison in comparisons):
+        ratios: dict[tuple[str, str], list[float]] = {}
+        reasons: dict[tuple[str, str], str] = {}
+        for c in comparisons:
+            if c.dataset == dataset:
+                of_place = ratios.setdefault((c.convention, c.distortion), [])
+                of_place += [] if c.ratio is None else [c.ratio]
+                if c.why:
+                    reasons[c.convention, c.distortion] = c.why
+        texts = {
+            place: f"{np.median(values):.2g}" if values else "–" for place, values in ratios.items()
+        }
+        sections.append(section_of_distortions(plan, plan.names.datasets[dataset], texts, reasons))
+    return sections

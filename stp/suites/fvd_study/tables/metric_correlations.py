@@ -9,10 +9,9 @@ from scipy.stats import kendalltau, pearsonr
 
 from stp.collect.published import read_published
 from stp.collect.sensitivity import Curve, curves
-from stp.page.commands import table_command
-from stp.page.grid import Grid, Item, Section
+from stp.page.grid import Item, Section
 from stp.plan.manifest import Manifest, load_manifest
-from stp.render.tables.distortion_study import of_whom, warnings, write
+from stp.render.tables.distortion_study import write_study
 
 PAIRS = {"FVD": "fvd.predicted_only", "SSIM": "ssim.range1", "PSNR": "psnr.pooled"}
 """The metrics of section 4.5 of the paper."""
@@ -126,10 +125,22 @@ def render_metric_correlations(manifest: Path, out: Path) -> None:
         [plan.scale, p.dataset, p.one, p.other, p.cells, p.pearson, p.kendall, *p.printed, p.why]
         for p in pairs
     ]
-    write(out, HEADER, rows, _grid(plan, pairs, out.stem))
+    write_study(
+        plan, out, HEADER, rows, _sections(plan, pairs),
+        title="Correlation of metrics over all cells",
+        intro=[
+            "Pearson's correlation and Kendall's tau-b of pairs of metrics over all distortions "
+            "and intensities: within each dataset, and over all of them.",
+            "published: section 4.5 of the paper, over models trained on its datasets. Ours are "
+            "over distortions, which is another quantity.",
+        ],
+        conventions=(name for pair in pairs for name in (pair.one, pair.other)),
+        made_from="scores of distorted clips",
+        legend=(),
+    )  # fmt: skip
 
 
-def _grid(plan: Manifest, pairs: list[Pair], name: str) -> Grid:
+def _sections(plan: Manifest, pairs: list[Pair]) -> list[Section]:
     sections = []
     for dataset in dict.fromkeys(pair.dataset for pair in pairs):
         of_dataset = [pair for pair in pairs if pair.dataset == dataset]
@@ -152,18 +163,4 @@ def _grid(plan: Manifest, pairs: list[Pair], name: str) -> Grid:
                 ],
             )
         )  # fmt: skip
-    return Grid(
-        name=name,
-        title=f"Correlation of metrics over all cells, scale {plan.scale}",
-        intro=[
-            "Pearson's correlation and Kendall's tau-b of pairs of metrics over all distortions "
-            "and intensities: within each dataset, and over all of them.",
-            "published: section 4.5 of the paper, over models trained on its datasets. Ours are "
-            "over distortions, which is another quantity.",
-            of_whom(plan),
-        ],
-        sections=sections,
-        warnings=warnings(sorted({name for p in pairs for name in (p.one, p.other)})),
-        legend=[],
-        made_from=f"Made from scores of distorted clips by `{table_command(plan.scale, name)}`.",
-    )
+    return sections

@@ -117,7 +117,6 @@ def read_tables(plan: Manifest, collected: Path, manifest: Path) -> list[Reprodu
     if not cells:
         raise ConfigurationError(
             f"{manifest}: no cell of Tables 13-16",
-            expected="a model and a dataset of these tables in the short-term dimension",
             remedy="add some to the scale file, such as convlstm on moving_mnist",
         )
     rows = read_collected(collected)
@@ -257,7 +256,6 @@ def _grid(plan: Manifest, tables: list[ReproducedTable], name: str) -> Grid:
 
 
 def _section(plan: Manifest, table: ReproducedTable) -> Section:
-    """A row for each model or, where there is only one, for each metric."""
     of_columns = [_items(plan, values) for values in zip(*table.models.values(), strict=True)]
     columns = [value.column for value in next(iter(table.models.values()))]
     headings = [heading(c.name, Direction.of(plan, c.convention)) for c in columns]
@@ -281,7 +279,6 @@ def _section(plan: Manifest, table: ReproducedTable) -> Section:
 
 
 def _items(plan: Manifest, values: Sequence[Value]) -> list[list[Item]]:
-    """The three places of each model for one metric."""
     direction = Direction.of(plan, values[0].column.convention)
     texts_of_ours = ["–" if v.ours is None else f"{v.ours:#.5g}".removesuffix(".") for v in values]
     ranks = zip(

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from stp.collect.artefact_views import QUALITY, RATINGS, files, query
 from stp.core.receipts import require_receipt
 from stp.plan.manifest import Manifest
-from stp.render.figures.panels import panels, write
+from stp.render.figures.panels import panels
 from stp.render.figures.reading import Line, Scores
 
 FIGURE = {
@@ -46,11 +46,6 @@ GROUPS = {
 """Measures of Figure 11: name and colour; those of the paper, and baselines."""
 
 
-def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
-    """Write the figure; see `stp.render.figures.kinds.render`."""
-    write(draw, manifest, results, out)
-
-
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
     """Draw all panels; one that has no numbers says so.
 
@@ -71,7 +66,6 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
 
 
 def _printed_pair(scores: Scores) -> list[str]:
-    """What the paper prints of the two videos of its Figure 9."""
     printed: dict[str, list[str]] = {}
     for value in scores.published:
         if value.dimension == REVERSED_PAIR:
@@ -115,8 +109,8 @@ def _fill(database: duckdb.DuckDBPyConnection, plan: Manifest) -> None:
         features, predictions = cell.folders(["features"]), cell.demand_predictions()
         folders |= {*features, predictions}
         names = [cell.key.suite, cell.key.model, cell.key.variant, predictions.name]
-        seen = [folder.name for folder in features]
-        database.execute("INSERT INTO cells VALUES (?, ?, ?, ?, ?)", [*names, seen])
+        feature_fingerprints = [folder.name for folder in features]
+        database.execute("INSERT INTO cells VALUES (?, ?, ?, ?, ?)", [*names, feature_fingerprints])
     database.execute(
         "CREATE TABLE models (model VARCHAR, title VARCHAR, role VARCHAR, network VARCHAR, "
         "parts VARCHAR[], learns BOOLEAN)"

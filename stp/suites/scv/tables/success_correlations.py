@@ -3,10 +3,9 @@
 from pathlib import Path
 
 from stp.collect.success import ALL, Interval, Ranking, rankings
-from stp.page.commands import table_command
-from stp.page.grid import Grid, Item, Section
+from stp.page.grid import Item, Section
 from stp.plan.manifest import Manifest, load_manifest
-from stp.render.tables.distortion_study import cells_of, of_whom, warnings, where, write
+from stp.render.tables.distortion_study import cells_of, meanings, where, write_study
 
 HEADER = (
     *("source", "scale", "protocol", "dataset", "subset", "setting"),
@@ -35,20 +34,13 @@ def render_success_correlations(manifest: Path, out: Path) -> None:
          *(r.over_clips or (None, None)), *(r.over_models or (None, None)), r.why]
         for r in all_rankings
     ]  # fmt: skip
-    write(out, HEADER, rows, _grid(plan, all_rankings, out.stem))
-
-
-def _grid(plan: Manifest, all_rankings: list[Ranking], name: str) -> Grid:
     groups: dict[tuple[str, ...], list[Ranking]] = {}
-    for ranking in all_rankings:
-        groups.setdefault(
-            (ranking.dataset, ranking.subset, ranking.setting, ranking.success), []
-        ).append(ranking)
-    sections = [_section(plan, alike) for alike in groups.values()]
-    without = sorted(set(cells_of(plan)) - {ranking.dataset for ranking in all_rankings})
-    return Grid(
-        name=name,
-        title=f"Metrics beside success, scale {plan.scale}",
+    for r in all_rankings:
+        groups.setdefault((r.dataset, r.subset, r.setting, r.success), []).append(r)
+    without = sorted(set(cells) - {ranking.dataset for ranking in all_rankings})
+    write_study(
+        plan, out, HEADER, rows, [_section(plan, alike) for alike in groups.values()],
+        title="Metrics beside success",
         intro=[
             "Spearman's rank correlation of each metric with success over models: 1 for a metric "
             "that ranks models as success does, whichever direction is better. Variants, "
@@ -56,16 +48,14 @@ def _grid(plan: Manifest, all_rankings: list[Ranking], name: str) -> Grid:
             "Two 95 % intervals: over clips, for other test clips and the same models; over "
             "models, for other models. A few models say little about others, however many clips "
             "there are.",
-            of_whom(plan),
         ],
-        sections=sections,
-        warnings=warnings(sorted({ranking.convention for ranking in all_rankings})),
+        conventions=(ranking.convention for ranking in all_rankings),
+        made_from="scores and features",
         legend=[
-            *(f"`{c}`: {plan.conventions[c].description}" for c in _conventions(all_rankings)),
-            *(f"{plan.names.datasets[ranking]}: success is not known there" for ranking in without),
+            *meanings(plan, _conventions(all_rankings)),
+            *(f"{plan.names.datasets[name]}: success is not known there" for name in without),
         ],
-        made_from=f"Made from scores and features by `{table_command(plan.scale, name)}`.",
-    )
+    )  # fmt: skip
 
 
 def _conventions(all_rankings: list[Ranking]) -> list[str]:
@@ -79,7 +69,6 @@ def _conventions(all_rankings: list[Ranking]) -> list[str]:
 
 
 def _section(plan: Manifest, alike: list[Ranking]) -> Section:
-    """One dataset, or all of them, and one convention of success: a metric in each row."""
     first = alike[0]
     rows: list[list[str | Item]] = [
         [

@@ -1,12 +1,9 @@
 """How reliable forecasts of rain are by its rate: the fractions skill score of each model."""
 
-from pathlib import Path
-
 from matplotlib.figure import Figure
 
-from stp.page.figure_style import TEXT_WIDTH, new_figure, paper_size
-from stp.render.figures.panels import finish
-from stp.render.figures.reading import Scores, at_leads, read
+from stp.page.figure_style import TEXT_WIDTH, new_figure
+from stp.render.figures.reading import Scores, at_leads
 
 FIGURE = {
     "of_case": True,
@@ -16,15 +13,12 @@ FIGURE = {
 CONVENTION = "fss.scale5"
 
 
-def render(manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
-    """Write the figure of a case; see `stp.render.figures.kinds.render`."""
-    scores = read(manifest, results)
-    with paper_size():
-        finish(draw(scores, str(case)), out, [scores.about([str(case)])])
+def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
+    """Draw a line for each model, at the first lead time.
 
-
-def draw(scores: Scores, case: str) -> Figure:
-    """Draw a line for each model, at the first lead time."""
+    Returns:
+        the figure, and notes below it.
+    """
     figure = new_figure(TEXT_WIDTH, 2)
     axes = figure.subplots()
     for model, values in at_leads(scores, case, CONVENTION).items():
@@ -37,4 +31,4 @@ def draw(scores: Scores, case: str) -> Figure:
     axes.set_xlabel("mm/h")
     axes.set_title(scores.title(case))
     axes.legend(frameon=False)
-    return figure
+    return figure, []

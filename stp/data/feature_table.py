@@ -13,11 +13,11 @@ FEATURES = "features.parquet"
 
 
 class Features(NamedTuple):
-    """Features that a network computed of clips.
+    """Network features of clips.
 
     Attributes:
-        values: float64 (N, D), in the order of the samples; without rows where there is a reason.
-        reason: why there are no features; empty if there are.
+        values: float64 (N, D), in the order of the samples; empty if there is a ``reason``.
+        reason: why there are no features; else empty.
     """
 
     values: np.ndarray
@@ -28,7 +28,7 @@ def write(folder: Path, clips: list[str], features: Features) -> None:
     """Write ``features.parquet``: ``sample``, ``clip`` and ``features``, a list of D values.
 
     Args:
-        folder: for the file.
+        folder: folder of the file.
         clips: names of the samples.
         features: features of all clips, or the reason why there are none.
     """

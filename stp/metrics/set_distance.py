@@ -1,0 +1,124 @@
+"""Distances between sets of clips, from features that networks computed (stage `features`)."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from stp.core.errors import StpError
+from stp.data import feature_table
+from stp.metrics.metric import NetworkInputs, SetValue
+
+ABSENT = "no network has looked at the clips (see `stp list weights`)"
+
+
+class SetFeatures(NamedTuple):
+    """Features of all observed and predicted clips of a split, from one layer of a network.
+
+    Attributes:
+        observed: float64 (N, D).
+        predicted: float64 (N, D), in the order of the same samples.
+        reason: why there are no features; else empty.
+    """
+
+    observed: np.ndarray
+    predicted: np.ndarray
+    reason: str = ""
+
+
+class SetDistance(NamedTuple):
+    """A convention that compares two sets of clips, not clip by clip.
+
+    Its value is no mean over samples: it is computed from features of all clips
+    (config/conventions names network, layer and frames). It has one value for all lead times,
+    which depends on the number of clips. It has no interval: resampled sets contain clips twice,
+    which increases the distance.
+
+    Attributes:
+        distance: (features of observed clips, features of predicted clips), float64 (N, D) each,
+            to the value.
+    """
+
+    distance: Callable[[np.ndarray, np.ndarray], float]
+
+    def loaded(self, name: str, networks: NetworkInputs) -> SetValue:
+        """The distance of the features of convention `name`.
+
+        Raises:
+            StpError: a file of features is missing or damaged, or the numbers of clips differ.
+        """
+        of_name = networks.features.get(name)
+        observed, predicted, reason = read_features(networks.folders, of_name)
+        if reason:
+            return SetValue(None, 0, reason)
+        n = len(observed)
+        bad = ~np.isfinite(np.concatenate([observed, predicted], axis=1)).all(axis=1)
+        if bad.any():
+            why = f"not a number in {bad.sum()} of {n} clips: predictions or data are NaN"
+            return SetValue(None, n, why)
+        if n < 2:
+            return SetValue(None, n, "a single clip is not a set")
+        return SetValue(self.distance(observed, predicted), n, None)
+
+
+def read_features(folders: Mapping[str, Path], name: str | None) -> SetFeatures:
+    """Read the features of both sets.
+
+    Args:
+        folders: artefacts, among them ``<name>.observed`` and ``<name>.predicted``.
+        name: name of the features; None if there are none.
+
+    Raises:
+        StpError: a file is missing or damaged, or the numbers of clips differ.
+    """
+    if name is None:
+        return SetFeatures(np.empty((0, 1)), np.empty((0, 1)), ABSENT)
+    pair = [folders[f"{name}.{of}"] for of in ("observed", "predicted")]
+    observed, predicted = map(feature_table.read, pair)
+    if observed.values.shape != predicted.values.shape:
+        raise StpError(
+            f"{pair[1]}: features of shape {predicted.values.shape}",
+            expected=f"{observed.values.shape}, that of {pair[0]}",
+            remedy="delete both folders and run again",
+        )
+    return SetFeatures(observed.values, predicted.values, observed.reason or predicted.reason)
+
+
+def matched(count: int, size: int, seed: int = 0) -> np.ndarray:
+    """Choose ``size`` of ``count`` samples for a comparison at equal N.
+
+    Returns:
+        sorted indices, without repetition; the same for the same arguments.
+    """
+    chosen = np.random.default_rng(seed).permutation(count)[:size]
+    return np.sort(chosen)
+
+
+def at_n(
+    features: SetFeatures,
+    distance: Callable[[np.ndarray, np.ndarray], float],
+    n: int,
+    seed: int = 0,
+) -> float:
+    """Compute a distance of ``n`` clips, drawn without replacement.
+
+    The same seed draws the same clips for every model of a dataset.
+
+    Args:
+        features: features of all clips.
+        distance: distance of a `SetDistance`.
+        n: number of clips, from 1.
+        seed: seed of the draw.
+
+    Raises:
+        StpError: there are fewer than n clips.
+    """
+    if n > len(features.observed):
+        raise StpError(
+            f"{n} clips of {len(features.observed)}",
+            expected="at most as many as were scored",
+            remedy="compare at the smaller number",
+        )
+    chosen = matched(len(features.observed), n, seed)
+    return distance(features.observed[chosen], features.predicted[chosen])

@@ -1,0 +1,369 @@
+"""Layers of Earthformer: attention within cuboids of space and time, patches and positions.
+
+Layers and initial weights are those of the authors' release (https://arxiv.org/abs/2207.05833), so
+that sizes agree to the parameter. Frames have the layout (B, T, H, W, C).
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+TIME, HEIGHT, WIDTH = 1, 2, 3
+"""Axes of (B, T, H, W, C), the layout between the layers."""
+
+
+def linear(inputs: int, outputs: int, *, bias: bool = False) -> nn.Linear:
+    """A linear layer that keeps the variance of its input, without offset at first."""
+    layer = nn.Linear(inputs, outputs, bias=bias)
+    nn.init.normal_(layer.weight, std=inputs**-0.5)
+    if bias:
+        nn.init.zeros_(layer.bias)
+    return layer
+
+
+def table(rows: int, columns: int) -> nn.Parameter:
+    """Learned numbers (rows, columns), small at first."""
+    return nn.Parameter(nn.init.trunc_normal_(torch.empty(rows, columns), std=0.02))
+
+
+def split(x: Tensor, heads: int, parts: int = 1) -> tuple[Tensor, ...]:
+    """(..., n, parts * C) -> one (..., heads, n, C / heads) for each part."""
+    return tuple(part.unflatten(-1, (heads, -1)).transpose(-2, -3) for part in x.chunk(parts, -1))
+
+
+def merge(x: Tensor) -> Tensor:
+    """(..., heads, n, C / heads) -> (..., n, C)."""
+    return x.transpose(-2, -3).flatten(-2)
+
+
+def scores(q: Tensor, k: Tensor) -> Tensor:
+    """Scores of attention: queries (..., n, d) and keys (..., m, d) -> (..., n, m)."""
+    return (q * q.shape[-1] ** -0.5) @ k.transpose(-1, -2)
+
+
+class DistanceBias(nn.Module):
+    """A learned number for each distance between row and column, and each head.
+
+    Args:
+        rows: number of rows.
+        columns: number of columns.
+        reach: distances from -(reach - 1) to reach - 1 have a number each.
+        heads: number of heads.
+    """
+
+    distance: Tensor
+
+    def __init__(self, rows: int, columns: int, reach: int, heads: int) -> None:
+        super().__init__()
+        self.numbers = table(2 * reach - 1, heads)
+        distance = torch.arange(rows)[:, None] - torch.arange(columns)
+        self.register_buffer("distance", distance + reach - 1, persistent=False)
+
+    def forward(self) -> Tensor:
+        """(heads, rows, columns)."""
+        return self.numbers[self.distance].permute(2, 0, 1)
+
+
+class AxialAttention(nn.Module):
+    """Self-attention along one axis; each line of positions is a cuboid of its own.
+
+    A learned bias depends on the distance and on the head.
+
+    Args:
+        width: C.
+        axis: TIME, HEIGHT or WIDTH.
+        length: length of the axis.
+        most: greatest length of a cuboid; longer lines are padded with zeros and cut into several.
+        heads: number of heads; divides `width`.
+        drop: probability of dropout.
+        exchange: whether global vectors take part; they cannot where lines are padded.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        axis: int,
+        length: int,
+        most: int,
+        heads: int,
+        drop: float,
+        *,
+        exchange: bool,
+    ) -> None:
+        super().__init__()
+        self.axis, self.heads, self.length = axis, heads, length
+        self.cuboid = min(length, most)
+        self.norm = nn.LayerNorm(width)
+        self.qkv = linear(width, 3 * width)
+        self.bias = DistanceBias(self.cuboid, self.cuboid, most, heads)
+        self.drop = nn.Dropout(drop)
+        self.leave = nn.Sequential(linear(width, width, bias=True), nn.Dropout(drop))
+        self.exchange = Exchange(width, heads, drop) if exchange else None
+
+    def forward(self, x: Tensor, vectors: Tensor | None) -> tuple[Tensor, Tensor | None]:
+        """Positions (B, T, H, W, C), vectors (B, N, C) -> what is to be added to them."""
+        lines = self.norm(x).movedim(self.axis, -2)  # (B, two axes, length, C)
+        lines = F.pad(lines, (0, 0, 0, -self.length % self.cuboid))
+        lines = lines.unflatten(-2, (-1, self.cuboid))  # (B, two axes, cuboids, cuboid, C)
+        q, k, v = split(self.qkv(lines), self.heads, 3)
+        weights = scores(q, k) + self.bias()
+        if self.exchange is not None and vectors is not None:
+            vectors = self.exchange.norm(vectors)
+            read, values = self.exchange.read(lines, vectors)
+            weights, v = torch.cat([weights, read], dim=-1), torch.cat([v, values], dim=-2)
+            vectors = self.exchange.collect(lines, vectors)
+        lines = self.leave(merge(self.drop(weights.softmax(dim=-1)) @ v))
+        return lines.flatten(-3, -2)[..., : self.length, :].movedim(-2, self.axis), vectors
+
+
+class Exchange(nn.Module):
+    """Attention between positions and global vectors (Gao et al. 2022).
+
+    A position attends to its line and, with a second query, to the vectors; both share one
+    softmax. A vector attends to all positions and to all vectors. The last layer keeps torch's
+    initial weights, as in the release.
+    """
+
+    def __init__(self, width: int, heads: int, drop: float) -> None:
+        super().__init__()
+        self.heads = heads
+        self.norm = nn.LayerNorm(width)
+        self.read_q = linear(width, width)
+        self.read_kv = linear(width, 2 * width)
+        self.collect_q = linear(width, width)
+        self.collect_kv = nn.ModuleList([linear(width, width), linear(width, width)])
+        self.own_qkv = linear(width, 3 * width)
+        self.drop = nn.Dropout(drop)
+        self.leave = nn.Sequential(nn.Linear(width, width), nn.Dropout(drop))
+
+    def read(self, lines: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
+        """Scores and values of the vectors for the positions of each cuboid.
+
+        Args:
+            lines: normalised cuboids (B, a, b, c, n, C).
+            vectors: normalised global vectors (B, N, C).
+
+        Returns:
+            scores (B, a, b, c, heads, n, N) and values (B, a, b, c, heads, N, C / heads).
+        """
+        (q,) = split(self.read_q(lines), self.heads)
+        k, v = (t[:, None, None, None] for t in split(self.read_kv(vectors), self.heads, 2))
+        return scores(q, k), v.expand(-1, *lines.shape[1:4], -1, -1, -1)
+
+    def collect(self, lines: Tensor, vectors: Tensor) -> Tensor:
+        """Cuboids and vectors, both normalised -> what is to be added to the vectors, (B, N, C)."""
+        every = lines.flatten(1, 4)
+        (q,) = split(self.collect_q(vectors), self.heads)
+        k, v = (split(layer(every), self.heads)[0] for layer in self.collect_kv)
+        own_q, own_k, own_v = split(self.own_qkv(vectors), self.heads, 3)
+        weights = torch.cat([scores(q, k), scores(own_q, own_k)], dim=-1).softmax(dim=-1)
+        out: Tensor = self.leave(merge(self.drop(weights) @ torch.cat([v, own_v], dim=-2)))
+        return out
+
+
+class CrossAttention(nn.Module):
+    """Every forecast frame attends to all frames of a memory, at its own position.
+
+    Positions do not attend to each other. The bias has as many rows as in the authors' release,
+    2 (T_in + T_out) - 1, of which T_in + T_out - 1 occur.
+    """
+
+    def __init__(self, width: int, inputs: int, outputs: int, heads: int, drop: float) -> None:
+        super().__init__()
+        self.heads = heads
+        self.norm = nn.LayerNorm(width)
+        self.q = linear(width, width)
+        self.kv = linear(width, 2 * width)
+        self.bias = DistanceBias(outputs, inputs, inputs + outputs, heads)
+        self.drop = nn.Dropout(drop)
+        self.leave = nn.Sequential(linear(width, width, bias=True), nn.Dropout(drop))
+
+    def forward(self, x: Tensor, memory: Tensor) -> Tensor:
+        """(B, T_out, H, W, C) and (B, T_in, H, W, C) -> what is to be added to the first."""
+        (q,) = split(self.q(self.norm(x).movedim(TIME, -2)), self.heads)
+        k, v = split(self.kv(memory.movedim(TIME, -2)), self.heads, 2)
+        weights = (scores(q, k) + self.bias()).softmax(dim=-1)
+        out: Tensor = self.leave(merge(self.drop(weights) @ v))
+        return out.movedim(-2, TIME)
+
+
+class FeedForward(nn.Module):
+    """Two layers at each position, four times as wide inside; adds to its input."""
+
+    def __init__(self, width: int, drop: float) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.LayerNorm(width),
+            linear(width, 4 * width, bias=True),
+            nn.GELU(),
+            nn.Dropout(drop),
+            linear(4 * width, width, bias=True),
+            nn.Dropout(drop),
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        out: Tensor = x + self.layers(x)
+        return out
+
+
+class SelfBlock(nn.Module):
+    """Attention along T, H and W, each followed by a feed-forward layer.
+
+    Args:
+        size: (T, H, W).
+        frames: most frames of a cuboid.
+        width: C.
+        heads: number of heads.
+        drop: probability of dropout.
+        exchange: whether global vectors take part.
+    """
+
+    def __init__(
+        self,
+        size: Sequence[int],
+        frames: int,
+        width: int,
+        heads: int,
+        drop: float,
+        *,
+        exchange: bool = False,
+    ) -> None:
+        super().__init__()
+        most = [frames, *size[1:]]
+        self.attention = nn.ModuleList(
+            AxialAttention(width, axis, length, limit, heads, drop, exchange=exchange)
+            for axis, length, limit in zip((TIME, HEIGHT, WIDTH), size, most, strict=True)
+        )
+        self.feed = nn.ModuleList(FeedForward(width, drop) for _ in size)
+
+    def forward(self, x: Tensor, vectors: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
+        """Positions (B, T, H, W, C), vectors (B, N, C) -> both, changed."""
+        for attention, feed in zip(self.attention, self.feed, strict=True):
+            change, vector_change = attention(x, vectors)
+            x = feed(x + change)
+            vectors = None if vectors is None else vectors + vector_change
+        return x, vectors
+
+
+class ReadBlock(nn.Module):
+    """One block of the decoder: self-attention, then cross-attention and a feed-forward layer.
+
+    Args:
+        size: (T_out, H, W).
+        frames: most frames of a cuboid of the self-attention.
+        context: T_in, length of the memory.
+        width: C.
+        heads: number of heads.
+        drop: probability of dropout.
+        first: whether it is the first block of the decoder, which has no self-attention.
+    """
+
+    def __init__(
+        self,
+        size: Sequence[int],
+        frames: int,
+        context: int,
+        width: int,
+        heads: int,
+        drop: float,
+        *,
+        first: bool,
+    ) -> None:
+        super().__init__()
+        self.own = None if first else SelfBlock(size, frames, width, heads, drop)
+        self.read = CrossAttention(width, context, size[0], heads, drop)
+        self.feed = FeedForward(width, drop)
+
+    def forward(self, x: Tensor, memory: Tensor) -> Tensor:
+        """(B, T_out, H, W, C) and (B, T_in, H, W, C) -> like the first."""
+        if self.own is not None:
+            x, _ = self.own(x)
+        out: Tensor = self.feed(x + self.read(x, memory))
+        return out
+
+
+class PatchMerge(nn.Module):
+    """Patches become positions: normalised, then mapped to `outputs` channels."""
+
+    def __init__(self, inputs: int, outputs: int, scale: tuple[int, int]) -> None:
+        super().__init__()
+        self.scale = scale
+        self.norm = nn.LayerNorm(inputs * math.prod(scale))
+        self.reduce = linear(inputs * math.prod(scale), outputs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, T, H, W, C) -> (B, T, H / scale, W / scale, outputs)."""
+        tall, wide = self.scale
+        x = x.unflatten(WIDTH, (-1, wide)).unflatten(HEIGHT, (-1, tall))
+        patches = x.transpose(3, 4).flatten(4)  # (B, T, H', W', tall * wide * C)
+        return self.reduce(self.norm(patches))
+
+
+class Upsample(nn.Module):
+    """Repeats positions, then convolves 3x3: (B, T, H, W, C) -> (B, T, H', W', C')."""
+
+    def __init__(self, inputs: int, outputs: int, scale: tuple[int, int]) -> None:
+        super().__init__()
+        self.scale = scale
+        self.conv = nn.Conv2d(inputs, outputs, 3, padding=1)
+        nn.init.kaiming_normal_(self.conv.weight, a=0.1, mode="fan_out")
+        assert self.conv.bias is not None
+        nn.init.zeros_(self.conv.bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        tall, wide = self.scale
+        x = x.repeat_interleave(tall, HEIGHT).repeat_interleave(wide, WIDTH)
+        return _each_frame(self.conv, x)
+
+
+class Convolutions(nn.Sequential):
+    """3x3 convolutions, each with a norm of `groups` groups and a leaky ReLU; (B, T, H, W, C)."""
+
+    def __init__(self, inputs: int, outputs: int, number: int, groups: int) -> None:
+        layers: list[nn.Module] = []
+        for before, after in pairwise([inputs, *[outputs] * number]):
+            conv = nn.Conv2d(before, after, 3, padding=1)
+            layers += [conv, nn.GroupNorm(groups, after), nn.LeakyReLU(0.1)]
+        super().__init__(*layers)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return _each_frame(super().forward, x)
+
+
+class Position(nn.Module):
+    """Adds learned embeddings of times and positions to (B, T, H, W, C).
+
+    Args:
+        size: (T, H, W).
+        width: C.
+        kind: ``t+h+w``: a sum of three vectors; ``t+hw``: of two.
+    """
+
+    def __init__(self, size: Sequence[int], width: int, kind: str) -> None:
+        super().__init__()
+        time, height, wide = size
+        self.time = table(time, width)
+        self.places = nn.ParameterList(
+            [table(height * wide, width)]
+            if kind == "t+hw"
+            else [table(height, width), table(wide, width)]
+        )
+        self.size = size
+
+    def forward(self, x: Tensor) -> Tensor:
+        _, height, wide = self.size
+        if len(self.places) == 1:
+            positions = self.places[0].unflatten(0, (height, wide))
+        else:
+            positions = self.places[0][:, None] + self.places[1]
+        return x + self.time[:, None, None] + positions
+
+
+def _each_frame(apply: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    """Apply a function of (N, C, H, W) to each frame of (B, T, H, W, C)."""
+    frames = apply(x.movedim(-1, 2).flatten(0, 1))
+    return frames.unflatten(0, x.shape[:2]).movedim(2, -1)
