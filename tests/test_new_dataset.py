@@ -384,6 +384,18 @@ def test_hidden_files_and_folders_of_like_names_are_not_taken(facts, tmp_path):
     assert matches("take [2]/a.npy", entry["path"])
 
 
+def test_links_to_folders_are_followed(facts, tmp_path):
+    for name in ("one", "two"):
+        write(tmp_path, f"elsewhere/{name}/a.npy")
+        np.save(tmp_path / "elsewhere" / name / "a.npy", moving(1, 80)[0])
+    folder = tmp_path / "data" / "take"
+    folder.mkdir()
+    for name in ("one", "two"):
+        (folder / name).symlink_to(tmp_path / "elsewhere" / name)
+    (folder / "circle").symlink_to(folder)
+    assert draft_dataset(folder).notes["splits"] == "2 sequences, 160 frames"
+
+
 @pytest.mark.parametrize("axes", ["NTHW", "TNHW", "NTCHW", "TNCHW"])
 def test_the_axis_along_which_pictures_move_is_time(facts, tmp_path, axes):
     values = moving(6, 20)[:, :, None] if "C" in axes else moving(6, 20)

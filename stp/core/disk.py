@@ -62,6 +62,18 @@ def is_hidden(name: str) -> bool:
     return any(part.startswith(".") for part in parts[:stop])
 
 
+def files_below(folder: Path) -> Iterator[Path]:
+    """All files in a folder and its subfolders, which may be symbolic links."""
+    seen: set[str] = set()  # links may go in circles
+    for parent, inner, names in os.walk(folder, followlinks=True):
+        place = os.path.realpath(parent)
+        if place in seen:
+            inner.clear()
+            continue
+        seen.add(place)
+        yield from (Path(parent) / name for name in names)
+
+
 def require_regular(path: Path) -> Path:
     """Refuse what is neither a file nor a folder: reading a pipe or a device may never end.
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from stp.core.disk import require_regular
+from stp.core.disk import files_below, require_regular
 from stp.core.errors import StpError
 from stp.core.options import build
 from stp.inspect.track_clock import (
@@ -97,7 +97,7 @@ def members(path: Path) -> list[Path]:
         return [require_regular(path)] if path.name.lower().endswith(SUFFIXES) else []
     return [
         require_regular(inside)
-        for inside in sorted(path.rglob("*"))
+        for inside in sorted(files_below(path))
         if inside.name.lower().endswith(SUFFIXES)
         and not inside.is_dir()
         and not any(part.startswith(".") for part in inside.relative_to(path).parts)

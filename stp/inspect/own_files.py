@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from stp.core.disk import is_hidden, require_regular
+from stp.core.disk import files_below, is_hidden, require_regular
 from stp.core.errors import FileError, StpError
 from stp.data.raw_files import RawFiles
 from stp.inspect import guess_tracks
@@ -46,7 +46,7 @@ def members_of(path: Path) -> tuple[str, list[Path]]:
     """
     if not path.exists():
         raise StpError(f"{path} does not exist", expected="a file, or a folder of files")
-    inside = [require_regular(path)] if not path.is_dir() else sorted(path.rglob("*"))
+    inside = [require_regular(path)] if not path.is_dir() else sorted(files_below(path))
     inside = [p for p in inside if p.exists() and not p.is_dir()]
     inside = [
         p
