@@ -472,14 +472,9 @@ def _resolve(release: Release, roots: Sequence[Path], locked: Lock | None) -> _R
 
 
 def _glob(pattern: str, roots: Iterable[Path]) -> set[str]:
-    return {
-        name
-        for root in roots
-        for path in root.glob(pattern)
-        if is_hidden(name := path.relative_to(root).as_posix()) <= is_hidden(pattern)
-        and not name.endswith(OWN)
-        and require_regular(path).is_file()
-    }
+    paths = [(p.relative_to(root).as_posix(), p) for root in roots for p in root.glob(pattern)]
+    names = {n for n, p in paths if not n.endswith(OWN) and require_regular(p).is_file()}
+    return {name for name in names if is_hidden(name) <= is_hidden(pattern)}
 
 
 def _require_locked(
