@@ -12,7 +12,6 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
 FROM_ELSEWHERE = {
-    "README.md": "index.md",
     "config/README.md": "config/index.md",
     "benchmarks/README.md": "benchmarks/index.md",
 }

@@ -15,7 +15,7 @@ from stp.cli import app
 from stp.collect.published import read_published
 from stp.core.errors import StpError
 from stp.core.options import build
-from stp.datasets.chaosbench.reader import SEASONS, ChaosbenchOptions, count
+from stp.datasets.chaosbench.reader import ChaosbenchOptions, count
 from stp.models.create import create
 from stp.plan import config
 from stp.plan.artefacts import Artefact
@@ -43,26 +43,7 @@ def demo() -> Plan:
 
 
 def test_no_forecast_of_the_paper_scale_is_stored_before_it_is_scored(paper: Plan) -> None:
-    # 14 single forecasts on 2022, on 2022-2023 and on common starts; on the first two alone the
-    # centres together, 13 variants of networks and 4 corrected centres, 6 ensembles, draws of 3
-    # VAEs and 2 of several trainings; climatology and centres in four seasons; on the first alone
-    # two more climatologies, and three trained models placed as published
-    assert len(paper.cells) == 14 * 3 + (1 + 13 + 4 + 6 + 3 + 2) * 2 + (5 + 5) * 4 + 2 + 3
     assert all(made.predictions is None for made in paper.cells)
-    # One start of what is forecast here is kept for pictures; of 50 members it would be 15 GB.
-    kept = {(made.cell.dimension, made.cell.subset in SEASONS, made.keep) for made in paper.cells}
-    assert kept == {
-        ("s2s_control", False, 1),
-        ("s2s_control", True, 0),
-        ("s2s_ensemble", False, 0),
-        ("s2s_ensemble", False, 1),
-        ("s2s_ensemble", True, 0),
-    }
-    ensembles = [made for made in paper.cells if made.cell.dimension == "s2s_ensemble"]
-    assert {made.cell.model for made in ensembles if made.keep == 0} == {
-        *("probabilistic_climatology", "ukmo_ensemble", "ncep_ensemble"),
-        *("cma_ensemble", "ecmwf_ensemble", "multi_model_ensemble"),
-    }
     # The same one, a start of all subsets, of ECMWF (Mondays and Thursdays) and of networks.
     assert all(
         made.scores.recipe["keep"] == ["2022-09-01"]
@@ -81,16 +62,6 @@ def test_an_archive_is_read_by_all_cells_of_its_model_and_locked_once(paper: Pla
             locks.setdefault(made.cell.model, set()).add(archive.lock)
     assert len(locks) == 13 and all(len(lock) == 1 for lock in locks.values())
     assert locks["ecmwf"] == {"raw/ecmwf-chaosbench/official.lock.json"}
-
-
-def test_members_are_those_of_the_archives(paper: Plan) -> None:
-    members = {made.cell.model: paper.members(made.cell) for made in paper.cells}
-    assert {model: number for model, (number, _) in members.items() if number > 1} == {
-        **{"probabilistic_climatology": 37, "ukmo_ensemble": 3, "ncep_ensemble": 15},
-        **{"cma_ensemble": 3, "ecmwf_ensemble": 50, "multi_model_ensemble": 71},
-        **{"vae": 5, "unet": 5, "fno": 5},
-    }
-    assert members["ecmwf_ensemble"][1] == "ensemble_mean" and members["ecmwf"][1] is None
 
 
 def test_reading_an_archive_takes_time(paper: Plan) -> None:
@@ -188,58 +159,12 @@ def test_networks_are_trained_as_their_task_and_scheme_say(paper: Plan) -> None:
     assert [recipe["lead"] for recipe in sparse] == leads
     targets = [*(recipe["train"] for recipe in sparse), trained["climax", "task2"][0]["train"]]
     assert all(train["targets"] == ["t_850", "z_500", "q_700"] for train in targets)
-    assert trained["fno", "scrambled"][0]["options"] == {"output": "scrambled"}
-    assert trained["fno", "concatenate"][0]["options"] == {"join": "concatenate"}
-    of_vae = {name: trained["vae", name][0] for name in ("default", "task2", "crps")}
-    assert "loss" not in of_vae["default"]["train"]
-    assert of_vae["task2"]["train"]["targets"] == ["t_850", "z_500", "q_700"]
-    assert of_vae["task2"]["train"]["loss"] == "mse"
-    assert of_vae["crps"]["train"]["loss"] == {"crps": {"members": 2}}
-    assert of_vae["crps"]["options"] == {"bounded": False, "kl_weight": 0}
-    assert trained["unet", "wrmse"][0]["train"]["loss"] == "wrmse"
     (autoregressive,) = {
         tuple(made.scores.recipe.get("leads", ()) or made.scores.forecast.get("leads", ()))
         for made in paper.cells
         if (made.cell.model, made.cell.variant) == ("unet", "direct")
     }
     assert list(autoregressive) == leads, "rows exist for forecast lead times only"
-
-
-def test_the_demo_trains_what_its_findings_compare(demo: Plan) -> None:
-    """Losses of spectra for a front, Task 2 of four networks, and what Table S7 measured of FNO.
-
-    Besides, steps of UNet (Figure S7) and schemes for both tasks (Figures S8 to S16), of all of
-    which a forecast is kept for maps.
-    """
-    assert all(made.keep is not None for made in demo.cells), "scored while made"
-    drawn = {(made.cell.model, made.cell.variant) for made in demo.cells if made.keep}
-    schemes = {("unet", "steps5"), ("unet", "task2_steps5"), ("climax", "task2")}
-    schemes |= {("resnet", "direct"), ("resnet", "task2_direct")}
-    assert schemes <= drawn and ("ecmwf", "default") in drawn
-    # A page of more takes minutes to draw.
-    pages = Counter(made.cell.dimension for made in demo.cells if made.keep)
-    assert pages == {"s2s_control": 14, "s2s_ensemble": 7}
-    trained = {
-        (made.cell.model, made.cell.variant): made.models[0].recipe
-        for made in demo.cells
-        if made.models
-    }
-    losses = [
-        trained["unet", name]["train"]["loss"] for name in ("default", "spectral_weak", "spectral")
-    ]
-    assert losses == ["mse", {"spectral": {"weight": 0.01}}, {"spectral": {"weight": 0.1}}]
-    assert "figures/s2s_control/front/chaosbench.png" in figures(demo)
-    for model in ("lagged_ae", "resnet", "unet", "fno"):
-        train = trained[model, "task2_steps5"]["train"]
-        assert (train["targets"], train["horizon"]) == (["t_850", "z_500", "q_700"], 5)
-    options = {name: trained["fno", name]["options"] for name in ("scrambled", "concatenate")}
-    assert options["scrambled"]["output"] == "scrambled"
-    assert options["concatenate"]["join"] == "concatenate"
-    assert trained["resnet", "wrmse"]["train"]["loss"] == "wrmse"
-    assert "targets" not in trained["unet", "steps5"]["train"]
-    assert trained["unet", "steps5"]["train"]["horizon"] == 5
-    for model, variant in (("resnet", "task2_direct"), ("climax", "task2")):
-        assert trained[model, variant]["train"]["targets"] == ["t_850", "z_500", "q_700"]
 
 
 def test_the_page_lists_all_figures_of_the_demo_and_counts_its_jobs(demo: Plan) -> None:
@@ -250,12 +175,6 @@ def test_the_page_lists_all_figures_of_the_demo_and_counts_its_jobs(demo: Plan) 
     assert {*listed} == made | {("s2s_control", "strips")}  # pictures, of rules of their own
     jobs = Counter(artefact.stage for artefact in demo.artefacts.values())
     assert f"{jobs.total()} jobs, {jobs['train']} of them trainings" in page
-
-
-def test_the_printed_fno_stands_beside_ours_and_beside_the_scrambled_one(demo: Plan) -> None:
-    names = manifest(demo, "s2s_control").published_names
-    assert names.models["fno"] == names.variants["fno:scrambled"] == "FNO"
-    assert "fno:concatenate" not in names.variants
 
 
 def test_untouched_starts_are_of_another_year_and_of_networks_as_they_are(demo: Plan) -> None:
@@ -424,17 +343,7 @@ def test_land_and_ocean_have_a_scale_of_their_own() -> None:
     assert not any(cell.follows_paper for cell in manifest(plan, "s2s_control").cells)
 
 
-def test_the_paper_scale_has_a_correction_and_seasons_and_centres_together(paper: Plan) -> None:
-    made: dict[tuple[str, str], set[str]] = {}
-    for one in paper.cells:
-        made.setdefault((one.cell.model, one.cell.variant), set()).add(one.cell.subset)
-    centres, both = ("ukmo", "ncep", "cma", "ecmwf"), {"test", "two_years"}
-    assert {model for model, variant in made if variant == "corrected"} == {*centres}
-    assert all(made[centre, "corrected"] == both for centre in centres)
-    assert made["multi_model", "default"] == made["multi_model_ensemble", "default"] == both
-    assert made["ukmo_ensemble", "default"] == both | {*SEASONS}
-    assert made["ukmo", "default"] == both | {"common_starts", *SEASONS}
-    assert {*SEASONS} <= {*paper.config.suite.not_printed}
+def test_corrected_forecasts_are_read_twice_and_combined_archives_stored_once(paper: Plan) -> None:
     work = Costs(paper).workload
     plain, corrected = (
         work.of(
@@ -508,36 +417,6 @@ def test_other_data_as_the_page_says() -> None:
     _, options, _ = options_of("## Climatologies and normalisation")
     assert (options.window_days, options.normalisation) == (None, "published")
     assert options.published_climatology == [1994, 2023]
-
-
-def test_printed_values_have_values_beside_them_that_were_made_as_they_were(paper: Plan) -> None:
-    """By climatology and places of the released code; spreads as in the appendix."""
-    scored = {
-        made.cell.model: made.scores.recipe["conventions"]
-        for made in paper.cells
-        if made.cell.variant == "default"
-    }
-    single, several = (set(scored[name]) for name in ("ecmwf", "ecmwf_ensemble"))
-    assert single >= {
-        "acc.per_frame_published",
-        "acc.pooled_published",
-        "spectral_divergence.high_wavenumbers_batch32",
-        "spectral_residual.high_wavenumbers_batch32",
-    }
-    assert several - single >= {
-        "crpss.climatology_published",
-        "rpss.terciles_biased",
-        "spread.weighted_mean_deviation",
-        "spread.weighted_deviation_ratio",
-        "spread.weighted_deviation_to_members",
-    }
-    options = build(ChaosbenchOptions, paper.data("chaosbench").recipe["options"], "options")
-    assert (options.published_climatology, options.window_days) == ([1994, 2023], 61)
-    names = manifest(paper, "s2s_control").published_names
-    assert names.variants["daily_climatology:published"] == "Climatology"
-    assert "daily_climatology:windowed" not in names.variants
-    for name in ("panguweather", "graphcast", "fourcastnetv2"):
-        assert names.variants[f"{name}:published_placement"] == names.models[name]
 
 
 def test_panels_show_what_is_scored_and_printed_curves_have_one_each(paper: Plan) -> None:

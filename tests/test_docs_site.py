@@ -21,7 +21,7 @@ def build(config: Path, site: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_every_page_is_there_and_every_module_of_the_open_rooms_can_be_found(tmp_path):
+def test_the_site_has_every_page_and_every_module_of_the_open_rooms(tmp_path):
     done = build(ROOT / "mkdocs.yml", tmp_path)
     assert done.returncode == 0, done.stderr
     for page in (ROOT / "docs").glob("*.md"):

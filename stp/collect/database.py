@@ -50,7 +50,7 @@ from stp.collect.views import EVERY_SCORE
 from stp.core.disk import beside
 from stp.core.errors import StpError
 from stp.core.receipts import Receipt
-from stp.plan.manifest import WHOSE, Manifest, load_manifest, title_of
+from stp.plan.manifest import ORIGIN_FIELDS, Manifest, load_manifest, title_of
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -256,7 +256,7 @@ def _cells(plans: list[Manifest]) -> Iterable[CellRow]:
                 number=number,
                 tested=title_of(plan.names, cell.key),
                 case_name=cell.key.case_name,
-                **{name: getattr(cell, name) for name in WHOSE},
+                **{name: getattr(cell, name) for name in ORIGIN_FIELDS},
                 scale=plan.scale,
                 subset_note=cell.subset_note,
                 external=cell.external,

@@ -230,8 +230,8 @@ def _of_no_cell(database: duckdb.DuckDBPyConnection, files: list[Path]) -> StpEr
         problem = f"{name} is not what its manifest says"
         looks[problem] = (f"NOT EXISTS (FROM cells c WHERE {same})", "what was collected from it")
     errors = (_found(database, files, problem, *look) for problem, look in looks.items())
-    unlisted = StpError(_UNLISTED, expected=EXPECTED, remedy="collect again")
-    return next(filter(None, errors), unlisted)
+    not_found = StpError(_UNLISTED, expected=EXPECTED, remedy="collect again")
+    return next(filter(None, errors), not_found)
 
 
 def _check_conventions(

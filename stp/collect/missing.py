@@ -17,7 +17,7 @@ from stp.collect.schema import MissingRow
 from stp.core import store
 from stp.core.receipts import RECEIPT, Receipt, read_receipt
 from stp.plan.cell_key import CellKey
-from stp.plan.manifest import WHOSE, Cell, Manifest, load_manifest, title_of
+from stp.plan.manifest import ORIGIN_FIELDS, Cell, Manifest, load_manifest, title_of
 from stp.run import failures
 from stp.run.cluster import attempts
 from stp.run.failures import Failure
@@ -129,7 +129,7 @@ def _row(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> Missin
         **vars(cell.key),
         tested=title_of(plan.names, cell.key),
         case_name=cell.key.case_name,
-        **{name: getattr(cell, name) for name in WHOSE},
+        **{name: getattr(cell, name) for name in ORIGIN_FIELDS},
         scale=plan.scale,
         **vars(_stopped(plan, cell, logs, unusable)),
     )

@@ -775,7 +775,7 @@ class AgreementRow:
 class PersonErrorRow(KeyRow):
     """One row per cell of tracks, scenario, person, lead time and sample: the distance between the
     predicted and the true position. A view of Parquet files in the store, which must stay where
-    they are; docs/person_errors.md has queries.
+    they are; docs/human_motion.md has queries.
     """
 
     scenario: Annotated[int, "Number of the scenario, from 0."]

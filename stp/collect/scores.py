@@ -21,7 +21,15 @@ from stp.core.errors import ArtefactError, StpError
 from stp.core.parquet import read_table, schema_problems
 from stp.core.receipts import Receipt, check_file, require_receipt
 from stp.options.score import CELL_KEYS
-from stp.plan.manifest import WHOSE, Cell, Manifest, columns_of, describe, load_manifest, stored_of
+from stp.plan.manifest import (
+    ORIGIN_FIELDS,
+    Cell,
+    Manifest,
+    columns_of,
+    describe,
+    load_manifest,
+    stored_of,
+)
 from stp.score.tables import SCORES
 
 _OVERALL = {column.name: column for column in fields_of(OverallRow)}
@@ -98,7 +106,7 @@ def collected_rows(plan: Manifest, cell: Cell) -> pa.Table:
     absent = as_table(_unavailable_rows(plan, cell, scored), parts[0].schema)
     rows = pa.concat_tables([*parts, absent])
     rows = rows.sort_by([(name, "ascending") for name in _ROW])
-    for name in WHOSE:
+    for name in ORIGIN_FIELDS:
         rows = _about(rows, name, getattr(cell, name))
     rows = _about(rows, "scale", plan.scale)
     return rows.select(COLLECTED.names).combine_chunks()

@@ -4,7 +4,7 @@ import duckdb
 
 from stp.collect.query import of_answer
 from stp.collect.schema import CellRow
-from stp.plan.manifest import WHOSE
+from stp.plan.manifest import ORIGIN_FIELDS
 from stp.plan.manifest_types import Names, StoredCell
 
 
@@ -17,7 +17,7 @@ def stored_cells(database: duckdb.DuckDBPyConnection) -> list[StoredCell]:
         StoredCell(
             key=row.key,
             kind=kinds[row.tested_on],
-            **{name: getattr(row, name) for name in WHOSE},
+            **{name: getattr(row, name) for name in ORIGIN_FIELDS},
             data=row.data_folder,
             predictions=row.predictions_folder,
             scores=row.scores_folder,

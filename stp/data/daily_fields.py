@@ -160,32 +160,32 @@ def read_surface(
         return np.roll(array[::-1] if flip else array, roll, axis=-1)
 
     first = field(shown_by)
-    there = np.isfinite(first) & (first != 0)
+    has_value = np.isfinite(first) & (first != 0)
 
     def check(variable: str, values: np.ndarray) -> None:
-        sizes, (low, high) = np.abs(values[there]), between[variable]
-        mean = float(sizes.mean(dtype=np.float64)) if there.any() else np.nan
+        sizes, (low, high) = np.abs(values[has_value]), between[variable]
+        mean = float(sizes.mean(dtype=np.float64)) if has_value.any() else np.nan
         if not low <= mean <= high:
             raise StpError(
-                f"{name}: {variable} is {mean:.6g} in the mean over {int(there.sum())} points, "
+                f"{name}: {variable} is {mean:.6g} in the mean over {int(has_value.sum())} points, "
                 "without signs",
                 expected=f"{low:g} to {high:g}, and 0 at points without values",
                 remedy="fetch the official release: units differ, or values are missing",
             )
 
     check(shown_by, first)
-    fields = np.empty((len(variables), *there.shape), np.float32)
+    fields = np.empty((len(variables), *has_value.shape), np.float32)
     for channel, variable in enumerate(variables):
         values = first if variable == shown_by else field(variable)
-        bad = int((~np.isfinite(values) & there).sum())
+        bad = int((~np.isfinite(values) & has_value).sum())
         if bad:
             raise StpError(
                 f"{name}: {bad} values of {variable} are missing where {shown_by} has some",
                 remedy="fetch the official parts again",
             )
         check(variable, values)
-        fields[channel] = np.where(there, values, np.float32(np.nan))
-    return fields, there
+        fields[channel] = np.where(has_value, values, np.float32(np.nan))
+    return fields, has_value
 
 
 def _variable(

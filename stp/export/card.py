@@ -49,15 +49,7 @@ def card(
     with_samples: bool,
     with_checkpoints: bool,
 ) -> str:
-    """Write the card.
-
-    Args:
-        contents: contents of the bundle.
-        citations: works that the results rest on.
-        checkpoints: rows of checkpoints.csv.
-        with_samples: whether the bundle has the scores of test samples.
-        with_checkpoints: whether the bundle has the trained models.
-    """
+    """Write the card."""
     left_out = set() if with_samples else {"sample_scores.parquet"}
     left_out |= set() if with_checkpoints else {"checkpoints/"}
     sections = {
@@ -281,16 +273,17 @@ def _licences(citations: Sequence[Citation]) -> Iterable[str]:
 
 def _reproduce(contents: Contents) -> Iterable[str]:
     made_by = commits(contents.lineage)
-    known = [commit for commit in made_by if commit]
-    if known:
-        listed = ", ".join(f"`{commit}`" for commit in known)
+    hashes = [commit for commit in made_by if commit]
+    if hashes:
+        listed = ", ".join(f"`{commit}`" for commit in hashes)
         yield f"The artefacts were made by commit {listed}."
-    if any(commit.endswith("-dirty") for commit in known):
+    if any(commit.endswith("-dirty") for commit in hashes):
         yield "A commit that ends in `-dirty` had uncommitted changes: `receipts.json` has the"
         yield "digests of its code."
     if "" in made_by:
-        yield f"{'Some' if known else 'They'} were made outside a git checkout: `receipts.json` has"
-        yield "the digests of the code."
+        which = "Some" if hashes else "They"
+        yield f"{which} were made outside a git checkout: `receipts.json` has the digests of the"
+        yield "code."
     devices = sorted({str(machine["device"]) for machine in environments(contents.lineage)})
     yield f"Devices: {', '.join(devices)}; versions: `environment.json`."
     yield ""

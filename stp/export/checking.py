@@ -121,9 +121,6 @@ def check(path: Path) -> Summary:
     """Verify a bundle: checksums of all files, schema and values of the scores, and agreement of
     the files with each other.
 
-    Args:
-        path: a folder or a zip file.
-
     Raises:
         StpError: it is not a bundle, or is damaged, incomplete, has files that are not listed, or
             contradicts itself.
@@ -272,8 +269,8 @@ def _check_scores(bundle: _Bundle, described: BundleManifest) -> dict[str, int]:
         for what, condition in problems.items():
             if number := count(condition):
                 _refuse(bundle.path, f"scores.parquet: {number} {what}", "none")
-        place = ", ".join(_PLACE)
-        if twice := count(f"true GROUP BY {place} HAVING count(*) > 1"):
+        group = ", ".join(_PLACE)
+        if twice := count(f"true GROUP BY {group} HAVING count(*) > 1"):
             _refuse(bundle.path, f"scores.parquet: one value {twice} times", "every value once")
         cells = database.execute(
             f"SELECT dimension, count(DISTINCT ({', '.join(CELL_KEYS)}, scale)) FROM scores "

@@ -195,7 +195,7 @@ def _section(kind: str, citations: Sequence[Citation]) -> Iterable[str]:
     for same in alike.values():
         subject = same[0].subject
         if kind == "metric":
-            names = ", ".join(f"`{one.subject.name}`" for one in same)
+            names = ", ".join(f"`{other.subject.name}`" for other in same)
         else:
             names = f"`{subject.name}`"
         facts = f"; licence: {subject.licence}" if subject.licence else ""

@@ -63,17 +63,12 @@ def contradictions(
 ) -> Iterator[Contradiction]:
     """Compare the files of a bundle with each other.
 
-    Args:
-        described: the manifest.
-        scores: the table scores.parquet.
-        read: a function that returns the content of a file.
-
     Raises:
         ValueError, KeyError, TypeError, csv.Error: a file does not have the exported form.
     """
     rows = scores.to_pylist()
     cells = _csv_rows(read("cells.csv"))
-    receipts = {one["fingerprint"]: one for one in json.loads(read("receipts.json"))}
+    receipts = {receipt["fingerprint"]: receipt for receipt in json.loads(read("receipts.json"))}
     yield from _of_manifest(described, cells)
     yield from _of_cells(cells, receipts)
     yield from _of_scores(rows, cells, receipts)

@@ -261,14 +261,14 @@ def contents(database: Path, model: str) -> Contents:
         StpError: there is no database, it has no scores of the model, or a receipt is missing.
     """
     _, names = answer(database, "SELECT model FROM models ORDER BY model")
-    known = [name for (name,) in names]
+    models = [name for (name,) in names]
     chosen = f"SELECT * FROM cells WHERE model = ? ORDER BY {_KEYS}, scale"
     cells = ask(database, CellRow, chosen, [model])
     if not cells:
         raise StpError(
             f"{database} has no scores of a model {model!r}",
-            expected=f"one of {', '.join(known)}" if known else "a store with results",
-            remedy=nearest(model, known) if known else "run the tables first",
+            expected=f"one of {', '.join(models)}" if models else "a store with results",
+            remedy=nearest(model, models) if models else "run the tables first",
         )
     (described,) = ask(database, ModelRow, "FROM models WHERE model = ?", [model])
     ancestors = lineage(database, model)

@@ -74,8 +74,8 @@ def load_all() -> dict[str, Reference]:
     beside = (path.with_name(FILE.name) for path in entries("suites").values())
     for file in (FILE, *(path for path in beside if path.is_file())):
         works = load(file)
-        if both := references.keys() & works.keys():
-            raise FileError(file, f"{min(both)} is a key of another file, too")
+        if repeated := references.keys() & works.keys():
+            raise FileError(file, f"{min(repeated)} is a key of another file, too")
         references |= works
     return references
 

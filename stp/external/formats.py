@@ -44,12 +44,7 @@ class Writer(Protocol):
 
 
 class NpyWriter:
-    """Writes one .npy file of float32 from its first row to its last.
-
-    Args:
-        path: the file.
-        shape: of the whole array.
-    """
+    """Writes one .npy file of float32 from its first row to its last."""
 
     def __init__(self, path: Path, shape: tuple[int, ...]) -> None:
         self.file: BinaryIO = path.open("wb")

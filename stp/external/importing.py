@@ -119,8 +119,7 @@ def import_predictions(
     entry = (models or configuration.CONFIG_FOLDER / "models") / f"{name}.yaml"
     model = _model(entry, name)
     windows = read_windows(folder)
-    data = _check_evaluation(plan, folder, windows)
-    clips = clips_of(data, windows.evaluation)
+    clips = clips_of(_check_evaluation(plan, folder, windows), windows.evaluation)
     target = plan.raw_folder / EXTERNAL
     with _temporary(target) as spool:
         source = open_source(folder, windows, spool)
@@ -130,11 +129,8 @@ def import_predictions(
         members = check_form(source, windows)
         if members == 1 and statistic is not None:
             raise StpError(f"{source.path}: --statistic is for several members, here is one")
-        copy = spool / "copy.npy"
-        tables = sanity_checks.SampleStatistics(len(clips), windows.description)
-        agreement, copies = Agreement(), Copies(members)
-        gathered = _Gathered(tables, agreement, copies)
-        _copy(source, windows, data, clips, copy, gathered, accept_values, report)
+        copy, copies = spool / "copy.npy", Copies(members)
+        tables, agreement = _copy(source, windows, clips, copy, copies, accept_values, report)
         warnings = _judge(source, windows, clips, tables, accept_values, accept_order, report)
         notes = [note for note in (agreement.note(windows.clips), copies.note()) if note]
         warnings += notes
@@ -217,11 +213,8 @@ def _check_evaluation(plan: Plan, folder: Path, windows: ExportedWindows) -> Pre
 
 
 def _describe(evaluation: Evaluation) -> str:
-    trained = (
-        ""
-        if evaluation.trained_on == evaluation.tested_on
-        else f" (trained on {evaluation.trained_on})"
-    )
+    differs = evaluation.trained_on != evaluation.tested_on
+    trained = f" (trained on {evaluation.trained_on})" if differs else ""
     part = "" if evaluation.train_subset == "all" else f", {evaluation.train_subset}"
     test = f"{evaluation.tested_on}{trained}{part}, {evaluation.subset}, {evaluation.setting}"
     return f"{evaluation.dimension}: {test}"
@@ -245,31 +238,30 @@ def _temporary(target: Path) -> Iterator[Path]:
             target.rmdir()
 
 
-class _Gathered(NamedTuple):
-    tables: sanity_checks.SampleStatistics
-    agreement: Agreement
-    copies: Copies
-
-
 def _copy(
     source: Source,
     windows: ExportedWindows,
-    data: Prepared,
     clips: Clips,
     copy: Path,
-    gathered: _Gathered,
+    copies: Copies,
     accept_values: bool,
     report: Report,
-) -> None:
+) -> tuple[sanity_checks.SampleStatistics, Agreement]:
     """Read all predictions once: compare windows, gather statistics, write the copy."""
-    count, context = len(clips), data.context
+    count, context, data = len(clips), clips.prepared.context, clips.prepared
+    tables, agreement = sanity_checks.SampleStatistics(count, windows.description), Agreement()
 
     def refuse(bad: np.ndarray, problem: str, remedy: str = "") -> None:
         if bad.any():
             name = windows.name(samples[int(bad.argmax())])
             raise FileError(source.path, f"{name} has {problem}", remedy=remedy)
 
-    _check_count(windows, clips, data)
+    if count != len(windows.clips):
+        raise StpError(
+            f"{len(windows.clips)} windows were predicted",
+            expected=f"{count}, the clips of {data.folder}",
+            remedy=EXPORT_AGAIN,
+        )
     order = source.samples or windows.order
     row_of = {sample: row for row, sample in enumerate(order)}
     names = [str(clip) for clip in clips.index["clip"]]
@@ -289,10 +281,11 @@ def _copy(
             refuse(~finite, "values that are not finite")
             writer.append(values)
             forecasts = values.reshape(len(values), -1, *values.shape[-4:])
-            gathered.tables.add(samples[0], forecasts, frames[:, context - 1], frames[:, context])
-            gathered.agreement.add(samples[0], forecasts, frames[:, max(0, context - 2) :])
-            gathered.copies.add(forecasts)
+            tables.add(samples[0], forecasts, frames[:, context - 1], frames[:, context])
+            agreement.add(samples[0], forecasts, frames[:, max(0, context - 2) :])
+            copies.add(forecasts)
             report("samples checked and copied", samples[-1] + 1, count)
+    return tables, agreement
 
 
 def _only(copy: Path, members: list[int]) -> Path:
@@ -313,15 +306,6 @@ _WRITE_EMPTY = (
     "copy or write it again (with write_empty_chunks, where all values are zero); --accept-values "
     "takes missing chunks as they read"
 )
-
-
-def _check_count(windows: ExportedWindows, clips: Clips, data: Prepared) -> None:
-    if len(clips) != len(windows.clips):
-        raise StpError(
-            f"{len(windows.clips)} windows were predicted",
-            expected=f"{len(clips)}, the clips of {data.folder}",
-            remedy=EXPORT_AGAIN,
-        )
 
 
 def _other_window(windows: ExportedWindows, data: Prepared, sample: int, clip: str) -> StpError:

@@ -188,9 +188,6 @@ class Measure:
     def save(self, path: Path) -> dict[str, object]:
         """Write the fitted measure with the weights of its network, for the metric.
 
-        Args:
-            path: ``.npz`` file.
-
         Returns:
             size (``bytes``) and checksums of the file.
 
@@ -241,11 +238,6 @@ class Measure:
 def open_measure(plan: Plan, model: str, variant: str = "default") -> Measure:
     """Open a measure with its rated videos.
 
-    Args:
-        plan: of opinions.
-        model: measure that uses features of a network.
-        variant: of the measure.
-
     Raises:
         StpError: the plan has no such measure; the measure needs true futures or learns nothing;
             its weights are missing; its data or features are not finished.
@@ -267,8 +259,8 @@ def open_measure(plan: Plan, model: str, variant: str = "default") -> Measure:
             f"the weights of {network} are missing below {plan.weights}",
             remedy=f"`stp list weights {network}` says how to get them",
         )
-    data, seen = (plan.store / artefact.folder for artefact in (cell.data, *cell.features))
-    for folder in (data, seen):
+    data, seen_folder = (plan.store / artefact.folder for artefact in (cell.data, *cell.features))
+    for folder in (data, seen_folder):
         if not store.is_complete(folder):
             raise StpError(
                 f"{folder} is not made yet",
@@ -276,7 +268,7 @@ def open_measure(plan: Plan, model: str, variant: str = "default") -> Measure:
             )
     dataset = plan.config.datasets[cell.cell.tested_on]
     database = open_database(data, dataset.context)
-    features = network_features.read(seen, database.names, options.parts)
+    features = network_features.read(seen_folder, database.names, options.parts)
     return Measure(
         network,
         plan.weight_files[network],
@@ -326,9 +318,6 @@ def of_folder(folder: Path, context: int, count: int | None = None) -> Iterator[
 def find_cell(database: Path, what: str) -> CellRow:
     """Find a cell of a results store.
 
-    Args:
-        what: words of its key (see `stp.collect.cell.find`).
-
     Raises:
         StpError: there is none, or several.
     """
@@ -345,10 +334,6 @@ def of_cell(cell: CellRow, count: int | None = None) -> Iterator[Clip]:
 
     Where nothing was observed, as of distortions of whole clips, the first frames are those of the
     real clip.
-
-    Args:
-        cell: of a results store.
-        count: as in `of_folder`.
 
     Raises:
         StpError: predictions are not stored, not videos of 1 or 3 channels, or damaged.
@@ -395,12 +380,7 @@ def _some(samples: int, count: int | None) -> list[int]:
 
 
 def summary(results: ClipRatings, others: Sequence[Agreement] = ()) -> list[str]:
-    """Lines about ratings: their accuracy, number and mean.
-
-    Args:
-        results: the ratings.
-        others: metrics of the same clips.
-    """
+    """Lines about ratings: their accuracy, number and mean."""
     origin = "their opinions are official"
     if results.source != OFFICIAL:
         origin = f"these are {results.source}: the numbers say nothing about people"

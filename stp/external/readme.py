@@ -10,12 +10,7 @@ READ = {
 
 
 def readme(description: dict[str, Any], kind: str) -> str:
-    """Text of the README.
-
-    Args:
-        description: content of `windows.json`.
-        kind: zarr, npz or mp4.
-    """
+    """Text of the README."""
     channels, height, width = description["shape"]
     count, horizon, context = (description[key] for key in ("samples", "horizon", "context"))
     values, units = description["values"], description["units"]

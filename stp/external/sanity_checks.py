@@ -57,17 +57,13 @@ class Problem(NamedTuple):
 
 
 def unit_mistakes(description: dict[str, Any]) -> list[UnitMistake]:
-    """The mistakes of units that the exported windows allow.
-
-    Args:
-        description: content of `windows.json`.
-    """
+    """The mistakes of units that the exported windows allow."""
     values = {key: np.array(value) for key, value in description["values"].items()}
     channels = len(values["mean"])
 
-    def mistake(what: str, remedy: str, scale: Any, offset: Any) -> UnitMistake:
+    def mistake(text: str, remedy: str, scale: Any, offset: Any) -> UnitMistake:
         by_channel = (np.asarray(value, float).reshape(-1) for value in (scale, offset))
-        return UnitMistake(what, remedy, *(np.broadcast_to(v, (channels,)) for v in by_channel))
+        return UnitMistake(text, remedy, *(np.broadcast_to(v, (channels,)) for v in by_channel))
 
     mistakes = []
     if description["units"] == "1" and values["low"].min() >= 0 and values["high"].max() <= 1:
@@ -79,14 +75,14 @@ def unit_mistakes(description: dict[str, Any]) -> list[UnitMistake]:
     if "scale" in constants and "offset" in constants:
         scale, offset = (np.asarray(constants[key], float) for key in ("scale", "offset"))
         if (scale != 1).any() or (offset != 0).any():
-            what = "values normalised by the constants of training"
+            text = "values normalised by the constants of training"
             remedy = "undo it: value * scale + offset (normalisation in windows.json)"
-            mistakes.append(mistake(what, remedy, 1 / scale, -offset / scale))
-    what = "values normalised to mean 0 and standard deviation 1"
+            mistakes.append(mistake(text, remedy, 1 / scale, -offset / scale))
+    text = "values normalised to mean 0 and standard deviation 1"
     scale = 1 / np.where(values["std"] > 0, values["std"], 1)
     return [
         *mistakes,
-        mistake(what, "undo the normalisation", scale, -values["mean"] * scale),
+        mistake(text, "undo the normalisation", scale, -values["mean"] * scale),
         mistake("degrees Celsius for Kelvin", "add 273.15", 1, -273.15),
         mistake("Kelvin for degrees Celsius", "subtract 273.15", 1, 273.15),
     ]
@@ -157,12 +153,7 @@ def _pooled(frames: np.ndarray) -> np.ndarray:
 
 
 def units(tables: SampleStatistics, names: list[str]) -> Problem | None:
-    """Find a likely mistake of units, or impossible values.
-
-    Args:
-        tables: statistics of all samples.
-        names: of the channels.
-    """
+    """Find a likely mistake of units, or impossible values."""
     mean, std = _pooled_moments(tables.mean, tables.square)
     centre, spread = _pooled_moments(tables.before, tables.before_square)
     for channel, name in enumerate(names):
@@ -200,13 +191,13 @@ def _impossible(tables: SampleStatistics, names: list[str], spread: np.ndarray) 
         return None
     sample = int(far.any(axis=1).argmax())
     channel = int(far[sample].argmax())
-    what = (
+    text = (
         f"{names[channel]} of {tables.low[sample, channel]:.4g} to "
         f"{tables.high[sample, channel]:.4g}, mean {tables.mean[sample, channel]:.4g} at the first "
         f"lead time, after a frame of mean {tables.before[sample, channel]:.4g}"
     )
     others = int(far.any(axis=1).sum()) - 1
-    return Problem(sample, what, "write the predictions in the units of the context", others)
+    return Problem(sample, text, "write the predictions in the units of the context", others)
 
 
 def _pooled_moments(mean: np.ndarray, square: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -227,7 +218,7 @@ def order(
     tables: SampleStatistics,
     starts: np.ndarray,
     stops: np.ndarray,
-    report: Callable[[str, int, int], None] = lambda what, done, total: None,
+    report: Callable[[str, int, int], None] = lambda text, done, total: None,
 ) -> Problem | None:
     """Find forecasts that belong to other samples.
 
@@ -267,11 +258,11 @@ def order(
     if not misplaced:
         return None
     sample, other = misplaced[0]
-    what = (
+    text = (
         f"fits sample {other} far better than its own, and better than the forecast of {other} does"
     )
     remedy = "put the predictions into the order of index.csv"
-    return Problem(sample, what, remedy, len(misplaced) - 1)
+    return Problem(sample, text, remedy, len(misplaced) - 1)
 
 
 def is_misplaced(problem: Problem, samples: int) -> bool:

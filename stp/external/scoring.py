@@ -266,7 +266,7 @@ class PairedClips(Samples):
         self._shape = first.shape
         self.shape = (len(names[0]), 1, length, *first.shape[1:])
         self.members, self.leads = 1, length
-        self.there = Availability(np.arange(length), np.arange(first.shape[1]))
+        self.available = Availability(np.arange(length), np.arange(first.shape[1]))
         self.agreement, self._compared = Agreement(), 0
 
     def _clip(self, which: int, number: int) -> np.ndarray:

@@ -262,11 +262,6 @@ class FileSource:
 def open_source(folder: Path, windows: ExportedWindows, spool: Path) -> Source:
     """Open the predictions of a submission.
 
-    Args:
-        folder: the submission.
-        windows: that it was made from.
-        spool: folder for unpacked arrays.
-
     Raises:
         StpError: predictions are missing, damaged, or present in several forms.
     """

@@ -2,7 +2,6 @@
 
 import importlib
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -15,7 +14,7 @@ from stp.data.ensembles import ensemble_mean
 from stp.data.feature_table import Features, write
 from stp.data.prepared import Clips
 from stp.features.frames import CHOICES
-from stp.metrics.perceptual import Embed, Weights
+from stp.metrics.perceptual import Embed, Weights, weights_path
 from stp.options.features import FeatureOptions
 
 BLOCK = 16
@@ -65,10 +64,10 @@ def write_features(
 
 
 def blocks_of(parts: Iterable[np.ndarray], size: int = BLOCK) -> Iterator[np.ndarray]:
-    """Cut arrays anew along their first axis: blocks of so many rows, and the rest.
+    """Cut arrays anew along their first axis: blocks of `size` rows, and a last one of the rest.
 
-    How many clips a network sees at once may move the last bits of what it says, so it is the same
-    number wherever forecasts come from.
+    The number of clips in a batch may change the last bits of features, so it is the same wherever
+    forecasts come from.
     """
     held: list[np.ndarray] = []
     for part in parts:
@@ -124,15 +123,9 @@ def _embed(module: ModuleType, job: Job, options: FeatureOptions) -> Embed:
 
 
 def _weights(job: Job, options: FeatureOptions) -> Weights:
-    path = job.runtime.get("weights", {}).get(options.network)
-    if path is None:
-        raise StpError(
-            f"the weights of {options.network} are gone since this was planned",
-            expected=f"the file with {options.weights}",
-            remedy="put it back (`stp list weights`), or run snakemake again without it",
-        )
+    path = weights_path(job.runtime.get("weights", {}), options.network, options.weights)
     device = job.runtime.get("device", "auto")
-    return Weights(Path(path), options.weights, device, options.threads)
+    return Weights(path, options.weights, device, options.threads)
 
 
 def _why_too_short(options: FeatureOptions, context: int, shortest: int) -> str:

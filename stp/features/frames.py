@@ -1,5 +1,7 @@
-"""Which frames of a clip a network looks at: of context and frames that were predicted, or observed
-instead, each (N, T, C, H, W), the clips (N, T', C, H, W).
+"""Choices of the frames of a clip that a network reads.
+
+Each takes the context and the frames after it, predicted or observed, (N, T, C, H, W) each, and
+gives the clips, (N, T', C, H, W).
 """
 
 from collections.abc import Callable
@@ -7,10 +9,10 @@ from collections.abc import Callable
 import numpy as np
 
 PADDED = 10
-"""Frames that PredBench's code fills shorter clips up to."""
+"""Length that PredBench's code fills shorter clips up to."""
 
 GREY = 0.5
-"""What is filled in; zero once frames are scaled to [-1, 1]."""
+"""Value of the frames that are filled in; zero once frames are scaled to [-1, 1]."""
 
 
 def predicted_only(context: np.ndarray, frames: np.ndarray) -> np.ndarray:
@@ -19,12 +21,12 @@ def predicted_only(context: np.ndarray, frames: np.ndarray) -> np.ndarray:
 
 
 def with_context(context: np.ndarray, frames: np.ndarray) -> np.ndarray:
-    """The clips behind their context: the paper of FVD (section 4, 2 + 14 frames of BAIR)."""
+    """The clips after their context: the paper of FVD (section 4, 2 + 14 frames of BAIR)."""
     return np.concatenate([context, frames], axis=1)
 
 
 def zero_padded(context: np.ndarray, frames: np.ndarray) -> np.ndarray:
-    """The clips without their context, filled up to ten frames with grey behind the end:
+    """The clips without their context, filled up to ten frames with grey at the end:
     PredBench's code for Human3.6M and CityScapes.
     """
     lacking = max(0, PADDED - frames.shape[1])

@@ -11,11 +11,11 @@ from stp.data.feature_table import Features, write
 from stp.data.prepared import Prepared
 from stp.features.clip_features import BLOCK, write_features
 from stp.options.features import FeatureOptions
-from stp.predict.source import Source, given_for, open_source
+from stp.predict.source import Source, open_source, request_for
 
 
 def run(job: Job) -> dict[str, Any]:
-    """Write what `stp.features.run` writes, of forecasts that are read while they are looked at.
+    """Write what `stp.features.run` writes, of forecasts that are read on demand.
 
     Args:
         job: the recipe is a `FeatureOptions` with ``rollout``, a recipe of forecasts with
@@ -32,9 +32,9 @@ def run(job: Job) -> dict[str, Any]:
     rollout = recipe.pop("rollout")
     options = FeatureOptions.from_recipe(recipe)
     data = Prepared(job.inputs["data"])
-    given = given_for(job, rollout, data)
-    with closing(open_source(rollout, given)) as source:
-        whole = len(given.clips), data.shape[0]
+    request = request_for(job, rollout, data)
+    with closing(open_source(rollout, request)) as source:
+        whole = len(request.clips), data.shape[0]
         sizes = len(source.rows), len(source.channels)
         if sizes != whole:
             reason = (
@@ -43,7 +43,7 @@ def run(job: Job) -> dict[str, Any]:
             )
             write(job.out, [], Features(np.empty((0, 1)), reason))
             return {"clips": 0, "features": 0, "reason": reason}
-        return write_features(job, options, given.clips, _blocks(source, options))
+        return write_features(job, options, request.clips, _blocks(source, options))
 
 
 def _blocks(source: Source, options: FeatureOptions) -> Iterator[np.ndarray]:

@@ -17,8 +17,8 @@ def run(job: Job) -> Extras:
     """Write ``features.parquet`` (see stp.data.feature_table).
 
     Args:
-        job: the recipe is a `FeatureOptions`; inputs are ``data`` and, unless what was observed is
-            looked at, ``predictions``. Runtime: ``weights`` (network -> file), ``device``.
+        job: the recipe is a `FeatureOptions`; inputs are ``data`` and, for features of predicted
+            clips, ``predictions``. Runtime: ``weights`` (network -> file), ``device``.
 
     Returns:
         Numbers of clips and features.

@@ -3,17 +3,16 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import numpy as np
 import torch
 
-from stp.core.errors import StpError
 from stp.core.job import Extras, Job
 from stp.core.options import build, require
 from stp.metrics import frame_features
 from stp.metrics.networks.maps import NETWORKS, Looker, check_size, open_looker
 from stp.metrics.networks.state import read_verified
+from stp.metrics.perceptual import weights_path
 from stp.models.compute import settle
 from stp.opinions import network_features
 from stp.opinions.dependence import (
@@ -45,7 +44,7 @@ _OF_FRAMES: dict[str, tuple[str, ...]] = {
 
 
 def run(job: Job) -> Extras:
-    """Write ``seen.parquet``.
+    """Write ``seen.parquet``, the features of all videos.
 
     Args:
         job: the recipe is a `VideoOptions`; the input is ``data``. Runtime: ``weights`` (network ->
@@ -65,14 +64,8 @@ def run(job: Job) -> Extras:
     is_known = options.network in NETWORKS
     require(is_known, "features: network", options.network, " or ".join(NETWORKS))
     database = open_database(job.inputs["data"], options.context)
-    path = job.runtime.get("weights", {}).get(options.network)
-    if path is None:
-        raise StpError(
-            f"the weights of {options.network} are gone since this was planned",
-            expected=f"the file with {options.weights}",
-            remedy="put it back (`stp list weights`), or run snakemake again without it",
-        )
-    state, _ = read_verified(Path(path), options.weights)
+    path = weights_path(job.runtime.get("weights", {}), options.network, options.weights)
+    state, _ = read_verified(path, options.weights)
     sides = database.table["height"].to_pylist() + database.table["width"].to_pylist()
     check_size(options.network, min(sides), "take its measures out of the scale file")
     parts: dict[str, list[np.ndarray]] = {name: [] for name in network_features.PARTS}
@@ -102,11 +95,11 @@ def run(job: Job) -> Extras:
 
 
 def _dependence(parts: dict[str, np.ndarray], maps: int) -> dict[str, object]:
-    """What Somraj et al. (2022) say of features in sections 4.2 and 5.2.1.
+    """How much features have in common, as in sections 4.2 and 5.2.1 of Somraj et al. (2022).
 
     Args:
-        parts: (V, D) each.
-        maps: their number, K.
+        parts: features of the videos, (V, D) each.
+        maps: number of maps K.
     """
     pairs = [("ssa", "rfd"), ("mcs", "rfd")]
     if len(parts["rfd"]) < 3 or np.isnan(parts["rfd"]).any():
@@ -142,13 +135,19 @@ def _timed(seconds: dict[str, float], step: str) -> Iterator[None]:
 def features_of(
     video: Video, looker: Looker, context: int, seconds: dict[str, float]
 ) -> dict[str, np.ndarray]:
-    """What a network sees of one video: the parts of `stp.opinions.network_features.PARTS`.
+    """Features of one video: the parts of `stp.opinions.network_features.PARTS`.
 
-    A network that looks at clips has no maps of single frames: all but ``ssa`` are NaN. So is what
-    needs a true future or a classifier that is not there.
+    A network of clips has no maps of single frames: all parts but ``ssa`` are NaN. So are those
+    that need a true future, or a classifier, where it is absent.
 
     Args:
-        seconds: that all steps of `STEPS` have taken so far; this video's are added.
+        video: the video.
+        looker: the network.
+        context: number of observed frames.
+        seconds: seconds that each step of `STEPS` has taken so far; those of this video are added.
+
+    Returns:
+        float arrays by part.
     """
     maps, nothing = looker.maps, np.array([np.nan])
     features = dict.fromkeys(network_features.PARTS, nothing)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from stp.inspect.counts import ClipCounts, Row, count_clips, rows
-from stp.inspect.descriptions import Leakage, markdown_row
+from stp.inspect.descriptions import Leakage
 from stp.inspect.leakage import report
 from stp.page.plain_table import number, share, table
 from stp.plan.cells import Plan
@@ -20,14 +20,14 @@ def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage |
     Raises:
         StpError: prepared data are damaged.
     """
-    known = count_clips(plan, name)
-    return rows(plan, known), _leaks(known) if leakage else None
+    clip_counts = count_clips(plan, name)
+    return rows(plan, clip_counts), _leaks(clip_counts) if leakage else None
 
 
-def _leaks(known: ClipCounts) -> Leakage:
-    shared = report(known.index())
-    reason = known.reason or "its clips are known by number only, before it is prepared"
-    return Leakage(shared, known.unnamed(), "" if shared else reason)
+def _leaks(clip_counts: ClipCounts) -> Leakage:
+    shared = report(clip_counts.index())
+    reason = clip_counts.reason or "its clips are known by number only, before it is prepared"
+    return Leakage(shared, clip_counts.unnamed(), "" if shared else reason)
 
 
 def facts(plan: Plan, name: str) -> dict[str, Any] | None:
@@ -88,26 +88,22 @@ def protocol_text(dataset: Dataset) -> str:
 def section(dataset: Dataset) -> Iterator[str]:
     """Counts of clips beside Table 1, and the subsets, in Markdown."""
     counts = dataset.counts
-    yield ""
-    yield "| clips | ours | Table 1 | difference | why |"
-    yield "|---|---:|---:|---:|---|"
-    for split in SPLITS:
-        ours: int | None = getattr(counts, split)
-        published: int | None = getattr(counts.published, split)
-        differs = "" if ours is None or published is None else f"{ours - published:+,}"
-        why = counts.explained.get(split, "")
-        cells = (split, number(ours), number(published), "0" if differs == "+0" else differs, why)
-        yield markdown_row(cells)
-    if counts.source:
-        yield ""
-        yield f"Ours: {counts.source}."
+    splits = ", ".join(_split_text(dataset, split) for split in SPLITS)
+    yield f"- **Clips:** {splits}." + (f" Source: {counts.source}." if counts.source else "")
     kinds = (
-        ("Subsets of the test, or for evaluation only", dataset.subsets),
-        ("Other training and validation clips", dataset.train_subsets),
+        ("Subset", dataset.subsets),
+        ("Other training and validation clips,", dataset.train_subsets),
     )
     for title, subsets in kinds:
-        if subsets:
-            yield from ("", f"**{title}:**", "")
-            for label, subset in subsets.items():
-                clips = "" if subset.clips is None else f" ({subset.clips:,} clips)"
-                yield f"- `{label}`: {subset.title}{clips}"
+        for label, subset in subsets.items():
+            clips = "" if subset.clips is None else f" ({subset.clips:,} clips)"
+            yield f"- **{title} `{label}`**{clips}: {subset.title}."
+
+
+def _split_text(dataset: Dataset, split: str) -> str:
+    """Number of clips of a split, and what Table 1 has instead: ``val 1,801 (Table 1: 1,628)``."""
+    ours: int | None = getattr(dataset.counts, split)
+    published: int | None = getattr(dataset.counts.published, split)
+    notes = [] if published is None else [f"Table 1: {number(published)}"]
+    notes += filter(None, [dataset.counts.explained.get(split)])
+    return f"{split} {number(ours)}" + (f" ({'; '.join(notes)})" if notes else "")

@@ -101,10 +101,6 @@ class Draft:
 def draft_dataset(path: Path, name: str | None = None) -> Draft:
     """Draft a dataset of a file or a folder of files.
 
-    Args:
-        path: file or folder.
-        name: of the dataset; by default made from the path.
-
     Raises:
         StpError: no file can be read, files are damaged, or there are too few frames.
     """

@@ -117,11 +117,6 @@ def _is_table(path: Path) -> bool:
 def guess(root: Path, names: Sequence[str], fps: float | None = None) -> TrackGuess:
     """Guess the options of the reader, and try them.
 
-    Args:
-        root: the folder that names are relative to.
-        names: of the files.
-        fps: frames per second, if known.
-
     Raises:
         StpError: a file cannot be read, or lacks a column; or it has times, and a rate is given.
     """
@@ -391,8 +386,8 @@ def _tried(
             prepare["fewest"] = 1
             notes["fewest"] = "people that a scenario has at least"
         episodes = [
-            (seen, predicted, counted(seen, predicted, fewest, protocol)["test"]["episodes"])
-            for seen, predicted in LENGTHS[LENGTHS.index((context, horizon)) + 1 :]
+            (*lengths, counted(*lengths, fewest, protocol)["test"]["episodes"])
+            for lengths in LENGTHS[LENGTHS.index((context, horizon)) + 1 :]
             if counts["test"]["episodes"] < FEWEST_CLUSTERS
         ]
         enough = (option for option in episodes if option[2] >= FEWEST_CLUSTERS)

@@ -72,10 +72,6 @@ class ShownMonths:
 def measure(plan: Plan, name: str) -> ShownMonths:
     """Measure prepared data with channels of ORAS5, `ocean_month: published`, on its test windows.
 
-    Args:
-        plan: of a scale.
-        name: of the dataset.
-
     Raises:
         StpError: the dataset is not prepared, has no such channels or has lagged months, or no
             start has a month before it in the data.
@@ -122,13 +118,13 @@ def measure_prepared(data: Prepared, name: str, source: str, ocean: Collection[s
         if before not in first:
             continue
         valid = [months[first_frame + lead * stride] for lead in leads]
-        own, late = (
+        current, late = (
             np.mean([error(shows, month) for month in valid], axis=0)
             for shows in (months[start], before)
         )
         day = int((days[start] - months[start].astype(days.dtype)).astype(int)) + 1
         for part in (ALL, *(part for part, days_of_part in THIRDS.items() if day in days_of_part)):
-            errors[part].append((own, late))
+            errors[part].append((current, late))
     if not errors[ALL]:
         raise StpError(
             f"{name}: no test window has a month before its start in the data",

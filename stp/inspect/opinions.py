@@ -10,7 +10,7 @@ import numpy as np
 from stp.collect.published import read_published
 from stp.inspect.counts import NOT_PREPARED, Row, how_to_prepare, prepared_folder
 from stp.inspect.counts import reader_counts as facts
-from stp.inspect.descriptions import Leakage, markdown_row
+from stp.inspect.descriptions import Leakage
 from stp.opinions.moments import Moments, p_value
 from stp.opinions.prepared import open_database
 from stp.opinions.raters import identical_text
@@ -50,8 +50,8 @@ def lines(plan: Plan, name: str, leakage: Leakage, width: int) -> Iterator[str]:
     printed = printed_of(plan, name)
     if numbers := of_raters(counted, printed):
         yield raters(numbers)
-    if said := identical_text(counted["identical"]):
-        yield said
+    if warning := identical_text(counted["identical"]):
+        yield warning
     yield leakage.reason
     yield ""
     rows = open_database(prepared_folder(plan, name), 0).table.to_pylist()
@@ -91,12 +91,7 @@ class Number(NamedTuple):
 
 
 def of_raters(counted: dict[str, Any], printed: Printed) -> list[Number]:
-    """Numbers of raters and of rejected ones, and the agreement of halves of the others.
-
-    Args:
-        counted: see `facts`; without single ratings there are no numbers.
-        printed: values of the paper.
-    """
+    """Numbers of raters and of rejected ones, and the agreement of halves of the others."""
     if not counted["raters"]:
         return []
     values = (
@@ -126,12 +121,7 @@ def raters(numbers: list[Number]) -> str:
 
 
 def of_sources(rows: list[dict[str, Any]], printed: Printed) -> list[Number]:
-    """Videos of each source dataset, as in Table 1 of the paper.
-
-    Args:
-        rows: of the videos, `stp.opinions.prepared.OPINION_COLUMNS`.
-        printed: values of the paper.
-    """
+    """Videos of each source dataset, as in Table 1 of the paper."""
     return [
         Number("1", name, "videos", count, printed.get((SOURCES.get(name, name), "videos"), ""))
         for name, count in sorted(Counter(row["dataset"] for row in rows).items())
@@ -268,13 +258,7 @@ LEGEND = (
 
 
 def tables(rows: list[dict[str, Any]], printed: Printed, width: int) -> Iterator[str]:
-    """Videos of each source dataset, opinions of groups of videos, and tests of their means.
-
-    Args:
-        rows: of the videos, `stp.opinions.prepared.OPINION_COLUMNS`.
-        printed: values of the paper.
-        width: of the terminal.
-    """
+    """Videos of each source dataset, opinions of groups of videos, and tests of their means."""
     sources = [
         (source.name, number(int(source.value)), source.published)
         for source in of_sources(rows, printed)
@@ -315,8 +299,4 @@ def protocol_text(dataset: Dataset) -> str:
 
 def section(dataset: Dataset) -> Iterator[str]:
     """The parts of a dataset, in Markdown."""
-    yield ""
-    yield markdown_row(("splits", "what they are"))
-    yield markdown_row(("---", "---"))
-    for name, subset in dataset.subsets.items():
-        yield markdown_row((f"`{name}`", subset.title))
+    yield from (f"- **Splits `{name}`:** {part.title}." for name, part in dataset.subsets.items())

@@ -23,12 +23,7 @@ SUFFIXES = {
 
 
 class UnlockedFiles(RawFiles):
-    """Raw files without a lock file.
-
-    Args:
-        root: folder that names are relative to.
-        names: raw names.
-    """
+    """Raw files without a lock file."""
 
     def __init__(self, root: Path, names: Sequence[str]) -> None:
         self.root, self.names = root, sorted(names)

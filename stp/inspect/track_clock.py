@@ -35,11 +35,7 @@ class Clock:
 
 
 def clock(recordings: Sequence[Rows]) -> Clock:
-    """Find the usual interval of all people, and whether they share moments.
-
-    Args:
-        recordings: each with a clock of its own.
-    """
+    """Find the usual interval of all people, and whether they share moments."""
     passed = intervals(recordings)
     if not len(passed):
         return Clock(1.0, True, 0)

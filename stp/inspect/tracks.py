@@ -49,8 +49,8 @@ def _note(about: dict[str, Any]) -> str:
     )
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{number(count)} {what}{'' if count == 1 else 's'}"
+def _counted(count: int, noun: str) -> str:
+    return f"{number(count)} {noun}{'' if count == 1 else 's'}"
 
 
 def lines(plan: Plan, name: str, _: Leakage, width: int) -> Iterator[str]:
@@ -111,19 +111,19 @@ def left_out(counted: dict[str, Any]) -> Iterator[str]:
     if counted["lost_rows"]:
         yield f"{share(counted['lost_rows'], counted['rows'])} rows, which are marked as lost"
     if counted["sparse_people"]:
-        named, most = counted["some_sparse_people"], 5
-        more = f"; and {number(counted['sparse_people'] - most)} more" * (len(named) > most)
+        examples, most = counted["some_sparse_people"], 5
+        more = f"; and {number(counted['sparse_people'] - most)} more" * (len(examples) > most)
         yield (
             f"{number(counted['sparse_people'])} people, who are seen too seldom "
-            f"({'; '.join(named[:most])}{more})"
+            f"({'; '.join(examples[:most])}{more})"
         )
     for person in counted["excluded_people"]:
         yield f"a person, for a teleport ({person})"
     goals = counted["absurd_goals"]
     if goals:
         places = ", ".join(f"({x:g}, {y:g})" for x, y in goals)
-        many = _counted(len(goals), "goal")
-        yield f"{many} more than a kilometre from everybody: {places}"
+        count_text = _counted(len(goals), "goal")
+        yield f"{count_text} more than a kilometre from everybody: {places}"
 
 
 def shared_people(counted: dict[str, Any]) -> str:
@@ -150,5 +150,5 @@ def protocol_text(dataset: Dataset) -> str:
 
 def section(dataset: Dataset) -> Iterator[str]:
     """The protocols, in Markdown."""
-    yield from ("", "**Protocols**, of a test and of a calibration:", "")
-    yield from (f"- `{label}`: {subset.title}" for label, subset in dataset.subsets.items())
+    protocols = (f"`{label}` ({subset.title})" for label, subset in dataset.subsets.items())
+    yield f"- **Protocols of test and calibration:** {', '.join(protocols)}."

@@ -6,7 +6,7 @@ weigh more. With 500 clips in batches of 16 (TaxiBJ as released) each of the las
 
 import numpy as np
 
-from stp.core.errors import StpError
+from stp.core.errors import ConfigurationError, StpError
 from stp.metrics.comparison import Comparison, on_data
 from stp.metrics.metric import Metric, batch_weights, first_component
 
@@ -42,9 +42,7 @@ def compose(metric: Metric, size: int) -> Metric:
         StpError: the value of the convention is no mean over samples, or `size` is below 1.
     """
     if not isinstance(size, int) or size < 1:
-        raise StpError(
-            f"batch: {size!r}", expected="a whole number from 1", remedy="correct the convention"
-        )
+        raise ConfigurationError(f"batch: {size!r}", expected="a whole number from 1")
 
     def bind(batched: Metric, compared: Comparison) -> Metric:
         bound = on_data(metric, compared)

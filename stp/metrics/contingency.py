@@ -9,7 +9,7 @@ from functools import partial
 
 import numpy as np
 
-from stp.core.errors import StpError
+from stp.core.errors import ConfigurationError
 from stp.metrics.comparison import Comparison
 from stp.metrics.metric import Metric, Series
 from stp.metrics.scale import NO_RANGE, unit_range
@@ -73,10 +73,9 @@ def mean_over_thresholds(
     """
     numbers = [t for t in thresholds if isinstance(t, int | float) and not isinstance(t, bool)]
     if not numbers or len(set(numbers)) < len(thresholds):
-        raise StpError(
+        raise ConfigurationError(
             f"thresholds are {list(thresholds)}",
             expected="different numbers, one at least, in the units of the data",
-            remedy="correct the convention",
         )
     return Metric(
         partial(contingency, thresholds=thresholds),

@@ -108,28 +108,28 @@ def _sums(
 ) -> np.ndarray:
     """Weighted sums of 1, p', o', p'^2, p' o' and o'^2 of fields (G, H, W), float64 (6, G)."""
     count, height, width = observed.shape
-    found = np.zeros((6, count))
+    sums = np.zeros((6, count))
     for g in range(count):
         for h in range(height):
-            there = p = o = pp = po = oo = 0.0
+            points = p = o = pp = po = oo = 0.0
             for w in range(width):
-                was = np.float64(observed[g, h, w])
-                is_there = was == was  # not NaN
-                a = np.float64(predicted[g, h, w]) - centre[g, h, w] if is_there else 0.0
-                b = was - centre[g, h, w] if is_there else 0.0
-                there += 1.0 if is_there else 0.0
+                value = np.float64(observed[g, h, w])
+                is_observed = value == value  # not NaN
+                a = np.float64(predicted[g, h, w]) - centre[g, h, w] if is_observed else 0.0
+                b = value - centre[g, h, w] if is_observed else 0.0
+                points += 1.0 if is_observed else 0.0
                 p += a
                 o += b
                 pp += a * a
                 po += a * b
                 oo += b * b
-            found[0, g] += weights[h] * there
-            found[1, g] += weights[h] * p
-            found[2, g] += weights[h] * o
-            found[3, g] += weights[h] * pp
-            found[4, g] += weights[h] * po
-            found[5, g] += weights[h] * oo
-    return found
+            sums[0, g] += weights[h] * points
+            sums[1, g] += weights[h] * p
+            sums[2, g] += weights[h] * o
+            sums[3, g] += weights[h] * pp
+            sums[4, g] += weights[h] * po
+            sums[5, g] += weights[h] * oo
+    return sums
 
 
 def groups(shape: tuple[int, ...], fields: int = 1) -> Iterator[tuple[int, int, slice]]:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stp.core.errors import StpError
+from stp.core.errors import ConfigurationError
 from stp.metrics.comparison import Comparison, on_data
 from stp.metrics.metric import Metric
 
@@ -79,9 +79,8 @@ def compose(metric: Metric, members: str) -> Metric:
     """
     compositions = {"mean_of_scores": of_members, "score_of_mean": of_mean}
     if members not in compositions or metric.ensemble:
-        raise StpError(
+        raise ConfigurationError(
             f"members: {members!r} of a convention of {'ensembles' if metric.ensemble else 'one'}",
             expected=f"{' or '.join(compositions)}, of a convention of one forecast",
-            remedy="correct the convention",
         )
     return compositions[members](metric)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from stp.core.compiled import compiled
-from stp.core.errors import StpError
+from stp.core.errors import ConfigurationError
 from stp.metrics.comparison import Comparison
 from stp.metrics.metric import Metric
 from stp.metrics.scale import in_unit_range
@@ -224,8 +224,7 @@ def check_scales(scales: int) -> None:
         StpError: it is not 1 to 5.
     """
     if scales not in range(1, len(WEIGHTS) + 1):
-        raise StpError(
+        raise ConfigurationError(
             f"MS-SSIM of {scales!r} scales",
             expected=f"1 to {len(WEIGHTS)}",
-            remedy="correct the convention",
         )

@@ -32,6 +32,27 @@ class Weights(NamedTuple):
     threads: int = 1
 
 
+def weights_path(files: Mapping[str, str], network: str, declared: Mapping[str, str]) -> Path:
+    """The file of weights that a job was planned with.
+
+    Args:
+        files: paths of files of weights, by network.
+        network: name in config/weights.yaml.
+        declared: checksums of the file.
+
+    Raises:
+        StpError: there is no such file any more.
+    """
+    path = files.get(network)
+    if path is None:
+        raise StpError(
+            f"the weights of {network} have been removed since this was planned",
+            expected=f"the file with {declared}",
+            remedy="put it back (`stp list weights`), or run snakemake again without it",
+        )
+    return Path(path)
+
+
 class LearnedMetric(NamedTuple):
     """A convention whose statistics a network computes.
 
@@ -58,11 +79,5 @@ class LearnedMetric(NamedTuple):
         if declared is None:
             why = f"the weights of {name} are missing (see `stp list weights`)"
             return Metric(needs_data, reason=why)
-        path = networks.files.get(name)
-        if path is None:
-            raise StpError(
-                f"the weights of {name} have been removed since this was planned",
-                expected=f"the file with {declared}",
-                remedy="put it back (`stp list weights`), or run snakemake again without it",
-            )
-        return self.build(Weights(Path(path), declared, networks.device, networks.threads))
+        path = weights_path(networks.files, name, declared)
+        return self.build(Weights(path, declared, networks.device, networks.threads))

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from stp.core.errors import StpError
+from stp.core.errors import ConfigurationError
 from stp.metrics.comparison import Comparison
 from stp.metrics.globe import Area, by_group
 from stp.metrics.latitude import of_units, per_variable, weights_of
@@ -148,10 +148,9 @@ def spread(
         StpError: there is no such ratio.
     """
     if (of, over_error_of, corrected) not in _STATISTICS:
-        raise StpError(
+        raise ConfigurationError(
             f"a spread of {of} over the error of {over_error_of}, corrected: {corrected}",
             expected="; ".join(f"{a} over {b}, corrected: {c}" for a, b, c in _STATISTICS),
-            remedy="correct the convention",
         )
     statistics, finish = _STATISTICS[of, over_error_of, corrected]
     return Metric(

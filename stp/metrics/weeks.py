@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stp.core.errors import StpError
+from stp.core.errors import ConfigurationError
 from stp.metrics.climatology import Climatology
 from stp.metrics.metric import Metric, Windows
 
@@ -32,10 +32,9 @@ def compose(metric: Metric, windows: str | list[list[int]]) -> Metric:
         )
         chosen = tuple((pair[0], pair[1]) for pair in pairs) if ok else ()
         if not ok or len({last for _, last in chosen}) < len(chosen):
-            raise StpError(
+            raise ConfigurationError(
                 f"windows of lead times are {windows!r}",
                 expected="weeks, or first and last lead times from 1: [[1, 5], [6, 10]]",
-                remedy="correct the convention",
             )
     return metric._replace(windows=chosen)
 

@@ -206,6 +206,7 @@ class FeedForward(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
+        """(..., width) -> the same shape."""
         out: Tensor = x + self.layers(x)
         return out
 
@@ -315,6 +316,7 @@ class Upsample(nn.Module):
         nn.init.zeros_(self.conv.bias)
 
     def forward(self, x: Tensor) -> Tensor:
+        """(B, T, H, W, inputs) -> (B, T, H', W', outputs)."""
         tall, wide = self.scale
         x = x.repeat_interleave(tall, HEIGHT).repeat_interleave(wide, WIDTH)
         return _each_frame(self.conv, x)
@@ -331,6 +333,7 @@ class Convolutions(nn.Sequential):
         super().__init__(*layers)
 
     def forward(self, x: Tensor) -> Tensor:
+        """(B, T, H, W, inputs) -> (B, T, H, W, outputs)."""
         return _each_frame(super().forward, x)
 
 
@@ -355,6 +358,7 @@ class Position(nn.Module):
         self.size = size
 
     def forward(self, x: Tensor) -> Tensor:
+        """(B, T, H, W, C) -> the same shape."""
         _, height, wide = self.size
         if len(self.places) == 1:
             positions = self.places[0].unflatten(0, (height, wide))

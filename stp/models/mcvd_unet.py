@@ -95,6 +95,7 @@ class Resample(nn.Module):
         self.register_buffer("kernel", torch.outer(line, line)[None, None], persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
+        """(B, C, H, W) -> (B, C, H / 2, W / 2) or (B, C, 2 H, 2 W)."""
         channels = x.shape[1]
         apply = F.conv_transpose2d if self.up else F.conv2d
         kernel = self.kernel.expand(channels, -1, -1, -1)
@@ -130,6 +131,7 @@ class ResBlock(nn.Module):
         self.shortcut = nn.Identity() if same else conv(inputs, outputs, 1)
 
     def forward(self, x: Tensor, modulations: Sequence[Modulation], level: Tensor) -> Tensor:
+        """(B, inputs, H, W) and the embedding of the noise level -> (B, outputs, H', W')."""
         first, second = modulations
         h = self.enter(self.resample(self.enter_norm(x, first, level)))
         h = self.leave(self.dropout(self.leave_norm(h, second, level)))
@@ -150,6 +152,7 @@ class Attention(nn.Module):
         self.leave = conv(channels, channels, 1, scale=SILENT)
 
     def forward(self, x: Tensor) -> Tensor:
+        """(B, channels, H, W) -> the same shape."""
         normal = self.norm(x)
         q, k, v = (
             layer(normal).flatten(2).unflatten(1, (self.heads, -1)).transpose(-1, -2)
@@ -184,6 +187,7 @@ class Stage(nn.Module):
         return [(self.block.enter_norm, before), (self.block.leave_norm, after)]
 
     def forward(self, x: Tensor, modulations: Sequence[Modulation], level: Tensor) -> Tensor:
+        """(B, inputs, H, W) and the embedding of the noise level -> (B, outputs, H', W')."""
         x = self.block(x, modulations, level)
         return x if self.attention is None else self.attention(x)
 

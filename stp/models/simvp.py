@@ -32,6 +32,7 @@ class ConvBlock(nn.Module):
         self.norm = nn.GroupNorm(2, outputs)
 
     def forward(self, x: Tensor) -> Tensor:
+        """(B, inputs, H, W) -> (B, outputs, H', W')."""
         return F.silu(self.norm(self.conv(x)))
 
 
@@ -46,6 +47,7 @@ class Mixer(nn.Module):
         self.narrow = nn.Conv2d(inner, width, 1)
 
     def forward(self, x: Tensor) -> Tensor:
+        """(B, width, H, W) -> the same shape."""
         mixed: Tensor = self.narrow(F.gelu(self.mix(self.widen(x))))
         return mixed
 
@@ -84,6 +86,7 @@ class Block(nn.Module):
         self.resize = nn.Identity() if inputs == outputs else nn.Conv2d(inputs, outputs, 1)
 
     def forward(self, x: Tensor) -> Tensor:
+        """(B, inputs, H, W) -> (B, outputs, H, W)."""
         x = x + self.attention_scale * self.attention(self.attention_norm(x))
         x = x + self.mixer_scale * self.mixer(self.mixer_norm(x))
         resized: Tensor = self.resize(x)

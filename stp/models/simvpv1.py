@@ -29,6 +29,7 @@ class Inception(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
+        """(B, inputs, H, W) -> (B, outputs, H, W)."""
         x = self.enter(x)
         total = self.branches[0](x)
         for branch in self.branches[1:]:
@@ -53,6 +54,7 @@ class Translator(nn.Module):
         )
 
     def forward(self, x: Tensor, recompute: bool = False) -> Tensor:
+        """(B, channels, H, W) -> the same shape."""
         skipped = []
         for block in self.down:
             x = run_block(block, x, again=recompute)

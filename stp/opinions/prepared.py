@@ -164,10 +164,6 @@ def write(path: Path, schema: pa.Schema, rows: list[dict[str, object]]) -> None:
 def open_database(folder: Path, context: int) -> Database:
     """Open prepared opinions.
 
-    Args:
-        folder: folder of the prepared data.
-        context: observed frames of each video.
-
     Raises:
         StpError: the table of opinions is missing or damaged.
     """

@@ -34,8 +34,8 @@ def identical(answers: Mapping[str, Mapping[Q, A]]) -> list[list[str]]:
 
 def identical_text(groups: Iterable[Sequence[str]]) -> str:
     """The groups of `identical` in a sentence; empty if there are none."""
-    named = "; ".join(", ".join(raters) for raters in groups)
-    return f"raters who gave identical answers, and each count: {named}" if named else ""
+    listed = "; ".join(", ".join(raters) for raters in groups)
+    return f"raters who gave identical answers, and each count: {listed}" if listed else ""
 
 
 def assignment(videos: int, raters: int, ratings: int, seed: int) -> list[np.ndarray]:

@@ -57,9 +57,6 @@ class Ratings:
     def check(self, where: str) -> None:
         """Refuse ratings from which no MOS can be computed.
 
-        Args:
-            where: source of the ratings, for errors.
-
         Raises:
             StpError: a score is outside 0 to 100, or a rater rated a video twice.
         """
@@ -124,22 +121,19 @@ def outliers(scores: Ratings) -> np.ndarray:
     A Z-score is far where it differs from the mean of its video by 2 standard deviations, or by
     sqrt(20) where the scores of the video are not distributed normally (kurtosis outside 2 to 4).
 
-    Args:
-        scores: Z-scores.
-
     Returns:
         the names of the rejected raters, sorted.
     """
     table = pd.DataFrame({"rater": scores.rater, "video": scores.video, "score": scores.score})
     videos = table.groupby("video")["score"]
-    away = table["score"] - videos.transform("mean")
-    second = (away**2).groupby(table["video"]).transform("mean")
-    fourth = (away**4).groupby(table["video"]).transform("mean")
+    deviation = table["score"] - videos.transform("mean")
+    second = (deviation**2).groupby(table["video"]).transform("mean")
+    fourth = (deviation**4).groupby(table["video"]).transform("mean")
     with np.errstate(divide="ignore", invalid="ignore"):  # a video with one rating has no spread
         kurtosis = fourth / second**2
     limit = np.where(kurtosis.between(2, 4), 2.0, np.sqrt(20)) * videos.transform("std")
-    above = ((away >= limit) & (limit > 0)).groupby(table["rater"]).sum()
-    below = ((away <= -limit) & (limit > 0)).groupby(table["rater"]).sum()
+    above = ((deviation >= limit) & (limit > 0)).groupby(table["rater"]).sum()
+    below = ((deviation <= -limit) & (limit > 0)).groupby(table["rater"]).sum()
     far, rated = above + below, table.groupby("rater").size()
     balance = (above - below).abs() / far.where(far > 0)
     rejected = (far / rated > MOST_FAR) & (balance < MOST_BALANCED)
@@ -157,11 +151,6 @@ def rescaled(scores: Ratings, rescaling: Rescaling) -> Ratings:
 
 def opinions(ratings: Ratings, rescaling: Rescaling = "fixed", where: str = "ratings") -> Opinions:
     """Compute mean opinion scores from ratings.
-
-    Args:
-        ratings: ratings of all raters.
-        rescaling: rescaling of Z-scores.
-        where: source of the ratings, for errors.
 
     Raises:
         StpError: a rating is out of range or given twice, a session does not vary, or a video is

@@ -68,8 +68,8 @@ def components(gram: np.ndarray, training: np.ndarray, test: np.ndarray) -> Comp
     positive = values > len(training) * np.finfo(float).eps * max(values[0], 0)
     values, vectors = values[positive], vectors[:, positive]
     other = gram[np.ix_(test, training)]
-    away = other - other.mean(axis=1, keepdims=True) - mean + mean.mean()
-    return Components(vectors * np.sqrt(values), away @ vectors / np.sqrt(values))
+    centred_test = other - other.mean(axis=1, keepdims=True) - mean + mean.mean()
+    return Components(vectors * np.sqrt(values), centred_test @ vectors / np.sqrt(values))
 
 
 Predict = Callable[[Components, np.ndarray], np.ndarray]
@@ -102,11 +102,11 @@ def polynomial(features: Components, observed: np.ndarray) -> np.ndarray:
     block, other = kernel(x), kernel(z)
     mean = block.mean(axis=0)
     centred = block - mean - mean[:, None] + mean.mean()
-    away = other - other.mean(axis=1, keepdims=True) - mean + mean.mean()
+    centred_test = other - other.mean(axis=1, keepdims=True) - mean + mean.mean()
     # Few components have fewer products than there are videos: other eigenvalues are rounding.
     rounding = len(x) * np.finfo(float).eps
     weights = np.linalg.pinv(centred, rcond=rounding, hermitian=True) @ (observed - observed.mean())
-    return np.asarray(observed.mean() + away @ weights)
+    return np.asarray(observed.mean() + centred_test @ weights)
 
 
 def _svr(kernel: str) -> Predict:

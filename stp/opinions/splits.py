@@ -32,8 +32,8 @@ def leave_one_out(groups: np.ndarray) -> np.ndarray:
     Returns:
         the test videos of each split, bool (G, V), in the order of the sorted names.
     """
-    named = np.array(["" if name is None else str(name) for name in groups])
-    return np.array([named == name for name in np.unique(named) if name])
+    names = np.array(["" if name is None else str(name) for name in groups])
+    return np.array([names == name for name in np.unique(names) if name])
 
 
 def share_of_training(is_test: np.ndarray, percent: int, seed: int) -> np.ndarray:

@@ -150,7 +150,6 @@ def save(figure: Figure, out: Path, note: str) -> None:
     """Write a figure as PNG and as SVG; the PNG, which stands for both, is put in place last.
 
     Args:
-        figure: made by `new_figure`.
         out: path of the PNG file; the SVG is written next to it. Equal figures give equal files.
         note: a line below the figure, see `whose`. Panels make room for it and for legends, which
             are put between panels and note.

@@ -19,7 +19,7 @@ from stp.plan.manifest_types import Cell, Manifest, Names, StoredCell, TableColu
 from stp.plan.score_notes import noted
 from stp.plan.setting import ROBUSTNESS, people_case, setting_of
 
-WHOSE = (
+ORIGIN_FIELDS = (
     *("source", "release", "bytes_known_by", "lacking", "accepted", "protocol"),
     *("official_paper_protocol", "comparable", "leaky", "best_of"),
 )

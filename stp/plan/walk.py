@@ -5,6 +5,7 @@ Paths of artefacts are built here and nowhere else.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from stp.core import named_modules, provenance
 from stp.core.errors import ConfigurationError
@@ -42,6 +43,28 @@ from stp.tasks.task import Task
 def variant_name(variant: str, lead: int | None) -> str:
     """Name a variant in the path of a trained model, such as ``default+lead-5``."""
     return variant if lead is None else joined(variant, f"lead-{lead}")
+
+
+class _Forecasts(NamedTuple):
+    """The forecasts of a cell, stored or not.
+
+    Attributes:
+        recipe: how they are made.
+        sources: what they are made from, prepared data included.
+        core: the module that stores them.
+        scoring_core: the module that scores them without storing them; None if there is none.
+        modules: code of the model, or of the source that reads them.
+        entries: files of the configuration that name these modules.
+        features: network features among the sources.
+    """
+
+    recipe: PredictRecipe
+    sources: Mapping[str, Artefact | Raw]
+    core: str
+    scoring_core: str | None
+    modules: list[str]
+    entries: tuple[str, ...]
+    features: Mapping[str, Artefact] = {}
 
 
 class Walk:
@@ -267,80 +290,97 @@ class Walk:
             cell: the cell.
             keep: number of predictions that are stored, or names of their clips; None for all.
         """
-        kind, data = self.recipes.samples(cell.tested_on), self.data(cell.tested_on)
-        models, submission = self._models(cell), self.submission(cell)
-        features: dict[str, Artefact] = {}
-        folder, label, setting = cell.path, str(cell), setting_of(cell.setting)
-        samples, statistic = self.members(cell)
-        sources: dict[str, Artefact | Raw] = {"data": data, **models}
-        entry = self.config.models[cell.model]
-        modules, rollout = self._code_of(kind, cell.model), kind.cores.rollout
-        entries = entries_of("models", cell.model)
-        if submission is not None:
-            assert kind.cores.imported
-            recipe, core = self.recipes.imported(submission, cell.model), [kind.cores.imported]
-            entries = ()
-            sources[EXTERNAL] = self.raws.submitted(submission)
-        else:
-            recipe = self.recipes.predict(
-                cell.model, cell.trained_on, cell.tested_on, cell.subset, setting, cell.variant
-            )
-            core = [kind.cores.predict, *modules]
-            check_options(kind.predict_options, recipe.predict, f"prediction of {label}")
-            self._check_options(kind, cell.model, recipe, label)
-            released = None if models else self.raws.given_weights(cell.model, cell.trained_on)
-            sources |= {WEIGHTS: released} if released else {}
-            if entry.source is not None:
-                modules = [f"{kind.sources}.{entry.source}"]
-                core = [kind.cores.predict, *modules]
-            if entry.network is not None:
-                of_videos = self._video_features(entry.network, cell, data)
-                sources |= of_videos
-                features.update(of_videos)
-            if entry.fit == READ:
-                rollout = kind.cores.read
-                archive = self.raws.archive(cell.model, cell.tested_on)
-                sources |= {"archive": archive} if archive else {}
-        predictions, stored = None, list(keep) if isinstance(keep, tuple) else keep
+        data, models = self.data(cell.tested_on), self._models(cell)
+        forecasts, predictions = self._forecasts(cell, data, models), None
+        stored = list(keep) if isinstance(keep, tuple) else keep
         if stored is None:
             predictions = self._artefact(
-                "predict", folder, label, as_json(recipe), sources, *core,
-                dataset=cell.tested_on, dimension=cell.dimension, entries=entries,
+                "predict", cell.path, str(cell), as_json(forecasts.recipe), forecasts.sources,
+                forecasts.core, *forecasts.modules,
+                dataset=cell.tested_on, dimension=cell.dimension, entries=forecasts.entries,
             )  # fmt: skip
-
-        def scores(perceptual: bool) -> Artefact:
-            conventions = self.recipes.scored(cell.tested_on, perceptual, samples)
-            score_recipe = as_json(self.recipes.score(cell, conventions, statistic))
-            subfolder, addition = (f"/{PERCEPTUAL}", ", perceptual") if perceptual else ("", "")
-            metrics = sorted({name.partition(".")[0] for name in conventions})
-            computing = self._computing(score_recipe["conventions"])
-            roots, declaring = [kind.cores.score, *computing], entries_of("conventions", *metrics)
-            of_clips = self._features(cell, conventions, recipe, predictions, sources)
-            inputs: Mapping[str, Artefact | Raw] = {**sources, **of_clips}
-            if predictions is None:
-                assert rollout
-                roots = [rollout, *computing, *modules]
-                declaring += entries
-                score_recipe |= {
-                    "rollout": as_json(recipe),
-                    **({} if perceptual else {"keep": stored}),
-                }
-            else:
-                inputs = {"data": data, "predictions": predictions, **of_clips}
-            features.update(of_clips)
-            return self._artefact(
-                "score", f"{folder}{subfolder}", f"{label}{addition}", score_recipe, inputs, *roots,
-                dataset=cell.tested_on, dimension=cell.dimension, perceptual=perceptual,
-                entries=declaring,
-            )  # fmt: skip
-
-        plain = scores(perceptual=False)
-        has_perceptual = self.recipes.scored(cell.tested_on, True, samples)
-        perceptual = scores(perceptual=True) if has_perceptual else None
+        features = dict(forecasts.features)
+        plain = self._scores(cell, forecasts, predictions, stored, features, perceptual=False)
+        samples, _ = self.members(cell)
+        perceptual = None
+        if self.recipes.scored(cell.tested_on, True, samples):
+            perceptual = self._scores(
+                cell, forecasts, predictions, stored, features, perceptual=True
+            )
         return CellArtefacts(
             cell, data, tuple(models.values()), predictions, plain, perceptual,
             len(stored) if isinstance(stored, list) else stored,
             tuple(features.values()),
+        )  # fmt: skip
+
+    def _forecasts(
+        self, cell: CellKey, data: Artefact, models: Mapping[str, Artefact]
+    ) -> _Forecasts:
+        kind, submission = self.recipes.samples(cell.tested_on), self.submission(cell)
+        sources: dict[str, Artefact | Raw] = {"data": data, **models}
+        if submission is not None:
+            assert kind.cores.imported
+            sources[EXTERNAL] = self.raws.submitted(submission)
+            recipe = self.recipes.imported(submission, cell.model)
+            return _Forecasts(recipe, sources, kind.cores.imported, None, [], ())
+        recipe = self.recipes.predict(
+            cell.model, cell.trained_on, cell.tested_on, cell.subset, setting_of(cell.setting),
+            cell.variant,
+        )  # fmt: skip
+        check_options(kind.predict_options, recipe.predict, f"prediction of {cell}")
+        self._check_options(kind, cell.model, recipe, str(cell))
+        released = None if models else self.raws.given_weights(cell.model, cell.trained_on)
+        sources |= {WEIGHTS: released} if released else {}
+        entry, scoring_core = self.config.models[cell.model], kind.cores.rollout
+        modules, features = self._code_of(kind, cell.model), {}
+        if entry.source is not None:
+            modules = [f"{kind.sources}.{entry.source}"]
+        if entry.network is not None:
+            features = self._video_features(entry.network, cell, data)
+            sources |= features
+        if entry.fit == READ:
+            scoring_core = kind.cores.read
+            archive = self.raws.archive(cell.model, cell.tested_on)
+            sources |= {"archive": archive} if archive else {}
+        entries = entries_of("models", cell.model)
+        return _Forecasts(
+            recipe, sources, kind.cores.predict, scoring_core, modules, entries, features
+        )
+
+    def _scores(
+        self,
+        cell: CellKey,
+        forecasts: _Forecasts,
+        predictions: Artefact | None,
+        stored: int | list[str] | None,
+        features: dict[str, Artefact],
+        *,
+        perceptual: bool,
+    ) -> Artefact:
+        """The scores of a cell; features that they need are added to `features`."""
+        kind, (samples, statistic) = self.recipes.samples(cell.tested_on), self.members(cell)
+        conventions = self.recipes.scored(cell.tested_on, perceptual, samples)
+        recipe = as_json(self.recipes.score(cell, conventions, statistic))
+        folder, addition = (f"/{PERCEPTUAL}", ", perceptual") if perceptual else ("", "")
+        metrics = sorted({name.partition(".")[0] for name in conventions})
+        computing = self._computing(recipe["conventions"])
+        roots, entries = [kind.cores.score, *computing], entries_of("conventions", *metrics)
+        needed = self._features(cell, conventions, forecasts.recipe, predictions, forecasts.sources)
+        features.update(needed)
+        inputs: Mapping[str, Artefact | Raw] = {**forecasts.sources, **needed}
+        if predictions is None:
+            assert forecasts.scoring_core
+            roots = [forecasts.scoring_core, *computing, *forecasts.modules]
+            entries += forecasts.entries
+            recipe |= {"rollout": as_json(forecasts.recipe)}
+            recipe |= {} if perceptual else {"keep": stored}
+        else:
+            data = forecasts.sources["data"]
+            inputs = {"data": data, "predictions": predictions, **needed}
+        return self._artefact(
+            "score", f"{cell.path}{folder}", f"{cell}{addition}", recipe, inputs, *roots,
+            dataset=cell.tested_on, dimension=cell.dimension, perceptual=perceptual,
+            entries=entries,
         )  # fmt: skip
 
     def _computing(self, conventions: Mapping[str, Json]) -> list[str]:

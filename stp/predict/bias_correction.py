@@ -12,7 +12,7 @@ import numpy as np
 
 from stp.core.errors import StpError
 from stp.core.json_files import json_or_none
-from stp.predict.source import Given, Source
+from stp.predict.source import ForecastRequest, Source
 
 READ_BYTES = 1 << 28  # size of the forecasts in memory while their errors are averaged
 
@@ -23,17 +23,17 @@ class Corrected(Source):
     Args:
         source: forecasts to correct.
         past: forecasts of the same model, whose errors are averaged.
-        given: request of ``past``.
+        request: request of ``past``.
 
     Raises:
         StpError: the two have different variables or lead times, or observations are missing.
     """
 
-    def __init__(self, source: Source, past: Source, given: Given) -> None:
+    def __init__(self, source: Source, past: Source, request: ForecastRequest) -> None:
         self._source = source
         self.rows, self.channels, self.leads = source.rows, source.channels, source.leads
-        leads = np.arange(given.lead_times) if source.leads is None else source.leads
-        of_past = np.arange(given.lead_times) if past.leads is None else past.leads
+        leads = np.arange(request.lead_times) if source.leads is None else source.leads
+        of_past = np.arange(request.lead_times) if past.leads is None else past.leads
         if not np.array_equal(past.channels, self.channels) or not np.array_equal(of_past, leads):
             raise StpError(
                 f"the {len(past.rows)} earlier forecasts have other variables or lead times than "
@@ -43,7 +43,7 @@ class Corrected(Source):
             )
         self._index = {int(lead): i for i, lead in enumerate(leads)}
         with closing(past):
-            self._error = _mean_error(past, given, leads)
+            self._error = _mean_error(past, request, leads)
 
     def close(self) -> None:
         """See `Source.close`."""
@@ -55,31 +55,31 @@ class Corrected(Source):
         return np.asarray(self._source.read(row, leads) - self._error[indices])
 
 
-def _mean_error(past: Source, given: Given, leads: np.ndarray) -> np.ndarray:
+def _mean_error(past: Source, request: ForecastRequest, leads: np.ndarray) -> np.ndarray:
     """Mean of forecasts minus observations, float32 (leads, C_there, H, W); cached on disk."""
     rows = [int(row) for row in past.rows]
-    names = given.clips.index["clip"]
+    names = request.clips.index["clip"]
     about = {
         "starts": [str(names.iloc[row]) for row in rows],
         "channels": past.channels.tolist(),
         "leads": leads.tolist(),
-        "raw": {} if given.archive is None else given.archive.checksums(),
+        "raw": {} if request.archive is None else request.archive.checksums(),
     }
-    path, about_path = given.aside / "mean_error.npy", given.aside / "mean_error.json"
+    path, about_path = request.aside / "mean_error.npy", request.aside / "mean_error.json"
     if path.is_file() and json_or_none(about_path) == about:
         return np.asarray(np.load(path, mmap_mode="r"))
-    shape = (len(past.channels), *given.data.shape[1:])
+    shape = (len(past.channels), *request.data.shape[1:])
     total = np.zeros((len(leads), *shape))
-    at_a_time = max(1, READ_BYTES // (4 * given.members * int(np.prod(shape))))
+    at_a_time = max(1, READ_BYTES // (4 * request.members * int(np.prod(shape))))
     for done, row in enumerate(rows, 1):
         for first in range(0, len(leads), at_a_time):
             some = leads[first : first + at_a_time]
             forecast = past.read(row, some).mean(axis=0, dtype=np.float64)
             for i, lead in enumerate(some.tolist()):
-                frame = given.valid(row, lead)
-                truth = given.data.frames.read(frame, frame + 1)[0][past.channels]
+                frame = request.valid(row, lead)
+                truth = request.data.frames.read(frame, frame + 1)[0][past.channels]
                 total[first + i] += forecast[i] - truth
-        given.report("starts of earlier years read", done, len(rows))
+        request.report("starts of earlier years read", done, len(rows))
     error = (total / len(rows)).astype(np.float32)
     _write(path, error)
     about_path.with_suffix(".part").write_text(json.dumps(about), encoding="utf-8")

@@ -14,7 +14,7 @@ from stp.data.raw_files import RawFiles
 from stp.options.predict import PredictOptions
 
 
-class Given(NamedTuple):
+class ForecastRequest(NamedTuple):
     """A request for forecasts.
 
     Attributes:
@@ -80,7 +80,7 @@ class Source(ABC):
         """
 
 
-def given_for(job: Job, recipe: Recipe, data: Prepared) -> Given:
+def request_for(job: Job, recipe: Recipe, data: Prepared) -> ForecastRequest:
     """The request for the forecasts of a recipe.
 
     Args:
@@ -91,7 +91,7 @@ def given_for(job: Job, recipe: Recipe, data: Prepared) -> Given:
     archive = None
     if "archive" in job.inputs:
         archive = RawFiles(job.inputs["archive"], job.runtime["raw_roots"])
-    return Given(
+    return ForecastRequest(
         data,
         data.clips(recipe["split"], interval=recipe.get("interval", 1)),
         recipe["lead_times"],
@@ -103,17 +103,17 @@ def given_for(job: Job, recipe: Recipe, data: Prepared) -> Given:
     )
 
 
-def open_source(recipe: Recipe, given: Given) -> Source:
+def open_source(recipe: Recipe, request: ForecastRequest) -> Source:
     """Open the source that a recipe names.
 
     Args:
         recipe: has ``source``, a module of stp.predict.sources, and its ``options``.
-        given: request for forecasts.
+        request: request for forecasts.
 
     Raises:
         StpError: an option is unknown, or a file is missing or damaged.
     """
     module = importlib.import_module(f"stp.predict.sources.{recipe['source']}")
     check_keys(f"options of {recipe['model']}", recipe["options"], module.OPTIONS)
-    source: Source = module.open_source(given, **recipe["options"])
+    source: Source = module.open_source(request, **recipe["options"])
     return source

@@ -9,7 +9,7 @@ import numpy as np
 import zarr
 from pydantic import PositiveInt
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError
 from stp.core.job import Job
 from stp.core.options import require
 from stp.data.raw_files import RawFiles
@@ -158,24 +158,21 @@ def write_drives(
     return written
 
 
-def check_times(name: str, times: np.ndarray, remedy: str = "fetch it again") -> None:
+def check_times(name: str, times: np.ndarray, remedy: str | None = None) -> None:
     """Refuse times that do not increase from frame to frame.
 
     Args:
         name: source of the times, for the error.
         times: (frames,) int64, microseconds.
-        remedy: remedy in the error.
+        remedy: in the error; by default, that of `RawFileError`.
 
     Raises:
         StpError: a time repeats or runs backwards.
     """
     wrong = np.flatnonzero(np.diff(times) <= 0)
     if len(wrong):
-        raise StpError(
-            f"{name}: the time of frame {wrong[0] + 1} is not after that of frame {wrong[0]}",
-            expected="times that increase from frame to frame",
-            remedy=remedy,
-        )
+        problem = f"the time of frame {wrong[0] + 1} is not after that of frame {wrong[0]}"
+        raise RawFileError(name, problem, remedy=remedy)
 
 
 def count_gaps(drives: Iterable[Drive], gap_s: float) -> dict[str, int]:

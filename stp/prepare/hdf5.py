@@ -1,4 +1,4 @@
-"""Opening of HDF5 files, with errors that name the file."""
+"""Reads arrays of HDF5 files, with errors that name the file."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -10,7 +10,6 @@ import numpy as np
 
 from stp.core.errors import RawFileError, StpError
 
-REMEDY = "fetch it again"
 # What h5py raises for damaged files depends on what is damaged.
 DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError, OverflowError)
 
@@ -75,8 +74,8 @@ def _get(
     if is_elsewhere:
         raise StpError(
             f"{path}: the values of {name} are in other files",
-            expected="values in the file itself: of others nothing is locked, and where one is not "
-            "there, HDF5 gives zeros",
+            expected="values in the file itself: others are not locked, and HDF5 reads zeros where "
+            "one is missing",
             remedy="copy them into one file",
         )
     kind = "bytes" if dtype.kind == "S" else str(dtype.newbyteorder("="))

@@ -1,4 +1,4 @@
-"""From one regular latitude-longitude grid to a coarser one."""
+"""Averages of fields over the boxes of a coarser latitude-longitude grid."""
 
 import numpy as np
 
@@ -18,9 +18,9 @@ def box_mean(
     Args:
         field: (T, lat, lon), NaN where there is no value.
         lat: centres of the old boxes, degrees, equally spaced, ascending or descending.
-        lon: likewise; the new boxes must not reach across the seam.
+        lon: centres of the old boxes, degrees; the new boxes must not reach across the seam.
         new_lat: centres of the new boxes, degrees, equally spaced.
-        new_lon: likewise.
+        new_lon: centres of the new boxes, degrees, equally spaced.
 
     Returns:
         float64 (T, new_lat, new_lon), NaN where no old box has a value.
@@ -34,7 +34,7 @@ def box_mean(
 
 
 def _edges(centres: np.ndarray) -> np.ndarray:
-    """(n, 2): lower and upper edge of each box."""
+    """Lower and upper edge of each box, (n, 2)."""
     values = np.asarray(centres, np.float64)
     half = abs(values[1] - values[0]) / 2
     return np.stack([values - half, values + half], axis=1)

@@ -1,4 +1,4 @@
-"""Tracks of people: detections in any of their formats, and what is around them, to Parquet."""
+"""Tracks of people, and the obstacles and goals around them, from any of their formats."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,11 +6,11 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field, PositiveFloat, PositiveInt
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt
 
 from stp.core.errors import StpError
 from stp.core.job import Extras, Job
-from stp.core.options import build, number, require, whole
+from stp.core.options import build, require
 from stp.data.raw_files import RawFiles
 from stp.prepare import track_maps as maps
 from stp.prepare import track_variants as variants
@@ -31,11 +31,9 @@ from stp.tracks.tracks import (
     without,
 )
 
-RECORDINGS = ("file", "folder", "all")
-FORMATS = ("trajnetpp", "ewap", "columns", "qualisys")
 MAPS = (("picture", "homography"), ("grid",), ("grid", "classes"), ("discs",))
 UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "km": 1000.0, "ft": 0.3048, "in": 0.0254}
-"""Metres in one of them."""
+"""Length of each unit, metres."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +43,7 @@ class TracksOptions:
     Attributes:
         files: raw names of the recordings, in their order; all that are no map and no goals unless
             given.
-        format: one of `FORMATS`.
+        format: trajnetpp, ewap, columns or qualisys.
         fps: frames a second, or
         dt: seconds between two annotations.
         step: frames between two annotations.
@@ -69,45 +67,35 @@ class TracksOptions:
         teleports: ``refuse`` them, or ``exclude`` whoever has one, which is counted.
     """
 
-    files: list[str] | None = None
-    format: str = "columns"
+    files: Annotated[list[str], Field(min_length=1)] | None = None
+    format: Literal["trajnetpp", "ewap", "columns", "qualisys"] = "columns"
     fps: PositiveFloat | None = None
     dt: PositiveFloat | None = None
     step: PositiveInt = 1
     decimate: PositiveInt = 1
     columns: dict[str, Any] | None = None
-    time_unit: str | float = "s"
-    recording: str = "file"
+    time_unit: Literal["s", "ms", "us", "ns"] | PositiveFloat = "s"
+    recording: Literal["file", "folder", "all"] = "file"
     units: str | None = None
     metres: PositiveFloat | None = None
     variant: dict[str, int] | None = None
     map: dict[str, str] | None = None
     goals: str | None = None
     calibration: Annotated[float, Field(ge=0, lt=1)] = 0.2
-    smooth: int = 5
+    smooth: NonNegativeInt = 5
     fewest: PositiveInt = 2
     fastest: PositiveFloat = FASTEST
     teleports: Literal["refuse", "exclude"] = "refuse"
 
     def __post_init__(self) -> None:
-        files = self.files is None or (isinstance(self.files, list) and bool(self.files))
-        require(files, "files", self.files, "a list of raw names, at least one")
-        require(self.format in FORMATS, "format", self.format, " or ".join(FORMATS))
         both = f"{self.fps!r} and {self.dt!r}"
         require((self.fps is None) != (self.dt is None), "fps and dt", both, "one of them")
-        unit = self.time_unit
-        ok = unit in detections.TIME_UNITS or (
-            not isinstance(unit, str) and number(unit) and unit > 0
-        )
-        units = f"{', '.join(detections.TIME_UNITS)}, or a number of seconds, more than 0"
-        require(ok, "time_unit", unit, units)
-        require(self.recording in RECORDINGS, "recording", self.recording, " or ".join(RECORDINGS))
         known_units = self.units is None or (self.units in UNITS and self.metres is None)
         require(
             known_units, "units", self.units,
             f"one of {', '.join(UNITS)}; or metres: how many there are in one of another unit",
         )  # fmt: skip
-        odd = whole(self.smooth, 0) and (self.smooth == 0 or self.smooth % 2 == 1)
+        odd = self.smooth == 0 or self.smooth % 2 == 1
         require(odd, "smooth", self.smooth, "0, or an odd number of annotations")
         forms = "null, " + " or ".join("{" + ", ".join(keys) + "}" for keys in MAPS)
         known_map = self.map is None or set(self.map) in [set(keys) for keys in MAPS]
@@ -206,7 +194,7 @@ def run(job: Job) -> Extras:
 def _checked(
     tracks: Tracks, options: TracksOptions, name: str, sha256: str
 ) -> tuple[Tracks, list[str]]:
-    """The detections that can be used, and who was left out, with the reason."""
+    """The detections to use, and the people left out with the reason."""
     try:
         check_detections(tracks, name)
         # what is not kept may jump, as a marker does that is hidden for a hundredth of a second
@@ -292,7 +280,7 @@ def _map(
 def _goals(
     raw: RawFiles, option: str | None, tracks: Tracks
 ) -> tuple[np.ndarray | None, list[list[float]]]:
-    """Goals that can be meant, and the others."""
+    """Goals near the tracks, (n, 2), and the others."""
     if option is None:
         return None, []
     goals = maps.read_goals(raw.find(option))

@@ -1,9 +1,9 @@
-"""The list of contents of a zip archive, entry by entry, for archives with millions of files.
+"""Streams the central directory of zip archives with millions of files.
 
-Python's `zipfile` keeps an object for each file, in each process: gigabytes, where an archive of
-pictures has millions. Here the list is read through once, only what is wanted is kept, and a file
-is read by where it lies (APPNOTE.TXT of PKWARE, sections 4.3 and 4.5; with ZIP64, since such
-archives are larger than 4 GB).
+Python's `zipfile` keeps an object for each file in each process: gigabytes for millions of
+pictures. Here the directory is read once, callers keep only the entries that they need, and a file
+is read by its offset (APPNOTE.TXT of PKWARE, sections 4.3 and 4.5; with ZIP64, since such archives
+are larger than 4 GB).
 """
 
 import struct
@@ -23,7 +23,7 @@ _ALL_ONES = 0xFFFFFFFF
 
 
 class Entry(NamedTuple):
-    """Where a file lies in the archive.
+    """Location of a file in the archive.
 
     Attributes:
         offset: of its local header.
@@ -41,7 +41,7 @@ class Entry(NamedTuple):
 
 
 def entries(path: Path) -> Iterator[tuple[str, Entry]]:
-    """Name and place of every file, in the order of the archive's list.
+    """Name and location of every file, in the order of the archive's directory.
 
     Raises:
         StpError: it is no zip archive, or its list is damaged.

@@ -56,11 +56,7 @@ def parts(model: nn.Module, context: int, horizon: int) -> Parts:
 
 
 class Sampled:
-    """The steps of a sampler; each evaluates the network once and takes the same time.
-
-    Args:
-        model: the model with the sampler.
-    """
+    """The steps of a sampler; each evaluates the network once and takes the same time."""
 
     def __init__(self, model: mcvd.Model) -> None:
         self.model, self._whole = model, model.sampler

@@ -58,23 +58,18 @@ def process_peak() -> int:
 
 
 def kept_for_backward(model: nn.Module, loss: Callable[[], Tensor]) -> int:
-    """Bytes that a loss keeps until its backward pass; also for meta tensors.
-
-    Args:
-        model: the model, whose weights do not count.
-        loss: computes the loss.
-    """
-    own = set(_storages([*model.parameters(), *model.buffers()]))
-    kept: dict[int, Any] = {}
+    """Bytes that a loss keeps until its backward pass; also for meta tensors."""
+    weights = set(_storages([*model.parameters(), *model.buffers()]))
+    storages: dict[int, Any] = {}
 
     def keep(tensor: Tensor) -> Tensor:
         # Kept alive, so that no other storage gets the same address.
-        kept.setdefault(tensor.untyped_storage()._cdata, tensor.untyped_storage())
+        storages.setdefault(tensor.untyped_storage()._cdata, tensor.untyped_storage())
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor), _FusedAttention():
         loss()
-    return sum(storage.nbytes() for key, storage in kept.items() if key not in own)
+    return sum(storage.nbytes() for key, storage in storages.items() if key not in weights)
 
 
 class _FusedAttention(TorchFunctionMode):
@@ -92,8 +87,8 @@ class _FusedAttention(TorchFunctionMode):
         return function(*given, **(named or {}))
 
 
-def _fused_attention(*given: Tensor, scale: float | None = None) -> Tensor:
-    output, _ = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(*given, scale=scale)
+def _fused_attention(*tensors: Tensor, scale: float | None = None) -> Tensor:
+    output, _ = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(*tensors, scale=scale)
     return output
 
 

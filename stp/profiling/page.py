@@ -44,7 +44,7 @@ stp list models --page docs/models.md --configfile config/paper.yaml
 
 `stp list models` prints the overview, `stp list models convlstm` everything about one model, and
 `stp profile convlstm moving_mnist` measures memory and speed, with the same `--configfile`
-([profiling.md](profiling.md)).
+([costs.md](costs.md#profiling-a-model)).
 """
 
 

@@ -27,16 +27,9 @@ def profile(
 ) -> Json:
     """Measure a network as a scale configures it.
 
-    Args:
-        config: of the scale.
-        model: its name.
-        dataset: whose frames it predicts.
-        report: progress callback.
-        how: the other arguments of stp.profiling.measure.measure.
-
     Returns:
-        What `measure` returns, with ``model``, ``dataset``, ``title``, ``network``, ``machine``
-        and, for a model of Table 19 on Moving-MNIST, ``as_published``: what it counts.
+        the result of `measure`, with ``model``, ``dataset``, ``title``, ``network``, ``machine``
+        and, for a model of Table 19 on Moving-MNIST, ``as_published``, its counts.
 
     Raises:
         StpError: unknown names, or a problem of `measure`.
@@ -56,12 +49,7 @@ def profile(
         **measured,
     }
     if dataset == DATASET and model in published(config):
-        counted = as_published(recipe)
-        measurement["as_published"] = {
-            "parameters": counted.parameters,
-            "multiply_adds": counted.multiply_adds,
-            "how": counted.how,
-        }
+        measurement["as_published"] = vars(as_published(recipe))
     about = describe_machine()
     measurement["machine"] = {
         **{name: getattr(about, name) for name in _MACHINE},
@@ -140,5 +128,5 @@ def _others_seconds() -> float | None:
         return None
     # user, nice, system, idle, waiting, interrupts twice, and what a virtual machine did not get
     counts = [int(count) for count in first.split()[1:9]]
-    everything = sum(counts) - sum(counts[3:5])
-    return everything / os.sysconf("SC_CLK_TCK") - time.process_time()
+    busy = sum(counts) - sum(counts[3:5])
+    return busy / os.sysconf("SC_CLK_TCK") - time.process_time()

@@ -43,21 +43,13 @@ class Size:
 
 
 def parameters(recipe: Mapping[str, Any]) -> int:
-    """Count the parameters of a network.
-
-    Args:
-        recipe: as for stp.models.create.
-    """
+    """Count the parameters of a network."""
     with torch.device("meta"):
         return sum(weights.numel() for weights in create(recipe).parameters())
 
 
 def size(recipe: Mapping[str, Any]) -> Size:
-    """Count parameters and multiply-adds of a network, on tensors without memory.
-
-    Args:
-        recipe: as for stp.models.create.
-    """
+    """Count parameters and multiply-adds of a network, on tensors without memory."""
     with torch.device("meta"):
         # Without gradients the counter puts no hooks on weights.
         model = create(recipe).eval().requires_grad_(False)

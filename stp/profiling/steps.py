@@ -63,12 +63,6 @@ def measure_plan(
 def measure_step(plan: Plan, training: Artefact, report: Report, seconds: float) -> Step:
     """Measure real training steps and forecasts with fresh weights on random frames.
 
-    Args:
-        plan: the plan of the training.
-        training: of a network.
-        report: progress callback.
-        seconds: to spend on each duration.
-
     Raises:
         StpError: the machine has no GPU, or too little memory, or the network refuses the frames.
     """
@@ -85,16 +79,16 @@ def measure_step(plan: Plan, training: Artefact, report: Report, seconds: float)
         report=report,
     )["speed"]
     with settle(device, options.threads, options.precision) as compute:
-        what = f"a training step on {batch} clips"
-        with memory.out_of_memory(what, "set a smaller train.batch_size, or runtime.micro_batch"):
+        work = f"a training step on {batch} clips"
+        with memory.out_of_memory(work, "set a smaller train.batch_size, or runtime.micro_batch"):
             _, step = training_step(recipe, options, compute, batch)
             step()
-            taken = timed(step, waiter(compute.device), seconds, "training step", report).median
+            duration = timed(step, waiter(compute.device), seconds, "training step", report).median
         device = str(compute.describe()["device"])
     forecast = speed["forecast"]["median"] / batch
     # A sampler evaluates its network many times for a forecast, and once for a validation.
     evaluation = speed["evaluation"]["median"] / batch if "context" in speed else forecast
-    return Step(taken / batch, evaluation, forecast, batch, device, time.strftime("%Y-%m-%d"))
+    return Step(duration / batch, evaluation, forecast, batch, device, time.strftime("%Y-%m-%d"))
 
 
 def training_step(
@@ -142,4 +136,4 @@ def training_step(
 
 
 def _named(name: str, report: Report) -> Report:
-    return lambda what, done, total: report(f"{name}, {what}", done, total)
+    return lambda work, done, total: report(f"{name}, {work}", done, total)

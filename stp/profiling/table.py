@@ -83,10 +83,6 @@ def measurements(folder: Path, config: Config) -> dict[str, Any]:
 def rows(config: Config, measured: Mapping[str, Any]) -> list[ProfileRow]:
     """The rows of the table, in the order of the paper.
 
-    Args:
-        config: of any scale.
-        measured: results of `measurements` or `stp.profiling.counted.count` by model.
-
     Raises:
         StpError: the published values are damaged.
     """
@@ -173,12 +169,7 @@ def _digits(value: float) -> float:
 
 
 def as_grid(table: list[ProfileRow], name: str) -> Grid:
-    """The table for people.
-
-    Args:
-        table: the rows.
-        name: of its files.
-    """
+    """The table for people."""
     columns = {**_COUNTED, **_MEASURED}
     notes = [*_machines(table), f"Published speed: {CLIPS_PER_S}"]
     notes += [f"{row.title}: {row.notes}." for row in table if row.notes]

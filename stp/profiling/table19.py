@@ -9,6 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from stp.plan.config import Config
+from stp.plan.profiled_networks import network
+from stp.profiling import DATASET
+from stp.profiling.measure import describe_size
+from stp.profiling.published import published
 from stp.profiling.size import Size, size
 
 CHANNELS = {"convlstm": 3, "predrnnpp": 3}
@@ -31,12 +36,7 @@ class Counted:
 
 
 def as_published(recipe: Mapping[str, Any], counted_size: Size | None = None) -> Counted:
-    """Count a network of Moving-MNIST as the paper did.
-
-    Args:
-        recipe: as for stp.models.create.
-        counted_size: its size, where it is known already.
-    """
+    """Count a network of Moving-MNIST as the paper did."""
     name = recipe["model"]
     if name in CHANNELS:
         channels = CHANNELS[name]
@@ -63,3 +63,21 @@ def as_published(recipe: Mapping[str, Any], counted_size: Size | None = None) ->
             f"computed once for all {counted_size.evaluations} evaluations of a forecast",
         )
     return Counted(counted_size.parameters, counted_size.evaluation, "")
+
+
+def count(config: Config) -> dict[str, Any]:
+    """Count the networks of the table, in its order.
+
+    Returns:
+        ``size`` and ``as_published`` of each network, as in a measurement.
+
+    Raises:
+        StpError: the published values are damaged.
+    """
+    counts = {}
+    for name in published(config):
+        recipe = network(config, name, DATASET)
+        counted = size(recipe)
+        as_in_table = vars(as_published(recipe, counted))
+        counts[name] = {"size": describe_size(counted), "as_published": as_in_table}
+    return counts

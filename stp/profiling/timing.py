@@ -35,10 +35,10 @@ class Timing:
     repetitions: int
 
     @classmethod
-    def of(cls, taken: Sequence[float]) -> "Timing":
+    def of(cls, durations: Sequence[float]) -> "Timing":
         """Sum up at least two durations."""
-        low, median, high = statistics.quantiles(taken, n=4, method="inclusive")
-        return cls(median, low, high, len(taken))
+        low, median, high = statistics.quantiles(durations, n=4, method="inclusive")
+        return cls(median, low, high, len(durations))
 
     def times(self, factor: float) -> "Timing":
         """The timing of several such pieces, one after the other."""
@@ -73,10 +73,6 @@ def timed(
 
 class Laps:
     """Durations within a piece of work that evaluates a network several times.
-
-    Args:
-        network: the network.
-        wait: returns when the device has finished all of its work.
 
     Attributes:
         before: from the start to the first evaluation, once for each lap.

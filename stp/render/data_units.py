@@ -14,9 +14,6 @@ def units_by_variable(folder: Path) -> dict[str, str]:
 
     Empty if the data are no longer in the store, and for video, which has no units.
 
-    Args:
-        folder: folder of the prepared data.
-
     Raises:
         StpError: the data are damaged.
     """

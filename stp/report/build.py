@@ -84,8 +84,6 @@ def write_report(
     """Write the page.
 
     Args:
-        database: the results store.
-        out: path of the page (.html).
         pictures: number of samples, and their largest total size.
         report: callback for the progress.
 

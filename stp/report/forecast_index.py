@@ -60,7 +60,7 @@ class ShownEvaluation:
         case: name of the test.
         tested: title of the test.
         dataset: name.
-        origin: origins of the data of its cells, see `stp.plan.manifest.WHOSE`.
+        origin: origins of the data of its cells, see `stp.plan.manifest.ORIGIN_FIELDS`.
         gap: why there are no pictures; empty if there are.
         samples: with pictures.
     """

@@ -15,7 +15,7 @@ import numpy as np
 from stp.collect.stored_cells import stored_cells, titles
 from stp.core.errors import StpError
 from stp.core.job import Report, silent
-from stp.plan.manifest import WHOSE, title_of
+from stp.plan.manifest import ORIGIN_FIELDS, title_of
 from stp.plan.manifest_types import StoredCell
 from stp.plan.setting import setting_of
 from stp.render.pictures.cases import TestedCase
@@ -85,9 +85,7 @@ def pieces(
     are left out before the look becomes worse than good.
 
     Args:
-        database: the results store.
         pictures: number and size of the pictures.
-        report: callback for the progress.
 
     Returns:
         ``forecasts``, the index, and ``forecasts-<n>``, the sheets of one sample each, which the
@@ -192,7 +190,7 @@ def _evaluation(
         origin=[
             dict(one)
             for one in dict.fromkeys(
-                tuple((name, getattr(cell, name)) for name in WHOSE)
+                tuple((name, getattr(cell, name)) for name in ORIGIN_FIELDS)
                 for cell in evaluation.case.cells
             )
         ],
@@ -248,7 +246,7 @@ def _model(label: str, cell: StoredCell) -> dict[str, object]:
     return {
         "label": label,
         **{name: getattr(key, name) for name in ("model", "variant", "seed")},
-        **{name: getattr(cell, name) for name in WHOSE},
+        **{name: getattr(cell, name) for name in ORIGIN_FIELDS},
     }
 
 

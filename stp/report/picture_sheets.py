@@ -72,11 +72,8 @@ def values(
     """The sheet of values, a data URI.
 
     Args:
-        sample: the sample.
         frames: of the sample, (T, C, H, W).
-        variable: to draw.
         scale: of the values; ignored for pictures.
-        look: encoding.
     """
     fields = _sized(sample.fields(frames, variable), look.side)
     if sample.is_picture:

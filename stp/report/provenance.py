@@ -41,10 +41,6 @@ FROM cells ORDER BY rowid"""
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
     """Describe the artefacts behind the values.
 
-    Args:
-        database: the results store.
-        results: folder of the store.
-
     Returns:
         ``values`` (``cell`` is a number of ``core.cells``, ``part`` one of ``parts``), ``parts``,
         ``artefacts`` (``inputs`` are numbers of artefacts, ``lock`` is the number of the raw files

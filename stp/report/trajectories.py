@@ -183,10 +183,6 @@ class Positions:
 def pieces(database: duckdb.DuckDBPyConnection, report: Report = silent) -> Pieces:
     """Read the scenarios of the page.
 
-    Args:
-        database: the results store.
-        report: callback for the progress.
-
     Returns:
         ``trajectories``, the index, and ``trajectories-<n>``, the positions of one test each;
         ``tests`` of the index is empty in a store without data of people.

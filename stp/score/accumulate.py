@@ -148,17 +148,17 @@ def accumulate(
             raise Interrupted(f"the scores of {after} of {total} samples are saved")
 
     waiting: deque[tuple[Block, Future[Statistics]]] = deque()
-    leads = len(predictions.there.leads)
+    leads = len(predictions.available.leads)
     with ThreadPoolExecutor(threads) as pool:
         for block in _blocks(saved.next, total, leads, block_samples, block_leads):
             first, last = int(block.samples[0]), int(block.samples[-1])
-            steps = predictions.there.leads[block.leads]
+            steps = predictions.available.leads[block.leads]
             predicted, observed = predictions.read(first, last + 1, block.leads)
             frames = Frames(predicted, observed, steps)
             context = None
             if has_context:
                 context = predictions.read_context(first, last + 1)
-                context = context[:, :, predictions.there.channels]
+                context = context[:, :, predictions.available.channels]
             future = pool.submit(statistics, block, frames, means.add(frames), context)
             waiting.append((block, future))
             while len(waiting) > threads:
@@ -178,7 +178,7 @@ def _sizes(job: Job, predictions: Samples, apart: bool) -> tuple[int, int]:
         predictions: forecasts to read.
         apart: whether lead times may be computed separately.
     """
-    leads = len(predictions.there.leads)
+    leads = len(predictions.available.leads)
     lead_bytes = 4 * math.prod(predictions.shape[1:]) // leads
     samples = job.runtime.get("block_samples") or max(1, BLOCK_BYTES // (lead_bytes * leads))
     set_leads = job.runtime.get("block_leads")
@@ -203,20 +203,20 @@ def _completed(parts: Sequence[np.ndarray], metric: Metric, predictions: Samples
     Args:
         parts: statistics of all available lead times, in order, (n, K_there, t) each.
         metric: the convention for all variables of the data.
-        predictions: forecasts, whose ``there`` says which lead times and channels they have.
+        predictions: forecasts, whose ``available`` names their lead times and channels.
     """
     known = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
-    there = predictions.there
+    available = predictions.available
     steps = np.arange(known.shape[-1])
     if metric.independent_leads:
-        steps = np.array(sorted(metric.valued(there.leads.tolist())))
+        steps = np.array(sorted(metric.valued(available.leads.tolist())))
     leads = predictions.leads if metric.independent_leads else known.shape[-1]
     components = np.arange(known.shape[1])
     count = len(components)
     if metric.is_by_variable:
         count = len(metric.series) * len(metric.components)
         of_variables = np.arange(count).reshape(len(metric.variables), -1)
-        components = of_variables[there.channels].reshape(-1)
+        components = of_variables[available.channels].reshape(-1)
     if known.shape[1:] == (count, leads):
         return known
     complete = np.full((len(known), count, leads), np.nan)

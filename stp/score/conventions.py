@@ -4,7 +4,7 @@ import importlib
 from collections.abc import Mapping
 from typing import Any
 
-from stp.core.errors import StpError
+from stp.core.errors import ConfigurationError, StpError
 from stp.metrics.metric import Convention, Metric
 from stp.options.conventions import COMPOSITIONS, ROOM, function_of, module_of
 
@@ -23,20 +23,18 @@ def build(name: str, definition: Mapping[str, Any]) -> Convention:
     try:
         make = getattr(importlib.import_module(module), function)
     except (ImportError, AttributeError) as error:
-        raise StpError(
+        raise ConfigurationError(
             f"{name}: there is no function {function} in {module} ({error})",
             expected="a function that returns a Metric",
-            remedy="correct `function` in the convention",
         ) from None
     options = {key: value for key, value in definition.items() if key != "function"}
     composed = {key: options.pop(key) for key in COMPOSITIONS if key in options}
     try:
         metric: Convention = make(**options)
     except (TypeError, KeyError) as error:
-        raise StpError(
+        raise ConfigurationError(
             f"{name}: {function} cannot have these options ({error})",
             expected=f"those of {module}.{function}, or {', '.join(COMPOSITIONS)}",
-            remedy="correct the convention",
         ) from None
     if not isinstance(metric, Convention):
         raise StpError(f"{name}: {module}.{function} does not return a convention")

@@ -70,7 +70,7 @@ class PeopleSamples(Samples):
         episodes = [f"episode {number}" for number in scenarios.episode]
         self.index = pd.DataFrame({"clip": names, "cluster": episodes})
         self.blocks = None
-        self.there = Availability(np.arange(self.leads), np.arange(self.shape[3]))
+        self.available = Availability(np.arange(self.leads), np.arange(self.shape[3]))
 
     def read(self, start: int, stop: int, leads: slice = ALL) -> tuple[np.ndarray, np.ndarray]:
         """Predicted (n, K, T, 2, 1, N) and true (n, T, 2, 1, N) positions, float32."""
@@ -103,9 +103,9 @@ def run(job: Job) -> Extras:
         StpError: a bad recipe, damaged inputs, or predictions that do not belong to the data.
     """
     options = ScoreOptions.from_recipe(job.recipe)
-    place = prepared.read(job.inputs["data"])
+    tracks = prepared.read(job.inputs["data"])
     folder = job.inputs["predictions"]
-    scenarios = scenarios_of(folder, place)
+    scenarios = scenarios_of(folder, tracks)
     drawn = read_predictions(folder, scenarios)
     distances = errors.displacement(drawn, scenarios.future)
     pq.write_table(
@@ -144,12 +144,12 @@ def _note(samples: PeopleSamples, scenarios: Scenarios, drawn: np.ndarray) -> st
     return agreement.note(clips, "paths of people", "the positions before and behind")
 
 
-def scenarios_of(folder: Path, place: prepared.PreparedTracks) -> Scenarios:
+def scenarios_of(folder: Path, tracks: prepared.PreparedTracks) -> Scenarios:
     """Cut the predicted scenarios from the prepared tracks, without added noise.
 
     Args:
         folder: folder of the predictions.
-        place: the test dataset.
+        tracks: the test dataset.
 
     Raises:
         StpError: the predictions do not state how scenarios were cut.
@@ -159,7 +159,7 @@ def scenarios_of(folder: Path, place: prepared.PreparedTracks) -> Scenarios:
     with reading(path, expected):
         cut = json.loads((read_schema(path, expected=expected).metadata or {})[b"cut"])
         given = cut["split"], cut.get("observe", cut["context"]), cut["lead_times"]
-    return place.scenarios("test", *given, fewest=cut.get("people"))
+    return tracks.scenarios("test", *given, fewest=cut.get("people"))
 
 
 def log_densities(folder: Path, scenarios: Scenarios) -> dict[str, np.ndarray]:
@@ -195,7 +195,7 @@ def read_predictions(folder: Path, scenarios: Scenarios) -> np.ndarray:
         columns = {name: table[name].to_numpy() for name in names}
         samples = int(columns["sample"].max()) + 1
         x, y = columns["x"], columns["y"]
-    scene, place = np.nonzero(scenarios.present)
+    scene, column = np.nonzero(scenarios.present)
     steps = scenarios.future.shape[2]
     expected_keys = densities.keys(scenarios, sample=samples)
     keys = [str(name) for name in expected_keys.names]
@@ -216,5 +216,5 @@ def read_predictions(folder: Path, scenarios: Scenarios) -> np.ndarray:
         )
     positions = np.full((samples, *scenarios.person.shape, steps, 2), np.nan)
     paths = np.stack([x, y], axis=-1).reshape(len(scene), steps, samples, 2)
-    positions[:, scene, place] = np.moveaxis(paths, 2, 0)
+    positions[:, scene, column] = np.moveaxis(paths, 2, 0)
     return positions

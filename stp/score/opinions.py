@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from stp.core.errors import ArtefactError, StpError
+from stp.core.errors import ArtefactError, ConfigurationError
 from stp.core.job import Extras, Job
 from stp.metrics.agreement import Agreement
 from stp.opinions import quality
@@ -56,10 +56,9 @@ def run(job: Job) -> Extras:
     for name, definition in options.conventions.items():
         metric = conventions.build(name, definition)
         if not isinstance(metric, Agreement):
-            raise StpError(
+            raise ConfigurationError(
                 f"{name} compares frames, not opinions",
                 expected="conventions of agreement, such as srocc.magnitude",
-                remedy="correct the columns of the suite",
             )
         values = np.array([metric.value(*pair) for pair in pairs])
         rows[name] = _rows(values, reason)

@@ -45,8 +45,8 @@ class Predictions(FrameSamples):
             )
         self._frames = MappedRows(store / "predictions")
         shape = self._frames.shape
-        leads, there = _there(store, attributes, shape, data)
-        expected = (len(there.channels), *data.shape[1:])
+        leads, available = _availability(store, attributes, shape, data)
+        expected = (len(available.channels), *data.shape[1:])
         if len(shape) not in (5, 6) or shape[-3:] != expected:
             raise StpError(
                 f"{store}: predictions have shape {shape}",
@@ -70,10 +70,10 @@ class Predictions(FrameSamples):
             split,
             complete=attributes.get("complete", True),
         )
-        super().__init__(clips, shape, rows=rows, leads=leads, there=there)
+        super().__init__(clips, shape, rows=rows, leads=leads, available=available)
 
     def forecasts(self, start: int, stop: int, leads: slice = ALL) -> np.ndarray:
-        """Forecasts of samples start..stop-1, float32 (n, M, t, C_there, H, W)."""
+        """Forecasts of samples start..stop-1, float32 (n, M, t, C_available, H, W)."""
         stored = self._frames.read(start, stop)
         predicted = stored.reshape(-1, *self.shape[1:])[:, :, leads]
         return np.ascontiguousarray(predicted, np.float32)
@@ -122,7 +122,7 @@ def _rows(path: Path, clips: list[str], samples: int, split: str, *, complete: b
     return rows
 
 
-def _there(
+def _availability(
     store: Path, attributes: dict[str, Any], shape: tuple[int, ...], data: Prepared
 ) -> tuple[int, Availability]:
     """The number of lead times that there should be, and the available lead times and channels."""

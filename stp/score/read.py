@@ -19,7 +19,7 @@ from stp.options.predict import PredictOptions
 from stp.options.score import NOTE, ScoreOptions
 from stp.predict.agreement import Agreement, levels
 from stp.predict.output import create_predictions
-from stp.predict.source import Given, Source, given_for, open_source
+from stp.predict.source import ForecastRequest, Source, open_source, request_for
 from stp.score.samples import ALL, Availability, FrameSamples, wanted_samples
 from stp.score.scoring import score
 
@@ -48,12 +48,12 @@ def run(job: Job) -> Extras:
     options = ScoreOptions.from_recipe(recipe)
     predict = PredictOptions.from_recipe(rollout["predict"])
     data = Prepared(job.inputs["data"])
-    given = given_for(job, rollout, data)
-    with closing(open_source(rollout, given)) as source:
-        samples = ReadSamples(given, source)
+    request = request_for(job, rollout, data)
+    with closing(open_source(rollout, request)) as source:
+        samples = ReadSamples(request, source)
         if samples.members == 1:
             options = replace(options, statistic=None)
-        kept_clips = wanted_samples(given.clips, keep)
+        kept_clips = wanted_samples(request.clips, keep)
         where = f"forecasts of {rollout['model']}"
         scores = score(job, options, data, samples, where=where, threads=predict.threads)
         kept = kept_of(samples.rows, kept_clips)
@@ -62,7 +62,7 @@ def run(job: Job) -> Extras:
         if note := "; ".join(filter(None, (samples.note(), source.note))):
             content = {"note": note, "members": samples.members}
             write_text(job.out / NOTE, json.dumps(content))
-    return {**scores, "kept": len(kept), "of samples": len(given.clips)}
+    return {**scores, "kept": len(kept), "of samples": len(request.clips)}
 
 
 def kept_of(rows: np.ndarray, clips: np.ndarray) -> np.ndarray:
@@ -86,44 +86,44 @@ class ReadSamples(FrameSamples):
     """Forecasts of a split that are read on demand.
 
     Args:
-        given: data, clips and lead times that forecasts are read for.
+        request: data, clips and lead times that forecasts are read for.
         source: source of the forecasts.
 
     Attributes:
         rows: indices of the clips with forecasts, in the order of the samples.
     """
 
-    def __init__(self, given: Given, source: Source) -> None:
+    def __init__(self, request: ForecastRequest, source: Source) -> None:
         self.rows = source.rows
-        leads = np.arange(given.lead_times) if source.leads is None else source.leads
+        leads = np.arange(request.lead_times) if source.leads is None else source.leads
         shape = (
             len(source.rows),
-            given.members if source.members is None else source.members,
+            request.members if source.members is None else source.members,
             len(leads),
             len(source.channels),
-            *given.data.shape[1:],
+            *request.data.shape[1:],
         )
         super().__init__(
-            given.clips,
+            request.clips,
             shape,
             rows=source.rows,
-            leads=given.lead_times,
-            there=Availability(leads, source.channels),
+            leads=request.lead_times,
+            available=Availability(leads, source.channels),
         )
-        self._given, self._source = given, source
-        self._aside = given.aside / "levels.npy"
+        self._request, self._source = request, source
+        self._aside = request.aside / "levels.npy"
         self._levels = _put_aside(self._aside, (shape[0], shape[2]))
 
     def read(self, start: int, stop: int, leads: slice = ALL) -> tuple[np.ndarray, np.ndarray]:
         """See `Samples.read`; results about forecasts of unknown origin survive a crash."""
         forecasts, observed = super().read(start, stop, leads)
         if self._source.is_unknown:
-            valid = self.context + self.there.leads[leads]
+            valid = self.context + self.available.leads[leads]
             around = valid[:, None] + np.arange(-2, 2)
             around = np.unique(around.clip(0, self.context + self.leads - 1))
             frames = self._clips.read(
                 self._rows[start:stop], length=int(around[-1]) + 1, frames=around
-            )[:, :, self.there.channels]
+            )[:, :, self.available.channels]
             self._levels[start:stop, leads] = levels(forecasts, frames, around, valid)
             with beside(self._aside) as temporary, temporary.open("wb") as file:
                 np.save(file, self._levels)
@@ -136,25 +136,25 @@ class ReadSamples(FrameSamples):
         return agreement.note([str(clip) for clip in self.index["clip"]])
 
     def forecasts(self, start: int, stop: int, leads: slice = ALL) -> np.ndarray:
-        """Forecasts of samples start..stop-1, float32 (n, M, t, C_there, H, W)."""
-        steps = self.there.leads[leads]
+        """Forecasts of samples start..stop-1, float32 (n, M, t, C_available, H, W)."""
+        steps = self.available.leads[leads]
         return np.stack([self._source.read(int(row), steps) for row in self.rows[start:stop]])
 
     def store(self, out: Path, recipe: Recipe, kept: np.ndarray) -> None:
         """Write some forecasts, which are read again, and their part of the index."""
         rows = np.sort(self.rows[kept])
         position = {int(row): i for i, row in enumerate(self.rows)}
-        data = self._given.data
+        data = self._request.data
         attrs = dict(data.attrs)
         if names := attrs.get("variables"):
-            attrs["variables"] = [names[c] for c in self.there.channels]
-        recipe = {**recipe, "leads": (1 + self.there.leads).tolist()}
+            attrs["variables"] = [names[c] for c in self.available.channels]
+        recipe = {**recipe, "leads": (1 + self.available.leads).tolist()}
         stored = create_predictions(out, recipe, attrs, self.shape[1:], rows, complete=False)
         with SequentialWriter(stored) as writer:
             for row in rows.tolist():
                 forecast = self.forecasts(position[row], position[row] + 1)
                 writer.append(forecast.reshape(1, *stored.shape[1:]))
-        index = self._given.clips.index.iloc[rows].assign(sample=rows)
+        index = self._request.clips.index.iloc[rows].assign(sample=rows)
         index.to_parquet(out / "index.parquet", index=False, write_page_checksum=True)
 
 

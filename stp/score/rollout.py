@@ -104,7 +104,7 @@ class Rollout(FrameSamples):
             forecasts.clips,
             forecasts.shape,
             leads=forecasts.recipe["lead_times"],
-            there=Availability(forecasts.leads - 1, forecasts.channels),
+            available=Availability(forecasts.leads - 1, forecasts.channels),
         )
         self.kept = kept
         self.together = forecasts.batch_size if forecasts.has_parts else 1

@@ -57,8 +57,8 @@ class Availability(NamedTuple):
     """Available lead times and channels of forecasts: indices from 0, ascending.
 
     Attributes:
-        leads: indices of lead times, int64 (T_there,).
-        channels: indices of channels of the data, int64 (C_there,).
+        leads: indices of lead times, int64 (T_available,).
+        channels: indices of channels of the data, int64 (C_available,).
     """
 
     leads: np.ndarray
@@ -71,10 +71,10 @@ class Samples(ABC):
     Attributes:
         index: a row for each sample with forecasts, with ``clip`` and ``cluster``.
         blocks: the clusters of the whole split as blocks of time, if they are.
-        shape: shape of all available forecasts, (N, M, T_there, C_there, H, W).
+        shape: shape of all available forecasts, (N, M, T_available, C_available, H, W).
         members: number of forecasts of each sample, 1 unless the model draws several.
         leads: number of lead times T that there should be.
-        there: available lead times and channels.
+        available: available lead times and channels.
         context: number of context frames.
         together: number of samples to read together when only some lead times are read.
     """
@@ -84,7 +84,7 @@ class Samples(ABC):
     shape: tuple[int, ...]
     members: int
     leads: int
-    there: Availability
+    available: Availability
     context: int
     together: int = 1
 
@@ -97,8 +97,8 @@ class Samples(ABC):
             leads: range of the available lead times, all by default; only their frames are read.
 
         Returns:
-            Predicted, float32 (n, M, t, C_there, H, W), and observed, float32
-            (n, t, C_there, H, W).
+            Predicted, float32 (n, M, t, C_available, H, W), and observed, float32
+            (n, t, C_available, H, W).
         """
 
     @abstractmethod
@@ -115,10 +115,10 @@ class FrameSamples(Samples):
 
     Args:
         clips: clips of the split.
-        shape: shape of all available forecasts, (N, M, T_there, C_there, H, W).
+        shape: shape of all available forecasts, (N, M, T_available, C_available, H, W).
         rows: indices of the clips with forecasts; all by default.
         leads: number of lead times that there should be; by default the available number.
-        there: available lead times and channels; all by default.
+        available: available lead times and channels; all by default.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class FrameSamples(Samples):
         *,
         rows: np.ndarray | None = None,
         leads: int | None = None,
-        there: Availability | None = None,
+        available: Availability | None = None,
     ) -> None:
         self._clips = clips
         self._rows = np.arange(shape[0]) if rows is None else rows
@@ -137,12 +137,12 @@ class FrameSamples(Samples):
         self.shape = shape
         self.members = shape[1]
         self.leads = shape[2] if leads is None else leads
-        self.there = there or Availability(np.arange(shape[2]), np.arange(shape[3]))
+        self.available = available or Availability(np.arange(shape[2]), np.arange(shape[3]))
         self.context: int = clips.prepared.context
 
     @abstractmethod
     def forecasts(self, start: int, stop: int, leads: slice = ALL) -> np.ndarray:
-        """Forecasts of samples start..stop-1, float32 (n, M, t, C_there, H, W).
+        """Forecasts of samples start..stop-1, float32 (n, M, t, C_available, H, W).
 
         Args:
             start, stop: range of samples.
@@ -150,13 +150,13 @@ class FrameSamples(Samples):
         """
 
     def read(self, start: int, stop: int, leads: slice = ALL) -> tuple[np.ndarray, np.ndarray]:
-        steps = self.there.leads[leads]
+        steps = self.available.leads[leads]
         length = self.context + int(steps[-1]) + 1
         observed = self._clips.read(
             self._rows[start:stop], length=length, frames=self.context + steps
         )
-        if len(self.there.channels) < observed.shape[2]:
-            observed = np.ascontiguousarray(observed[:, :, self.there.channels])
+        if len(self.available.channels) < observed.shape[2]:
+            observed = np.ascontiguousarray(observed[:, :, self.available.channels])
         return self.forecasts(start, stop, leads), observed
 
     def read_context(self, start: int, stop: int) -> np.ndarray:

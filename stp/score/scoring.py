@@ -56,7 +56,7 @@ def score(
         name: conventions.build(name, of).loaded(name, networks)
         for name, of in options.conventions.items()
     }
-    in_channels = len(predictions.there.channels) < data.shape[0]
+    in_channels = len(predictions.available.channels) < data.shape[0]
     members = Members(predictions.members, options.statistic, options.higher_is_better)
     members.check(where)
     compared = Comparison(data, predictions.frames(), predictions.members, densities or {})
@@ -111,7 +111,9 @@ def score(
         counts,
         sums,
         blocks=predictions.blocks,
-        there={name: _there(metrics[name], each.shape, predictions) for name, each in sums.items()},
+        defined={
+            name: _defined(metrics[name], each.shape, predictions) for name, each in sums.items()
+        },
         lacks={name: lacks for name in sums if not metrics[name].is_by_variable and in_channels},
     )
     return {
@@ -134,10 +136,10 @@ def _rows(
     if not kept:
         return {}
     sums = [accumulated.sums for accumulated in kept.values()]
-    leads, blocks, there = predictions.leads, predictions.blocks, predictions.there
+    leads, blocks, available = predictions.leads, predictions.blocks, predictions.available
     available = aggregate.Availability(
-        frozenset(there.leads.tolist()) if len(there.leads) < leads else None,
-        frozenset(there.channels.tolist()),
+        frozenset(available.leads.tolist()) if len(available.leads) < leads else None,
+        frozenset(available.channels.tolist()),
     )
     spreads = aggregate.spreads(
         list(metrics.values()),
@@ -165,43 +167,43 @@ def _rows(
 def _bound(metric: Metric, compared: Comparison, predictions: Samples) -> Metric:
     """The convention for these data, with statistics of the channels that forecasts have."""
     bound = on_data(metric, compared)
-    there = predictions.there
-    if len(there.channels) < compared.data.shape[0]:
-        part = on_data(metric, compared._replace(data=compared.data.only(there.channels)))
+    available = predictions.available
+    if len(available.channels) < compared.data.shape[0]:
+        part = on_data(metric, compared._replace(data=compared.data.only(available.channels)))
         bound = bound._replace(
             statistics=part.statistics, transform=part.transform, reason=part.reason
         )
-    lost = predictions.leads - len(there.leads)
+    lost = predictions.leads - len(available.leads)
     if lost and not bound.independent_leads and not bound.reason:
         why = f"it needs all lead times; the forecasts lack {lost} of {predictions.leads}"
         bound = bound._replace(reason=why)
-    if bound.windows and not bound.reason and not bound.valued(there.leads.tolist()):
+    if bound.windows and not bound.reason and not bound.valued(available.leads.tolist()):
         why = "the forecasts have no whole window of lead times of its means"
         bound = bound._replace(reason=why)
     return bound
 
 
-def _there(metric: Metric, shape: tuple[int, ...], predictions: Samples) -> np.ndarray:
+def _defined(metric: Metric, shape: tuple[int, ...], predictions: Samples) -> np.ndarray:
     """Which of the sums (..., K, T') are defined by the forecasts, bool (K, T')."""
     _, components, leads = shape
     mask = np.ones((components, leads), bool)
     if metric.independent_leads:
-        mask &= np.isin(np.arange(leads), list(metric.valued(predictions.there.leads.tolist())))
+        mask &= np.isin(np.arange(leads), list(metric.valued(predictions.available.leads.tolist())))
     if metric.is_by_variable:
         count = len(metric.variables)
-        of_variables = np.isin(np.arange(count), predictions.there.channels)
+        of_variables = np.isin(np.arange(count), predictions.available.channels)
         mask &= np.repeat(of_variables, components // count)[:, None]
     return mask
 
 
 def _lacks(predictions: Samples, data: ComparedData) -> str:
     """Says which lead times or variables the forecasts lack; empty if they lack none."""
-    there, channels = predictions.there, data.shape[0]
+    available, channels = predictions.available, data.shape[0]
     parts = [
         f"{expected - present} of {expected} {unit}"
         for expected, present, unit in (
-            (predictions.leads, len(there.leads), "lead times"),
-            (channels, len(there.channels), "variables"),
+            (predictions.leads, len(available.leads), "lead times"),
+            (channels, len(available.channels), "variables"),
         )
         if present < expected
     ]
@@ -222,7 +224,7 @@ def _sample_columns(
     for name, metric in metrics.items():
         if (samples := kept[name].samples) is None:
             continue
-        absent = ~_there(metric, samples.shape, predictions)
+        absent = ~_defined(metric, samples.shape, predictions)
         masked = np.ma.masked_array(samples, np.broadcast_to(absent, samples.shape))
         every = metric.by_variable(masked).items()
         by_name = {of: values for of, values in every if not np.ma.getmaskarray(values).all()}

@@ -173,7 +173,7 @@ def write_clusters(
     sums: Mapping[str, np.ndarray],
     *,
     blocks: Blocks | None = None,
-    there: Mapping[str, np.ndarray] | None = None,
+    defined: Mapping[str, np.ndarray] | None = None,
     lacks: Mapping[str, str] | None = None,
 ) -> None:
     """Write ``cluster_sums.parquet``.
@@ -184,7 +184,7 @@ def write_clusters(
         counts: number of samples of each cluster.
         sums: sums by convention, float64 (clusters, K, T') each.
         blocks: the clusters as blocks of time, if they are.
-        there: which sums are defined, by convention, bool (K, T') each; all by default.
+        defined: which sums are defined, by convention, bool (K, T') each; all by default.
         lacks: variables missing from conventions that pool variables.
     """
     places = [
@@ -197,9 +197,9 @@ def write_clusters(
     ]
 
     def masked(convention: str, values: np.ndarray) -> np.ndarray:
-        if there is None:
+        if defined is None:
             return values
-        return np.ma.masked_array(values, np.broadcast_to(~there[convention], values.shape))
+        return np.ma.masked_array(values, np.broadcast_to(~defined[convention], values.shape))
 
     tables = [
         pa.Table.from_arrays(

@@ -169,16 +169,16 @@ def _cut(clips: np.ndarray, options: Options) -> np.ndarray:
     return CHOICES[options.convention](clips[:, : options.context], clips[:, options.context :])
 
 
-def _alike(clip: Clip, frames: np.ndarray, first: Clip, model: np.ndarray) -> np.ndarray:
+def _alike(clip: Clip, frames: np.ndarray, first: Clip, expected: np.ndarray) -> np.ndarray:
     """Refuse a clip of another length or size than the first, which FVD would measure."""
-    if len(frames) != len(model):
+    if len(frames) != len(expected):
         raise StpError(
-            f"{clip} has {len(frames)} frames, {first} has {len(model)}",
+            f"{clip} has {len(frames)} frames, {first} has {len(expected)}",
             expected="clips of one length",
-            remedy=f"--frames {min(len(frames), len(model))} takes the first ones of each",
+            remedy=f"--frames {min(len(frames), len(expected))} takes the first ones of each",
         )
-    if frames.shape != model.shape:
-        sizes = ["{3} x {2}".format(*one.shape) for one in (frames, model)]
+    if frames.shape != expected.shape:
+        sizes = ["{3} x {2}".format(*one.shape) for one in (frames, expected)]
         raise StpError(
             f"{clip} has {sizes[0]} pixels, {first} has {sizes[1]}",
             expected="frames of one size in both folders",

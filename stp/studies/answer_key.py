@@ -290,10 +290,6 @@ def kept_path(key: Path, study: str) -> Path:
 def load_key(path: Path, kind: type[K]) -> K:
     """Read a key.
 
-    Args:
-        path: of the file.
-        kind: class of the key; `Key` accepts any.
-
     Raises:
         StpError: the key is missing or damaged, or is of another kind.
     """

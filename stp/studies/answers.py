@@ -156,8 +156,9 @@ def _answer(fields: dict[str, str], key: Key, numbers: dict[str, int]) -> tuple[
     demand("question", fields["question"] in numbers, "in the key")
     number = numbers[fields["question"]]
     choices = key.questions[number].choices
-    shown = fields["shown"].split(" ")
-    demand("shown", sorted(shown) == sorted(choices), f"the {len(choices)} choices of the question")
+    visible = fields["shown"].split(" ")
+    is_complete = sorted(visible) == sorted(choices)
+    demand("shown", is_complete, f"the {len(choices)} choices of the question")
     choice, rating = fields["choice"], None
     if about.item == "rating":
         rating = _number(choice) if re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,3})?", choice) else math.nan
@@ -177,7 +178,7 @@ def _answer(fields: dict[str, str], key: Key, numbers: dict[str, int]) -> tuple[
         rater=fields["rater"],
         question=number,
         model=choices.get(choice),
-        position=shown.index(choice) if choice in choices else None,
+        position=visible.index(choice) if choice in choices else None,
         seconds=seconds,
         answered_at=time,
         rating=rating,
@@ -221,9 +222,6 @@ def files_of_answers(paths: Sequence[Path]) -> list[Path]:
 
 def read_csv(path: Path) -> tuple[tuple[str, ...], list[tuple[int, dict[str, str]]]]:
     """Read a CSV file, such as a spreadsheet saves it.
-
-    Args:
-        path: of the file.
 
     Returns:
         columns; and for each line its number in the file and its fields.

@@ -147,13 +147,13 @@ class Pairs(Study):
 
     @model_validator(mode="after")
     def _are_metrics(self) -> "Pairs":
-        named = [*self.equal, *self.spread, *([self.gaps.metric] if self.gaps else [])]
-        for name in named:
+        headings = [*self.equal, *self.spread, *([self.gaps.metric] if self.gaps else [])]
+        for name in headings:
             if name not in self.metrics:
                 raise ValueError(
                     f"no metric {name!r} under `metrics`: {nearest(name, self.metrics)}"
                 )
-        if not named:
+        if not headings:
             raise ValueError("something under `equal`, `spread` or `gaps`")
         if any(len(set(names)) < len(names) for names in (self.equal, self.spread)):
             raise ValueError("every metric once under `equal` and under `spread`")

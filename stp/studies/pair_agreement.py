@@ -59,13 +59,7 @@ class Judged(NamedTuple):
 def agreements(
     key: PairKey, read: Answers, published: Iterable[PublishedValue]
 ) -> list[AgreementRow]:
-    """Compare answers with each metric in each scenario, and the first two raters with each other.
-
-    Args:
-        key: of the questionnaire.
-        read: all answers; empty before anybody has answered.
-        published: the printed values.
-    """
+    """Compare answers with each metric by scenario, and the first two raters with each other."""
     judged = _judged(key, read)
     printed: dict[tuple[str, str], float] = {}
     for entry in published:

@@ -144,11 +144,6 @@ def write_next_page(first_page: Path, answers: Sequence[Path], out: Path) -> tup
 
     In the browser of their first answers, raters do not see a pair again that they have answered.
 
-    Args:
-        first_page: the page of a study of pairs, with ``key.json`` beside it.
-        answers: files of answers, or folders of them.
-        out: path of the new page (.html).
-
     Returns:
         numbers of pairs on which the first two raters disagree, and of pairs with fewer than two
         answers; the page asks about both.

@@ -162,9 +162,9 @@ def agreements(key: BestOfKey, read: Answers, manifest: Manifest | None) -> list
             number: {model for model, value in by_model.items() if value == max(by_model.values())}
             for number, by_model in values.items()
         }
-        named = [a for a in read.answers if a.question in best and a.model is not None]
+        choices = [a for a in read.answers if a.question in best and a.model is not None]
         for dataset in ["", *key.datasets]:
-            answers = _about(key, named, dataset)
+            answers = _about(key, choices, dataset)
             hits = [(a.model in best[a.question]) / len(best[a.question]) for a in answers]
             of_datasets = [dataset] if dataset else key.datasets
             missing = [reasons[name] for name in of_datasets if name in reasons]

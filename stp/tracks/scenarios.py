@@ -147,8 +147,8 @@ def extract(
     blocks = []
     for begin in range(0, max(1, len(starts)), BLOCK):
         frame = first + begin * tracks.step
-        there = np.flatnonzero((come < frame + BLOCK * tracks.step + span) & (leave >= frame))
-        those = [people[number] for number in there]
+        present = np.flatnonzero((come < frame + BLOCK * tracks.step + span) & (leave >= frame))
+        those = [people[number] for number in present]
         blocks.append(_cut(tracks, those, starts[begin : begin + BLOCK], demands))
     start, person, positions, left_out = _joined(blocks)
     observed, future = positions[:, :, :observe], positions[:, :, observe:]

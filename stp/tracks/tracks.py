@@ -193,11 +193,11 @@ def released_clock(tracks: Tracks, recordings: Sequence[int]) -> Tracks:
         recordings: number of detections of each recording, in order.
     """
     moved: list[np.ndarray] = []
-    here, there = 0, 0.0
+    begin, shift = 0, 0.0
     for rows in np.split(np.arange(len(tracks)), np.cumsum(recordings)[:-1]):
         part = tracks.rows(rows)
-        moved.append(part.frame - here + there)
-        here, there = _after(part), RELEASED_APART * int(moved[-1].max())
+        moved.append(part.frame - begin + shift)
+        begin, shift = _after(part), RELEASED_APART * int(moved[-1].max())
     return replace(tracks, frame=np.concatenate(moved))
 
 

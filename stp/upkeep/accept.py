@@ -23,11 +23,6 @@ def accept(make_plan: Callable[[], Plan], words: list[str], reason: str) -> list
     Artefacts made from accepted ones can be accepted as well, so the plan is made again until
     nothing is left to accept.
 
-    Args:
-        make_plan: makes the plan.
-        words: words of the paths of artefacts, or receipts.
-        reason: why both codes give the same results.
-
     Returns:
         the new entries, in the order of the plan.
 

@@ -65,6 +65,8 @@ SEVERAL = ("weights", "references")
 """Kinds with one file that maps names to entries."""
 OPTIONS = {"train": TrainOptions, "predict": PredictOptions}
 """Keys that may hold any option of a stage, and the options that the schema describes."""
+MIN_SHARED = 4
+"""Number of keys from which those of another entry are named instead of repeated."""
 PART = "PartOf"
 OVERRIDES: dict[str, type[Strict]] = {"datasets": Dataset, "metrics": Metric}
 """Keys of a scale file that may hold parts of entries of other kinds."""
@@ -168,18 +170,21 @@ the first line of a file does the same in most editors:
 def page() -> str:
     """All keys with their types and meanings, in Markdown."""
     lines = [PAGE]
+    parts: dict[str, Json] = {}
+    for name in KINDS:
+        parts |= schema(name).get("$defs", {})
     shown: set[str] = set()
     for name, kind in KINDS.items():
         made = schema(name)
         lines += [f"## {kind.title}", "", f"`config/{kind.files}`. {_text(kind_of(made))}", ""]
-        lines += _table(kind_of(made))
+        lines += _table(kind_of(made), parts)
         for key, options in OPTIONS.items() if name == "scale" else ():
             lines += [f"### Keys of `{key}`", "", "Of models of frames:", ""]
-            lines += _table(_described(options))
+            lines += _table(_described(options), {})
         for part, inner in sorted(made.get("$defs", {}).items()):
             if part not in shown and "properties" in inner and not part.startswith(PART):
                 shown.add(part)
-                lines += [f"### {part}", "", _text(inner), "", *_table(inner)]
+                lines += [f"### {part}", "", _text(inner), "", *_table(inner, parts)]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -195,10 +200,22 @@ def _text(made: Mapping[str, Any]) -> str:
     return "`".join(said)
 
 
-def _table(made: Json) -> list[str]:
+def _table(made: Json, parts: Mapping[str, Json]) -> list[str]:
+    """The keys of an entry, in Markdown; those of a part that it has entirely are only named."""
     required = made.get("required", [])
-    lines = ["| key | type | default | meaning |", "|---|---|---|---|"]
-    for key, about in made["properties"].items():
+    properties = made["properties"]
+    within = [
+        (len(part["properties"]), name)
+        for name, part in parts.items()
+        if not name.startswith(PART) and part.get("properties", {}).items() < properties.items()
+    ]
+    size, base = max(within, default=(0, ""))
+    lines = []
+    if size >= MIN_SHARED:
+        lines += [f"All keys of [{base}](#{base.lower()}), and:", ""]
+        properties = {k: v for k, v in properties.items() if k not in parts[base]["properties"]}
+    lines += ["| key | type | default | meaning |", "|---|---|---|---|"]
+    for key, about in properties.items():
         default = "required" if key in required else _default(about)
         lines.append(f"| `{key}` | {_type(about)} | {default} | {_text(about)} |")
     return [*lines, ""]
@@ -226,7 +243,9 @@ def _type(about: Json) -> str:
     kind = str(about.get("type", "any value"))
     if kind == "array":
         inner = about.get("items")
-        return f"list of {_type(inner)}" if isinstance(inner, dict) else "list"
+        if not isinstance(inner, dict):
+            return "list"
+        return f"list of ({_type(inner)})" if "anyOf" in inner else f"list of {_type(inner)}"
     if kind == "object":
         inner = about.get("additionalProperties")
         if "patternProperties" in about:

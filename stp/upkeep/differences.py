@@ -65,11 +65,7 @@ class Comparison:
 
 
 class OlderArtefacts:
-    """The older artefacts of a store, for comparisons with a plan.
-
-    Args:
-        plan: the current plan.
-    """
+    """The older artefacts of a store, for comparisons with a plan."""
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -157,17 +153,17 @@ def other_versions(receipt: Receipt) -> str | None:
 
 
 def _raw(now: Raw, then: str, folder: str, receipt: Receipt) -> Iterator[Difference]:
-    what = f"the raw files of {now.dataset} changed"
+    change = f"the raw files of {now.dataset} changed"
     if now.lock != then:
         names = f"{PurePosixPath(then).name} -> {PurePosixPath(now.lock).name}"
-        yield Difference("raw", f"{what}: {names} (release, or its generator and options)")
+        yield Difference("raw", f"{change}: {names} (release, or its generator and options)")
         return
     # Receipts do not list the declared files, but these determine the old fingerprint.
     made_of = {"raw": now.identity}
     code, recipe = receipt.code.fingerprint, receipt.recipe
     if fingerprint_of(receipt.stage, code, recipe, made_of) != Path(folder).name:
         declared = f"config/datasets/{now.dataset}.yaml, release {now.release}"
-        yield Difference("raw", f"{what}: other paths are declared ({declared})")
+        yield Difference("raw", f"{change}: other paths are declared ({declared})")
 
 
 def _code(plan: Plan, artefact: Artefact, then: RecordedCode) -> Iterator[Difference]:
@@ -189,12 +185,7 @@ def _code(plan: Plan, artefact: Artefact, then: RecordedCode) -> Iterator[Differ
 
 
 def changed_names(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
-    """Name the definitions of a module that were changed, added or removed.
-
-    Args:
-        old: hash by name, from `stp.core.fingerprint.definitions`.
-        new: current hash by name.
-    """
+    """Name the definitions of a module that were changed, added or removed."""
     names = []
     for name in sorted({*old, *new}):
         if old.get(name) != new.get(name):
@@ -205,8 +196,8 @@ def changed_names(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
 
 def _recipe(artefact: Artefact, then: Json) -> Iterator[Difference]:
     now = json.loads(json.dumps(artefact.recipe))  # tuples become lists, as in a receipt
-    of = artefact.recipe.get("cell", artefact.recipe)
-    name = of.get("model") or of.get("dataset")
+    subject = artefact.recipe.get("cell", artefact.recipe)
+    name = subject.get("model") or subject.get("dataset")
     for key, change in _changes(then, now):
         yield Difference("recipe", f"{artefact.stage} recipe of {name}: {key}: {change}")
 

@@ -46,9 +46,6 @@ class Check(NamedTuple):
 def examine(configfile: Path) -> list[Check]:
     """Examine this machine.
 
-    Args:
-        configfile: the scale file whose folders are examined.
-
     Raises:
         StpError: the scale file cannot be read.
     """
@@ -109,14 +106,14 @@ def _packages() -> Check:
 
 
 def _project() -> Check:
-    here = Path.cwd()
-    if (here / "local" / "config.yaml").is_file() or (here / "profiles" / "local").is_dir():
-        return Check("project", OK, str(here))
-    folder = project_folder(here) or ORIGIN
+    current = Path.cwd()
+    if (current / "local" / "config.yaml").is_file() or (current / "profiles" / "local").is_dir():
+        return Check("project", OK, str(current))
+    folder = project_folder(current) or ORIGIN
     return Check(
         "project",
         WRONG,
-        f"{here} has no profile `local`",
+        f"{current} has no profile `local`",
         f"run in {folder}, or make a folder to work in with `stp init FOLDER`",
     )
 

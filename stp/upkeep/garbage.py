@@ -86,8 +86,8 @@ def find(root: Path, keep: Needed, older_than: float = 7 * DAY, report: Report =
         report: is called with the number of examined folders.
     """
     with_state = list(states(root))
-    held = {folder for folder in with_state if store.is_held(root / "state" / folder)}
-    running = sorted(held - keep.keys())
+    running_now = {folder for folder in with_state if store.is_held(root / "state" / folder)}
+    running = sorted(running_now - keep.keys())
     rubbish: list[GarbageItem] = []
     young = 0
     candidates = _candidates(root, keep, with_state)
@@ -174,7 +174,7 @@ def delete(
     root: Path,
     rubbish: Iterable[GarbageItem],
     say: Callable[[GarbageItem], None],
-    wanted: Needed | None = None,
+    needed_then: Needed | None = None,
     oldest: float = 0.0,
 ) -> None:
     """Delete folders, unless a run that may need them has begun meanwhile.
@@ -185,12 +185,12 @@ def delete(
         root: the store.
         rubbish: result of `find` or `find_predictions`, which take long in a large store.
         say: is called with each folder before it is deleted.
-        wanted: artefact folders that were needed when the garbage was listed.
+        needed_then: artefact folders that were needed when the garbage was listed.
         oldest: Unix time; claims before it do not count.
     """
     for item in rubbish:
         path = root / item.folder
-        if not path.exists() or _is_needed_by_now(root, item, wanted or {}, oldest):
+        if not path.exists() or _is_needed_by_now(root, item, needed_then or {}, oldest):
             continue
         say(item)
         if item.kind == "predictions":
@@ -207,19 +207,19 @@ def delete(
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def _is_needed_by_now(root: Path, item: GarbageItem, wanted: Needed, oldest: float) -> bool:
+def _is_needed_by_now(root: Path, item: GarbageItem, needed_then: Needed, oldest: float) -> bool:
     """Whether a run that may need a folder has begun since it was listed."""
     if store.is_held(root / item.holder):
         return True
     claims = [claim for claim in read_claims(root) if claim.time >= oldest]
-    held = {folder for folder in states(root) if store.is_held(root / "state" / folder)}
+    running = {folder for folder in states(root) if store.is_held(root / "state" / folder)}
     claimed = needed([], claims)
     if item.kind == "artefact":
-        return item.folder in claimed or bool(held - claimed.keys() - wanted.keys())
+        return item.folder in claimed or bool(running - claimed.keys() - needed_then.keys())
     if item.kind == "predictions":
         users = [user for user, made_of in claimed.items() if item.folder in made_of]
         of_cell = f"/{_cell(item.folder)}/"
-        return any(of_cell in other for other in held) or not all(
+        return any(of_cell in other for other in running) or not all(
             (root / user / RECEIPT).exists() for user in users
         )
     return False
@@ -270,15 +270,15 @@ def collect(
     claims = [claim for claim in read_claims(root) if claim.time >= oldest]
     search = find_predictions if predictions else find
     meter = CountMeter("gc")
-    wanted = needed(plans, claims)
-    garbage = search(root, wanted, days * DAY, meter)
+    needs = needed(plans, claims)
+    garbage = search(root, needs, days * DAY, meter)
     meter.clear()
     print(f"store: {root}")
     print(folded(f"scales: {', '.join(plan.config.scale.scale for plan in plans)}", 80))
     for line in lines(garbage, claims, days):
         print(line)
     if yes:
-        delete(root, garbage.rubbish, lambda item: print(f"deleted {item.folder}"), wanted, oldest)
+        delete(root, garbage.rubbish, lambda item: print(f"deleted {item.folder}"), needs, oldest)
     elif garbage.rubbish:
         print("nothing was deleted: add --yes")
 

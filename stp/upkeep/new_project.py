@@ -34,9 +34,6 @@ PROFILES = ("local", "slurm")
 def create(folder: Path) -> None:
     """Make the folder of a project.
 
-    Args:
-        folder: the folder, which is made unless it exists.
-
     Raises:
         StpError: the folder has files, which could be lost, or a name like that of an option.
     """

@@ -60,11 +60,6 @@ class Import:
 def receive(plan: Plan, source: Path, report: Report = silent) -> Import:
     """Import all artefacts of a folder or tar file into the store of a plan.
 
-    Args:
-        plan: a plan with this store.
-        source: an export, or another store.
-        report: progress, in artefacts.
-
     Raises:
         StpError: there are no artefacts, or their raw files differ from those of this store.
     """

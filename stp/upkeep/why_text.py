@@ -19,8 +19,10 @@ def lines_of_one(reason: Reason) -> Iterator[str]:
     yield f"{artefact.stage} of {artefact.label}: {reason.verdict}"
     yield f"  {artefact.folder}"
     if reason.older:
-        made = time.strftime("%Y-%m-%d %H:%M", time.localtime(finish_time(reason.older.receipt)))
-        yield f"  compared with {reason.older.folder}, made {made}:"
+        finished = time.strftime(
+            "%Y-%m-%d %H:%M", time.localtime(finish_time(reason.older.receipt))
+        )
+        yield f"  compared with {reason.older.folder}, made {finished}:"
         others = other_versions(reason.older.receipt)
         if others:
             yield f"  - it was {others}; versions count only if the scale file says so"
@@ -28,10 +30,10 @@ def lines_of_one(reason: Reason) -> Iterator[str]:
         (f"its {name} changed: ", difference.text)
         for name, differences in reason.older.inputs.items() for difference in differences
     ]  # fmt: skip
-    own = {d.text for d in reason.older.own} if reason.older else set()
+    own_texts = {d.text for d in reason.older.own} if reason.older else set()
     of_inputs = {text for _, text in inherited}
     for text in dict.fromkeys(reason.because):
-        if text in own or text not in of_inputs:
+        if text in own_texts or text not in of_inputs:
             yield from _indented(text, "  - ")
     for before, text in inherited:
         yield from _indented(before + text, "  - ")
@@ -69,12 +71,7 @@ def suggestion(reasons: Iterable[Reason]) -> Iterator[str]:
 
 
 def tell(plan: Plan, words: list[str]) -> None:
-    """Print why artefacts would be made.
-
-    Args:
-        plan: the plan.
-        words: select artefacts; empty for all that would be made.
-    """
+    """Print why artefacts would be made."""
     if words:
         past, standing = OlderArtefacts(plan), artefact_states(plan)
         reasons = [

@@ -9,7 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from stp.collect.scores import SCORES
+from stp.collect.database import build
+from stp.collect.scores import SCORES, collect
 from stp.plan.manifests import kind_facts as kind_facts_of
 from stp.plan.manifests import suite_facts
 from stp.plan.suite import read_suites
@@ -336,3 +337,11 @@ class SmallStore:
         path = self.folder / "manifest.json"
         path.write_text(json.dumps(self.manifest))
         return path
+
+
+def built(store: "SmallStore", name: str = "results.duckdb") -> Path:
+    """Collect the cells of a store, and build its database."""
+    manifest, rows = store.write(), store.folder / "short_term.parquet"
+    collect(manifest, rows)
+    build([manifest], [rows], store.folder / name)
+    return store.folder / name

@@ -14,10 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 from pydantic import TypeAdapter, ValidationError
 from real_size import BLOCK, COLUMNS, LEADS, SPREAD, STARTS, VARIABLES
-from small_store import SmallStore, convention_facts, table_column, write_receipt
+from small_store import SmallStore, built, convention_facts, table_column, write_receipt
 
-from stp.collect.database import build
-from stp.collect.scores import collect, read_collected
+from stp.collect.scores import read_collected
 from stp.core.errors import StpError
 from stp.plan.column import Columns
 from stp.plan.suite import read_suite
@@ -210,7 +209,7 @@ def add(store: SmallStore, model: str, errors: np.ndarray, lacking: tuple[int, .
     ones = np.ones(len(errors), np.int64)
     sums = {"mse.pixel_mean": errors[:, None]}
     known = {"mse.pixel_mean": there[None]}
-    write_clusters(folder / "cluster_sums.parquet", names, ones, sums, there=known)
+    write_clusters(folder / "cluster_sums.parquet", names, ones, sums, defined=known)
     write_receipt(folder, "score", recipe={"bootstrap": {"resamples": 300, "seed": 5}})
 
 
@@ -225,10 +224,8 @@ def small(tmp_path: Path) -> SmallStore:
 
 
 def made(store: SmallStore) -> Path:
-    manifest, rows = store.write(), store.folder / "short_term.parquet"
-    collect(manifest, rows)
-    build([manifest], [rows], store.folder / "results.duckdb")
-    render_table(manifest, store.folder / "results.duckdb", store.folder / "table.csv")
+    database = built(store)
+    render_table(store.folder / "manifest.json", database, store.folder / "table.csv")
     return store.folder
 
 

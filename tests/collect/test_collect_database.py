@@ -3,19 +3,17 @@
 import datetime
 import json
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from small_store import PUBLISHED, SmallStore, convention_facts, suite
+from asking import ask
+from small_store import PUBLISHED, SmallStore, built, convention_facts, suite
 
 from stp.collect import schema
 from stp.collect.artefact_views import KEPT_ROWS
-from stp.collect.database import build
 from stp.collect.sample_files import stated_schema
-from stp.collect.scores import collect
 from stp.collect.settings import key_columns, values_of
 from stp.collect.views import VIEWS
 from stp.core.errors import StpError
@@ -28,19 +26,6 @@ def store(tmp_path: Path) -> SmallStore:
     store.add("convlstm", "moving_mnist", {"ssim.range2": {"mean": 0.9}}, seed=0)
     store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 0.6, "leads": [0.5, 0.7]}}, seed=0)
     return store
-
-
-def built(store: SmallStore, name: str = "results.duckdb") -> Path:
-    manifest = store.write()
-    rows = store.folder / "short_term.parquet"
-    collect(manifest, rows)
-    build([manifest], [rows], store.folder / name)
-    return store.folder / name
-
-
-def ask(database: Path, sql: str) -> list[tuple[Any, ...]]:
-    with duckdb.connect(str(database), read_only=True) as connection:
-        return connection.execute(sql).fetchall()
 
 
 def test_every_table_view_and_column_has_a_comment(store: SmallStore) -> None:

@@ -5,10 +5,10 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from asking import ask
 from small_store import SmallStore, score_rows, write_receipt
 
 from stp.collect import database, scores
@@ -41,8 +41,7 @@ def build(results: Path) -> tuple[list[str], dict[str, str]]:
 def held(results: Path) -> list[str]:
     """The dimensions in the database."""
     sql = "SELECT DISTINCT s.dimension FROM scores s JOIN cells USING (dimension) ORDER BY ALL"
-    with duckdb.connect(str(results / "results.duckdb"), read_only=True) as connection:
-        return [name for (name,) in connection.execute(sql).fetchall()]
+    return [name for (name,) in ask(results / "results.duckdb", sql)]
 
 
 def test_the_database_grows_with_every_dimension(results: Path) -> None:
@@ -128,8 +127,7 @@ def numbers(results: Path) -> list[tuple[str, float, int]]:
         "SELECT model, value, rank FROM scores JOIN ranks USING (model, convention) "
         "WHERE convention = 'rmse.per_frame' ORDER BY model"
     )
-    with duckdb.connect(str(results / "results.duckdb"), read_only=True) as connection:
-        return connection.execute(sql).fetchall()
+    return ask(results / "results.duckdb", sql)
 
 
 @pytest.fixture

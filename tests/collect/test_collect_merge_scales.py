@@ -3,13 +3,11 @@
 import shutil
 from pathlib import Path
 
-import duckdb
 import pytest
-from small_store import SmallStore
+from asking import ask
+from small_store import SmallStore, built
 
-from stp.collect.database import build
 from stp.collect.merge_scales import combine
-from stp.collect.scores import collect
 from stp.core.errors import StpError
 
 
@@ -21,15 +19,12 @@ def results(tmp_path: Path) -> Path:
         folder.mkdir()
         small = SmallStore(folder)
         small.add("persistence", "moving_mnist", {"ssim.range2": {"mean": value}})
-        manifest, rows = small.write(), folder / "short_term.parquet"
-        collect(manifest, rows)
-        build([manifest], [rows], folder / "results.duckdb")
+        built(small)
     return tmp_path
 
 
 def values(results: Path, relation: str) -> list[float]:
-    with duckdb.connect(str(results / "results.duckdb"), read_only=True) as store:
-        return [value for (value,) in store.execute(f"SELECT value FROM {relation}").fetchall()]
+    return [value for (value,) in ask(results / "results.duckdb", f"SELECT value FROM {relation}")]
 
 
 def test_each_scale_has_a_schema_and_the_last_one_needs_none(results: Path) -> None:
@@ -47,8 +42,7 @@ def test_a_scale_whose_artefacts_were_deleted_is_left_out(results: Path) -> None
     assert list(left_out) == ["old"]
     assert str(results / "old" / "results.duckdb") in left_out["old"]
     assert 0.5 in values(results, "overall")
-    with duckdb.connect(str(results / "results.duckdb"), read_only=True) as store:
-        schemas = store.execute("SELECT DISTINCT schema_name FROM duckdb_views()").fetchall()
+    schemas = ask(results / "results.duckdb", "SELECT DISTINCT schema_name FROM duckdb_views()")
     assert ("old",) not in schemas
     with pytest.raises(StpError, match=r"old/results\.duckdb"):
         combine(results, "old")

@@ -7,11 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from small_store import SmallStore
+from small_store import SmallStore, built
 
 from stp.collect import merge_scales
-from stp.collect.database import build
-from stp.collect.scores import collect
 
 OLD = os.environ.get("STP_OLD_DUCKDB")
 FORMAT_OF_1_0 = 64
@@ -36,11 +34,9 @@ def stores(tmp_path: Path) -> list[Path]:
     small = SmallStore(tmp_path / "demo")
     small.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.5}})
     small.add("convlstm", "moving_mnist", {"ssim.range2": {"mean": 0.9}}, seed=0)
-    manifest, rows = small.write(), tmp_path / "demo" / "short_term.parquet"
-    collect(manifest, rows)
-    build([manifest], [rows], tmp_path / "demo" / "results.duckdb")
+    database = built(small)
     assert merge_scales.combine(tmp_path, "demo") == {}
-    return [tmp_path / "demo" / "results.duckdb", tmp_path / "results.duckdb"]
+    return [database, tmp_path / "results.duckdb"]
 
 
 def test_files_have_the_format_of_duckdb_1_0(stores: list[Path]) -> None:

@@ -3,17 +3,15 @@
 import json
 from pathlib import Path
 
-import duckdb
 import pytest
+from asking import ask
 from old_store import as_before
-from small_store import SmallStore
+from small_store import SmallStore, built
 from typer.testing import CliRunner
 
 from stp.cli import app
 from stp.collect.cell import every
-from stp.collect.database import build
 from stp.collect.query import answer
-from stp.collect.scores import collect
 from stp.collect.trace import matches, with_lineage
 
 
@@ -25,9 +23,7 @@ def database(tmp_path: Path) -> Path:
         values = {"ssim.range2": {"mean": value, "low": 0.5, "high": 0.9, "leads": [0.5, 0.25]}}
         store.add("convlstm", "moving_mnist", values, seed=seed)
     store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.25}})
-    collected, path = tmp_path / "rows.parquet", tmp_path / "results.duckdb"
-    collect(store.write(), collected)
-    build([tmp_path / "manifest.json"], [collected], path)
+    path = built(store)
     as_before(path)
     return path
 
@@ -40,8 +36,7 @@ def run(*words: str) -> str:
 
 def test_the_columns_of_today_are_there_and_null(database: Path) -> None:
     content = database.read_bytes()
-    with duckdb.connect(str(database), read_only=True) as plain:
-        names = [name for name, *_ in plain.execute("DESCRIBE cells").fetchall()]
+    names = [name for name, *_ in ask(database, "DESCRIBE cells")]
     assert "accepted" not in names
     for relation, column in (
         ("cells", "accepted"),

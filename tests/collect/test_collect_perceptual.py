@@ -3,12 +3,11 @@
 import csv
 from pathlib import Path
 
-import duckdb
 import pyarrow.parquet as pq
 import pytest
-from small_store import SmallStore
+from asking import ask
+from small_store import SmallStore, built
 
-from stp.collect.database import build
 from stp.collect.scores import collect
 from stp.core.errors import StpError
 from stp.render.tables.paper_table import render_table
@@ -25,21 +24,9 @@ def store(tmp_path: Path) -> SmallStore:
     return store
 
 
-def built(store: SmallStore) -> tuple[Path, Path]:
-    manifest, rows = store.write(), store.folder / "short_term.parquet"
-    collect(manifest, rows)
-    build([manifest], [rows], store.folder / "results.duckdb")
-    return manifest, store.folder / "results.duckdb"
-
-
-def ask(database: Path, sql: str) -> list[tuple[object, ...]]:
-    with duckdb.connect(str(database), read_only=True) as connection:
-        return connection.execute(sql).fetchall()
-
-
 def test_the_table_shows_them_in_one_row(store: SmallStore) -> None:
-    manifest, database = built(store)
-    render_table(manifest, database, store.folder / "table.csv")
+    database = built(store)
+    render_table(store.folder / "manifest.json", database, store.folder / "table.csv")
     with (store.folder / "table.csv").open(newline="") as file:
         first, second = csv.DictReader(file)
     assert (first["SSIM"], first["LPIPS"]) == ("0.5", "0.05")
@@ -49,7 +36,7 @@ def test_the_table_shows_them_in_one_row(store: SmallStore) -> None:
 
 
 def test_each_score_names_the_artefact_that_it_comes_from(store: SmallStore) -> None:
-    _, database = built(store)
+    database = built(store)
     found = ask(
         database,
         "SELECT DISTINCT convention, a.path LIKE '%/perceptual/%' FROM scores s "
@@ -62,7 +49,7 @@ def test_each_score_names_the_artefact_that_it_comes_from(store: SmallStore) -> 
 
 
 def test_a_sample_is_one_row_with_all_its_scores(store: SmallStore) -> None:
-    _, database = built(store)
+    database = built(store)
     found = ask(
         database,
         'SELECT model, clip, "ssim.range2", "lpips.alex" FROM sample_scores ORDER BY ALL',
@@ -76,14 +63,14 @@ def test_a_sample_is_one_row_with_all_its_scores(store: SmallStore) -> None:
 
 
 def test_a_missing_or_older_artefact_leaves_no_silent_gap(store: SmallStore) -> None:
-    manifest, database = built(store)
+    database = built(store)
     folder = Path(store.cells[0]["perceptual"])
     store.cells[0]["perceptual"] = str(folder.with_name("c" + "1" * 15))
     store.write()
     with pytest.raises(StpError, match="no rows"):
-        render_table(manifest, database, store.folder / "table.csv")
+        render_table(store.folder / "manifest.json", database, store.folder / "table.csv")
     with pytest.raises(StpError, match="c1111"):
-        collect(manifest, store.folder / "again.parquet")
+        collect(store.folder / "manifest.json", store.folder / "again.parquet")
 
 
 def test_damage_is_named(store: SmallStore) -> None:

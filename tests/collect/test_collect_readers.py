@@ -7,10 +7,8 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from small_store import SmallStore
-
-from stp.collect.database import build
-from stp.collect.scores import collect
+from asking import ask
+from small_store import SmallStore, built
 
 READER = """
 import sys, time
@@ -40,10 +38,7 @@ REBUILDS = 4
 def grown(store: SmallStore, seed: int) -> Path:
     """Add a cell and build the store anew."""
     store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 0.5 + seed}}, seed=seed)
-    manifest, rows = store.write(), store.folder / "short_term.parquet"
-    collect(manifest, rows)
-    build([manifest], [rows], store.folder / "results.duckdb")
-    return store.folder / "results.duckdb"
+    return built(store)
 
 
 @pytest.mark.long(part="processes")
@@ -85,5 +80,4 @@ def test_who_has_the_store_open_goes_on_with_what_it_has(tmp_path: Path) -> None
         # What it has not read before the rebuild is the old store's as well.
         assert reader.execute("SELECT count(*), max(seed) FROM cells").fetchall() == [(1, 0)]
         assert len(reader.execute("FROM leaderboard").fetchall()) == 1
-    with duckdb.connect(str(database), read_only=True) as reader:
-        assert reader.execute("SELECT count(*) FROM cells").fetchall() == [(3,)]
+    assert ask(database, "SELECT count(*) FROM cells") == [(3,)]

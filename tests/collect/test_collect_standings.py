@@ -5,16 +5,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
+from asking import ask
 from scipy import stats
-from small_store import SmallStore, convention_facts, table_column, write_receipt
+from small_store import SmallStore, built, convention_facts, table_column, write_receipt
 from statsmodels.stats.multitest import multipletests
 
 from stp.collect import leave_one_out, ranking
-from stp.collect.database import build
 from stp.collect.direction import NO_DIRECTION
 from stp.collect.pairwise_tests import ALONE, OTHER_CLUSTERS
 from stp.collect.scores import collect, read_collected
@@ -205,22 +204,19 @@ def test_pairs_say_why_they_are_not_tested(tables: Tables) -> None:
     assert row["p"] is not None and row["better"] is None and row["difference"] is not None
 
 
-def test_ranks_are_those_of_the_leaderboard(store: SmallStore, tmp_path: Path) -> None:
-    manifest, rows = store.write(), tmp_path / "rows.parquet"
-    collect(manifest, rows)
-    build([manifest], [rows], tmp_path / "results.duckdb")
+def test_ranks_are_those_of_the_leaderboard(store: SmallStore) -> None:
+    database = built(store)
     keys = "suite, dimension, trained_on, train_subset, tested_on, subset, setting, model, variant"
     sql = f"SELECT {keys}, convention, rank, {{}} AS n FROM {{}} ORDER BY ALL"
-    with duckdb.connect(str(tmp_path / "results.duckdb"), read_only=True) as database:
-        ours = database.execute(sql.format("models", "ranks")).fetchall()
-        theirs = database.execute(
-            sql.format("CASE WHEN rank IS NOT NULL THEN ranked END", "leaderboard")
-        ).fetchall()
-        seeds = database.execute(
-            "SELECT seeds, mean, sd, min, max, coefficient_of_variation, sd_per_width, seed_share "
-            "FROM seed_variance WHERE tested_on = 'moving_mnist' AND setting = 'horizon-10' "
-            "AND variant = 'default' AND model IN ('convlstm', 'persistence') ORDER BY model"
-        ).fetchall()
+    ours = ask(database, sql.format("models", "ranks"))
+    ranked = "CASE WHEN rank IS NOT NULL THEN ranked END"
+    theirs = ask(database, sql.format(ranked, "leaderboard"))
+    seeds = ask(
+        database,
+        "SELECT seeds, mean, sd, min, max, coefficient_of_variation, sd_per_width, seed_share "
+        "FROM seed_variance WHERE tested_on = 'moving_mnist' AND setting = 'horizon-10' "
+        "AND variant = 'default' AND model IN ('convlstm', 'persistence') ORDER BY model",
+    )
     assert ours == theirs and len(ours) > 14
     values = [(means * COUNTS).sum() / COUNTS.sum() for means in MEANS["convlstm"]]
     mean, sd = np.mean(values), np.std(values, ddof=1)
@@ -234,14 +230,11 @@ def test_seeds_stand_beside_clips(tmp_path: Path) -> None:
     for seed, value in enumerate((0.8, 0.9)):
         ends = {"low": value - 0.196, "high": value + 0.196}
         store.add("convlstm", "moving_mnist", {"ssim.range2": {"mean": value, **ends}}, seed=seed)
-    manifest, rows = store.write(), tmp_path / "rows.parquet"
-    collect(manifest, rows)
-    build([manifest], [rows], tmp_path / "results.duckdb")
-    with duckdb.connect(str(tmp_path / "results.duckdb"), read_only=True) as database:
-        (found,) = database.execute(
-            "SELECT interval_width, sd_per_width, seed_share FROM seed_variance "
-            "WHERE convention = 'ssim.range2'"
-        ).fetchall()
+    (found,) = ask(
+        built(store),
+        "SELECT interval_width, sd_per_width, seed_share FROM seed_variance "
+        "WHERE convention = 'ssim.range2'",
+    )
     assert found == pytest.approx((0.392, 0.005**0.5 / 0.392, 0.005 / (0.005 + 0.01)))
 
 
@@ -257,18 +250,14 @@ def test_copied_seeds_are_counted_once(tmp_path: Path) -> None:
             (folder / "predictions.bin").write_text(predictions[seed])
             write_receipt(folder, "predict")
             write_receipt(Path(cell["scores"]), "score")
-    manifest, rows = store.write(), tmp_path / "rows.parquet"
-    collect(manifest, rows)
-    build([manifest], [rows], tmp_path / "results.duckdb")
-    with duckdb.connect(str(tmp_path / "results.duckdb"), read_only=True) as database:
-        told = (
-            "SELECT model, seeds, value, seed_sd FROM leaderboard "
-            "WHERE convention = 'ssim.range2' ORDER BY model"
-        )
-        convlstm, simvpv2 = database.execute(told).fetchall()
-        variance = database.execute("SELECT seeds FROM seed_variance ORDER BY model").fetchall()
-        notes = database.execute("SELECT DISTINCT model, subset_note FROM cells ORDER BY 1")
-        (_, note), other = notes.fetchall()
+    database = built(store)
+    convlstm, simvpv2 = ask(
+        database,
+        "SELECT model, seeds, value, seed_sd FROM leaderboard "
+        "WHERE convention = 'ssim.range2' ORDER BY model",
+    )
+    variance = ask(database, "SELECT seeds FROM seed_variance ORDER BY model")
+    (_, note), other = ask(database, "SELECT DISTINCT model, subset_note FROM cells ORDER BY 1")
     values = [np.average(means, weights=COUNTS) for means in (first, second, third)]
     assert convlstm[1:] == pytest.approx((3, np.mean(values), np.std(values, ddof=1)))
     assert simvpv2[1] == 5 and variance == [(3,), (5,)] and other == ("simvpv2", "")
@@ -353,12 +342,7 @@ def test_distances_of_unequal_numbers_of_clips_are_not_ranked_together(
     ranked = {row["model"]: row for row in computed(store)[0].to_pylist()}
     found = {model: (row["rank"], row["models"]) for model, row in ranked.items()}
     assert found == {"persistence": (2, 2), "convlstm": (1, 2), "mcvd": (1, 1)}
-    collect(store.write(), rows := tmp_path / "rows.parquet")
-    build([store.folder / "manifest.json"], [rows], tmp_path / "results.duckdb")
-    with duckdb.connect(str(tmp_path / "results.duckdb"), read_only=True) as database:
-        told = database.execute(
-            "SELECT model, rank, ranked, best_model FROM leaderboard"
-        ).fetchall()
+    told = ask(built(store), "SELECT model, rank, ranked, best_model FROM leaderboard")
     best = {"persistence": "convlstm", "convlstm": "convlstm", "mcvd": "mcvd"}
     assert {(m, *found[m], best[m]) for m in found} == set(told)
 

@@ -3,20 +3,21 @@
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+import asking
 import duckdb
 import pytest
+import small_store
 from scipy.stats import spearmanr
 from small_store import SmallStore, convention_facts, table_column
 from typer.testing import CliRunner
 
 from stp.cli import app
-from stp.collect.database import build
 from stp.collect.questions import QUESTIONS
-from stp.collect.scores import collect
 from stp.render.tables import schema_page
 
 PAGE = Path(__file__).parents[2] / "docs" / "results_store.md"
@@ -24,18 +25,8 @@ Ask = Callable[..., list[tuple[Any, ...]]]
 
 
 def built(store: SmallStore) -> Ask:
-    """Collect a store and return a function that asks its database."""
-    manifest = store.write()
-    rows = store.folder / "collected" / "short_term.parquet"
-    collect(manifest, rows)
-    database = store.folder / "results.duckdb"
-    build([manifest], [rows], database)
-
-    def ask(sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        with duckdb.connect(str(database), read_only=True) as connection:
-            return connection.execute(sql, list(values)).fetchall()
-
-    return ask
+    """A function that asks the database of a store."""
+    return partial(asking.ask, small_store.built(store))
 
 
 @pytest.fixture

@@ -504,14 +504,16 @@ READERS = {
     "CSV, windows": Reader("index.csv", received.write_index, received.read_submission),
     "CSV, answers": Reader("answers.csv", received.write_answers, received.read_the_answers),
     "JSON, key": Reader(
-        "key.json", lambda path: path.write_text(received.KEY.text()), received.read_key
+        "key.json", lambda path: path.write_text(received.KEY.model_dump_json()), received.read_key
     ),
     "JSON, key of pairs": Reader(
-        "key.json", lambda path: path.write_text(received.PAIR_KEY.text()), received.read_key
+        "key.json",
+        lambda path: path.write_text(received.PAIR_KEY.model_dump_json()),
+        received.read_key,
     ),
     "JSON, key of ratings": Reader(
         "key.json",
-        lambda path: path.write_text(received.RATING_KEY.text()),
+        lambda path: path.write_text(received.RATING_KEY.model_dump_json()),
         received.read_key,
     ),
     "CSV, population": Reader("models.csv", received.write_population, received.read_population),

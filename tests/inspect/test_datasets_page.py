@@ -26,20 +26,18 @@ def test_the_page_is_up_to_date():
 
 
 def test_every_dataset_has_a_line_and_a_section():
-    text = page(load())
-    headings = re.findall(r"(?m)^## (.+)$", text)
+    page_text = page(load())
+    headings = re.findall(r"(?m)^## (.+)$", page_text)
     assert sorted(headings) == sorted(dataset.title for dataset in load().datasets.values())
     for name, dataset in load().datasets.items():
-        assert f"(`{name}`)" in text
-        for choice in dataset.conventions:
-            assert f"- {choice}: " in text
-        for problem in dataset.problems:
-            assert f"- {problem}" in text
+        assert f"(`{name}`)" in page_text
+        for text in (*dataset.conventions.values(), *dataset.problems, dataset.licence):
+            assert text in page_text
         for release in dataset.releases.values():
             for file in release.files:
-                alike = [f.path for f in release.files if masked(f.path) == masked(file.path)]
-                assert f"`{file.path}`" in text or f"`{alike[0]}` to `{alike[-1]}`" in text
-                assert all(line in text for line in file.instructions.strip().splitlines())
+                similar = [f.path for f in release.files if masked(f.path) == masked(file.path)]
+                assert f"`{similar[0]}`" in page_text and f"`{similar[-1]}`" in page_text
+                assert " ".join(file.instructions.split()) in page_text
 
 
 def test_links_of_the_overview_lead_to_sections():
@@ -50,22 +48,6 @@ def test_links_of_the_overview_lead_to_sections():
         for title in re.findall(r"(?m)^## (.+)$", text)
     }
     assert len(links) == len(load().datasets) and set(links) == anchors
-
-
-def test_tables_have_as_many_cells_as_their_heads():
-    width = 0
-    for line in page(load()).splitlines():
-        if not line.startswith("|"):
-            width = 0
-            continue
-        cells = len(re.findall(r"(?<!\\)\|", line))
-        assert width in (0, cells), line
-        width = cells
-
-
-def test_what_a_generator_makes_is_told_in_its_own_words():
-    text = page(load())
-    assert "> Stand-in for the KTH action videos" in text
 
 
 def test_the_verb_writes_the_page(tmp_path):

@@ -14,7 +14,7 @@ from stp.data.zarr_write import SequentialWriter, create_array, create_group
 from stp.render.figures import gain, leads, slopes, spectra
 from stp.render.figures.kinds import render
 from stp.render.figures.reading import Scores, read
-from stp.render.figures.time_step import seconds_per_step, tick_labels, ticks, unit_of
+from stp.render.figures.time_step import seconds_per_step
 from stp.suites.chaosbench.figures import front, lead_means
 
 SSIM = {"higher_is_better": True}
@@ -54,19 +54,6 @@ def test_there_is_a_band_only_where_there_are_intervals(tmp_path: Path) -> None:
     assert band.get_label() == "_convlstm"
     low, high = band.get_paths()[0].vertices[:, 1].min(), band.get_paths()[0].vertices[:, 1].max()
     assert (low, high) == pytest.approx((0.1, 1.0))
-
-
-@pytest.mark.parametrize(("horizon", "lines"), [(2, [2.0, 2.0]), (3, None)])
-def test_a_line_marks_the_end_of_the_training(
-    tmp_path: Path, horizon: int, lines: list[float] | None
-) -> None:
-    store = FigureStore(tmp_path)
-    store.column("kth", "SSIM", "ssim.range2", **SSIM)
-    ssim = {"ssim.range2": {"mean": 0.2, "leads": [0.3, 0.2, 0.1]}}
-    store.scored("persistence", "kth", ssim, horizon=horizon)
-    figure, _ = leads.draw(read(*store.results()), "kth")
-    marks = [line for line in figure.axes[0].get_lines() if line.get_label()[0] == "_"]
-    assert [list(line.get_xdata()) for line in marks] == ([lines] if lines else [])
 
 
 def test_one_lead_time_makes_no_curve(tmp_path: Path) -> None:
@@ -117,19 +104,6 @@ def test_the_time_between_frames_is_that_of_the_data(
 ) -> None:
     prepared(tmp_path, attrs, times, unit)
     assert seconds_per_step(tmp_path, "test", "horizon-3") == seconds
-
-
-def test_the_lead_axis_has_steps_and_times() -> None:
-    assert ticks(1, 20) == [1, 5, 10, 15, 20]
-    assert ticks(1, 3) == [1, 2, 3]
-    assert tick_labels([1, 10, 20], None) == ("steps", ["1", "10", "20"])
-    assert tick_labels([1, 10, 20], 6 * 3600) == (
-        "steps; days",
-        ["1\n0.25", "10\n2.5", "20\n5"],
-    )
-    assert [unit_of(s) for s in (5, 300, 7200, 86400, 200000)] == [
-        "seconds", "minutes", "hours", "hours", "days",
-    ]  # fmt: skip
 
 
 # Spectra

@@ -65,7 +65,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "results.duckdb"
 
 
-def found(path: Path, number: int) -> Finding:
+def judged(path: Path, number: int) -> Finding:
     (finding,) = judge(path, [pick(QUESTIONS, number)])
     return finding
 
@@ -167,7 +167,7 @@ def test_a_metric_that_varies_only_where_the_other_is_not_there_has_no_correlati
 def test_what_the_printed_numbers_say(
     base: Path, number: int, verdict: str, counts: list[tuple[int, int]]
 ) -> None:
-    finding = found(base, number)
+    finding = judged(base, number)
     # FVD does not follow the one distortion that has weights here, and follows PSNR.
     ours = "does not hold" if number in (2, 5) else UNKNOWN
     assert finding.verdicts == {OURS: ours, PUBLISHED: verdict}
@@ -235,11 +235,11 @@ PAIR = "UPDATE metric_correlations SET value ="
 def test_ours_are_judged_alike(
     edited: Callable[..., Path], number: int, edit: str, verdict: str
 ) -> None:
-    before = found(edited(), number)
+    before = judged(edited(), number)
     assert before.verdicts[OURS] == "holds"
     if number != 5:
         assert before.about[OURS].startswith("NOT COMPARABLE WITH THE PAPER: synthetic")
-    assert found(edited(edit), number).verdicts[OURS] == verdict
+    assert judged(edited(edit), number).verdicts[OURS] == verdict
 
 
 def test_a_figure_that_was_read_decides_the_fourth(edited: Callable[..., Path]) -> None:
@@ -249,9 +249,9 @@ def test_a_figure_that_was_read_decides_the_fourth(edited: Callable[..., Path]) 
         "FROM (VALUES ('base200'), ('base400')) AS b(base), "
         "(VALUES (10), (20), (100), (200), (300), (400), (500)) AS g(gap)"
     )
-    assert found(edited(read), 4).verdicts[PUBLISHED] == "holds"
+    assert judged(edited(read), 4).verdicts[PUBLISHED] == "holds"
     unseen = "UPDATE published SET value = 55 WHERE dimension = 'resolution' AND run = '+300'"
-    assert found(edited(read, unseen), 4).verdicts[PUBLISHED] == "does not hold"
+    assert judged(edited(read, unseen), 4).verdicts[PUBLISHED] == "does not hold"
 
 
 def asked_people(simulated: bool = False) -> tuple[str, str]:
@@ -274,23 +274,23 @@ def asked_people(simulated: bool = False) -> tuple[str, str]:
 
 def test_what_raters_say_is_judged_as_what_is_printed(edited: Callable[..., Path]) -> None:
     path = edited(*asked_people())
-    finding = found(path, 3)
+    finding = judged(path, 3)
     assert finding.verdicts == {OURS: "does not hold", PUBLISHED: "does not hold"}
     counts = [(part.yes, part.no) for part in finding.parts[OURS]]
     assert counts == [(4, 0), (3, 0), (3, 0), (5, 2)]
     assert finding.about[OURS] == "NOT COMPARABLE WITH THE PAPER: synthetic data, demo protocol"
-    assert found(path, 4).verdicts[OURS] == "holds"
+    assert judged(path, 4).verdicts[OURS] == "holds"
     more = "UPDATE agreement_with_people SET value = 95 WHERE metric = 'FVD'"
-    assert found(edited(*asked_people(), more), 3).verdicts[OURS] == "holds"
-    assert found(edited(*asked_people(), more), 4).verdicts[OURS] == "does not hold"
+    assert judged(edited(*asked_people(), more), 3).verdicts[OURS] == "holds"
+    assert judged(edited(*asked_people(), more), 4).verdicts[OURS] == "does not hold"
     less = "DELETE FROM agreement_with_people WHERE metric = 'KVD' AND scenario = 'spr. SSIM'"
-    assert found(edited(*asked_people(), more, less), 3).verdicts[OURS] == UNKNOWN
+    assert judged(edited(*asked_people(), more, less), 3).verdicts[OURS] == UNKNOWN
 
 
 def test_simulated_raters_are_shown_and_not_judged(edited: Callable[..., Path]) -> None:
     path = edited(*asked_people(simulated=True))
     for number in (3, 4):
-        finding = found(path, number)
+        finding = judged(path, number)
         assert finding.verdicts[OURS] == UNKNOWN
         ours = [row for row in finding.evidence if row.side == OURS]
         assert {row.remark for row in ours} == {"raters are simulated"}

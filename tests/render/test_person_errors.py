@@ -19,7 +19,8 @@ from stp.core.errors import StpError
 from stp.render.tables.paper_table import render_table
 from stp.render.tables.runtime import render_runtime
 
-PAGE = (Path(__file__).parents[2] / "docs" / "person_errors.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "human_motion.md").read_text()
+PAGE = PAGE[PAGE.index("## Errors of each person") :]
 QUERIES = dict(re.findall(r"<!-- (\w+) -->\n```sql\n(.*?)```", PAGE, re.DOTALL))
 KEY = "model, variant, trained_on, tested_on, subset, setting"
 

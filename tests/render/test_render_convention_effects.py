@@ -56,18 +56,18 @@ def test_each_pair_of_rankings_is_a_line(database: Path, tmp_path: Path) -> None
     out = tmp_path / "convention_effects.csv"
     render_convention_effects(database, out)
     with out.open(newline="") as file:
-        found = {row["tested_on"]: row for row in csv.DictReader(file)}
-    assert set(found) == set(PER_FRAME)
-    for dataset, row in found.items():
+        row_of = {row["tested_on"]: row for row in csv.DictReader(file)}
+    assert set(row_of) == set(PER_FRAME)
+    for dataset, row in row_of.items():
         a, b = np.array(PER_FRAME[dataset]), np.array(POOLED[dataset])
         expected = spearmanr(a, b).statistic
         assert float(row["rank_correlation"]) == pytest.approx(expected)
         assert float(row["relative_difference"]) == pytest.approx(np.median(abs(b - a) / a))
         assert (row["convention"], row["other"]) == ("ssim.range1", "ssim.range2")
         assert row["source"] == "synthetic" and row["models"] == "3"
-    moving = found["moving_mnist"]
+    moving = row_of["moving_mnist"]
     assert (moving["moved"], moving["largest_move"], moving["another_wins"]) == ("3", "2", "yes")
-    assert (found["cityscapes"]["moved"], found["cityscapes"]["another_wins"]) == ("0", "no")
+    assert (row_of["cityscapes"]["moved"], row_of["cityscapes"]["another_wins"]) == ("0", "no")
 
 
 def test_the_table_sums_up_and_names_who_wins(database: Path, tmp_path: Path) -> None:

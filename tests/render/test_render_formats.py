@@ -9,7 +9,7 @@ from latex import latex_problems
 
 from stp.core.errors import StpError
 from stp.page.files import write_all
-from stp.page.formats import html, latex, markdown, texts
+from stp.page.formats import html, latex, markdown
 from stp.page.grid import Grid, Item, Section
 
 NASTY = r"50% & <b> a_b {x} $y$ #1 ~ ^ \ | * [z] `"
@@ -107,13 +107,6 @@ def test_html_is_one_file_for_everybody() -> None:
     assert NASTY in reader.cells
     assert {"strong", "em", "sup"} <= set(tags)
     assert "prefers-color-scheme: dark" in page and "width=device-width" in page
-
-
-def test_all_formats_of_a_table_go_to_one_folder(tmp_path: Path) -> None:
-    found = texts(GRID, tmp_path)
-    assert [path.name for path in found] == ["long_term.md", "long_term.tex", "long_term.html"]
-    write_all(found)
-    assert all(path.read_text() == text for path, text in found.items())
 
 
 def test_what_stands_for_all_is_put_in_place_last(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from stp.page.plain_table import folded
 from stp.page.text_table import Column, styled
 from stp.plan import config
 from stp.plan.cells import Plan
@@ -38,15 +37,6 @@ def plan(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STP_STORE_DIR", str(tmp_path_factory.mktemp("store")))
         return Plan(config.load(ROOT / "tests" / "workflow" / "tiny.yaml"))
-
-
-def test_long_lines_are_folded_below_their_text():
-    assert folded("short", 80) == "short"
-    assert folded("  - one two three four five six", 24 + 4) == (
-        "  - one two three four five\n    six"
-    )
-    path = "x" * 90
-    assert folded(path, 80) == path
 
 
 @pytest.mark.parametrize("width", [78, 80, 81, 100])

@@ -137,16 +137,7 @@ def test_a_printed_number_leads_to_its_artefacts(results: Path) -> None:
         assert (done.exception is None) == (code == 0), cell
 
 
-@pytest.mark.parametrize(
-    ("number", "digits"), [("0.92", 2), ("384", 0), ("1.5e-3", 4), ("-0.1", 1), ("9.1e4", -3)]
-)
-def test_a_number_stands_for_what_is_printed_so(number: str, digits: int) -> None:
-    assert trace.places(number) == digits
-
-
 def test_numbers_that_nobody_computed_are_said_to_be_so(results: Path) -> None:
     database = results / "results.duckdb"
     with pytest.raises(StpError, match=r"123\.4"):
         trace.matches(database, "123.4")
-    with pytest.raises(StpError, match="'twelve'"):
-        trace.matches(database, "twelve")

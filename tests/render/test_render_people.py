@@ -48,7 +48,7 @@ def rows(plan: Plan, dimension: str) -> list[Row]:
 @pytest.mark.parametrize("dimension", ["atlas_transfer", "atlas_horizons"])
 def test_every_printed_value_stands_beside_its_column(plan, dimension):
     names = manifest(plan, dimension).published_names
-    found = {
+    deltas = {
         (
             names.models.get(row.key.model, row.model),
             names.datasets[row.key.tested_on],
@@ -71,7 +71,7 @@ def test_every_printed_value_stands_beside_its_column(plan, dimension):
         for key, raw in value.items()
         if not key[-1].endswith(" sd")
     }
-    assert found == printed
+    assert deltas == printed
 
 
 def test_a_method_without_values_has_a_reason(plan):
@@ -235,15 +235,15 @@ def test_best_of_several_names_their_number_and_whose_minimum_it_is(table):
 @pytest.mark.sample_bytes
 def test_the_results_store_has_the_differences_of_the_table(table):
     with duckdb.connect(str(table.parents[1] / "results.duckdb"), read_only=True) as store:
-        found = store.sql(
+        deltas = store.sql(
             "SELECT model, published, difference, why_none FROM deltas WHERE metric = 'ADE'"
         ).fetchall()
-    stored = sorted((published, round(difference, 9)) for _, published, difference, _ in found
+    stored = sorted((published, round(difference, 9)) for _, published, difference, _ in deltas
                     if difference is not None)  # fmt: skip
     assert stored == sorted(
         (float(line["ADE published"]), round(float(line["ADE difference"]), 9))
         for line in read(table)
         if line["ADE difference"]
     )
-    (without,) = (why for model, *_, why in found if model == "social_gan")
+    (without,) = (why for model, *_, why in deltas if model == "social_gan")
     assert without.startswith("O_p and T_p of this value are not printed")

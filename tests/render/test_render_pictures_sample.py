@@ -47,8 +47,8 @@ def test_samples_are_ordered_by_their_mean_error(tmp_path: Path, samples: int, m
 def test_only_samples_that_are_kept_are_drawn(tmp_path: Path) -> None:
     folder = write(tmp_path / "a", np.array([[5.0], [1], [4], [2], [3]]))
     kept = np.array([0, 2, 4])
-    found = [choose([folder], name, kept).sample for name in ("easiest", "median", "hardest")]
-    assert found == [4, 2, 0]
+    samples = [choose([folder], name, kept).sample for name in ("easiest", "median", "hardest")]
+    assert samples == [4, 2, 0]
     assert "among 3 whose predictions are kept, of 5" in choose([folder], "median", kept).why
 
 

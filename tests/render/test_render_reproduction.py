@@ -63,12 +63,12 @@ def render(store: SmallStore) -> dict[tuple[str, ...], dict[str, str]]:
 
 def test_official_values_stand_beside_the_printed_ones(store):
     add(store, "convlstm", "moving_mnist", VIDEO, official=True)
-    found = render(store)
-    line = found["Moving-MNIST", "ConvLSTM", "MSE"]
+    lines_of = render(store)
+    line = lines_of["Moving-MNIST", "ConvLSTM", "MSE"]
     assert (line["table"], line["original"], line["published"]) == ("13", "29.8", "29.63")
     assert (line["ours"], line["difference"], line["comparable"]) == ("27.63", "-2", "yes")
     assert (line["convention"], line["seeds"], line["n"]) == ("mse.pixel_sum", "1", "7")
-    absent = found["Moving-MNIST", "TAU", "MSE"]
+    absent = lines_of["Moving-MNIST", "TAU", "MSE"]
     assert (absent["ours"], absent["difference"]) == ("", "")
     assert absent["notes"] == "not at scale demo"
     text = (store.folder / "results/tables/reproduction.md").read_text()
@@ -96,10 +96,10 @@ def test_other_bytes_have_no_difference_and_say_so(store):
 
 def test_misprints_are_marked_and_no_difference_is_taken_to_them(store):
     add(store, "mcvd", "moving_mnist", VIDEO, official=True)
-    found = render(store)
-    assert found["Moving-MNIST", "MCVD", "MSE"]["difference"] == ""
-    assert "MSE and MAE columns are swapped" in found["Moving-MNIST", "MCVD", "MSE"]["notes"]
-    assert float(found["Moving-MNIST", "MCVD", "SSIM"]["difference"]) == pytest.approx(
+    lines_of = render(store)
+    assert lines_of["Moving-MNIST", "MCVD", "MSE"]["difference"] == ""
+    assert "MSE and MAE columns are swapped" in lines_of["Moving-MNIST", "MCVD", "MSE"]["notes"]
+    assert float(lines_of["Moving-MNIST", "MCVD", "SSIM"]["difference"]) == pytest.approx(
         0.95 - 0.6312
     )
     text = (store.folder / "results/tables/reproduction.md").read_text()
@@ -124,18 +124,18 @@ def test_columns_are_in_the_units_of_the_paper(store):
     add(store, "earthformer", "enso", enso, official=True)
     sevir = {"mse.pixel_mean": 229.0, "mae.pixel_mean": 6.7, "csi.mean": 0.44}
     add(store, "earthformer", "sevir", sevir, official=True)
-    found = render(store)
-    assert [line["table"] for line in found.values()] == ["15"] * 5 + ["16"] * 9
-    ours = {(key[0], key[2]): line["ours"] for key, line in found.items()}
+    lines_of = render(store)
+    assert [line["table"] for line in lines_of.values()] == ["15"] * 5 + ["16"] * 9
+    ours = {(key[0], key[2]): line["ours"] for key, line in lines_of.items()}
     assert float(ours["ICAR-ENSO", "MSE"]) == pytest.approx(0.3140, rel=1e-3)
     assert float(ours["ICAR-ENSO", "MAE"]) == pytest.approx(13.48, rel=1e-3)
     assert float(ours["SEVIR", "MAE"]) == pytest.approx(255 * 6.7)
     assert (ours["SEVIR", "CSI-74"], ours["SEVIR", "CSI-M"]) == ("0.074", "0.44")
-    compared = {key[2]: line["difference"] for key, line in found.items() if line["difference"]}
+    compared = {key[2]: line["difference"] for key, line in lines_of.items() if line["difference"]}
     assert float(compared.pop("MSE")) == pytest.approx(229 - 229.57)
     # Not those of Table 15, whose headings are lost in print, nor the MAE of Table 16.
     assert list(compared) == [f"CSI-{level}" for level in (16, 74, 133, 160, 181, 219, "M")]
-    assert "not certain" in found["SEVIR", "Earthformer", "MAE"]["notes"]
+    assert "not certain" in lines_of["SEVIR", "Earthformer", "MAE"]["notes"]
 
 
 def test_the_factors_of_enso_are_those_of_its_published_scaling():
@@ -165,13 +165,13 @@ def test_the_magnitudes_that_decide_the_units_of_tables_15_and_16():
     printed = read_published(PUBLISHED)
 
     def value(table, dataset, metric, run):
-        (found,) = (
+        (lines_of,) = (
             one.value
             for one in printed
             if (one.table, one.tested_on, one.metric, one.run, one.model)
             == (table, dataset, metric, run, "Earthformer")
         )
-        return found
+        return lines_of
 
     for name, dataset in (("enso", "ICAR-ENSO"), ("sevir", "SEVIR")):
         table, columns = TABLES[name].table, by_name(TABLES[name].columns)

@@ -64,8 +64,8 @@ def test_a_ratio_is_best_at_one() -> None:
     """Twice as many events as there were are worse than a tenth too few."""
     bias = {"a": 2.0, "b": 0.9, "c": 1.2}
     rows = [row(m, {"bias": entry("frequency_bias.mean", v)}) for m, v in bias.items()]
-    found = [by["bias"].rank for by in standings(MANIFEST, rows, tested=False)]
-    assert found == [3, 1, 2]
+    standing_of = [by["bias"].rank for by in standings(MANIFEST, rows, tested=False)]
+    assert standing_of == [3, 1, 2]
 
 
 def test_what_is_printed_alike_is_equally_good() -> None:
@@ -73,9 +73,9 @@ def test_what_is_printed_alike_is_equally_good() -> None:
         row(m, {"MSE": entry("mse.pixel_mean", v)})
         for m, v in {"a": 0.50001, "b": 0.50002, "c": 0.6, "d": 0.7}.items()
     ]
-    found = [by["MSE"] for by in standings(MANIFEST, rows, tested=False)]
-    assert [one.rank for one in found] == [1, 2, 3, 4]
-    assert [one.place for one in found] == [1, 1, 2, 0]
+    standing_of = [by["MSE"] for by in standings(MANIFEST, rows, tested=False)]
+    assert [one.rank for one in standing_of] == [1, 2, 3, 4]
+    assert [one.place for one in standing_of] == [1, 1, 2, 0]
 
 
 def test_the_worse_of_two_is_not_distinguished() -> None:
@@ -114,6 +114,6 @@ def test_only_what_may_be_compared_is_ranked_together() -> None:
         row("best of 10", both, cell_of(**many)),
         row("other bytes", both, cell_of(), comparable=False, source="synthetic"),
     ]
-    found = standings(MANIFEST, rows, tested=False)
-    assert [by.get("FVD") is not None for by in found] == [True, True, False, False, False]
-    assert [by.get("MSE") is not None for by in found] == [True, True, True, False, False]
+    standing_of = standings(MANIFEST, rows, tested=False)
+    assert [by.get("FVD") is not None for by in standing_of] == [True, True, False, False, False]
+    assert [by.get("MSE") is not None for by in standing_of] == [True, True, True, False, False]

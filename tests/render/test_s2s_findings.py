@@ -84,13 +84,13 @@ def edited(base: Path, tmp_path: Path) -> Callable[..., Path]:
     return make
 
 
-def found(path: Path, number: int) -> Finding:
+def judged(path: Path, number: int) -> Finding:
     (finding,) = judge(path, [pick(QUESTIONS, number)])
     return finding
 
 
-def found_ours(path: Path, number: int) -> list[Comparison]:
-    return [row for row in found(path, number).evidence if row.side == OURS]
+def comparisons_of_ours(path: Path, number: int) -> list[Comparison]:
+    return [row for row in judged(path, number).evidence if row.side == OURS]
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def found_ours(path: Path, number: int) -> list[Comparison]:
 def test_what_the_printed_numbers_say(
     base: Path, number: int, verdict: str, counts: list[tuple[int, int]]
 ) -> None:
-    finding = found(base, number)
+    finding = judged(base, number)
     assert finding.verdicts == {OURS: "not enough data", PUBLISHED: verdict}
     assert [(part.yes, part.no) for part in finding.parts[PUBLISHED]] == counts
     ours = [row for row in finding.evidence if row.side == OURS]
@@ -118,10 +118,10 @@ def test_what_the_printed_numbers_say(
 
 
 def test_first_days_without_skill_are_those_of_the_printed_curves(base: Path) -> None:
-    value = {row.metric: row.value for row in found(base, 1).evidence
+    value = {row.metric: row.value for row in judged(base, 1).evidence
              if row.side == PUBLISHED and row.model == "ecmwf"}  # fmt: skip
     assert value == {"t850 RMSE": 10, "z500 RMSE": 10, "q700 RMSE": 7}
-    value = {row.metric: row.value for row in found(base, 2).evidence if row.side == PUBLISHED}
+    value = {row.metric: row.value for row in judged(base, 2).evidence if row.side == PUBLISHED}
     assert value == {"t850 CRPSS": 18, "z500 CRPSS": 17, "q700 CRPSS": 19}
 
 
@@ -154,8 +154,8 @@ def test_ours_hold_and_one_changed_value_undoes_it(
     edited: Callable[..., Path], number: int
 ) -> None:
     before = [SUPPORTED[number]] if number in SUPPORTED else []
-    assert found(edited(*before), number).verdicts[OURS] == "holds"
-    assert found(edited(*before, REFUTED[number]), number).verdicts[OURS] == "does not hold"
+    assert judged(edited(*before), number).verdicts[OURS] == "holds"
+    assert judged(edited(*before, REFUTED[number]), number).verdicts[OURS] == "does not hold"
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_ours_hold_and_one_changed_value_undoes_it(
 )
 def test_ours_are_open_without_a_value(edited: Callable[..., Path], number: int, edit: str) -> None:
     before = [SUPPORTED[number]] if number in SUPPORTED else []
-    assert found(edited(*before, edit), number).verdicts[OURS] == "not enough data"
+    assert judged(edited(*before, edit), number).verdicts[OURS] == "not enough data"
 
 
 ONE = "WHERE dimension = 's2s_ensemble' AND variable = 'z500' AND forecast = 'ncep'"
@@ -187,7 +187,7 @@ def test_structure_of_ensembles_is_judged_on_data_at_hand(
     edited: Callable[..., Path], edit: str, verdict: str
 ) -> None:
     """The paper has figures of it alone; three scales stand in where no forecast has five."""
-    finding = found(edited(after=[f"UPDATE s2s_starts SET {edit}"]), 3)
+    finding = judged(edited(after=[f"UPDATE s2s_starts SET {edit}"]), 3)
     assert finding.verdicts == {OURS: verdict, PUBLISHED: "holds"}
     assert [part.name[0] for part in finding.parts[OURS]] == ["a", "b", "c", "d"]
     metrics = {row.metric for row in finding.evidence if row.part.startswith("c")}
@@ -205,7 +205,7 @@ def test_spectra_of_each_network_are_worse_in_a_variable(
     edited: Callable[..., Path], smaller: str, verdict: str, counts: tuple[int, int]
 ) -> None:
     """Three variables of FNO do not stand for UNet, which has none."""
-    finding = found(
+    finding = judged(
         edited(
             "INSERT INTO s2s_day_44 SELECT * REPLACE ('steps5' AS variant, CASE WHEN "
             f"score = 'RMSE' OR (score = 'SpecDiv' AND {smaller}) THEN .95 "
@@ -406,15 +406,15 @@ def test_three_scales_stand_in_where_a_grid_is_too_small_for_five(
             f"list(value) FILTER (convention = '{three}') AS similarity_of_three "
             "FROM by_lead, range(44) AS d(j) GROUP BY ALL",
         )
-        found = connection.execute(
+        judged = connection.execute(
             "SELECT tested_on, forecast, convention, value FROM s2s_day_44 WHERE side = 'ours' "
             "ORDER BY ALL"
         ).fetchall()
-    assert found == [
+    assert judged == [
         *(("large", "fno", five, 0.7), ("large", "unet", five, None)),
         *(("small", "fno", three, 0.9), ("small", "unet", three, 0.8)),
     ]
-    (better,) = [row for row in found_ours(path, 8) if row.outcome is not None]
+    (better,) = [row for row in comparisons_of_ours(path, 8) if row.outcome is not None]
     assert (better.metric, better.against) == ("t850 MS-SSIM of three scales", "unet")
 
 
@@ -473,13 +473,13 @@ def test_sampled_networks_against_centres(base: Path, tmp_path: Path) -> None:
         ).fetchall()
         connection.execute("ROLLBACK")
     assert of_both == [(0.4, None)]
-    behind = found(path, 11)
+    behind = judged(path, 11)
     assert behind.verdicts[OURS] == "holds"
     assert [(part.yes, part.no) for part in behind.parts[OURS]] == [(48, 0), (48, 0)]
     assert {row.in_common for row in behind.evidence} == {9}
     with duckdb.connect(str(path)) as connection:
         connection.execute("DELETE FROM s2s_starts WHERE forecast = 'ukmo' AND start = 'day0'")
-    behind = found(path, 11)
+    behind = judged(path, 11)
     assert behind.verdicts[OURS] == "not enough data"
     assert [(part.yes, part.no) for part in behind.parts[OURS]] == [(48, 0), (36, 0)]
     assert {row.in_common for row in behind.evidence if row.against == "ukmo"} == {8}
@@ -487,7 +487,7 @@ def test_sampled_networks_against_centres(base: Path, tmp_path: Path) -> None:
     assert why == {"they have different starts, and ranks of single starts are not kept"}
     with duckdb.connect(str(path)) as connection:
         connection.execute("UPDATE s2s_starts SET crps = ? WHERE forecast = 'cma'", [[0.9] * 44])
-    assert found(path, 11).verdicts[OURS] == "does not hold"
+    assert judged(path, 11).verdicts[OURS] == "does not hold"
 
 
 def test_networks_against_persistence_and_land_and_ocean(base: Path, tmp_path: Path) -> None:
@@ -509,7 +509,7 @@ def test_networks_against_persistence_and_land_and_ocean(base: Path, tmp_path: P
             rows,
         )
         replace_view(connection, "by_lead", "made")
-    beaten = found(path, 9)
+    beaten = judged(path, 9)
     assert beaten.verdicts[OURS] == "holds"
     assert [(part.yes, part.no) for part in beaten.parts[OURS]] == [(18, 0)]
     with duckdb.connect(str(path)) as connection:  # of another year, one network is behind
@@ -517,10 +517,10 @@ def test_networks_against_persistence_and_land_and_ocean(base: Path, tmp_path: P
             "INSERT INTO by_lead SELECT * REPLACE ('untouched' AS subset, CASE model WHEN 'vae' "
             "THEN 3 ELSE value END AS value) FROM by_lead WHERE subset = 'test'"
         )
-    beaten = found(path, 9)
+    beaten = judged(path, 9)
     assert beaten.verdicts[OURS] == "does not hold"
     assert [(part.yes, part.no) for part in beaten.parts[OURS]] == [(18, 0), (15, 3)]
-    helped = found(path, 10)
+    helped = judged(path, 10)
     assert helped.verdicts[OURS] == "does not hold"
     assert [(part.yes, part.no) for part in helped.parts[OURS]] == [(3, 0), (3, 0), (0, 3)]
     with duckdb.connect(str(path)) as connection:  # a scale without land and ocean says nothing
@@ -528,4 +528,4 @@ def test_networks_against_persistence_and_land_and_ocean(base: Path, tmp_path: P
             "INSERT INTO by_lead SELECT * REPLACE ('y' AS scale, 9 AS value) FROM by_lead WHERE "
             "model = 'resnet' AND variant = 'default'"
         )
-    assert found(path, 10).parts == helped.parts
+    assert judged(path, 10).parts == helped.parts

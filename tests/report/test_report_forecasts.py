@@ -30,8 +30,8 @@ def made(store: ForecastStore, **wanted: Any) -> dict[str, Any]:
         return json.loads(as_json(pieces(database, Pictures(**wanted))))
 
 
-def evaluation(found: dict[str, Any], case: str) -> dict[str, Any]:
-    (one,) = [e for e in found["forecasts"]["evaluations"] if e["case"] == case]
+def evaluation(page_data: dict[str, Any], case: str) -> dict[str, Any]:
+    (one,) = [e for e in page_data["forecasts"]["evaluations"] if e["case"] == case]
     return one
 
 
@@ -48,8 +48,8 @@ def frames_of(uri: str, entry: dict[str, Any], count: int) -> np.ndarray:
     return np.stack([sheet[y : y + height, x : x + width] for y, x in corners])
 
 
-def size(found: dict[str, Any]) -> int:
-    return sum(len(json.dumps(one)) for name, one in found.items() if name != "forecasts")
+def size(page_data: dict[str, Any]) -> int:
+    return sum(len(json.dumps(one)) for name, one in page_data.items() if name != "forecasts")
 
 
 @pytest.fixture(scope="module")
@@ -58,13 +58,13 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> ForecastStore:
 
 
 @pytest.fixture(scope="module")
-def found(store: ForecastStore) -> dict[str, Any]:
+def page_data(store: ForecastStore) -> dict[str, Any]:
     return made(store)
 
 
-def test_samples_are_those_of_median_largest_and_smallest_error(found: dict[str, Any]) -> None:
+def test_samples_are_those_of_median_largest_and_smallest_error(page_data: dict[str, Any]) -> None:
     for case in ("moving_mnist", "bridge"):
-        samples = evaluation(found, case)["samples"]
+        samples = evaluation(page_data, case)["samples"]
         chosen = [(one["rule"], one["number"]) for one in samples]
         assert chosen == [("median", 0), ("hardest", 3), ("easiest", 1)]
         assert "median error among 5 (mse.pixel_mean" in samples[0]["why"]
@@ -73,12 +73,12 @@ def test_samples_are_those_of_median_largest_and_smallest_error(found: dict[str,
 
 @pytest.mark.parametrize("dataset", ["moving_mnist", "bridge"])
 def test_pictures_of_video_are_the_bytes_of_the_store(
-    store: ForecastStore, found: dict[str, Any], dataset: str
+    store: ForecastStore, page_data: dict[str, Any], dataset: str
 ) -> None:
-    entry = evaluation(found, dataset)
+    entry = evaluation(page_data, dataset)
     assert entry["look"] == "lossless, full size" and entry["is_picture"]
     for sample in entry["samples"]:
-        (piece,) = found[sample["piece"]]["variables"]
+        (piece,) = page_data[sample["piece"]]["variables"]
         stored = np.moveaxis(store.frames[dataset][sample["number"] * 5 :][:5], 1, -1)
         stored = np.broadcast_to(stored, (*stored.shape[:3], 3))
         np.testing.assert_array_equal(frames_of(piece["context"], entry, 2), stored[:CONTEXT])
@@ -92,13 +92,13 @@ def test_pictures_of_video_are_the_bytes_of_the_store(
 
 
 def test_errors_are_of_unclipped_values_and_share_a_scale(
-    store: ForecastStore, found: dict[str, Any]
+    store: ForecastStore, page_data: dict[str, Any]
 ) -> None:
     for dataset in ("moving_mnist", "bridge", "enso"):
-        entry = evaluation(found, dataset)
+        entry = evaluation(page_data, dataset)
         sample = entry["samples"][0]
         ((low, high, colours),) = [pair[1] for pair in sample["scales"]]
-        (piece,) = found[sample["piece"]]["variables"]
+        (piece,) = page_data[sample["piece"]]["variables"]
         truth = store.truth(dataset, sample["number"])[CONTEXT:].astype(float)
         for model, label in (("persistence", "Persistence"), ("convlstm", "ConvLSTM")):
             if label not in piece["models"]:
@@ -119,16 +119,16 @@ def test_errors_are_of_unclipped_values_and_share_a_scale(
 
 
 def test_truth_and_models_of_a_field_share_a_scale_with_its_unit(
-    store: ForecastStore, found: dict[str, Any]
+    store: ForecastStore, page_data: dict[str, Any]
 ) -> None:
-    entry = evaluation(found, "enso")
+    entry = evaluation(page_data, "enso")
     assert entry["variables"] == [{"name": "sst", "units": "°C"}] and not entry["is_picture"]
     sample = entry["samples"][0]
     low, high, colours = sample["scales"][0][0]
     frames = store.truth("enso", sample["number"])[:, 0]
     assert (low, high) == pytest.approx(tuple(np.percentile(frames, (1, 99))))
     assert colours == "viridis"
-    (piece,) = found[sample["piece"]]["variables"]
+    (piece,) = page_data[sample["piece"]]["variables"]
     predicted = store.predicted["persistence", "enso"][sample["number"]][:, 0]
     uris = {piece["truth"]: frames[CONTEXT:], piece["models"]["Persistence"][0]: predicted}
     for uri, values in uris.items():
@@ -138,8 +138,8 @@ def test_truth_and_models_of_a_field_share_a_scale_with_its_unit(
         assert (shown == shown[..., :1]).all()
 
 
-def test_colours_of_levels_are_those_of_the_map(found: dict[str, Any]) -> None:
-    known = found["forecasts"]["colours"]
+def test_colours_of_levels_are_those_of_the_map(page_data: dict[str, Any]) -> None:
+    known = page_data["forecasts"]["colours"]
     assert set(known) == {"gray", "viridis", "RdBu_r", "gist_heat_r"}
     for name, text in known.items():
         assert len(text) == 255 * 6
@@ -161,48 +161,48 @@ def test_a_model_that_predicts_no_numbers_leaves_the_scales_of_others(tmp_path: 
     alone = evaluation(made(store), "enso")["samples"][0]["scales"]
     broken = np.full_like(store.predicted["convlstm", "enso"], np.nan)
     store.keep(Path(cell["predictions"]), broken)
-    found = made(store)
-    sample = evaluation(found, "enso")["samples"][0]
+    page_data = made(store)
+    sample = evaluation(page_data, "enso")["samples"][0]
     assert sample["scales"] == alone
-    (piece,) = found[sample["piece"]]["variables"]
-    entry = evaluation(found, "enso")
+    (piece,) = page_data[sample["piece"]]["variables"]
+    entry = evaluation(page_data, "enso")
     assert not any(frames_of(uri, entry, LEADS).any() for uri in piece["models"]["ConvLSTM"])
 
 
-def test_coasts_lie_where_the_grid_has_them(found: dict[str, Any]) -> None:
-    entry = evaluation(found, "enso")
+def test_coasts_lie_where_the_grid_has_them(page_data: dict[str, Any]) -> None:
+    entry = evaluation(page_data, "enso")
     assert entry["aspect"] == pytest.approx(6 * 20 / (4 * 20))
-    coast = found["forecasts"]["coasts"][entry["coast"]]
+    coast = page_data["forecasts"]["coasts"][entry["coast"]]
     assert coast["box"] == [len(LON), len(LAT)]
     numbers = coast["path"].replace("M", "L").split("L")[1:]
     points = np.array([[float(part) for part in one.split()] for one in numbers])
     # Papua New Guinea and Australia are on the left, south of the equator; nothing far outside.
     assert points[:, 0].min() >= -1 and points[:, 0].max() <= 7
     assert points[:, 1].min() >= -1 and points[:, 1].max() <= 5
-    assert evaluation(found, "moving_mnist")["coast"] is None
+    assert evaluation(page_data, "moving_mnist")["coast"] is None
 
 
-def test_scores_are_of_the_sample(found: dict[str, Any]) -> None:
+def test_scores_are_of_the_sample(page_data: dict[str, Any]) -> None:
     for case, convention in (("moving_mnist", "ssim.range2"), ("enso", "rmse.per_frame")):
-        entry = evaluation(found, case)
+        entry = evaluation(page_data, case)
         for sample in entry["samples"]:
             (metric,) = sample["metrics"]
             assert metric["convention"] == convention
             expected = [sample["number"] + part for part in (0.5, 0.6, 0.7)]
             assert sample["scores"] == [[pytest.approx(expected)]] * 2
-    assert evaluation(found, "moving_mnist")["samples"][0]["times"][-1] == "+0.12 s"
+    assert evaluation(page_data, "moving_mnist")["samples"][0]["times"][-1] == "+0.12 s"
 
 
 @pytest.mark.parametrize("megabytes", [25, 0.02, 0.01, 0.006, 0.002, 0])
 def test_pictures_keep_to_what_they_may_take(store: ForecastStore, megabytes: float) -> None:
-    found = made(store, megabytes=megabytes)
-    assert size(found) <= megabytes * 1e6
-    for entry in found["forecasts"]["evaluations"]:
+    page_data = made(store, megabytes=megabytes)
+    assert size(page_data) <= megabytes * 1e6
+    for entry in page_data["forecasts"]["evaluations"]:
         assert entry["samples"] or "do not fit" in entry["gap"]
-        pieces_of = [found[sample["piece"]] for sample in entry["samples"]]
+        pieces_of = [page_data[sample["piece"]] for sample in entry["samples"]]
         assert len(pieces_of) == len(entry["samples"])
     if megabytes < 0.001:
-        assert not any(entry["samples"] for entry in found["forecasts"]["evaluations"])
+        assert not any(entry["samples"] for entry in page_data["forecasts"]["evaluations"])
 
 
 def test_large_pictures_become_smaller_for_all_models_alike(
@@ -225,8 +225,10 @@ def test_large_pictures_become_smaller_for_all_models_alike(
         assert frames.shape[1:3] == tuple(entry["size"][::-1])
 
 
-def test_predictions_that_are_not_kept_leave_a_gap(tmp_path: Path, found: dict[str, Any]) -> None:
-    entry = evaluation(found, "enso")
+def test_predictions_that_are_not_kept_leave_a_gap(
+    tmp_path: Path, page_data: dict[str, Any]
+) -> None:
+    entry = evaluation(page_data, "enso")
     assert [model["label"] for model in entry["models"]] == ["Persistence", "ConvLSTM"]
     assert all(s["gaps"] == ["", "its predictions are not kept"] for s in entry["samples"])
     store = ForecastStore(tmp_path)
@@ -242,21 +244,21 @@ def test_damage_is_a_gap_that_names_the_file(tmp_path: Path) -> None:
     (video, other) = (Path(cell["predictions"]) for cell in store.cells[:2])
     shard = video / "predictions.zarr" / "predictions" / "c" / "0" / "0" / "0" / "0" / "0"
     shard.write_bytes(shard.read_bytes()[:-9])
-    found = made(store)
-    for sample in evaluation(found, "moving_mnist")["samples"]:
+    page_data = made(store)
+    for sample in evaluation(page_data, "moving_mnist")["samples"]:
         broken, whole = sample["gaps"]
         assert "predictions.zarr/predictions/c/0" in broken and "expected" in broken
-        assert whole == "" and list(found[sample["piece"]]["variables"][0]["models"]) == [
+        assert whole == "" and list(page_data[sample["piece"]]["variables"][0]["models"]) == [
             "ConvLSTM"
         ]
     (other / "index.parquet").write_bytes(b"no table")
     gap = evaluation(made(store), "moving_mnist")["gap"]
     assert "no predictions are kept" in gap and "predictions.zarr/predictions/c/0" in gap
     shutil.rmtree(Path(store.cells[-1]["data"]) / "frames.zarr")
-    found = made(store)
-    assert "frames.zarr/zarr.json: missing" in evaluation(found, "enso")["gap"]
-    assert evaluation(found, "bridge")["samples"]
-    assert str(tmp_path) not in json.dumps(found)
+    page_data = made(store)
+    assert "frames.zarr/zarr.json: missing" in evaluation(page_data, "enso")["gap"]
+    assert evaluation(page_data, "bridge")["samples"]
+    assert str(tmp_path) not in json.dumps(page_data)
 
 
 def test_damage_of_a_single_sample_is_its_gap_alone(tmp_path: Path) -> None:

@@ -125,13 +125,13 @@ def test_all_panels_show_the_same_frame_of_the_store(
     truth = store.truth("moving_mnist", number)
     for at in range(CONTEXT + LEADS):
         look(browser, at, case="moving_mnist", sample=rule)
-        found = shown(browser)
-        np.testing.assert_array_equal(found["Truth"], grey(truth[at]))
-        np.testing.assert_array_equal(found["Context"], grey(truth[min(at, CONTEXT - 1)]))
+        canvas_of = shown(browser)
+        np.testing.assert_array_equal(canvas_of["Truth"], grey(truth[at]))
+        np.testing.assert_array_equal(canvas_of["Context"], grey(truth[min(at, CONTEXT - 1)]))
         for model, name in (("persistence", "Persistence"), ("convlstm", "ConvLSTM")):
             predicted = store.predicted[model, "moving_mnist"][number]
             expected = truth[at] if at < CONTEXT else predicted[at - CONTEXT]
-            np.testing.assert_array_equal(found[name], grey(expected))
+            np.testing.assert_array_equal(canvas_of[name], grey(expected))
     assert text(browser, ".player output") == "lead 3 of 3 (+0.12 s)"
 
 
@@ -165,10 +165,10 @@ def test_a_field_has_the_colours_of_its_scale_with_north_at_the_top(
     look(browser, CONTEXT + 1, case="enso")
     frames = store.truth("enso", 0)[:, 0, ::-1]
     low, high = np.percentile(frames, (1, 99))
-    found = shown(browser)
+    canvas_of = shown(browser)
     predicted = store.predicted["persistence", "enso"][0, 1, 0, ::-1]
     for name, values in (("Truth", frames[CONTEXT + 1]), ("Persistence", predicted)):
-        np.testing.assert_array_equal(found[name], coloured(values, low, high, "viridis"))
+        np.testing.assert_array_equal(canvas_of[name], coloured(values, low, high, "viridis"))
     assert browser.run("return document.querySelectorAll('.picture svg path').length") == 3
     label = browser.run("return document.querySelector('.bar').getAttribute('aria-label')")
     assert label.startswith(f"Colours of sst: from {low:.1f} °C to {high:.1f} °C")
@@ -275,11 +275,11 @@ def test_two_models_lie_one_over_the_other(browser: Browser, store: ForecastStor
     )
     browser.run(WIPE, 50)
     assert "Left: Persistence" in text(browser, ".panel figcaption")
-    (found,) = shown(browser).values()
-    np.testing.assert_array_equal(found, np.concatenate([one[:, :4], two[:, 4:]], axis=1))
+    (canvas_of,) = shown(browser).values()
+    np.testing.assert_array_equal(canvas_of, np.concatenate([one[:, :4], two[:, 4:]], axis=1))
     browser.click("[data-key=forecasts-swap]")
-    (found,) = shown(browser).values()
-    np.testing.assert_array_equal(found, np.concatenate([two[:, :4], one[:, 4:]], axis=1))
+    (canvas_of,) = shown(browser).values()
+    np.testing.assert_array_equal(canvas_of, np.concatenate([two[:, :4], one[:, 4:]], axis=1))
     assert "Left: ConvLSTM" in text(browser, ".panel figcaption")
     label = browser.run("return document.querySelector('.panel canvas').getAttribute('aria-label')")
     assert label.startswith("ConvLSTM on the left, Persistence on the right")

@@ -25,7 +25,7 @@ from stp.plan.cells import Plan
 from stp.plan.manifest import load_manifest, manifest_text
 from stp.plan.manifest_types import Cell
 from stp.plan.manifests import manifest
-from stp.predict.source import Given
+from stp.predict.source import ForecastRequest
 from stp.predict.sources import own_files
 from stp.prepare.output import write_coordinate
 from stp.score.read import run
@@ -114,8 +114,10 @@ class Files:
     def open(self, members: int = 1, **options: Any) -> own_files.OwnFiles:
         data = Prepared(self.data)
         raw = RawFiles(self.lock(), [self.folder])
-        given = Given(data, data.clips("test"), HORIZON, members, raw, self.folder, silent)
-        found = own_files.open_source(given, **options)
+        request = ForecastRequest(
+            data, data.clips("test"), HORIZON, members, raw, self.folder, silent
+        )
+        found = own_files.open_source(request, **options)
         assert isinstance(found, own_files.OwnFiles)
         return found
 

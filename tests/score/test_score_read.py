@@ -26,7 +26,7 @@ from stp.datasets.chaosbench import generator as chaosbench
 from stp.datasets.chaosbench import reader
 from stp.datasets.chaosbench.generator import Field
 from stp.plan.checked_config import in_order
-from stp.predict.source import Given
+from stp.predict.source import ForecastRequest
 from stp.predict.sources import learned_archive
 from stp.score.read import kept_of, run
 from stp.score.samples import spread, wanted_samples
@@ -706,8 +706,10 @@ def learned(root: Path, data: Path, **changed: Any) -> Any:
     chaosbench.write_stream(root / "chaosbench/m", groups, 0.05)
     prepared = Prepared(data)
     raw = RawFiles(lock(root / "lock.json", root / "chaosbench"), [root / "chaosbench"])
-    given = Given(prepared, prepared.clips("test"), HORIZON, 1, raw, root / "aside", silent)
-    return learned_archive.open_source(given, gravity=9.81, **changed.get("options", {}))
+    request = ForecastRequest(
+        prepared, prepared.clips("test"), HORIZON, 1, raw, root / "aside", silent
+    )
+    return learned_archive.open_source(request, gravity=9.81, **changed.get("options", {}))
 
 
 def test_forecasts_of_trained_models_lie_beside_the_grid(data: Path, tmp_path: Path) -> None:

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow"))
 
-import duckdb
 import yaml
+from asking import ask
 from checkout import Checkout
 from cluster import Cluster
 from scenario import Scenario
@@ -87,11 +87,11 @@ def score_rows(database: Path, scale: str) -> list[Row]:
     measured = "convention, variable, level, threshold, leads, lead, statistic, n, reason, value"
     keys = ", ".join(name for name in CELL_KEYS if name != "setting")
     only = f"WHERE dimension = '{ROBUSTNESS}'" if scale == "demo" else ""
-    with duckdb.connect(str(database), read_only=True) as connection:
-        return connection.execute(
-            f"SELECT {keys}, replace(setting, ',', '+') AS setting, {measured} FROM "
-            f"(SELECT NULL AS leads, * FROM scores) {only} ORDER BY ALL"
-        ).fetchall()
+    return ask(
+        database,
+        f"SELECT {keys}, replace(setting, ',', '+') AS setting, {measured} FROM "
+        f"(SELECT NULL AS leads, * FROM scores) {only} ORDER BY ALL",
+    )
 
 
 def difference(ours: list[Row], theirs: list[Row]) -> str | None:

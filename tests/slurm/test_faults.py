@@ -14,9 +14,9 @@ from concurrent.futures import wait
 from contextlib import contextmanager
 from pathlib import Path
 
-import duckdb
 import pytest
 from acts import name, play
+from asking import ask
 from checkout import TABLE
 from scenario import MODEL, Scenario
 from standstill import STANDSTILL, hold
@@ -300,8 +300,7 @@ def no_environment(run: Scenario, quiet: Scenario) -> None:
     why = run.run("stp", "why", "predict", MODEL).stdout
     assert "planted" in why and str(log) in why
     (partial,) = (run.folder / "results/tiny/partial").glob("*.duckdb")
-    with duckdb.connect(str(partial), read_only=True) as database:
-        (row,) = database.execute("SELECT model, how, detail, log FROM missing").fetchall()
+    (row,) = ask(partial, "SELECT model, how, detail, log FROM missing")
     assert row[:2] == (MODEL, "failed") and "planted" in row[2] and row[3] == str(log)
 
     (run.folder / "broken").unlink()

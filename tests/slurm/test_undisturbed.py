@@ -2,8 +2,8 @@
 
 import json
 
-import duckdb
 import pytest
+from asking import ask
 from checkout import TABLE
 from scenario import SNAKEMAKE
 
@@ -22,10 +22,10 @@ def test_a_setting_of_two_keys_survives_the_command_line_of_a_job(undisturbed):
     """With a comma between its keys, Snakemake of the job refused its own command line."""
     jobs = undisturbed.jobs(r"rule_(predict|score)_short_term_.*_horizon-10\+interval-1_")
     assert len(jobs) == 2
-    with duckdb.connect(str(undisturbed.database), read_only=True) as database:
-        (rows,) = database.execute(
-            "SELECT count(*) FROM cells JOIN settings USING (setting) WHERE interval = 1"
-        ).fetchall()
+    (rows,) = ask(
+        undisturbed.database,
+        "SELECT count(*) FROM cells JOIN settings USING (setting) WHERE interval = 1",
+    )
     assert rows == (1,)
 
 

@@ -324,6 +324,8 @@ def test_every_reason_is_what_it_says():
         ({"dt": 0.4, "calibration": 1}, "calibration is 1"),
         ({"dt": 0.4, "map": {"picture": "map.png"}}, "map is"),
         ({"dt": 0.4, "files": []}, "files is"),
+        ({"dt": 0.4, "format": "csv"}, "format is 'csv'"),
+        ({"dt": 0.4, "smooth": 4}, "smooth is 4"),
     ],
 )
 def test_options_that_make_no_sense(tmp_path, options, says):

@@ -106,16 +106,6 @@ def test_a_process_that_dies_takes_the_others_along(tmp_path, data):
     assert subprocess.run(["kill", "-0", found[0]], stderr=subprocess.DEVNULL).returncode != 0
 
 
-def test_one_process_is_the_same_code_without_any_exchange(tmp_path, data):
-    what = simvp_recipe()
-    run(job(tmp_path / "a", data, what))
-    run(job(tmp_path / "b", data, what))
-    assert all(
-        torch.equal(weights(tmp_path / "a")[name], value)
-        for name, value in weights(tmp_path / "b").items()
-    )
-
-
 def test_only_plain_batch_norms_are_shared():
     from stp.train.distributed import share_batch_norms
 

@@ -8,8 +8,10 @@ import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import forked
+from asking import ask
 
 ROOT = Path(__file__).parents[2]
 TABLE = "results/tables/short_term.csv"
@@ -128,6 +130,10 @@ class Checkout:
                 what = words.get("model") or words.get("dataset") or ""
                 jobs[f"{rule[1]} {what}".strip()] += 1
         return jobs
+
+    def ask(self, sql: str) -> list[tuple[Any, ...]]:
+        """The rows of a query to the results store."""
+        return ask(self.folder / "results" / "results.duckdb", sql)
 
     def edit(self, name: str, old: str = "", new: str = "\nCHANGED = 1\n") -> None:
         """Replace the first occurrence of a text; without `old`, append."""

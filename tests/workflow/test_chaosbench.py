@@ -6,7 +6,6 @@ for as long as the demo does.
 
 import csv
 
-import duckdb
 import numpy as np
 import pytest
 import yaml
@@ -81,12 +80,11 @@ def test_tables_have_a_row_for_each_model_and_say_that_bytes_are_made_up(demo: C
 
 
 def test_direct_forecasts_have_values_at_their_own_lead_times_alone(demo: Checkout) -> None:
-    with duckdb.connect(str(demo.folder / "results/results.duckdb"), read_only=True) as store:
-        found = store.execute(
-            "select variant, lead from scores where convention = 'wrmse.pooled' and variable ="
-            " 't850' and variant like '%direct%' and statistic = 'mean' and value is not null"
-            " and lead is not null"
-        ).fetchall()
+    found = demo.ask(
+        "select variant, lead from scores where convention = 'wrmse.pooled' and variable ="
+        " 't850' and variant like '%direct%' and statistic = 'mean' and value is not null"
+        " and lead is not null"
+    )
     leads = {name: {lead for variant, lead in found if variant == name} for name, _ in found}
     between = leads.pop("direct_interpolated")
     assert leads == {"direct": LEADS, "task2_direct": LEADS} and between == set(range(1, 45))
@@ -94,14 +92,13 @@ def test_direct_forecasts_have_values_at_their_own_lead_times_alone(demo: Checko
 
 def test_curves_have_both_numbers_of_steps(demo: Checkout) -> None:
     """Figure S7: three scores of UNet, trained with 1 and with 5 steps, at all lead times."""
-    with duckdb.connect(str(demo.folder / "results/results.duckdb"), read_only=True) as store:
-        found = store.execute(
-            "select variant, convention, count(distinct lead) from scores where model = 'unet' and"
-            " subset = 'test' and variable = 't850' and statistic = 'mean' and value is not null"
-            " and lead is not null and variant in ('default', 'steps5') and convention in"
-            " ('wrmse.pooled', 'ms_ssim.own_range_three_scales',"
-            " 'spectral_divergence.high_wavenumbers') group by all"
-        ).fetchall()
+    found = demo.ask(
+        "select variant, convention, count(distinct lead) from scores where model = 'unet' and"
+        " subset = 'test' and variable = 't850' and statistic = 'mean' and value is not null"
+        " and lead is not null and variant in ('default', 'steps5') and convention in"
+        " ('wrmse.pooled', 'ms_ssim.own_range_three_scales',"
+        " 'spectral_divergence.high_wavenumbers') group by all"
+    )
     assert len(found) == 6 and {leads for _, _, leads in found} == {44}
 
 
@@ -122,13 +119,12 @@ def test_maps_have_all_schemes_of_both_tasks(demo: Checkout) -> None:
 
 def test_ensembles_of_all_kinds_are_scored_alike(demo: Checkout) -> None:
     """Centres, draws of the VAE and trainings: four, four and five members."""
-    with duckdb.connect(str(demo.folder / "results/results.duckdb"), read_only=True) as store:
-        found = store.execute(
-            "select model, convention, count(distinct threshold) from scores where variable ="
-            " 'z500' and lead = 7 and statistic = 'mean' and value is not null and convention in"
-            " ('crps.weighted', 'crpss.climatology', 'spread.weighted_skill_ratio',"
-            " 'rank_histogram.weighted') group by all"
-        ).fetchall()
+    found = demo.ask(
+        "select model, convention, count(distinct threshold) from scores where variable ="
+        " 'z500' and lead = 7 and statistic = 'mean' and value is not null and convention in"
+        " ('crps.weighted', 'crpss.climatology', 'spread.weighted_skill_ratio',"
+        " 'rank_histogram.weighted') group by all"
+    )
     number = {(model, convention): count for model, convention, count in found}
     members = {"ecmwf_ensemble": 4, "vae": 4, "resnet": 5}
     assert len(number) == 4 * len(members)
@@ -149,11 +145,10 @@ def test_schemes_and_tasks_are_compared(demo: Checkout) -> None:
 
 
 def test_forecasts_are_good_at_first_and_then_no_better_than_climatology(demo: Checkout) -> None:
-    with duckdb.connect(str(demo.folder / "results/results.duckdb"), read_only=True) as store:
-        found = store.execute(
-            "select model, lead, value from scores where convention = 'wrmse.pooled'"
-            " and variable = 't850' and statistic = 'mean' and lead in (1, 44)"
-        ).fetchall()
+    found = demo.ask(
+        "select model, lead, value from scores where convention = 'wrmse.pooled'"
+        " and variable = 't850' and statistic = 'mean' and lead in (1, 44)"
+    )
     error = {(model, lead): value for model, lead, value in found}
     climatology = error["daily_climatology", 1]
     assert error["ecmwf", 1] < 0.5 * climatology
@@ -164,32 +159,29 @@ def test_forecasts_are_good_at_first_and_then_no_better_than_climatology(demo: C
 
 
 def test_a_front_is_of_losses(demo: Checkout) -> None:
-    with duckdb.connect(str(demo.folder / "results/results.duckdb"), read_only=True) as store:
-        found = store.execute(
-            "select variant, rmse_low < rmse and rmse < rmse_high, specdiv_low < specdiv and"
-            " specdiv < specdiv_high from s2s_fronts where forecast = 'unet' and lead = 1 and"
-            " variable = 't850' and subset = 'test' and variant in ('default', 'spectral')"
-            " order by 1"
-        ).fetchall()
+    found = demo.ask(
+        "select variant, rmse_low < rmse and rmse < rmse_high, specdiv_low < specdiv and"
+        " specdiv < specdiv_high from s2s_fronts where forecast = 'unet' and lead = 1 and"
+        " variable = 't850' and subset = 'test' and variant in ('default', 'spectral')"
+        " order by 1"
+    )
     assert found == [("default", True, True), ("spectral", True, True)]
 
 
 def test_sampled_ensembles_are_beside_centres(demo: Checkout) -> None:
-    with duckdb.connect(str(demo.folder / "results/results.duckdb"), read_only=True) as store:
-        found = store.execute(
-            "select forecast, members, count(crpss), count(unevenness) from s2s_sampled"
-            " where variable = 'z500' and subset = 'test' group by all order by 1"
-        ).fetchall()
+    found = demo.ask(
+        "select forecast, members, count(crpss), count(unevenness) from s2s_sampled"
+        " where variable = 'z500' and subset = 'test' group by all order by 1"
+    )
     assert found == [("ecmwf", 4, 2, 2), ("resnet", 5, 2, 2), ("vae", 4, 2, 2)]
 
 
 def test_values_at_lead_44_rest_on_too_few_blocks_for_an_interval(demo: Checkout) -> None:
-    with duckdb.connect(str(demo.folder / "results/results.duckdb"), read_only=True) as store:
-        found = store.execute(
-            "select distinct lead, statistic, reason from scores where model = 'ecmwf'"
-            " and convention = 'wrmse.pooled' and variable = 't850' and lead in (1, 44)"
-            " and statistic != 'mean'"
-        ).fetchall()
+    found = demo.ask(
+        "select distinct lead, statistic, reason from scores where model = 'ecmwf'"
+        " and convention = 'wrmse.pooled' and variable = 't850' and lead in (1, 44)"
+        " and statistic != 'mean'"
+    )
     assert any("blocks longer than 44" in (reason or "") for lead, _, reason in found if lead == 44)
 
 
@@ -204,9 +196,8 @@ def test_findings_are_judged_and_skill_ends_before_the_last_lead_time(demo: Chec
     with (demo.folder / FINDINGS).open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert {row["finding"] for row in rows} == {str(number) for number in range(1, 12)}
-    with duckdb.connect(str(demo.folder / "results/results.duckdb"), read_only=True) as store:
-        found = store.execute(
-            "select skilful_leads, earliest from s2s_skill_horizon where side = 'ours' and"
-            " forecast = 'ecmwf' and dimension = 's2s_control' and variable = 'z500'"
-        ).fetchall()
+    found = demo.ask(
+        "select skilful_leads, earliest from s2s_skill_horizon where side = 'ours' and"
+        " forecast = 'ecmwf' and dimension = 's2s_control' and variable = 'z500'"
+    )
     assert len(found) == 2 and all(5 < days < 30 and first > 5 for days, first in found)

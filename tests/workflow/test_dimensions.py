@@ -3,9 +3,9 @@
 from collections import Counter
 from pathlib import Path
 
-import duckdb
 import pytest
 import yaml
+from asking import ask
 from checkout import TABLE, Checkout
 
 pytestmark = pytest.mark.slow
@@ -43,8 +43,7 @@ def run(checkout: Checkout, *targets: str):
 
 def held(checkout: Checkout) -> list[str]:
     """The dimensions in the database."""
-    with duckdb.connect(str(checkout.folder / DATABASE), read_only=True) as database:
-        found = database.execute("SELECT DISTINCT dimension FROM cells ORDER BY ALL").fetchall()
+    found = ask(checkout.folder / DATABASE, "SELECT DISTINCT dimension FROM cells ORDER BY ALL")
     return [name for (name,) in found]
 
 

@@ -7,7 +7,6 @@ import csv
 from hashlib import sha256
 from pathlib import Path
 
-import duckdb
 import pytest
 import torch
 import yaml
@@ -96,14 +95,9 @@ def rows(demo: Checkout, name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def asked(demo: Checkout, sql: str) -> list[tuple]:
-    with duckdb.connect(str(demo.folder / "results/results.duckdb"), read_only=True) as store:
-        return store.execute(sql).fetchall()
-
-
 def test_all_cells_are_scored_and_bytes_are_said_to_be_made_up(demo: Checkout) -> None:
-    assert asked(demo, "SELECT count(*) FROM missing") == [(0,)]
-    dimensions = asked(demo, "SELECT DISTINCT dimension FROM cells")
+    assert demo.ask("SELECT count(*) FROM missing") == [(0,)]
+    dimensions = demo.ask("SELECT DISTINCT dimension FROM cells")
     assert {name for (name,) in dimensions} == {*DIMENSIONS}
     for name in DIMENSIONS:
         ours = [row for row in rows(demo, name) if row["comparable"]]  # others are printed alone
@@ -114,8 +108,7 @@ def test_all_cells_are_scored_and_bytes_are_said_to_be_made_up(demo: Checkout) -
 
 
 def test_what_has_no_value_says_why(demo: Checkout) -> None:
-    found = asked(
-        demo,
+    found = demo.ask(
         "SELECT DISTINCT model, reason FROM overall WHERE convention = 'srocc.magnitude' "
         "AND dimension = 'quality_measures' AND subset = 'published' AND value IS NULL",
     )
@@ -128,8 +121,7 @@ def test_what_has_no_value_says_why(demo: Checkout) -> None:
 
 
 def test_predictions_are_of_all_videos_and_of_two_sizes(demo: Checkout) -> None:
-    ((videos, sizes),) = asked(
-        demo,
+    ((videos, sizes),) = demo.ask(
         "SELECT count(DISTINCT video), count(DISTINCT height) FROM predicted_opinions "
         "WHERE subset = 'source'",
     )
@@ -137,10 +129,10 @@ def test_predictions_are_of_all_videos_and_of_two_sizes(demo: Checkout) -> None:
 
 
 def test_each_measure_that_was_computed_has_a_time(demo: Checkout) -> None:
-    seconds = dict(asked(demo, "FROM pvqa_times"))
+    seconds = dict(demo.ask("FROM pvqa_times"))
     assert seconds.keys() == {*MEASURES} - {"squeezenet_lpips"}
     assert min(seconds.values()) > 0 and seconds["alexnet_mcs"] < seconds[OWN]
-    ((network, maps, similar),) = asked(demo, "SELECT network, maps, mcs_rfd FROM pvqa_networks")
+    ((network, maps, similar),) = demo.ask("SELECT network, maps, mcs_rfd FROM pvqa_networks")
     assert (network, maps) == ("alexnet", 256) and -1 <= similar <= 1
 
 

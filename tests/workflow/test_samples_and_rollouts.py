@@ -5,7 +5,6 @@ import csv
 import json
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pytest
 import xarray as xr
@@ -15,8 +14,17 @@ from checkout import TABLE, Checkout
 pytestmark = [pytest.mark.slow, pytest.mark.long(part="kinds")]
 LONG_TERM = "results/tables/long_term.csv"
 SCALE = "tests/workflow/tiny.yaml"
-COMMAND = ("snakemake", "--profile", "local", "--configfile", SCALE, "--",
-           TABLE, LONG_TERM, "results/tables/generalization.csv")  # fmt: skip
+COMMAND = (
+    "snakemake",
+    "--profile",
+    "local",
+    "--configfile",
+    SCALE,
+    "--",
+    TABLE,
+    LONG_TERM,
+    "results/tables/generalization.csv",
+)
 
 
 @pytest.fixture(scope="module")
@@ -56,35 +64,36 @@ def rows(path: Path) -> dict[str, dict[str, str]]:
         return {row["model"]: row for row in csv.DictReader(file)}
 
 
-def query(checkout: Checkout, sql: str) -> list[tuple]:
-    with duckdb.connect(str(checkout.folder / "results/results.duckdb"), read_only=True) as found:
-        return found.execute(sql).fetchall()
-
-
 def test_the_table_says_how_many_samples_there_are(checkout: Checkout):
     found = rows(checkout.folder / TABLE)
     assert "3 samples of each clip, best of" in found["MCVD"]["notes"]
     assert "samples" not in found["Persistence"]["notes"]
     assert found["MCVD"]["comparable"] == "NO"
     assert float(found["MCVD"]["RMSE"]) > 0
-    counted = query(checkout, "SELECT model, samples, statistic FROM cells WHERE "
-                              "dimension = 'short_term' ORDER BY ALL")  # fmt: skip
+    counted = checkout.ask(
+        "SELECT model, samples, statistic FROM cells WHERE dimension = 'short_term' ORDER BY ALL"
+    )
     assert counted == [("mcvd", 3, "best_of_members"), ("persistence", 1, None)]
 
 
 def test_an_ensemble_is_scored_as_one(checkout: Checkout):
     found = dict(
-        query(checkout, "SELECT convention, value FROM scores WHERE model = 'mcvd' AND "
-                        "statistic = 'mean' AND lead IS NULL AND "
-                        "(convention LIKE 'crps%' OR convention LIKE 'spread%')")
-    )  # fmt: skip
+        checkout.ask(
+            "SELECT convention, value FROM scores WHERE model = 'mcvd' AND "
+            "statistic = 'mean' AND lead IS NULL AND "
+            "(convention LIKE 'crps%' OR convention LIKE 'spread%')"
+        )
+    )
     assert set(found) == {"crps.fair", "spread.pooled", "spread.skill_ratio"}
     assert found["spread.pooled"] > 0
-    assert not query(checkout, "SELECT * FROM scores WHERE model = 'persistence' AND "
-                               "convention LIKE 'crps%'")  # fmt: skip
+    assert not checkout.ask(
+        "SELECT * FROM scores WHERE model = 'persistence' AND convention LIKE 'crps%'"
+    )
     # a correlation over all samples has no best member
-    ((reason,),) = query(checkout, "SELECT DISTINCT reason FROM scores WHERE model = 'mcvd' AND "
-                                   "convention = 'nino34.correlation'")  # fmt: skip
+    ((reason,),) = checkout.ask(
+        "SELECT DISTINCT reason FROM scores WHERE model = 'mcvd' AND "
+        "convention = 'nino34.correlation'"
+    )
     assert "no best member" in reason
 
 
@@ -93,8 +102,10 @@ def test_forecasts_that_are_not_stored_have_the_scores_of_those_that_are(checkou
     stored = rows(checkout.folder / "results/tables/generalization.csv")
     for column in ("C-Nino3.4", "RMSE"):
         assert found["ConvLSTM"][column] == stored["ConvLSTM"][column] != ""
-    cells = query(checkout, "SELECT model, kept, predictions_folder FROM cells WHERE "
-                            "dimension = 'long_term' ORDER BY ALL")  # fmt: skip
+    cells = checkout.ask(
+        "SELECT model, kept, predictions_folder FROM cells WHERE "
+        "dimension = 'long_term' ORDER BY ALL"
+    )
     assert cells == [("convlstm", 2, None), ("persistence", 2, None)]
     assert not list((checkout.store / "predictions").glob("long_term/**/artefact.json"))
 

@@ -3,7 +3,6 @@
 from collections import Counter
 from pathlib import Path
 
-import duckdb
 import pytest
 import yaml
 from checkout import Checkout
@@ -22,11 +21,10 @@ def make(checkout: Checkout, config: str, *targets: str) -> None:
 
 def scored(checkout: Checkout) -> Counter[tuple[str, str, str]]:
     """Number of mean values, by dimension, dataset of the training and model."""
-    with duckdb.connect(str(checkout.folder / "results/results.duckdb"), read_only=True) as store:
-        found = store.execute(
-            "select dimension, trained_on, model, count(value) from scores"
-            " where statistic = 'mean' and lead is null group by all"
-        ).fetchall()
+    found = checkout.ask(
+        "select dimension, trained_on, model, count(value) from scores"
+        " where statistic = 'mean' and lead is null group by all"
+    )
     return Counter({(dimension, data, model): n for dimension, data, model, n in found})
 
 
@@ -51,8 +49,7 @@ def test_all_models_run_on_each_domain(tmp_path: Path) -> None:
     for name in A_DATASET_OF_EACH_DOMAIN:
         lacking = {model for model in models if not found["short_term", name, model]}
         assert not lacking, f"no value on {name}: {lacking}"
-    with duckdb.connect(str(checkout.folder / "results/results.duckdb"), read_only=True) as store:
-        reached = {d for (d,) in store.execute("select distinct domain from datasets").fetchall()}
+    reached = {d for (d,) in checkout.ask("select distinct domain from datasets")}
     assert reached == domains
 
 

@@ -81,8 +81,8 @@ def facts(plan: Plan, source: FactSource) -> Facts:
         f"{' and '.join(sorted(set(unofficial.values())))} data: their numbers there are not those "
         "of the datasets."
     )
-    columns = ("dataset", *sizes_header, *CLIPS, *AT_SCALE)
-    return Facts(columns, rows, warnings=(warning,) if unofficial else ())
+    header = ("dataset", *sizes_header, *CLIPS, *AT_SCALE)
+    return Facts(header, rows, warnings=(warning,) if unofficial else ())
 
 
 def _splits(

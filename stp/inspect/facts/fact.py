@@ -64,10 +64,6 @@ def protocol_of(suite: Suite) -> Config:
 def printed_rows(file: Path, columns: tuple[str, ...]) -> Iterator[dict[str, str]]:
     """Rows of a file of printed values.
 
-    Args:
-        file: a CSV file.
-        columns: that it must have, among others.
-
     Raises:
         StpError: it is missing, or lacks a column.
     """

@@ -16,12 +16,7 @@ Kind = TypeVar("Kind", bound=nn.Module)
 
 
 def read(recipe: Json, names: Iterable[str]) -> list[str]:
-    """Read hyperparameters off the network of a training.
-
-    Args:
-        recipe: of the training.
-        names: keys of `OF_NETWORK`.
-    """
+    """Read hyperparameters off the network of a training."""
     # Not on the device "meta": some operations load torch's compiler there, which takes longer.
     network = create(recipe)
     return [OF_NETWORK[name](network) for name in names]

@@ -4,8 +4,8 @@ from stp.inspect.facts.fact import Fact, Facts, protocol_of
 from stp.plan.cells import Plan
 from stp.plan.checked_config import Strict, check
 from stp.plan.suite import FactSource
-from stp.profiling.counted import count
 from stp.profiling.table import COUNTED, ProfileRow, rows
+from stp.profiling.table19 import count
 
 
 class SizeOptions(Strict):

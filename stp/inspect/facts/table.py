@@ -41,10 +41,6 @@ def modules(plan: Plan, table: str) -> list[str]:
 def read(plan: Plan, table: str) -> Facts:
     """Compare a table of the suite of a scale.
 
-    Args:
-        plan: of the scale.
-        table: its name.
-
     Raises:
         StpError: the suite has no such table, or something that it needs is missing or damaged.
     """
@@ -105,12 +101,7 @@ def as_grid(compared: Facts, plan: Plan, name: str) -> Grid:
 
 
 def differences(tables: Mapping[str, Facts], suite: Suite) -> list[list[str]]:
-    """Every value that is not as printed, in columns `DIFFERENCE`; what nothing explains is first.
-
-    Args:
-        tables: by name.
-        suite: that has them.
-    """
+    """Every value that is not as printed, in columns `DIFFERENCE`; unexplained ones first."""
     rows = []
     for name, compared in tables.items():
         key = tables_of(suite)[name].key
@@ -123,13 +114,7 @@ def differences(tables: Mapping[str, Facts], suite: Suite) -> list[list[str]]:
 
 
 def checked(tables: Mapping[str, Facts], suite: Suite, rows: Sequence[Sequence[str]]) -> Grid:
-    """What `stp check facts` prints.
-
-    Args:
-        tables: by name.
-        suite: that has them.
-        rows: see `differences`.
-    """
+    """What `stp check facts` prints."""
     summary: list[list[str | Item]] = []
     for name, compared in tables.items():
         differing = [fact for fact in compared.rows if fact.differences]
@@ -146,7 +131,7 @@ def checked(tables: Mapping[str, Facts], suite: Suite, rows: Sequence[Sequence[s
         title=f"What the paper of {suite.title} prints, and what is here",
         intro=[],
         sections=parts if rows else parts[1:],
-        legend=list(dict.fromkeys(text for one in tables.values() for text in one.warnings)),
+        legend=list(dict.fromkeys(text for facts in tables.values() for text in facts.warnings)),
     )
 
 

@@ -105,12 +105,13 @@ def facts(plan: Plan, source: FactSource) -> Facts:
         for number, (name, ours) in enumerate(training.ours.items()):
             printed = training.published.get(name, "")
             differs = training.differs(name)
-            here = training.at_scale[name] if training.at_scale else ""
+            at_scale = training.at_scale[name] if training.at_scale else ""
             values = {
                 **training.row,
                 **{"model": training.model, "dataset": training.dataset, name_of: name},
                 **{"ours": ours, "published": printed, "differs": "yes" if differs else "no"},
-                **{"released": training.released.get(name, ""), "scale": scale, "at scale": here},
+                **{"released": training.released.get(name, "")},
+                **{"scale": scale, "at scale": at_scale},
             }
             note = f"{training.dataset}, released otherwise: {otherwise}"
             rows.append(
@@ -118,7 +119,7 @@ def facts(plan: Plan, source: FactSource) -> Facts:
                     {column: values[column] for column in options.header},
                     {"ours": printed} if differs else {},
                     notes=(note,) if otherwise and not number else (),
-                    scaled={"ours": here} if here not in ("", ours) else {},
+                    scaled={"ours": at_scale} if at_scale not in ("", ours) else {},
                 )
             )
     count = sum(training.at_scale is not None for training in compared)
@@ -142,10 +143,6 @@ def options_of(source: FactSource) -> TrainingOptions:
 
 def trainings(config: Config, source: FactSource) -> list[Training]:
     """Compare all trainings that a paper prints, in its order.
-
-    Args:
-        config: of the scale at hand.
-        source: declaration of the table by the suite of the scale.
 
     Raises:
         StpError: a row names an unknown model, dataset or setting, or a number is malformed.
@@ -204,24 +201,23 @@ def _printed(
                     )
             yield of_training[0], {row[key]: row[value] for row in of_training}, {}
         return
-    columns = {text for one in settings.values() for text in (one.published, one.released)}
+    columns = {
+        column for setting in settings.values() for column in (setting.published, setting.released)
+    }
     for row in printed_rows(file, ("model", "dataset", *sorted(columns))):
         try:
-            published = {name: _printed_text(one, row) for name, one in settings.items()}
+            published = {name: _printed_text(setting, row) for name, setting in settings.items()}
         except ValueError as error:
             raise StpError(
                 f"{file}: {row['model']} on {row['dataset']}: {error}",
                 expected="a number",
                 remedy="restore the file",
             ) from None
-        yield (
-            row,
-            published,
-            {
-                name: row[one.released] if one.terms else _text(row[one.released], one.words)
-                for name, one in settings.items()
-            },
-        )
+        released = {name: row[setting.released] for name, setting in settings.items()}
+        for name, setting in settings.items():
+            if not setting.terms:
+                released[name] = _text(released[name], setting.words)
+        yield row, published, released
 
 
 def _printed_text(setting: Setting, row: Mapping[str, str]) -> str:
@@ -232,13 +228,7 @@ def _printed_text(setting: Setting, row: Mapping[str, str]) -> str:
 
 
 def ours(recipe: Json, names: list[str], options: TrainingOptions) -> dict[str, str]:
-    """Settings of a training as texts.
-
-    Args:
-        recipe: of the training.
-        names: of the settings.
-        options: where they are found.
-    """
+    """Settings of a training as texts."""
     from_network = [name for name in names if options.settings[name].ours.startswith("network.")]
     texts = {}
     if from_network:
@@ -259,8 +249,9 @@ def _of_recipe(recipe: Json, setting: Setting) -> str:
     for key in setting.ours.split("."):
         value = value.get(key)
     if setting.terms:
-        weights = {of: float(recipe["options"].get(key, 0)) for key, of in setting.terms.items()}
-        return str(value) if value else _loss({of: w for of, w in weights.items() if w})
+        options = recipe["options"]
+        weights = {term: float(options.get(key, 0)) for key, term in setting.terms.items()}
+        return str(value) if value else _loss({term: w for term, w in weights.items() if w})
     return _text(value, setting.words)
 
 

@@ -66,6 +66,7 @@ class Unit(nn.Module):
         self.bn = nn.BatchNorm3d(out, eps=BATCH_NORM_EPSILON)
 
     def forward(self, x: Tensor) -> Tensor:
+        """(N, channels, T, H, W) to (N, out, T / stride, H / stride, W / stride), rounded up."""
         padded = _pad(x, self.conv3d.kernel_size, self.conv3d.stride, 0.0)
         return F.relu(self.bn(self.conv3d(padded)), inplace=True)
 
@@ -78,6 +79,7 @@ class Pool(nn.Module):
         self.kernel, self.stride = kernel, stride
 
     def forward(self, x: Tensor) -> Tensor:
+        """(N, C, T, H, W) to the same, its axes divided by the strides and rounded up."""
         return F.max_pool3d(_pad(x, self.kernel, self.stride, -torch.inf), self.kernel, self.stride)
 
 
@@ -93,6 +95,7 @@ class Mixed(nn.Module):
         self.b3a, self.b3b = Pool((3, 3, 3), (1, 1, 1)), Unit(inputs, pooled, 1)
 
     def forward(self, x: Tensor) -> Tensor:
+        """(N, inputs, T, H, W) to (N, sum of the branches, T, H, W)."""
         branches = [self.b0(x), self.b1b(self.b1a(x)), self.b2b(self.b2a(x)), self.b3b(self.b3a(x))]
         return torch.cat(branches, dim=1)
 
@@ -105,6 +108,7 @@ class Logits(nn.Module):
         self.conv3d = nn.Conv3d(1024, classes, 1)
 
     def forward(self, x: Tensor) -> Tensor:
+        """(N, 1024, T, H, W) to (N, classes, T, H, W)."""
         logits: Tensor = self.conv3d(x)
         return logits
 
@@ -271,10 +275,11 @@ def resize(frames: Tensor, size: int = SIZE) -> Tensor:
 
 
 def prepare(clips: np.ndarray, device: torch.device | str = "cpu") -> Tensor:
-    """Turn clips into what the network wants.
+    """Turn clips into inputs of the network.
 
     Args:
-        clips: float32 (N, T, C, H, W), C is 1 or 3, in [0, 1]; what lies outside is clipped.
+        clips: float32 (N, T, C, H, W), C is 1 or 3, in [0, 1]; values outside are clipped.
+        device: device of the result.
 
     Returns:
         float32 (N, 3, T, 224, 224) in [-1, 1].

@@ -1,10 +1,8 @@
 """Inception-v3 (Szegedy et al. 2016, arXiv 1512.00567) up to its last pool, and its classifier.
 
-Layers are named as in torchvision.
-
-Its weights are those of TensorFlow's release for ImageNet, which expects
-pictures in [-1, 1]. FID is often computed through another training of the same network, whose
-pools differ; values of the two do not compare.
+Layers are named as in torchvision. Weights are those of TensorFlow's release for ImageNet, which
+expects pictures in [-1, 1]. FID is often computed through another training of the same network,
+whose pools differ; values of the two are not comparable.
 """
 
 import torch
@@ -18,7 +16,7 @@ SIZE = 299
 
 FEATURES = 2048
 CLASSES = 1000
-"""Of ImageNet."""
+"""Classes of ImageNet."""
 BATCH_NORM_EPSILON = 1e-3
 CLASSIFIER = "fc."
 LEFT_OUT = ("AuxLogits.", CLASSIFIER)
@@ -48,6 +46,7 @@ class Unit(nn.Module):
         self.bn = nn.BatchNorm2d(out, eps=BATCH_NORM_EPSILON)
 
     def forward(self, x: Tensor) -> Tensor:
+        """(N, channels, H, W) to (N, out, H', W')."""
         return F.relu(self.bn(self.conv(x)), inplace=True)
 
 
@@ -75,6 +74,7 @@ class Mixed5(nn.Module):
         self.branch_pool = Unit(channels, pooled)
 
     def forward(self, x: Tensor) -> Tensor:
+        """(N, channels, H, W) to (N, 224 + pooled, H, W)."""
         double = self.branch3x3dbl_3(self.branch3x3dbl_2(self.branch3x3dbl_1(x)))
         five = self.branch5x5_2(self.branch5x5_1(x))
         return torch.cat([self.branch1x1(x), five, double, self.branch_pool(_mean(x))], 1)
@@ -90,6 +90,7 @@ class Mixed6a(nn.Module):
         self.branch3x3dbl_3 = _shrinking(96, 96)
 
     def forward(self, x: Tensor) -> Tensor:
+        """(N, 288, H, W) to (N, 768, (H - 1) // 2, (W - 1) // 2)."""
         double = self.branch3x3dbl_3(self.branch3x3dbl_2(self.branch3x3dbl_1(x)))
         return torch.cat([self.branch3x3(x), double, _max(x)], 1)
 
@@ -110,6 +111,7 @@ class Mixed6(nn.Module):
         self.branch_pool = Unit(768, 192)
 
     def forward(self, x: Tensor) -> Tensor:
+        """(N, 768, H, W) to the same shape."""
         seven = self.branch7x7_3(self.branch7x7_2(self.branch7x7_1(x)))
         double = self.branch7x7dbl_3(self.branch7x7dbl_2(self.branch7x7dbl_1(x)))
         double = self.branch7x7dbl_5(self.branch7x7dbl_4(double))
@@ -126,6 +128,7 @@ class Mixed7a(nn.Module):
         self.branch7x7x3_3, self.branch7x7x3_4 = Unit(192, 192, (7, 1)), _shrinking(192, 192)
 
     def forward(self, x: Tensor) -> Tensor:
+        """(N, 768, H, W) to (N, 1280, (H - 1) // 2, (W - 1) // 2)."""
         seven = self.branch7x7x3_3(self.branch7x7x3_2(self.branch7x7x3_1(x)))
         return torch.cat(
             [self.branch3x3_2(self.branch3x3_1(x)), self.branch7x7x3_4(seven), _max(x)], 1
@@ -146,6 +149,7 @@ class Mixed7(nn.Module):
         self.branch_pool = Unit(channels, 192)
 
     def forward(self, x: Tensor) -> Tensor:
+        """(N, channels, H, W) to (N, 2048, H, W)."""
         three = self.branch3x3_1(x)
         double = self.branch3x3dbl_2(self.branch3x3dbl_1(x))
         branches = [self.branch1x1(x), self.branch3x3_2a(three), self.branch3x3_2b(three)]
@@ -217,11 +221,11 @@ def read_classifier(state: State) -> nn.Linear | None:
     return classifier.eval().requires_grad_(False)
 
 
-def entropy(found: Tensor) -> Tensor:
-    """Entropy of the classes of a picture, nats (N,): from 0 to log 1000.
+def entropy(logits: Tensor) -> Tensor:
+    """Entropy of the classes of pictures, nats (N,): from 0 to log 1000.
 
     Args:
-        found: what `read_classifier` gives, (N, 1000).
+        logits: outputs of the classifier, (N, 1000).
     """
-    logarithms = found.log_softmax(dim=1)
+    logarithms = logits.log_softmax(dim=1)
     return -(logarithms.exp() * logarithms).sum(dim=1)

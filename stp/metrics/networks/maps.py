@@ -88,11 +88,12 @@ def check_size(network: str, smallest: int, remedy: str) -> None:
     """Refuse videos that are too small for a network.
 
     Args:
+        network: name of `NETWORKS`.
         smallest: their smallest height or width, pixels.
         remedy: remedy of the error.
 
     Raises:
-        StpError: they are.
+        StpError: the videos are smaller than the network allows.
     """
     if smallest < NETWORKS[network].smallest:
         raise StpError(

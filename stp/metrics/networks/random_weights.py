@@ -1,7 +1,7 @@
 """Random weights of a network, drawn with a seed, for tests and demonstrations.
 
-What such a network sees depends on its input as that of a trained one does, but it has learnt
-nothing: distances through it say nothing about the quality of videos.
+Features of such a network depend on its input as those of a trained one do, but it has learnt
+nothing: distances between them say nothing about the quality of videos.
 """
 
 import math

@@ -1,5 +1,5 @@
-"""Readers of files of weights: a state dict of torch, a TorchScript archive, a
-checkpoint of TensorFlow, or a pickle of arrays that flax made.
+"""Readers of files of weights: a state dict of torch, a TorchScript archive, a checkpoint of
+TensorFlow, or a pickle of arrays that flax made.
 """
 
 import zipfile

@@ -80,7 +80,7 @@ class Tensor(NamedTuple):
 
 
 def is_bundle(path: Path) -> bool:
-    """Is the file named like an index, or like the bytes of a checkpoint?"""
+    """Whether a file is named like an index, or like the bytes of a checkpoint."""
     return path.suffix == ".index" or path.suffix.startswith(".data-")
 
 

@@ -1,6 +1,6 @@
 """The feature layers of three classifiers of ImageNet, as torchvision orders and names them.
 
-Which outputs LPIPS compares is what the authors' package taps: the last ReLU before each change of
+LPIPS compares the outputs that the authors' package taps: the last ReLU before each change of
 resolution (AlexNet, VGG-16), and the outputs of seven stages (SqueezeNet 1.1).
 """
 
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from stp.metrics.networks.state import State, load
 
 MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""Of the channels of ImageNet, as torchvision states them."""
+"""Mean and deviation of the channels of ImageNet, as torchvision states them."""
 
 
 class Fire(nn.Module):
@@ -26,12 +26,13 @@ class Fire(nn.Module):
         self.expand3x3 = nn.Conv2d(narrow, wide, 3, padding=1)
 
     def forward(self, x: Tensor) -> Tensor:
+        """(N, channels, H, W) to (N, 2 * wide, H, W)."""
         x = self.squeeze(x).relu()
         return torch.cat([self.expand1x1(x).relu(), self.expand3x3(x).relu()], dim=1)
 
 
 class Taps(NamedTuple):
-    """Where LPIPS looks.
+    """The outputs that LPIPS compares.
 
     Attributes:
         layers: indices of the layers whose outputs are compared.

@@ -19,7 +19,7 @@ from stp.metrics.networks.state import State, load
 SIZE = 224
 """Height and width of the frames that the network was trained on."""
 FRAMES = 16
-"""Of its clips."""
+"""Frames of the clips that it was trained on."""
 HEADS = {384: 6, 768: 12, 1024: 16, 1280: 16, 1408: 16}
 """Width of a token -> heads of attention: small, base, large, huge, giant."""
 EPSILON = 1e-6
@@ -41,6 +41,7 @@ class PatchEmbed(nn.Module):
         self.proj = nn.Conv3d(3, width, (tube, patch, patch), (tube, patch, patch))
 
     def forward(self, x: Tensor) -> Tensor:
+        """(N, 3, T, H, W) to tokens (N, T / tube * H / patch * W / patch, width)."""
         tokens: Tensor = self.proj(x).flatten(2).transpose(1, 2)
         return tokens
 
@@ -56,6 +57,7 @@ class Attention(nn.Module):
         self.proj = nn.Linear(width, width)
 
     def forward(self, x: Tensor) -> Tensor:
+        """Tokens (N, L, width) to the same shape."""
         bias = torch.cat([self.q_bias, torch.zeros_like(self.v_bias), self.v_bias])
         tokens = F.linear(x, self.qkv.weight, bias)
         q, k, v = tokens.unflatten(2, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
@@ -72,6 +74,7 @@ class Mlp(nn.Module):
         self.fc1, self.fc2 = nn.Linear(width, hidden), nn.Linear(hidden, width)
 
     def forward(self, x: Tensor) -> Tensor:
+        """Tokens (N, L, width) to the same shape."""
         outputs: Tensor = self.fc2(F.gelu(self.fc1(x)))
         return outputs
 
@@ -85,6 +88,7 @@ class Block(nn.Module):
         self.attn, self.mlp = Attention(width, heads), Mlp(width, hidden)
 
     def forward(self, x: Tensor) -> Tensor:
+        """Tokens (N, L, width) to the same shape."""
         x = x + self.attn(self.norm1(x))
         outputs: Tensor = x + self.mlp(self.norm2(x))
         return outputs

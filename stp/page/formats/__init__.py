@@ -10,8 +10,6 @@ def texts(grid: Grid, folder: Path, name: str | None = None) -> dict[Path, str]:
     """A table as ``<name>.md``, ``<name>.tex`` and ``<name>.html`` in a folder: path -> text.
 
     Args:
-        grid: the table.
-        folder: folder of the files.
         name: base name of the files; by default that of the grid.
     """
     name = name or grid.name

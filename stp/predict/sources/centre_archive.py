@@ -29,7 +29,7 @@ from stp.data.daily_fields import (
 from stp.data.tar_stream import Folder, folders
 from stp.metrics.latitude import coordinate
 from stp.predict.bias_correction import Corrected
-from stp.predict.source import Given, Source
+from stp.predict.source import ForecastRequest, Source
 
 OPTIONS = ("ensemble", "gravity", "corrected_on")
 LISTING = "listing.json"
@@ -39,7 +39,7 @@ class CentreArchive(Source):
     """Forecasts of a centre.
 
     Args:
-        given: request for forecasts. A clip has a forecast if its last context frame is the start
+        request: request for forecasts. A clip has a forecast if its last context frame is the start
             of one.
         ensemble: whether groups have members.
         gravity: divisor of geopotential in the archive, m s-2.
@@ -53,22 +53,24 @@ class CentreArchive(Source):
     _first_step = 1
     """Index of the first lead time along steps; the start has index 0."""
 
-    def __init__(self, given: Given, ensemble: bool, gravity: float, parts: str = "*") -> None:
-        assert given.archive is not None
-        self._given, self._gravity = given, gravity
+    def __init__(
+        self, request: ForecastRequest, ensemble: bool, gravity: float, parts: str = "*"
+    ) -> None:
+        assert request.archive is not None
+        self._request, self._gravity = request, gravity
         self._outer = ("number", "step") if ensemble else ("step",)
-        names_of_parts = fnmatch.filter(given.archive.names, parts)
+        names_of_parts = fnmatch.filter(request.archive.names, parts)
         if not names_of_parts:
             raise StpError(
                 f"no raw file is a part of the stream {parts}",
-                expected=f"some of {', '.join(given.archive.names[:5])}",
+                expected=f"some of {', '.join(request.archive.names[:5])}",
                 remedy="correct the names of the centres, or the files of the archive",
             )
-        self._parts = [given.archive.find(name) for name in names_of_parts]
-        self._grid = Grid(*given.data.shape[1:])
-        names: list[str] = given.data.attrs["variables"]
-        levels = coordinate(given.data, "level")
-        hours = coordinate(given.data, "time")
+        self._parts = [request.archive.find(name) for name in names_of_parts]
+        self._grid = Grid(*request.data.shape[1:])
+        names: list[str] = request.data.attrs["variables"]
+        levels = coordinate(request.data, "level")
+        hours = coordinate(request.data, "time")
         assert levels is not None and hours is not None
         # Centres have no variables without levels, such as those of land and ocean.
         on_levels = np.flatnonzero(np.isfinite(levels)).tolist()
@@ -77,7 +79,7 @@ class CentreArchive(Source):
         ]
         self._names = [names[c] for c in on_levels]
         days = hours.astype("datetime64[h]").astype("datetime64[D]")
-        starts = [str(days[given.valid(row, -1)]) for row in range(len(given.clips))]
+        starts = [str(days[request.valid(row, -1)]) for row in range(len(request.clips))]
         self._row = {start: row for row, start in enumerate(starts)}
         order, channels = self._listing()
         self.rows = np.array([self._row[start] for start in order], np.int64)
@@ -145,15 +147,15 @@ class CentreArchive(Source):
             self._parts,
             lambda name: date_of(name) in starts,
             suffix=".zarr",
-            aside=self._given.aside / "starts",
+            aside=self._request.aside / "starts",
         )
 
     def _listing(self) -> tuple[list[str], list[str]]:
         """The starts with forecasts, in the order of the stream, and their channels."""
-        archive = self._given.archive
+        archive = self._request.archive
         assert archive is not None
         about = {"raw": archive.checksums(), "starts": sorted(self._row), "channels": self._names}
-        path = self._given.aside / LISTING
+        path = self._request.aside / LISTING
         cached = json_or_none(path)
         if isinstance(cached, dict) and cached.get("about") == about:
             return cached["order"], cached["held"]
@@ -163,7 +165,7 @@ class CentreArchive(Source):
                 channels = self._channels_in(folder.name, open_group(folder))
                 if channels:
                     channels_of[str(date_of(folder.name))] = channels
-                self._given.report("starts listed", count, len(self._row))
+                self._request.report("starts listed", count, len(self._row))
         if not channels_of:
             raise StpError(
                 f"{self._parts[0]} ({len(self._parts)} parts): no forecast of any of the "
@@ -197,14 +199,14 @@ class CentreArchive(Source):
         pairs = self._levels
         variables = {v: [level for w, level in pairs if w == v] for v, _ in pairs}
         fields = self._fields(name, opened, variables, at)
-        there = np.isfinite(fields).reshape(len(self._names), -1).any(axis=1)
-        return [channel for channel, has in zip(self._names, there, strict=True) if has]
+        present = np.isfinite(fields).reshape(len(self._names), -1).any(axis=1)
+        return [channel for channel, has in zip(self._names, present, strict=True) if has]
 
     def _check(self, name: str, opened: xr.Dataset) -> None:
         """Refuse another number of steps or members, and contradictory times."""
-        expected = {"step": 1 + self._given.lead_times}
+        expected = {"step": 1 + self._request.lead_times}
         if "number" in self._outer:
-            expected["number"] = self._given.members
+            expected["number"] = self._request.members
         for dim, size in expected.items():
             actual = opened.sizes.get(dim, 0)
             if actual < size or (dim == "number" and actual != size):
@@ -215,7 +217,7 @@ class CentreArchive(Source):
                     "archive, or fetch it again",
                 )
         if "step" in opened.coords:
-            steps = opened["step"].to_numpy()[: 1 + self._given.lead_times].astype(np.int64)
+            steps = opened["step"].to_numpy()[: 1 + self._request.lead_times].astype(np.int64)
             units = str(opened["step"].attrs.get("units", ""))
             day = 24 if units == "hours" else 1
             if (steps != day * np.arange(len(steps))).any():
@@ -224,11 +226,11 @@ class CentreArchive(Source):
                     expected="successive days from 0",
                     remedy="fetch the official archive",
                 )
-        check_times(name, opened, np.arange(1 + self._given.lead_times))
+        check_times(name, opened, np.arange(1 + self._request.lead_times))
 
 
 def open_source(
-    given: Given,
+    request: ForecastRequest,
     ensemble: bool = False,
     gravity: float = STANDARD_GRAVITY,
     corrected_on: str | None = None,
@@ -236,13 +238,13 @@ def open_source(
     """Open an archive.
 
     Args:
-        given: request for forecasts.
+        request: request for forecasts.
         ensemble: whether groups have members.
         gravity: divisor of geopotential in the archive, m s-2.
         corrected_on: split whose mean error is subtracted, see `stp.predict.bias_correction`.
     """
-    source = CentreArchive(given, ensemble, gravity)
+    source = CentreArchive(request, ensemble, gravity)
     if corrected_on is None:
         return source
-    past = given._replace(clips=given.data.clips(corrected_on), aside=given.aside / "past")
+    past = request._replace(clips=request.data.clips(corrected_on), aside=request.aside / "past")
     return Corrected(source, CentreArchive(past, ensemble, gravity), past)

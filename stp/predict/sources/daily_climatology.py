@@ -4,7 +4,7 @@ import numpy as np
 
 from stp.core.errors import StpError
 from stp.metrics.climatology import Climatology
-from stp.predict.source import Given, Source
+from stp.predict.source import ForecastRequest, Source
 
 OPTIONS = ("kind",)
 
@@ -13,22 +13,22 @@ class DailyClimatology(Source):
     """The mean of the calendar day of the valid time.
 
     Args:
-        given: request for forecasts.
+        request: request for forecasts.
         kind: name of a climatology of the prepared data.
 
     Raises:
         StpError: the climatology is missing or lacks days.
     """
 
-    def __init__(self, given: Given, kind: str) -> None:
-        self._given, self._means = given, Climatology(given.data, kind)
-        self.rows = np.arange(len(given.clips))
-        self.channels = np.arange(given.data.shape[0])
-        leads = range(given.lead_times)
-        valid = [given.valid(row, lead) for row in range(len(self.rows)) for lead in leads]
+    def __init__(self, request: ForecastRequest, kind: str) -> None:
+        self._request, self._means = request, Climatology(request.data, kind)
+        self.rows = np.arange(len(request.clips))
+        self.channels = np.arange(request.data.shape[0])
+        leads = range(request.lead_times)
+        valid = [request.valid(row, lead) for row in range(len(self.rows)) for lead in leads]
         if missing := self._means.missing_of(np.unique(valid)):
             raise StpError(
-                f"{given.data.folder}: {missing}",
+                f"{request.data.folder}: {missing}",
                 expected=f"climatology.zarr with {kind} and every day of the year",
                 remedy="prepare the data with complete years of training, and with the options of "
                 "the reader that make this climatology",
@@ -36,10 +36,10 @@ class DailyClimatology(Source):
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
         """See `Source.read`."""
-        valid = (self._given.valid(row, lead) for lead in leads.tolist())
+        valid = (self._request.valid(row, lead) for lead in leads.tolist())
         return np.stack([self._means.read(frame) for frame in valid])[None]
 
 
-def open_source(given: Given, kind: str = "without_validation") -> Source:
+def open_source(request: ForecastRequest, kind: str = "without_validation") -> Source:
     """Open the climatology of training years, or another one."""
-    return DailyClimatology(given, kind)
+    return DailyClimatology(request, kind)

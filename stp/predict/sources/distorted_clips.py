@@ -7,7 +7,7 @@ import numpy as np
 
 from stp.core.errors import StpError
 from stp.data.distortions import Distorter
-from stp.predict.source import Given, Source
+from stp.predict.source import ForecastRequest, Source
 
 OPTIONS = (
     *("distortion", "intensities", "seed"),
@@ -19,7 +19,7 @@ class DistortedClips(Source):
     """Distorted clips.
 
     Args:
-        given: request, whose ``intensity`` is a number of one of ``intensities``, from 1.
+        request: request, whose ``intensity`` is a number of one of ``intensities``, from 1.
         distortion: name of the distortion.
         intensities: parameter of the distortion at each intensity.
         seed: seed of all random numbers.
@@ -30,35 +30,44 @@ class DistortedClips(Source):
     """
 
     def __init__(
-        self, given: Given, distortion: str, intensities: list[float], seed: int, **chosen: str
+        self,
+        request: ForecastRequest,
+        distortion: str,
+        intensities: list[float],
+        seed: int,
+        **chosen: str,
     ) -> None:
-        if given.data.context:
+        if request.data.context:
             raise StpError(
-                f"{given.data.folder}: clips with {given.data.context} context frames",
+                f"{request.data.folder}: clips with {request.data.context} context frames",
                 expected="clips without context, since distortions use whole clips",
                 remedy="set `context: 0` of this dataset in the scale file",
             )
-        if not 1 <= given.intensity <= len(intensities):
+        if not 1 <= request.intensity <= len(intensities):
             raise StpError(
-                f"intensity {given.intensity} of {distortion}",
+                f"intensity {request.intensity} of {distortion}",
                 expected=f"1 to {len(intensities)}",
                 remedy="correct `setting: {intensity: ...}` in the scale file",
             )
-        self._given = given
-        self._distort = Distorter(distortion, intensities[given.intensity - 1], seed, **chosen)
-        self.rows = np.arange(len(given.clips))
-        self.channels = np.arange(given.data.shape[0])
+        self._request = request
+        self._distort = Distorter(distortion, intensities[request.intensity - 1], seed, **chosen)
+        self.rows = np.arange(len(request.clips))
+        self.channels = np.arange(request.data.shape[0])
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
         """See `Source.read`."""
         rows = [row, *self._distort.partners(len(self.rows), row)]
-        clip, *others = self._given.clips.read(rows, length=self._given.lead_times)
+        clip, *others = self._request.clips.read(rows, length=self._request.lead_times)
         distorted = self._distort(row, clip, tuple(others))
         return np.asarray(distorted[leads], np.float32)[None]
 
 
 def open_source(
-    given: Given, distortion: str, intensities: list[float], seed: int = 0, **chosen: str
+    request: ForecastRequest,
+    distortion: str,
+    intensities: list[float],
+    seed: int = 0,
+    **chosen: str,
 ) -> Source:
     """Open the clips of a split, distorted."""
-    return DistortedClips(given, distortion, intensities, seed, **chosen)
+    return DistortedClips(request, distortion, intensities, seed, **chosen)

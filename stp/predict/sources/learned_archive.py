@@ -23,7 +23,7 @@ from stp.data.daily_fields import (
     check_times,
     check_units,
 )
-from stp.predict.source import Given, Source
+from stp.predict.source import ForecastRequest, Source
 from stp.predict.sources.centre_archive import CentreArchive
 
 OPTIONS = ("gravity", "placement")
@@ -34,7 +34,7 @@ class LearnedArchive(CentreArchive):
     """Forecasts of a trained model.
 
     Args:
-        given: request for forecasts.
+        request: request for forecasts.
         gravity: divisor of geopotential in the archive, m s-2.
         placement: "coordinates": values are interpolated from the coordinates of the groups onto
             the grid; "index": values are assigned to the grid points of the same index, as in the
@@ -46,13 +46,13 @@ class LearnedArchive(CentreArchive):
 
     _first_step = 0
 
-    def __init__(self, given: Given, gravity: float, placement: str) -> None:
+    def __init__(self, request: ForecastRequest, gravity: float, placement: str) -> None:
         if placement not in ("coordinates", "index"):
             raise ConfigurationError(
                 f"options: placement: {placement!r}", expected="coordinates or index"
             )
         self._placement = placement
-        super().__init__(given, ensemble=False, gravity=gravity)
+        super().__init__(request, ensemble=False, gravity=gravity)
 
     def _fields(
         self, name: str, opened: xr.Dataset, variables: dict[str, list[int]], at: dict[str, Any]
@@ -101,7 +101,7 @@ class LearnedArchive(CentreArchive):
     def _check(self, name: str, opened: xr.Dataset) -> None:
         """Refuse too few steps, and steps and times that are not successive days."""
         missing = [axis for axis in ("latitude", "longitude") if axis not in opened.coords]
-        steps, leads = opened.sizes.get("step", 0), self._given.lead_times
+        steps, leads = opened.sizes.get("step", 0), self._request.lead_times
         if missing or steps < leads:
             raise StpError(
                 f"{name}: {steps} steps" + (f", no coordinate {missing[0]}" if missing else ""),
@@ -146,10 +146,10 @@ def onto_grid(
     if lat[0] < lat[-1]:
         fields, lat = fields[..., ::-1, :], lat[::-1]
     values = np.isfinite(fields).any(axis=(*range(fields.ndim - 2), -1))
-    there = np.flatnonzero(values)
-    if not len(there):
+    rows_with_values = np.flatnonzero(values)
+    if not len(rows_with_values):
         return np.full((*fields.shape[:-2], grid.rows, grid.columns), np.nan, np.float32)
-    rows = slice(there[0], there[-1] + 1)
+    rows = slice(rows_with_values[0], rows_with_values[-1] + 1)
     fields, lat = fields[..., rows, :], lat[rows]
     cell = 360 / grid.columns
     even = np.ptp(np.diff(lat)) < SAME and np.abs(np.diff(lon) % 360 - cell).max() < SAME
@@ -179,7 +179,7 @@ def _other_grid(name: str, lat: np.ndarray, lon: np.ndarray, grid: Grid) -> StpE
 
 
 def open_source(
-    given: Given, gravity: float = STANDARD_GRAVITY, placement: str = "coordinates"
+    request: ForecastRequest, gravity: float = STANDARD_GRAVITY, placement: str = "coordinates"
 ) -> Source:
     """Open an archive."""
-    return LearnedArchive(given, gravity, placement)
+    return LearnedArchive(request, gravity, placement)

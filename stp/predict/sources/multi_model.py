@@ -11,7 +11,7 @@ from functools import reduce
 import numpy as np
 
 from stp.core.errors import StpError
-from stp.predict.source import Given, Source
+from stp.predict.source import ForecastRequest, Source
 from stp.predict.sources.centre_archive import STANDARD_GRAVITY, CentreArchive
 
 OPTIONS = ("centres", "ensemble", "mean", "gravity")
@@ -21,7 +21,7 @@ class MultiModel(Source):
     """Forecasts of several centres.
 
     Args:
-        given: request for forecasts; ``members`` is the number of all members, 1 of a mean.
+        request: request for forecasts; ``members`` is the number of all members, 1 of a mean.
         centres: number of members by folder of the archive, in the order of the members.
         ensemble: whether groups have members.
         mean: whether the mean of all members is the only forecast.
@@ -32,20 +32,25 @@ class MultiModel(Source):
     """
 
     def __init__(
-        self, given: Given, centres: Mapping[str, int], ensemble: bool, mean: bool, gravity: float
+        self,
+        request: ForecastRequest,
+        centres: Mapping[str, int],
+        ensemble: bool,
+        mean: bool,
+        gravity: float,
     ) -> None:
         centres = dict(sorted(centres.items()))
         total = sum(centres.values())
-        if given.members != (1 if mean else total):
+        if request.members != (1 if mean else total):
             raise StpError(
-                f"{given.members} members of a forecast, and {total} of {', '.join(centres)}",
+                f"{request.members} members of a forecast, and {total} of {', '.join(centres)}",
                 expected="1 for the mean of all members, else the sum over the centres",
                 remedy="set predict: {samples: ...} or options: {centres: ...} of this model",
             )
         self._mean = mean
         self._centres = [
             CentreArchive(
-                given._replace(members=members, aside=given.aside / name),
+                request._replace(members=members, aside=request.aside / name),
                 ensemble,
                 gravity,
                 parts=f"*/{name}/*",
@@ -82,11 +87,11 @@ class MultiModel(Source):
 
 
 def open_source(
-    given: Given,
+    request: ForecastRequest,
     centres: Mapping[str, int],
     ensemble: bool = False,
     mean: bool = False,
     gravity: float = STANDARD_GRAVITY,
 ) -> Source:
     """Open the archives of all centres."""
-    return MultiModel(given, centres, ensemble, mean, gravity)
+    return MultiModel(request, centres, ensemble, mean, gravity)

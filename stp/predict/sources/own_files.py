@@ -20,7 +20,7 @@ from stp.data.zarr_read import has_array, read_array
 from stp.metrics.latitude import coordinate
 from stp.predict.agreement import Copies
 from stp.predict.forecast_files import DAMAGE, DAY, KNOWN, damaged, open_forecasts, own_levels
-from stp.predict.source import Given, Source
+from stp.predict.source import ForecastRequest, Source
 from stp.prepare.netcdf import as_stated
 from stp.prepare.own.far_values import require_no_far_value, states_range
 from stp.prepare.own.field_files import require_chunks
@@ -76,7 +76,7 @@ class OwnFiles(Source):
     """Forecasts in files of a user; equal members are read once.
 
     Args:
-        given: request for forecasts. A clip has a forecast if its last context frame is the start
+        request: request for forecasts. A clip has a forecast if its last context frame is the start
             of one.
         variables: name in the files, or ``{name, level, units}``, by channel of the data; by
             default all channels whose names are in the files.
@@ -91,20 +91,23 @@ class OwnFiles(Source):
     is_unknown = True
 
     def __init__(
-        self, given: Given, variables: Mapping[str, Any] | None, names: Mapping[str, str]
+        self,
+        request: ForecastRequest,
+        variables: Mapping[str, Any] | None,
+        names: Mapping[str, str],
     ) -> None:
-        assert given.archive is not None
+        assert request.archive is not None
         check_keys("options: names", names, KNOWN)
-        self._given, self._grid = given, Grid(*given.data.shape[1:])
+        self._request, self._grid = request, Grid(*request.data.shape[1:])
         self._names = names
         self._open: tuple[Path, xr.Dataset] | None = None
-        channels: list[str] = given.data.attrs["variables"]
-        units = _units_of(given.data.folder)
-        levels = coordinate(given.data, "level")
-        hours = coordinate(given.data, "time")
+        channels: list[str] = request.data.attrs["variables"]
+        units = _units_of(request.data.folder)
+        levels = coordinate(request.data, "level")
+        hours = coordinate(request.data, "time")
         if units is None or hours is None:
             raise StpError(
-                f"{given.data.folder}: no coordinates channel_units and time",
+                f"{request.data.folder}: no coordinates channel_units and time",
                 expected="units of each channel, and the time of each frame",
                 remedy="prepare the data with a reader that writes them",
             )
@@ -113,14 +116,14 @@ class OwnFiles(Source):
         if levels is not None:
             of_levels = [level if np.isfinite(level) else None for level in levels.tolist()]
         self._levels = dict(zip(channels, of_levels, strict=True))
-        paths = _stores(given.archive)
+        paths = _stores(request.archive)
         self._variables = _mapped(channels, variables)
         times = hours.astype("datetime64[h]").astype("datetime64[s]")
-        rows = {times[given.valid(row, -1)]: row for row in range(len(given.clips))}
+        rows = {times[request.valid(row, -1)]: row for row in range(len(request.clips))}
         self._forecasts: dict[int, list[_Forecast]] = {}
         for number, path in enumerate(paths, 1):
             self._list(path, rows)
-            given.report("files listed", number, len(paths))
+            request.report("files listed", number, len(paths))
         if not self._forecasts:
             raise StpError(
                 f"{paths[0]} ({len(paths)} files): no forecast of any of the {len(rows)} starts, "
@@ -134,7 +137,7 @@ class OwnFiles(Source):
         if not leads:
             raise StpError(
                 f"{paths[0]} ({len(paths)} files): no lead time that all starts have",
-                expected=f"whole days from 1 to {given.lead_times}",
+                expected=f"whole days from 1 to {request.lead_times}",
                 remedy="split the files, or name the coordinate: `names: {lead: ...}`",
             )
         self.channels = np.array([channels.index(name) for name in self._variables], np.int64)
@@ -150,18 +153,18 @@ class OwnFiles(Source):
 
     def _copies(self, leads: np.ndarray) -> Copies:
         """Compare the members until all differ."""
-        copies = Copies(self._given.members)
+        copies = Copies(self._request.members)
         for number, row in enumerate(self.rows.tolist(), 1):
             for lead in leads[:, None]:
                 if copies.differ:
                     return copies
                 copies.add(self._read_all(row, lead)[None])
-            self._given.report("starts whose members are compared", number, len(self.rows))
+            self._request.report("starts whose members are compared", number, len(self.rows))
         return copies
 
     def _read_all(self, row: int, leads: np.ndarray) -> np.ndarray:
         """The forecasts of a clip, of all members."""
-        shape = (self._given.members, len(leads), len(self._variables), *self._grid)
+        shape = (self._request.members, len(leads), len(self._variables), *self._grid)
         fields = np.empty(shape, np.float32)
         for forecast in self._forecasts[row]:
             here = [i for i, lead in enumerate(leads) if int(lead) in forecast.steps]
@@ -212,10 +215,10 @@ class OwnFiles(Source):
         opened = self._dataset(path)
         orientation(str(path), opened, self._grid)
         members = opened.sizes.get("member", 1)
-        if members != self._given.members:
+        if members != self._request.members:
             raise StpError(
                 f"{path}: {members} members",
-                expected=f"{self._given.members}",
+                expected=f"{self._request.members}",
                 remedy="set `members` to those of the files",
             )
         in_file = {variable.name for variable in self._variables.values()} & set(opened.data_vars)
@@ -230,7 +233,7 @@ class OwnFiles(Source):
         steps = {
             int(day) - 1: i
             for i, day in enumerate(days)
-            if day % 1 == 0 and 1 <= day <= self._given.lead_times
+            if day % 1 == 0 and 1 <= day <= self._request.lead_times
         }
         for index, start in enumerate(opened["start"].to_numpy().astype("datetime64[s]")):
             row = rows.get(start)
@@ -262,7 +265,7 @@ class OwnFiles(Source):
 
     def _common_leads(self) -> set[int]:
         """Lead times, from 0, that all starts have for all channels."""
-        leads = set(range(self._given.lead_times))
+        leads = set(range(self._request.lead_times))
         for forecasts in self._forecasts.values():
             for channel, variable in self._variables.items():
                 parts = [part for part in forecasts if channel in part.channels]
@@ -407,9 +410,9 @@ def _stores(raw: RawFiles) -> list[Path]:
 
 
 def open_source(
-    given: Given,
+    request: ForecastRequest,
     variables: Mapping[str, Any] | None = None,
     names: Mapping[str, str] | None = None,
 ) -> Source:
     """Open the files."""
-    return OwnFiles(given, variables, names or {})
+    return OwnFiles(request, variables, names or {})

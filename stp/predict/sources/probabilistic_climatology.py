@@ -7,7 +7,7 @@ import numpy as np
 
 from stp.core.errors import StpError
 from stp.metrics.latitude import coordinate
-from stp.predict.source import Given, Source
+from stp.predict.source import ForecastRequest, Source
 
 OPTIONS = ()
 
@@ -16,31 +16,31 @@ class ProbabilisticClimatology(Source):
     """The same calendar day of each training year, as a member.
 
     Args:
-        given: request for forecasts; ``members`` is the number of training years.
+        request: request for forecasts; ``members`` is the number of training years.
 
     Raises:
         StpError: the number of training years differs, or a year lacks a day.
     """
 
-    def __init__(self, given: Given) -> None:
-        hours = coordinate(given.data, "time")
+    def __init__(self, request: ForecastRequest) -> None:
+        hours = coordinate(request.data, "time")
         if hours is None:
             raise StpError(
-                f"{given.data.folder}: no coordinate time",
+                f"{request.data.folder}: no coordinate time",
                 expected="hours since 1970-01-01 of each frame",
                 remedy="prepare the data with a reader that writes them",
             )
-        self._given = given
+        self._request = request
         self._days = hours.astype("datetime64[h]").astype("datetime64[D]")
         self._frame = {str(day): frame for frame, day in enumerate(self._days)}
-        years = given.data.clips("train").index
+        years = request.data.clips("train").index
         first, last = years["start"].min(), (years["start"] + years["length"] - 1).max()
         self.years = sorted({str(day)[:4] for day in self._days[first : last + 1]})
-        self.rows = np.arange(len(given.clips))
-        self.channels = np.arange(given.data.shape[0])
-        if len(self.years) != given.members:
+        self.rows = np.arange(len(request.clips))
+        self.channels = np.arange(request.data.shape[0])
+        if len(self.years) != request.members:
             raise StpError(
-                f"{given.data.folder}: {len(self.years)} training years and {given.members} "
+                f"{request.data.folder}: {len(self.years)} training years and {request.members} "
                 "members",
                 expected="a member for each training year",
                 remedy=f"set predict: {{samples: {len(self.years)}}} of this model",
@@ -48,9 +48,9 @@ class ProbabilisticClimatology(Source):
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
         """See `Source.read`."""
-        valid = [str(self._days[self._given.valid(row, lead)])[5:] for lead in leads.tolist()]
+        valid = [str(self._days[self._request.valid(row, lead)])[5:] for lead in leads.tolist()]
         frames = [[self._of(year, day) for day in valid] for year in self.years]
-        fields = self._given.data.frames
+        fields = self._request.data.frames
         return np.stack([np.stack([fields.read(f, f + 1)[0] for f in of]) for of in frames])
 
     def _of(self, year: str, day: str) -> int:
@@ -59,12 +59,12 @@ class ProbabilisticClimatology(Source):
             frame = self._frame.get(f"{year}-02-28")
         if frame is None:
             raise StpError(
-                f"{self._given.data.folder}: the training year {year} has no {day} (month-day)",
+                f"{self._request.data.folder}: the training year {year} has no {day} (month-day)",
                 remedy="prepare complete training years",
             )
         return frame
 
 
-def open_source(given: Given) -> Source:
+def open_source(request: ForecastRequest) -> Source:
     """Open the training years."""
-    return ProbabilisticClimatology(given)
+    return ProbabilisticClimatology(request)

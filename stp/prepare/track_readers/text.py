@@ -1,7 +1,7 @@
-"""Tables in text: what separates their columns, and whether the first line names them.
+"""Text tables whose form is detected: separators, decimal signs and names of columns.
 
-The usual public forms are told apart by themselves: commas, semicolons, tabs or blanks between
-columns, points or commas in numbers, names in the first line, in a comment above it, or nowhere.
+Columns are separated by commas, semicolons, tabs or blanks; numbers have points or commas; names
+are in the first line, in a comment above it, or missing.
 """
 
 import codecs
@@ -18,11 +18,11 @@ from stp.core.errors import RawFileError, StpError
 BLANKS = r"\s+"
 SEPARATORS = ("\t", ";", ",", BLANKS)
 COMMENTS = ("#", "%", "//")
-"""How lines begin that are no rows."""
+"""First characters of lines that are not rows."""
 HEAD_BYTES = 65_536
 MOST_LINES = 200
 FEWEST_COLUMNS = 3
-"""Of a table of detections: a moment, x and y."""
+"""Columns of a table of detections: time, x and y."""
 NUMBER = re.compile(r"[-+]?(\d+(\.\d*|,\d+)?|\.\d+)([eE][-+]?\d+)?|[-+]?(nan|inf)", re.IGNORECASE)
 
 
@@ -106,7 +106,7 @@ def table(
         StpError: the file cannot be read, or rows have more values than there are names.
     """
     names, skipped = form.names, form.skipped
-    if by_number:  # a line of names is then a row without numbers, which is told
+    if by_number:  # a line of names is then reported as a row without numbers
         names, skipped = None, skipped - (form.names is not None and not form.in_comment)
     try:
         read = pd.read_csv(
@@ -116,7 +116,7 @@ def table(
             encoding=form.encoding,
             comment=form.comment,
             header=None,
-            names=None if names is None else _once(names),
+            names=None if names is None else list(_numbered(names)),
             skiprows=skipped,
             skipinitialspace=True,
             low_memory=False,
@@ -131,13 +131,13 @@ def table(
         raise StpError(
             f"{path}: lines have more values than there are names in the first one",
             expected="a name for each column",
-            remedy="complete the first line, or take the separators at the ends of lines out",
+            remedy="complete the first line, or remove the separators at the ends of lines",
         )
     return read
 
 
 def line_of(path: Path, form: Layout, row: int, by_number: bool) -> int:
-    """The number of the line in which a row is, from 1."""
+    """The number of the line of a row, from 1."""
     skipped = form.skipped - (by_number and form.names is not None and not form.in_comment)
     with path.open(encoding=form.encoding, errors="replace") as file:
         for number, line in enumerate(file, start=1):
@@ -180,7 +180,7 @@ def _head(path: Path) -> tuple[str, list[tuple[int, str]]]:
 
 
 def _fit(lines: list[str], separator: str) -> tuple[float, int, float, str]:
-    """How well a separator divides lines (0: not at all), columns, share of numbers, decimal."""
+    """Quality of a separator (0..1), number of columns, share of numbers, decimal sign."""
     rows = [split(line, separator) for line in lines]
     widths = [len(row) for row in rows]
     width = max(set(widths), key=widths.count)
@@ -202,12 +202,8 @@ def _named(line: str, separator: str) -> list[str]:
     return names
 
 
-def _once(names: list[str]) -> list[str]:
-    """Names that are there once each."""
-    return list(_numbered(names))
-
-
 def _numbered(names: list[str]) -> Iterator[str]:
+    """Names without repetitions, as pandas makes them: x, x.1, x.2."""
     counts: dict[str, int] = {}
     for index, name in enumerate(names):
         name = name or f"Unnamed: {index}"

@@ -13,6 +13,7 @@ from stp.page.figure_style import TEXT_WIDTH, Style, new_figure
 from stp.render.figures import crowd
 from stp.render.figures.crowd import COLUMNS, Course
 from stp.render.figures.kinds import varied_setting
+from stp.render.figures.panels import legend
 from stp.render.figures.reading import Scores
 from stp.tracks import prepared
 
@@ -34,9 +35,6 @@ SCALED = f"under {RELEASED} noise is divided by the annotations per second, as i
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
     """Draw a row of panels for each evaluation, a panel for each column.
-
-    Returns:
-        the figure, and notes.
 
     Raises:
         StpError: no setting is varied.
@@ -69,7 +67,7 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
     notes += [] if varied == "noise" else ["each point has the scenarios that are long enough"]
     notes += [SCALED] if varied == "noise" else []
     notes.append(crowd.MARKED if printed else "the paper prints no numbers for this figure")
-    height = 1.9 * len(evaluations) + 0.1 + crowd.legend(figure, style_of)
+    height = 1.9 * len(evaluations) + 0.1 + legend(figure, style_of, style_of)
     figure.set_figheight(height)
     return figure, notes
 

@@ -32,9 +32,6 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
 
     A block of Friedman's test is a dataset of the test: other subsets, frame intervals and columns
     of one dataset come from the same clips or the same training, and are averaged first.
-
-    Returns:
-        the figure, and notes.
     """
     ranking = rank(scores)
     blocks, losses = ranking.blocks(lambda c: scores.cases[c][0].cells[0].key.tested_on)

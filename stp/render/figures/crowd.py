@@ -8,13 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from stp.collect.artefact_views import ERRORS, file_of
 from stp.core.errors import StpError, nearest
@@ -34,8 +32,6 @@ Column = Literal["ADE", "FDE"]
 COLUMNS: tuple[Column, ...] = ("ADE", "FDE")
 ELSEWHERE = "predictors that were calibrated on other data are left out"
 MARKED = "hollow: as printed in the paper, from its own data"
-LETTERS = 95
-"""Letters in a line of a legend."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +163,6 @@ def courses(scores: Scores, case: str | None = None) -> list[Course]:
     """All predictors in all evaluations, or in one, in the order of the manifest.
 
     Args:
-        scores: the scores of a dimension.
         case: name of an evaluation, see `stp.render.figures.kinds.evaluation_name`.
 
     Raises:
@@ -273,30 +268,6 @@ def draw_published(axes: Axes, x: float, value: PrintedValue, style: Style, labe
         label=f"_{label}, as published",
         zorder=4,
     )
-
-
-def legend(figure: Figure, style_of: dict[str, Style], first: Iterable[Line2D] = ()) -> float:
-    """Draw a legend of predictors, whose names are long, below the panels.
-
-    Args:
-        figure: the figure.
-        style_of: label -> style.
-        first: handles before those of the predictors.
-
-    Returns:
-        height of the legend, inches.
-    """
-    longest = max(len(label) for label in style_of)
-    handles = []
-    for label, style in style_of.items():
-        line: dict[str, Any] = {"linestyle": style.line, "marker": style.marker}
-        handles.append(Line2D([], [], label=label, color=style.colour, **line))
-    handles = [*first, *handles]
-    columns = max(1, min(len(handles), LETTERS // (longest + 8)))
-    figure.legend(
-        handles=handles, loc="lower center", ncols=columns, frameon=False, handlelength=2.6
-    )
-    return 0.15 * -(-len(handles) // columns) + 0.1
 
 
 def counted(scenes: Iterable[Scenes]) -> str:

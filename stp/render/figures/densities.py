@@ -14,7 +14,6 @@ from matplotlib.lines import Line2D
 from stp.page.figure_style import TEXT_WIDTH, new_figure
 from stp.render.figures import crowd
 from stp.render.figures.panels import in_words
-from stp.render.figures.paths import MARGIN
 from stp.render.figures.reading import Scores
 from stp.render.pictures.trajectories import observed_scenarios
 from stp.tracks import densities
@@ -35,6 +34,8 @@ MOST = 2
 """The most predictors that are drawn."""
 CELL, MOST_CELLS = 0.1, 200
 """Side of a cell of the drawing in metres, and the most cells along a side."""
+MARGIN = 1.5
+"""Metres around the people."""
 NARROWEST = 0.8
 """The least ratio of the shorter to the longer side of the drawing."""
 LEAST = 0.01
@@ -47,9 +48,6 @@ INK, PAPER = "#000000", "#ffffff"
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw a row of panels for each predictor, a panel for each of up to three lead times.
-
-    Returns:
-        the figure, and notes.
 
     Raises:
         StpError: there is no such evaluation, or predictions or data are damaged.

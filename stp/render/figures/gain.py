@@ -48,9 +48,6 @@ def draw(ensembles: Scores, case: str) -> tuple[Figure, list[str]]:
 
     There is a panel for each column that both dimensions have values of and that has a direction.
 
-    Returns:
-        the figure, and notes.
-
     Raises:
         StpError: the dimension names no single forecasts, or one of the two has no such case.
     """

@@ -4,7 +4,7 @@ from matplotlib.figure import Figure
 
 from stp.render.figures import crowd
 from stp.render.figures.crowd import COLUMNS
-from stp.render.figures.panels import curve, panels
+from stp.render.figures.panels import curve, legend, panels
 from stp.render.figures.reading import Scores
 from stp.render.figures.time_step import ticks
 
@@ -18,9 +18,6 @@ FIGURE = {
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw a panel for each column.
-
-    Returns:
-        the figure, and notes.
 
     Raises:
         StpError: there is no such evaluation.
@@ -53,5 +50,5 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     notes = [crowd.counted(scenes), crowd.about_bands([interval])]
     notes += [crowd.MARKED] if printed else []
     notes += left_out
-    figure.set_figheight(figure.get_figheight() + crowd.legend(figure, style_of))
+    figure.set_figheight(figure.get_figheight() + legend(figure, style_of, style_of))
     return figure, notes

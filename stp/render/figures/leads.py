@@ -28,9 +28,6 @@ FIGURE = {
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw a case.
 
-    Returns:
-        the figure, and notes, with reasons for missing columns.
-
     Raises:
         StpError: there is no such case, or it has one lead time only.
     """
@@ -117,11 +114,8 @@ def as_printed(
     """Draw published values as a dashed line in the colour of our model of the same name.
 
     Args:
-        axes: the panel.
         values: lead time -> value.
-        style_of: label in the figure -> style.
         model: our model of the same name; None if there is none.
-        label: label of the line.
     """
     style = style_of[model or label]
     axes.plot(

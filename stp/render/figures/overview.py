@@ -35,9 +35,6 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
 
     Models are sorted by mean rank, the best on top. Baselines are vertical lines; where no model is
     trained, they are dots like others.
-
-    Returns:
-        the figure, and notes.
     """
     ranking = rank(scores)
     if len(ranking.models) < 2 or not ranking.places:

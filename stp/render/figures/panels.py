@@ -57,11 +57,8 @@ def curve(
     """Draw values with markers, and a band of their intervals where they have some.
 
     Args:
-        axes: the panel.
         x, y: the values, in the order of x.
         ends: lower and upper end of the interval of each value, or None.
-        style: style of the model.
-        label: name of the model.
     """
     axes.plot(
         x,
@@ -95,25 +92,36 @@ def point(style: Style) -> dict[str, Any]:
 def legend(
     figure: Figure,
     styles: Mapping[str, Style],
-    models: Iterable[str],
+    names: Iterable[str],
     *,
     lines: bool = True,
-) -> None:
-    """Draw a legend of models below the panels, with lines or points."""
-    handles = []
-    names = list(dict.fromkeys(models))
-    for name in names:
+    first: Iterable[Line2D] = (),
+) -> float:
+    """Draw a legend below the panels, with lines or points.
+
+    Args:
+        names: the names in the legend; repeated ones count once.
+        lines: whether styles are drawn as lines.
+        first: handles before those of the names.
+
+    Returns:
+        height of the legend, inches.
+    """
+    handles = list(first)
+    for name in dict.fromkeys(names):
         style = styles[name]
         line = {"color": style.colour, "linestyle": style.line, "marker": style.marker}
         handles.append(Line2D([], [], label=name, **(line if lines else point(style))))
+    labels = [str(handle.get_label()) for handle in handles]
     figure.legend(
         handles=handles,
         loc="lower center",
-        ncols=min(beside(names), len(handles)),
+        ncols=min(beside(labels), len(handles)),
         frameon=False,
         handlelength=2.6,
         columnspacing=1.4,
     )
+    return legend_height(labels)
 
 
 def legend_height(models: Collection[str]) -> float:

@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 
 from stp.render.figures import crowd
 from stp.render.figures.crowd import COLUMNS
-from stp.render.figures.panels import panels
+from stp.render.figures.panels import legend, panels
 from stp.render.figures.reading import Scores
 from stp.score.jackknife import FEWEST_CLUSTERS
 
@@ -22,9 +22,6 @@ ONE = "no band where there is one scenario"
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw a panel for each column.
-
-    Returns:
-        the figure, and notes.
 
     Raises:
         StpError: there is no such evaluation.
@@ -55,7 +52,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     scenes = [scene for course in courses for scene in course.scenes()]
     notes = [crowd.counted(scenes), crowd.about_bands([interval]), ONE]
     notes += left_out
-    figure.set_figheight(figure.get_figheight() + crowd.legend(figure, style_of))
+    figure.set_figheight(figure.get_figheight() + legend(figure, style_of, style_of))
     return figure, notes
 
 

@@ -44,9 +44,6 @@ class Ranking:
     def blocks(self, block_of: Callable[[str], str]) -> tuple[list[str], np.ndarray]:
         """Mean ranks over the columns of all cases of a block.
 
-        Args:
-            block_of: function from a case to its block.
-
         Returns:
             names of blocks, and float64 (models, blocks); NaN where a model lacks a whole block.
         """

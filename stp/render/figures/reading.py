@@ -132,7 +132,6 @@ def read(manifest: Path, results: Path) -> Scores:
     """Read the scores of a dimension.
 
     Args:
-        manifest: its cells.
         results: the folder with ``collected/<dimension>.parquet``.
 
     Raises:

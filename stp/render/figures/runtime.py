@@ -8,7 +8,7 @@ from stp.collect.schema import RuntimeRow
 from stp.collect.track_runtimes import runtimes
 from stp.plan.setting import setting_of
 from stp.render.figures import crowd
-from stp.render.figures.panels import curve, in_words, panels, plain_ticks
+from stp.render.figures.panels import curve, in_words, legend, panels, plain_ticks
 from stp.render.figures.people import MOST_TICKS
 from stp.render.figures.reading import Scores
 
@@ -27,11 +27,7 @@ NOTE = (
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
-    """Draw a panel for each test and machine.
-
-    Returns:
-        the figure, and notes.
-    """
+    """Draw a panel for each test and machine."""
     rows = list(runtimes(scores.cells()))
     if not rows:
         return in_words("The runtime of these predictions was not measured."), []
@@ -79,7 +75,7 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
         leads = sorted({setting_of(row.setting)["horizon"] for row in of_group})
         steps = ", ".join(map(str, leads))
         notes.append(f"{where}: {steps} predicted steps, on {machine}")
-    figure.set_figheight(figure.get_figheight() + crowd.legend(figure, style_of))
+    figure.set_figheight(figure.get_figheight() + legend(figure, style_of, style_of))
     return figure, notes
 
 

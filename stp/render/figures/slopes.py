@@ -20,9 +20,6 @@ FIGURE = {
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
     """Draw all datasets.
 
-    Returns:
-        the figure, and notes, with reasons for missing columns.
-
     Raises:
         StpError: nothing was tested at several values of one of `SLOPES`.
     """

@@ -38,9 +38,6 @@ class Spectra(NamedTuple):
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw spectra at the first and the last lead time, and below them those over the truth.
 
-    Returns:
-        the figure, and notes.
-
     Raises:
         StpError: there is no such case, or a cell has no spectra.
     """

@@ -25,8 +25,6 @@ def seconds_per_step(folder: Path, subset: str, setting: str) -> float | None:
     or where the data are no longer in the store.
 
     Args:
-        folder: folder of the prepared data.
-        subset: subset of the test clips.
         setting: name of the setting, which may have a frame interval.
 
     Raises:

@@ -222,10 +222,6 @@ def colour_bar(
     """Draw a colour bar of a group, with its name and units.
 
     Args:
-        figure: figure of the axes.
-        axes: axes of the bar.
-        group: the group.
-        scale: scale of the group.
         lying: whether the bar is horizontal.
         size: size of the letters, in points.
     """

@@ -25,13 +25,10 @@ def draw(
     """Draw samples of a case.
 
     Args:
-        manifest: the cells of a dimension.
         case: name of the case, see `stp.render.pictures.cases`.
         outs: .png for a strip, beside which an .svg is written; .gif or .mp4 for a movie. With
             several samples, the name of each is added to the names of its files.
         samples: rules or numbers, see `stp.render.pictures.sample_choice.choose`.
-        models: names of the models to draw; by default all.
-        variable: the only variable to draw.
         errors: whether movies show errors.
         rank_by: convention to order the models by; by default they are in the manifest's order.
 

@@ -173,8 +173,6 @@ class Kept:
         """The forecast of one sample, or the first of an ensemble: (lead times, C, H, W).
 
         Args:
-            sample: number of the sample.
-            clip: name of its clip.
             channels: channels of the data to read; by default all. Those that the predictions lack
                 are NaN.
 
@@ -216,8 +214,6 @@ def compare(
     """Read one sample of a case and its forecasts, and nothing else.
 
     Args:
-        manifest: the cells of a dimension.
-        case: name of the case, see `stp.render.pictures.cases`.
         rule: choice of the sample, see `stp.render.pictures.sample_choice.choose`.
         models: names of models to draw; by default all.
         variable: the only variable to draw. By default those of the tables' columns, otherwise all

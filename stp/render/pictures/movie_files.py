@@ -28,8 +28,6 @@ def save(frames: list[np.ndarray], out: Path, rate: int = FRAMES_PER_SECOND) -> 
 
     Args:
         frames: pictures, uint8 (height, width, 3), in order.
-        out: the file.
-        rate: pictures per second.
     """
     with writing(out), beside(out) as temporary:
         if out.suffix == ".gif":
@@ -44,7 +42,6 @@ def pictures(
     """Draw all frames, uint8 (height, width, 3), height and width even.
 
     Args:
-        sheet: the clips.
         side: longer side of a panel, inches.
         apart: gap between rows, inches; wide by default.
     """

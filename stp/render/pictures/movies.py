@@ -25,7 +25,6 @@ def write(sample: SampleForecasts, outs: Sequence[Path], errors: bool = False) -
     """Draw a sample, and write it as .gif or .mp4.
 
     Args:
-        sample: the sample.
         outs: the files, with the same pictures. Equal pictures give equal .gif files; .mp4 files
             may differ.
         errors: whether rows of errors are drawn as well.

@@ -69,7 +69,6 @@ def draw(
 
     Args:
         axes: the panel, which is cleared first.
-        scene: the scenario.
         model_styles: label -> style of the models to draw; by default all.
         upto: the last step that is drawn strongly, from 1 - O to T, where 0 is the last observed
             position; by default T.
@@ -215,7 +214,6 @@ def ellipse(mean: np.ndarray, covariance: np.ndarray, style: Style, weight: floa
     Args:
         mean: (2,), metres.
         covariance: (2, 2), square metres.
-        style: style of the model.
         weight: share of the Gaussian in a mixture, 0..1.
     """
     width, height, angle = ellipse_of(covariance)
@@ -278,7 +276,6 @@ def figure_of(scene: Scene, layout: Layout = "overlay") -> Figure:
     """A figure of one scenario.
 
     Args:
-        scene: the scenario.
         layout: ``overlay``: all models in one panel; ``side``: a panel for each.
 
     Raises:
@@ -328,7 +325,6 @@ def save(figure: Figure, outs: Sequence[Path]) -> None:
     """Write a figure as .png, .svg or .pdf; equal figures are equal files.
 
     Args:
-        figure: the figure.
         outs: the files; the first one is put in place last.
     """
     with paper_size():
@@ -347,7 +343,6 @@ def animation(scene: Scene, layout: Layout = "overlay") -> Iterator[np.ndarray]:
     """Pictures of a scenario, one for each position from the first observed to the last true one.
 
     Args:
-        scene: the scenario.
         layout: see `figure_of`.
 
     Returns:

@@ -33,8 +33,6 @@ def show(
     """Draw a few clips of a prepared dataset.
 
     Args:
-        plan: plan of a scale.
-        name: name of the dataset.
         out: .png for a contact sheet, .gif or .mp4 for moving pictures. Of people: all tracks over
             the map (also .svg and .pdf), or the busiest moments.
         split: train, val, test, or another split of the index.

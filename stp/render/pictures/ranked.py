@@ -14,9 +14,6 @@ def ranked(sample: SampleForecasts, manifest: Manifest, case: str, by: str) -> S
     """Order the models of a sample, the best first; those without a value come last.
 
     Args:
-        sample: the sample.
-        manifest: the manifest of the sample.
-        case: the case of the sample.
         by: convention, whose values over all test samples count.
 
     Raises:

@@ -118,9 +118,7 @@ def scene_of(
     """Make the scene of one of several scenarios.
 
     Args:
-        scenarios: all scenarios.
         number: number of the scenario, from 0.
-        title: title of the scene.
         predicted: label of a model -> predictions for all scenarios, (S, N, T, 2), or
             (K, S, N, T, 2) for K samples, metres.
         obstacles, goals: those of the map.

@@ -48,7 +48,6 @@ def write_place(dataset: PreparedTracks, out: Path) -> None:
     """Write an overview of a dataset: all tracks over the map, or the busiest moments.
 
     Args:
-        dataset: the dataset.
         out: .png, .svg or .pdf for all tracks; .gif or .mp4 for the busiest `WALKED` seconds.
 
     Raises:

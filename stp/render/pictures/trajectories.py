@@ -180,8 +180,6 @@ def compare(cells: Sequence[StoredCell], names: Names, *, lenient: bool = False)
     """Read the predictions of all models of a test.
 
     Args:
-        cells: cells of one test, see `evaluations`.
-        names: titles of models and datasets.
         lenient: whether models with missing or damaged predictions are left out.
 
     Raises:
@@ -290,7 +288,6 @@ def draw_differing(manifest: Manifest, outs: Sequence[Path]) -> None:
     """Draw the scenarios in which models differ most: a row for each test, of different datasets.
 
     Args:
-        manifest: the cells of a dimension of people.
         outs: .png, .svg and .pdf: a figure; .gif and .mp4: the first scenario of each, moving.
 
     Raises:

@@ -49,8 +49,6 @@ def standings(manifest: Manifest, rows: Sequence[Row], *, tested: bool = True) -
     """Rank the values of a table, and test each against the best of its rivals.
 
     Args:
-        manifest: the cells of the table.
-        rows: rows of the table.
         tested: whether values are tested, with sums from the store.
 
     Raises:

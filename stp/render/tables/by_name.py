@@ -39,9 +39,7 @@ def render(table: str, source: Path, out: Path) -> None:
     """Write a table by ``render_<table>`` of its module.
 
     Args:
-        table: its name.
         source: the manifest of its dimension, or the results store: what it is made from.
-        out: the CSV file.
 
     Raises:
         StpError: there is no such table, or a file is missing or damaged; nothing is written.

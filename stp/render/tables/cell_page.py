@@ -59,8 +59,6 @@ def of_artefact(database: Path, artefact: Artefact, steps: Sequence[Step]) -> Gr
     """The page of an artefact that several cells share.
 
     Args:
-        database: the results store.
-        artefact: the artefact, with its cells.
         steps: the artefact's row of the lineage.
     """
     row = artefact.row

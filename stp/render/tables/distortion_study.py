@@ -62,10 +62,7 @@ def write_study(
     """Write a table of a study as CSV, and beside it .md, .tex and .html.
 
     Args:
-        plan: manifest of the study.
-        out: path of the CSV file.
         header, rows: the CSV file.
-        sections: the pages.
         title, intro: above the sections, besides the scale and the origin of the data.
         conventions: conventions of the table; those of networks with random weights are warned of.
         made_from: what the numbers are computed from.
@@ -101,8 +98,6 @@ def section_of_distortions(
     """A metric in each row, a distortion in each column.
 
     Args:
-        plan: manifest of the study.
-        title: title of the section.
         texts: values by convention and distortion; a missing one is a dash.
         reasons: why values are missing; a reason of a whole row is stated once.
     """

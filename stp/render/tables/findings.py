@@ -141,9 +141,6 @@ class Finding:
 def read_questions(folder: Path) -> dict[int, Question]:
     """Read the findings of a suite by number.
 
-    Args:
-        folder: folder of the queries.
-
     Raises:
         FileError: a file is not named ``<number>_<name>.sql``, or its comments lack a key.
     """

@@ -1,33 +1,26 @@
 """The page of the paper's findings, with the verdicts on its own numbers: docs/findings.md."""
 
-import textwrap
 from collections.abc import Iterator
 
-from stp.render.tables.findings import PUBLISHED, Finding, said, shown, undecided
+from stp.render.tables.findings import PUBLISHED, Finding, said, undecided
 
 HEAD = """\
 # The paper's findings
 
-The PredBench paper draws eleven findings from its tables (sections 4.1 to 4.4). For each finding,
-the project has a query with a criterion in words and numbers. It is judged twice: on your
-results, and on the numbers that the paper prints. The second verdict shows whether the paper's
-own tables support the sentence. This page lists the second verdicts.
-`stp table findings --page docs/findings.md` writes it from `config/suites/predbench/findings/`; a
-test compares.
+The PredBench paper draws eleven findings from its tables (sections 4.1 to 4.4). Each is a query in
+`config/suites/predbench/findings/`, with a criterion in words and numbers. It is judged on your
+results and on the numbers that the paper prints. This page has the second verdict: do the paper's
+own tables support the sentence? `stp table findings --page docs/findings.md` writes it.
 
 ```sh
-stp table findings                                     # all verdicts
+stp table findings                                     # both verdicts on all findings
 stp table findings --finding 8                         # one finding, with its evidence
 stp table findings --finding 8 --format csv > finding8.csv
 snakemake --profile local results/tables/findings.csv  # and .md, .tex, .html
 ```
 
-The table is part of `results/tables/all` at every scale. It waits for all dimensions of the
-scale, and says "not enough data" for findings about other dimensions. A query is plain SQL: in the
-shell of DuckDB, `.read config/suites/predbench/findings/08_caltech_is_too_easy.sql` gives the same
-comparisons. The verdict follows from them in the same way for every finding.
-
-## Verdicts
+The table waits for all dimensions of the scale, and says "not enough data" for findings about
+others.
 
 | verdict | meaning |
 |---|---|
@@ -36,42 +29,22 @@ comparisons. The verdict follows from them in the same way for every finding.
 | not enough data | values that could decide it are missing; they are named |
 | not comparable | the existing values are of other windows, or FVD of unequal numbers of clips |
 
-A part of a criterion requires a certain number of comparisons to agree with the finding. It holds
-as soon as this number is reached, and does not hold as soon as it can no longer be reached. Parts
-that are not comparable are left out of the verdict, and their number stands behind it.
+A part holds as soon as the needed number of comparisons agree, and does not hold as soon as that
+number can no longer be reached. Parts that are not comparable do not count; their number stands
+behind the verdict.
 
 - Only the twelve models of the paper count; baselines do not. Seeds are averaged.
-- Differences count however small they are; `short_term_intervals.csv` has their intervals.
-- A verdict on your results states their data and protocol. On generated data it shows that the
-  query works, and nothing about the paper's sentence.
-- "Most" and "almost all" of twelve models are read as ten, the fewest that a sign test finds at 5
-  % (one-sided p = 79/4096 = 0.019; nine would have 0.073). "All" and "universally" are twelve.
-
-## FVD at equal N
-
-The Frechet distance between two sets of clips decreases with their size, so values of unequal N
-are never compared. Models on one test set have equal N. To compare a model with itself on another
-test set, `results.duckdb` has the table `matched_distances`, with distances at the N of the
-smallest test set. From the features of larger sets, the same number of clips is drawn without
-replacement, ten times with seeds 0 to 9 (the same clips for all models). `value` is the mean and
-`sd` the standard deviation over these draws. The groups are the short-term test with all
-generalization tests of a training, and all intervals of the robustness test.
-
-```sh
-stp query "select comparison, model, tested_on, subset, setting, n, clips, value, sd, reason
-           from matched_distances order by all"
-```
-
-Values are kept in `results/collected/matched_distances.parquet` and drawn once. Without weights
-there are no features and no values (`stp list weights`). KVD needs none of this, because it is
-unbiased.
-
-## Our values beside the published ones
-
-Two views of the suite have our values and the published ones in one form
-(`config/suites/predbench/views/*.sql`; a store with results of the suite has them). `paper_values`
-has a row for every entry of the paper's results tables, with ranks. `paper_changes` compares a
-model on two test sets.
+- Differences count however small they are; the results store has their intervals.
+- A verdict on generated data shows that the query works, and says nothing about the paper.
+- "Most" and "almost all" of twelve models are read as ten, the fewest that a sign test finds at 5 %
+  (one-sided p = 79/4096 = 0.019; nine would have 0.073). "All" and "universally" are twelve.
+- A Frechet distance decreases with the number of clips, so FVD is compared at equal N only. The
+  table `matched_distances` of the store compares a model on test sets of unequal size: from the
+  features of the larger sets, as many clips as the smallest has are drawn without replacement, ten
+  times (seeds 0 to 9, the same clips for all models); `value` and `sd` are their mean and standard
+  deviation. KVD needs none of this, because it is unbiased.
+- The views `paper_values` and `paper_changes` have our values and the published ones in one form
+  ([results_store.md](results_store.md#views-of-suites)).
 """
 
 
@@ -85,7 +58,7 @@ def page(findings: list[Finding]) -> str:
 
 
 def _overview(findings: list[Finding]) -> Iterator[str]:
-    yield from ("## On the published numbers", "", "| finding | verdict |", "|---|---|")
+    yield from ("## Verdicts on the published numbers", "", "| finding | verdict |", "|---|---|")
     for finding in findings:
         question = finding.question
         yield f"| {question.number}. {question.title} | {said(finding, PUBLISHED)} |"
@@ -94,23 +67,15 @@ def _overview(findings: list[Finding]) -> Iterator[str]:
 
 def _one(finding: Finding) -> Iterator[str]:
     question = finding.question
-    yield from (f"## {question.number}. {question.title}", "")
-    for name, words in (
-        ("Paper", question.paper),
-        ("Criterion", question.criterion),
-        ("Reading", question.reading),
-    ):
-        yield from textwrap.wrap(f"**{name}.** {words}", 100, break_on_hyphens=False)
-        yield ""
     file = "/".join(question.path.parts[-4:])  # suites/<suite>/findings/<name>
-    yield f"Query: [{question.path.name}](../config/{file})"
+    yield from (f"## {question.number}. {question.title}", "")
+    yield f"- **Paper:** {question.paper}"
+    yield f"- **Criterion:** {question.criterion} ([query](../config/{file}))"
+    yield f"- **Reading:** {question.reading}"
+    yield from (f"- **Open:** {note}" for note in undecided(finding, PUBLISHED))
     yield from ("", "| part | published numbers | agree | disagree | needed | of |")
     yield "|---|---|---:|---:|---:|---:|"
     for part in finding.parts[PUBLISHED]:
         counts = f"{part.yes} | {part.no} | {part.wanted} | {part.comparisons}"
         yield f"| {part.name} | {part.verdict} | {counts} |"
     yield ""
-    notes = [*shown(finding, PUBLISHED), *(f"open: {x}" for x in undecided(finding, PUBLISHED))]
-    for note in notes:
-        yield from textwrap.wrap(f"- {note}", 100, subsequent_indent="  ", break_on_hyphens=False)
-    yield from [""] if notes else []

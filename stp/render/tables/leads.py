@@ -36,11 +36,7 @@ def read_leads(
     """Make the rows of each lead time; a suite's `curves` replace its columns.
 
     Args:
-        manifest: the cells of the table.
-        table: name of the table.
-        scores: all collected rows.
         absent: cells without scores, see `stp.render.tables.rows.make_rows`.
-        rows: rows over all lead times.
     """
     # Reads prepared data, which other tables do not need.
     from stp.render.figures.time_step import step_of

@@ -28,10 +28,6 @@ HEADER = (
 def render_noise_study(manifest: Path, out: Path) -> None:
     """Write ``<name>.csv``, and beside it .md, .tex, .html, and the figure as .png and .svg.
 
-    Args:
-        manifest: the dimension whose models are distortions.
-        out: path of the CSV file.
-
     Raises:
         StpError: a file is missing or damaged; nothing is written.
     """

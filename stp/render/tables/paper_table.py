@@ -39,7 +39,6 @@ def render_table(manifest: Path, database: Path, out: Path, *, table: str | None
     Args:
         manifest: the cells of the table.
         database: the results store that was built from the same manifest.
-        out: path of the CSV file; the others are written next to it.
         table: name of the table in the manifest; default: the manifest's dimension.
 
     Raises:
@@ -82,10 +81,6 @@ def render_partial(manifest: Path, failures: Mapping[str, "Failure"], out_dir: P
 
 def read_scores(path: Path, plan: Manifest) -> pa.Table:
     """Read the rows of one dimension's tables from the results store.
-
-    Args:
-        path: file of the store.
-        plan: the manifest of the dimension.
 
     Raises:
         FileError: the store is missing or damaged.
@@ -165,7 +160,6 @@ def make(plan: Manifest, table: str, scores: pa.Table, absent: dict[CellKey, str
     """Make the rows of a table, with their standings.
 
     Args:
-        scores: all collected rows.
         absent: cells without scores: key -> why.
 
     Raises:

@@ -49,8 +49,6 @@ def absent_methods(
 
     Args:
         manifest: names such methods (``absent``).
-        cells: cells of one test.
-        published: all published values.
     """
     computed = {manifest.published_names.of_model(cell.key) for cell in cells}
     printed = {value.model for value in beside(manifest, cells[0], published)}

@@ -102,7 +102,6 @@ def read_runs(manifest: Path, collected: Path) -> tuple[Manifest, list[RepeatedR
     """Read the runs of every model that was trained with seeds, in the order of the manifest.
 
     Args:
-        manifest: file of the cells.
         collected: Parquet file of their scores, from the same manifest (schema ``COLLECTED``).
 
     Raises:
@@ -220,8 +219,6 @@ def render_reliability(manifest: Path, out: Path, collected: Path | None = None)
     """Write ``<name>.csv``, pages (``.md``, ``.tex``, ``.html``) and a plot (``.png``, ``.svg``).
 
     Args:
-        manifest: the cells of the runs.
-        out: path of the CSV file.
         collected: their scores, collected from the same manifest; by default those of its run.
 
     Raises:
@@ -434,7 +431,6 @@ def draw(models: Sequence[RepeatedRuns], out: Path) -> None:
     other data would have another size.
 
     Args:
-        models: at least one.
         out: path of the PNG file; the SVG file is written next to it.
     """
     most = max(len(model.columns) for model in models)

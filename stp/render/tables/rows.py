@@ -146,14 +146,7 @@ def overall(scores: pa.Table, lead: int | None = None) -> Overall:
 
 
 def gaps(manifest: Manifest, table: str, rows: pa.Table, scores: Overall) -> list[str]:
-    """The cells of a table that lack rows of an artefact or an overall value of a column.
-
-    Args:
-        manifest: the cells.
-        table: name of the table.
-        rows: all collected rows.
-        scores: the rows over all lead times, see `overall`.
-    """
+    """The cells of a table that lack rows of an artefact or an overall value of a column."""
     fingerprints = set(rows["scores_fingerprint"].unique().to_pylist())
     lacking_cells = []
     for cell in manifest.cells:
@@ -460,10 +453,6 @@ def _find(column: Column, values: Sequence[PublishedValue]) -> PrintedValue | No
 
     It has the column's heading, variable, threshold and lead time. Where several values match, none
     is shown rather than the wrong one.
-
-    Args:
-        column: column of the table.
-        values: published values of this test, model and training.
     """
 
     def only(metric: str) -> PublishedValue | None:

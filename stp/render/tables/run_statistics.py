@@ -1,7 +1,7 @@
 """Statistics of repeated runs of one model: spread, tests of halves, detectable differences.
 
 ``std.population`` and ``p.larger`` reproduce Tables 17 and 18 of the PredBench paper (appendix
-C.3); they were found by trying all splits of the printed runs. See docs/reliability.md.
+C.3); they were found by trying all splits of the printed runs. See docs/statistics.md.
 """
 
 import math

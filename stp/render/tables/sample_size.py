@@ -101,10 +101,6 @@ def too_few(cell: Cell, convention: str) -> str:
 def render_sample_size(manifest: Path, out: Path) -> None:
     """Write ``<name>.csv``, and beside it .md, .tex, .html, and the figure as .png and .svg.
 
-    Args:
-        manifest: the dimension whose models are distortions.
-        out: path of the CSV file.
-
     Raises:
         StpError: a file is missing or damaged.
     """

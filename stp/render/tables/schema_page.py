@@ -1,7 +1,8 @@
 """The page of every table, view and column of results.duckdb: docs/results_store.md."""
 
 import textwrap
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 
 import duckdb
 
@@ -15,26 +16,23 @@ from stp.plan.suite import read_suites
 
 _HEAD = """# The results store
 
-`results/results.duckdb` holds every score of every dimension that was collected, with the cell it
-belongs to, the artefacts it was made from, and what the papers print. It is one file, opens
-read-only from anywhere, and is replaced in one step: who reads it is never in the way of a run.
-This page is made from the database's own comments (`stp list store --page docs/results_store.md`);
-in the database, `FROM duckdb_columns()` shows them.
+`results/results.duckdb` holds every collected score with its cell, the artefacts it was made from,
+and what the papers print. It is one file, which can be opened read-only from anywhere and is
+replaced in one step, so readers never block a run. `make pages` writes this page from the comments
+of the database; `FROM duckdb_columns()` shows them there.
 
 ```sh
 stp query "FROM leaderboard LIMIT 5"     # also -f csv, json, markdown; --out rows.parquet
-stp list store leaderboard               # columns of a table or view, with what they mean
+stp list store leaderboard               # columns of a table or view, with their meaning
 stp table short_term --cell kth          # a table of the paper; without a name: all
 stp compare simvpv2 convlstm --cell kth  # paired tests, wherever both were evaluated
-stp trace simvpv2/kth                     # all that is known of one cell
+stp trace simvpv2/kth                    # all that is known of one cell
 stp trace 0.8478 --cell simvpv2          # from a printed number to artefacts, code and raw files
 duckdb -readonly results/results.duckdb  # DuckDB's own shell, if it is installed
 ```
 
-Other programs open the file with DuckDB 1.1.3 (November 2024) or newer: it is written in the format
-of DuckDB 1.0, and every table and view was read with 1.1.3.
-
-In a script or a notebook, an answer becomes a data frame (`.df()` for pandas, `.pl()` for Polars):
+Other programs open the file with DuckDB 1.1.3 or newer. In Python, `.df()` and `.pl()` turn an
+answer into a data frame of pandas or Polars. Connect again to see a store that was rebuilt:
 
 ```python
 import duckdb
@@ -43,16 +41,15 @@ store = duckdb.connect("results/results.duckdb", read_only=True)
 store.sql("FROM leaderboard WHERE tested_on = 'kth'").df()
 ```
 
-A notebook keeps what it has opened, however often the store is rebuilt meanwhile; connect again to
-see the new one. In R, with the packages DBI and duckdb (nothing here tests that):
+In R, with the packages DBI and duckdb (not tested here):
 
 ```r
 store <- DBI::dbConnect(duckdb::duckdb(), "results/results.duckdb", read_only = TRUE)
 DBI::dbGetQuery(store, "FROM leaderboard WHERE tested_on = 'kth'")
 ```
 
-For tools that read no DuckDB, the answer to a query becomes Parquet, or all tables do. (`EXPORT`
-keeps views as queries; `scores` is one, whose rows `COPY (FROM scores)` writes.)
+For tools that cannot read DuckDB, write the answer to a query, or all tables, as Parquet. (`EXPORT`
+keeps views as queries, so write the rows of the view `scores` with `COPY (FROM scores)`.)
 
 ```sql
 COPY (FROM overall) TO 'overall.parquet';
@@ -62,48 +59,45 @@ COPY (FROM overall) TO 'overall.parquet';
 EXPORT DATABASE 'exported' (FORMAT parquet);
 ```
 
-The same score artefacts give the same content, whatever was made first and with any number of
-threads: `stp list store --checksum` prints the SHA-256 of the sorted rows of each table and view.
-(The bytes of two database files may differ: DuckDB lays out its pages as its threads please.)
-Scores with other columns, duplicate keys, NaN or infinite values, conventions that the plan does
-not know, and two artefacts that claim one cell are refused with their file and row: the last good
-store stays where it is.
+The same score artefacts always give the same content: `stp list store --checksum` prints the
+SHA-256 of the sorted rows of each table and view. (The files themselves may differ.) Scores with
+unexpected columns, duplicate keys, NaN or infinite values, or unknown conventions, and two
+artefacts of one cell, are refused with their file and row, and the last good store stays.
 
-After a run that failed, `results/demo/partial/results.duckdb` holds whatever is scored, with table
-`missing` filled; `--database` names it to any verb:
+After a run that failed, `results/demo/partial/results.duckdb` holds what has been scored, and its
+table `missing` lists the rest. Every verb takes it as `--database`:
 
 ```sh
 stp query --database results/demo/partial/results.duckdb "FROM missing"
-stp render results/demo/partial/results.duckdb --out partial.html
 ```
 
-## For scripts
+## Scripts
 
-On a terminal, answers are tables that fit it (`NO_COLOR` and `COLUMNS` are respected); elsewhere
-they are plain text that is never folded or coloured. `--format csv`, `json` and `parquet` keep all
-digits, Parquet also the types of the database (times, lists, JSON); `--out FILE` writes beside and
-renames, and knows the format by `.csv`, `.json`, `.md` or `.parquet`.
+On a terminal, answers are tables that fit its width (`NO_COLOR` and `COLUMNS` are respected);
+elsewhere they are plain text without folding and colours. `--format csv`, `json` and `parquet` keep
+all digits, and Parquet also the types. `--out FILE` knows the format by `.csv`, `.json`, `.md` or
+`.parquet`.
 
 | exit code | meaning |
 |---|---|
-| 0 | answered: there are rows, or nobody asked that there be some |
-| 1 | an error: it says what is wrong, what was expected, and what to do |
+| 0 | answered |
+| 1 | an error: the message says what is wrong, what was expected, and what to do |
 | 2 | wrong usage |
-| 3 | the question is right, and nothing answers it |
+| 3 | no answer: no such number (`stp trace`), no rows left (`stp table`, `stp compare`) |
 
-A 3 comes from `stp trace` where nothing is printed so or there is no such cell,
-from `stp table` and `stp compare` where their options leave nothing; from `stp query` without rows
-only with `--fail-if-empty`, and from `stp compare` without a significant difference only with
-`--fail-if-alike`:
+`stp query` without rows ends with 3 only with `--fail-if-empty`, and `stp compare` without a
+significant difference only with `--fail-if-alike`:
 
 ```sh
 stp query "FROM overall WHERE value IS NULL" --fail-if-empty -f csv > gaps.csv && echo "some gaps"
 stp compare simvpv2 convlstm --cell kth --column SSIM --fail-if-alike || echo "alike"
-stp trace simvpv2/kth -f json | python -c "import json, sys; print(json.load(sys.stdin)['command'])"
 ```
 """
 
-_TAIL = """## How it hangs together
+COLUMNS = """\
+A column that an earlier table has with the same meaning is described there."""
+
+_TAIL = """## How the tables are connected
 
 ```mermaid
 erDiagram
@@ -142,25 +136,26 @@ def page() -> str:
     for question, about, sql in QUESTIONS:
         lines += [*_wrapped(f"**{question}** {about}"), "", "```sql", sql, "```", ""]
     lines += [_TAIL]
+    defined: dict[tuple[str, str], str] = {}
     with duckdb.connect() as database:
         for table in (*schema.TABLES, *(rows.view for rows in KEPT_ROWS), schema.SAMPLE_SCORES):
             columns = ", ".join(f'"{name}" {kind}' for name, kind, _ in table.columns)
             database.execute(f"CREATE TABLE {table.name} ({columns})")
-        lines += ["## Tables", ""]
+        lines += ["## Tables", "", COLUMNS, ""]
         for table in schema.TABLES:
-            lines += _section(table.name, table.comment, list(table.columns))
+            lines += _section(table.name, table.comment, table.columns, defined)
         samples = [(name, "", about) for name, about in schema.SAMPLE_SCORES.comments.items()]
         lines += ["## Views", ""]
-        lines += _section("sample_scores", schema.SAMPLE_SCORES.comment, samples)
+        lines += _section("sample_scores", schema.SAMPLE_SCORES.comment, samples, defined)
         for rows in KEPT_ROWS:
-            lines += _section(rows.view.name, rows.view.comment, list(rows.view.columns))
+            lines += _section(rows.view.name, rows.view.comment, rows.view.columns, defined)
         for view in VIEWS:
-            lines += _described(database, view)
+            lines += _view_section(database, view, defined)
         lines += ["## Views of suites", ""]
         for suite, title, views in _suite_views():
             lines += [f"A store with results of {title} (`config/suites/{suite}/views/`) has:", ""]
             for view in views:
-                lines += _described(database, view)
+                lines += _view_section(database, view, defined)
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -176,15 +171,35 @@ def _suite_views() -> Iterator[tuple[str, str, list[View]]]:
             yield name, suite.title, views
 
 
-def _described(database: duckdb.DuckDBPyConnection, view: View) -> Iterator[str]:
+def _view_section(
+    database: duckdb.DuckDBPyConnection, view: View, defined: dict[tuple[str, str], str]
+) -> list[str]:
     database.execute(f"CREATE VIEW {view.name} AS {view.sql}")
     described = database.execute(f"DESCRIBE {view.name}").fetchall()
     columns = [(name, kind, comment_of(view, name)) for name, kind, *_ in described]
-    yield from _section(view.name, view.comment, columns)
+    return _section(view.name, view.comment, columns, defined)
 
 
-def _section(name: str, comment: str, columns: list[tuple[str, str, str]]) -> Iterator[str]:
-    yield from (f"### {name}", "", comment, "", "| column | type | meaning |", "|---|---|---|")
-    for column, kind, about in columns:
-        yield f"| `{column}` | {kind} | {about.replace('|', chr(92) + '|')} |"
-    yield ""
+def _section(
+    table: str,
+    comment: str,
+    columns: Iterable[tuple[str, str, str]],
+    defined: dict[tuple[str, str], str],
+) -> list[str]:
+    """A table or view; columns that an earlier one has with the same meaning are only named.
+
+    Args:
+        defined: name and meaning of a column -> the first table that has it; extended.
+    """
+    rows, repeated = [], defaultdict(list)
+    for name, kind, about in columns:
+        first = defined.setdefault((name, about), table)
+        if first == table:
+            rows.append(f"| `{name}` | {kind} | {about.replace('|', chr(92) + '|')} |")
+        else:
+            repeated[first].append(f"`{name}`")
+    places = (f"{', '.join(names)} as in [{first}](#{first})" for first, names in repeated.items())
+    lines = [f"### {table}", "", f"{comment} Columns {'; '.join(places)}." if repeated else comment]
+    if rows:
+        lines += ["", "| column | type | meaning |", "|---|---|---|", *rows]
+    return [*lines, ""]

@@ -31,9 +31,6 @@ def grid(
     """Make the grid of a table.
 
     Args:
-        rows: of the table.
-        ranked: their standings.
-        partial: whether cells are missing.
         leads: values at each lead time, which get sections of their own.
     """
     sections = []
@@ -136,14 +133,14 @@ def _section(
     }
     shared = {k: v[0] for k, v in of_all.items() if len(v) == 1 and k != "seeds"}
     varying = {name: texts for name, texts in varying_texts.items() if name not in shared}
-    notes = _numbered([row.notes for row in rows])
+    notes, marks = _numbered([row.notes for row in rows])
     printed = _with_clips(manifest, rows, columns)
     intervals = [c for c in columns if any(r.counted and _interval(r.entries.get(c)) for r in rows)]
     lines: list[list[str | Item]] = []
     for i, (row, standing_of) in enumerate(zip(rows, ranked, strict=True)):
         lines.append(
             [
-                Item(row.model, mark=",".join(notes.marks[i])),
+                Item(row.model, mark=",".join(marks[i])),
                 *(texts[i] for texts in varying.values()),
                 *(
                     _item(row.entries.get(c), standing_of.get(c), clips=c in printed)
@@ -160,7 +157,7 @@ def _section(
         rows=lines,
         numeric=[False, *(name in ("seeds", "n") for name in varying), *[True] * len(headings)],
         intro=[*_counted(rows), *([shared_text] if shared else [])],
-        notes=[*notes.lines, *_without_interval(rows), *_untested(ranked)],
+        notes=[*notes, *_without_interval(rows), *_untested(ranked)],
     )
 
 
@@ -196,27 +193,18 @@ def _without_interval(rows: list[Row]) -> Iterable[str]:
         yield f"No 95 % interval: {', '.join(columns)}: {reason}"
 
 
-class _Notes:
-    """Notes of rows, each written once, under a number."""
-
-    def __init__(self, lines: list[str], marks: list[list[str]]) -> None:
-        self.lines, self.marks = lines, marks
-
-
-def _numbered(notes: list[list[str]]) -> _Notes:
-    """Number the notes of several rows; notes of all rows need no number."""
+def _numbered(notes: list[list[str]]) -> tuple[list[str], list[list[str]]]:
+    """Lines of the notes of several rows, each once under a number unless it is of all rows; and
+    the numbers of each row.
+    """
     texts = list(dict.fromkeys(note for of_row in notes for note in of_row))
     of_all = [text for text in texts if all(text in of_row for of_row in notes)]
     numbers = {
         text: str(i) for i, text in enumerate((t for t in texts if t not in of_all), start=1)
     }
-    return _Notes(
-        [
-            *(f"All rows: {text}" for text in of_all),
-            *(f"[{number}] {text}" for text, number in numbers.items()),
-        ],
-        [sorted((numbers[t] for t in of_row if t in numbers), key=int) for of_row in notes],
-    )
+    lines = [f"All rows: {text}" for text in of_all]
+    lines += [f"[{number}] {text}" for text, number in numbers.items()]
+    return lines, [sorted((numbers[t] for t in row if t in numbers), key=int) for row in notes]
 
 
 def _with_clips(manifest: Manifest, rows: list[Row], columns: list[str]) -> set[str]:
@@ -283,29 +271,19 @@ def _heading(manifest: Manifest, rows: Sequence[Row], column: str) -> str:
 
 
 def _lead_sections(manifest: Manifest, dataset: str, leads: Leads) -> Iterable[Section]:
-    of_lead = {
-        lead: [i for i, row in enumerate(rows) if row.dataset == dataset]
-        for lead, rows in leads.rows.items()
-    }
-    every = {
-        column: None
-        for lead, numbers in of_lead.items()
-        for i in numbers
-        for column in leads.rows[lead][i].entries
-    }
-    for column in every:
-        available = [
-            lead
-            for lead, numbers in of_lead.items()
-            if any(_has_value(leads.rows[lead][i], column) for i in numbers)
-        ]
-        chosen = chosen_leads(available)
+    # All lead times have the same rows, in the same order.
+    first = next(iter(leads.rows.values()), [])
+    numbers = [i for i, row in enumerate(first) if row.dataset == dataset]
+    values: dict[str, dict[int, None]] = {}
+    for lead, rows in leads.rows.items():
+        for i in numbers:
+            for column, entry in rows[i].entries.items():
+                of_column = values.setdefault(column, {})
+                of_column |= {} if entry.value is None else {lead: None}
+    for column, available in values.items():
+        chosen = chosen_leads(list(available))
         if chosen:
-            yield _lead_section(manifest, dataset, column, leads, of_lead, chosen)
-
-
-def _has_value(row: Row, column: str) -> bool:
-    return column in row.entries and row.entries[column].value is not None
+            yield _lead_section(manifest, dataset, column, leads, numbers, chosen)
 
 
 def _lead_section(
@@ -313,10 +291,9 @@ def _lead_section(
     dataset: str,
     column: str,
     leads: Leads,
-    of_lead: dict[int, list[int]],
+    numbers: list[int],
     chosen: list[int],
 ) -> Section:
-    numbers = of_lead[chosen[0]]
     rows = [leads.rows[chosen[0]][i] for i in numbers]
     step = leads.steps[dataset]
     lines: list[list[str | Item]] = []

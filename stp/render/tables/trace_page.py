@@ -19,8 +19,6 @@ def page(database: Path, number: str, matches: Sequence[trace.Match]) -> Grid:
     """The values that are printed as a number, and the artefacts behind a few of them.
 
     Args:
-        database: the results store.
-        number: the number as printed.
         matches: the values; see `stp.collect.trace.matches`.
     """
     kinds = [match.kind for match in matches]

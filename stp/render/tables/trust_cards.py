@@ -50,7 +50,6 @@ def render_trust_cards(manifest: Path, out: Path) -> None:
     """Write ``<name>.csv``, and beside it .md, .tex and .html.
 
     Args:
-        manifest: the dimension whose models are distortions.
         out: path of the CSV file. Agreement with people is read from the table in its folder.
 
     Raises:

@@ -57,9 +57,6 @@ class ViewRows:
 def render_view(database: Path, view: str, layout: Layout, out: Path) -> None:
     """Write ``<name>.csv`` with all rows, and pages as ``.md``, ``.html`` and ``.tex``.
 
-    Args:
-        out: path of the CSV file.
-
     Raises:
         StpError: see `read` and `grid`; nothing is written.
     """
@@ -104,9 +101,7 @@ def grid(view_rows: ViewRows, layout: Layout, name: str) -> Grid:
     """The pages of a view.
 
     Args:
-        view_rows: as `read` returns it.
         layout: sections and condition of the pages.
-        name: base name of the files.
 
     Raises:
         ConfigurationError: the view lacks a column that `layout.sections` names.

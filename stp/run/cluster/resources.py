@@ -113,13 +113,13 @@ class JobResources:
         cost = self.costs.of(artefact)
         # Attempts of earlier runs count, too. Without an attempt, there is no state folder.
         state = self.plan.store / "state" / artefact.folder
-        tight = late = 0
+        times_out_of_memory = times_out_of_time = 0
         if attempt > 1 or state.exists():
             if not store.is_held(state):
                 attempts.settle_vanished(state)
-            tight = attempts.count(state, attempts.OUT_OF_MEMORY)
-            late = attempts.count(state, attempts.TIME_LIMIT)
-        request = self.asked_for(cost, artefact.stage, tight, late)
+            times_out_of_memory = attempts.count(state, attempts.OUT_OF_MEMORY)
+            times_out_of_time = attempts.count(state, attempts.TIME_LIMIT)
+        request = self.asked_for(cost, artefact.stage, times_out_of_memory, times_out_of_time)
         ranks = self.plan.ranks(artefact)
         if ranks > 1:
             nodes = math.ceil(cost.gpus / self.site.gpu.per_node) or 1
@@ -140,13 +140,15 @@ class JobResources:
                 row[name] = max(value, row.get(name, value))
         return list(rows.values())
 
-    def asked_for(self, cost: Cost, stage: str, tight: int = 0, late: int = 0) -> Json:
+    def asked_for(
+        self, cost: Cost, stage: str, times_out_of_memory: int = 0, times_out_of_time: int = 0
+    ) -> Json:
         site, nodes = self.site, self.site.nodes(cost.gpus)
         memory = site.memory_mb.get(stage, cost.memory_mb)  # type: ignore[call-overload]
-        memory = max(memory, site.min_memory_mb) * 2**tight
+        memory = max(memory, site.min_memory_mb) * 2**times_out_of_memory
         if nodes.max_memory_gb is not None:
             memory = min(memory, int(nodes.max_memory_gb * 1000))
-        minutes = (SAFETY * cost.seconds / 60 + START_MINUTES) * 2**late
+        minutes = (SAFETY * cost.seconds / 60 + START_MINUTES) * 2**times_out_of_time
         minutes = ROUND_MINUTES * math.ceil(minutes / ROUND_MINUTES)
         request: Json = {
             "threads": cost.threads,

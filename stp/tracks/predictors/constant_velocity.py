@@ -48,7 +48,7 @@ def predict(
     if parameters.uncertainty is None:
         return np.asarray(path)
     variance = np.arange(1, steps + 1) * (parameters.uncertainty * scenarios.dt) ** 2
-    there = np.where(scenarios.present, 1.0, np.nan)[:, :, None]
-    weights = np.broadcast_to(there, path.shape[:-1])[..., None]
+    weight = np.where(scenarios.present, 1.0, np.nan)[:, :, None]
+    weights = np.broadcast_to(weight, path.shape[:-1])[..., None]
     covariances = (weights[..., 0] * variance)[..., None, None, None] * np.eye(2)
     return Mixture(weights, path[..., None, :], covariances)

@@ -204,13 +204,13 @@ def tensors(scenarios: Scenarios, radius: float) -> dict[str, Tensor]:
         velocities ``relative`` (P, N, 2), metres per second, of neighbours; and ``near`` (P, N),
         the mask of neighbours.
     """
-    there = scenarios.present
+    present = scenarios.present
     velocities = np.diff(scenarios.observed, axis=2) / scenarios.dt
     wanted = filtered(scenarios.observed, scenarios.dt)
     last = scenarios.observed[:, :, -1]
     apart, relative = last[:, None] - last[:, :, None], wanted[:, None] - wanted[:, :, None]
-    own = np.eye(there.shape[1], dtype=bool)
-    near = there[:, None] & there[:, :, None] & ~own
+    own = np.eye(present.shape[1], dtype=bool)
+    near = present[:, None] & present[:, :, None] & ~own
     with np.errstate(invalid="ignore"):
         near &= np.linalg.norm(apart, axis=-1) <= radius
     arrays = {
@@ -220,14 +220,14 @@ def tensors(scenarios: Scenarios, radius: float) -> dict[str, Tensor]:
         "apart": np.where(near[..., None], apart, 0),
         "relative": np.where(near[..., None], relative, 0),
     }
-    frame = axes(wanted[there])
+    frame = axes(wanted[present])
     rows = {
         name: torch.from_numpy(
-            np.einsum("pab,p...b->p...a", frame, value[there]).astype(np.float32)
+            np.einsum("pab,p...b->p...a", frame, value[present]).astype(np.float32)
         )
         for name, value in arrays.items()
     }
-    return {**rows, "near": torch.from_numpy(near[there])}
+    return {**rows, "near": torch.from_numpy(near[present])}
 
 
 def axes(velocity: np.ndarray) -> np.ndarray:
@@ -283,17 +283,17 @@ def predict(
     """
     rows = tensors(scenarios, parameters.parameters.radius)
     ways, _, means, covariances = parameters.network.mixture(rows, steps)
-    there, last, frame = scenarios.present, scenarios.observed[:, :, -1], _frame(scenarios)
-    shape = (*there.shape, steps, ways.shape[1])
+    present, last, frame = scenarios.present, scenarios.observed[:, :, -1], _frame(scenarios)
+    shape = (*present.shape, steps, ways.shape[1])
     weights, centres = np.full(shape, np.nan), np.full((*shape, 2), np.nan)
     spread = np.full((*shape, 2, 2), np.nan)
     share = ways.double().softmax(dim=-1).numpy()
-    weights[there] = np.broadcast_to(share[:, None], weights[there].shape)
+    weights[present] = np.broadcast_to(share[:, None], weights[present].shape)
     relative = np.einsum("pab,pzta->ptzb", frame, means.double().numpy())
-    centres[there] = relative + last[there][:, None, None]
+    centres[present] = relative + last[present][:, None, None]
     xx, xy, yy = np.moveaxis(covariances.double().numpy(), -1, 0)
     own = np.stack([np.stack([xx, xy], -1), np.stack([xy, yy], -1)], -1)
-    spread[there] = np.einsum("pab,pztac,pcd->ptzbd", frame, own, frame)
+    spread[present] = np.einsum("pab,pztac,pcd->ptzbd", frame, own, frame)
     return Mixture(weights, centres, spread)
 
 
@@ -316,23 +316,23 @@ def draw(
     The random numbers depend on the seed, the scenario's start frame and the person.
     """
     rows = tensors(scenarios, parameters.parameters.radius)
-    network, there = parameters.network, scenarios.present
+    network, present = parameters.network, scenarios.present
     features = network.features(rows)
     velocity, covariance = (part.double().numpy() for part in network.ways(features, steps))
     velocity = velocity + rows["wanted"].double().numpy()[:, None, None]
     share = network.prior(features).double().softmax(dim=-1).numpy()
-    chance = noise.uniform(scenarios, (samples,), seed, noise.LATENT)[there]
+    chance = noise.uniform(scenarios, (samples,), seed, noise.LATENT)[present]
     way = (chance[..., None] > share.cumsum(axis=-1)[:, None, :-1]).sum(axis=-1)  # (P, K)
     person = np.arange(len(way))[:, None]
     mean, (xx, xy, yy) = velocity[person, way], np.moveaxis(covariance[person, way], -1, 0)
     a, b = np.moveaxis(
-        noise.normal(scenarios, (samples, steps, 2), seed, noise.STEPS)[there], -1, 0
+        noise.normal(scenarios, (samples, steps, 2), seed, noise.STEPS)[present], -1, 0
     )
     x = np.sqrt(xx) * a  # Cholesky factor of the covariance
     y = xy / np.sqrt(xx) * a + np.sqrt(yy - xy * xy / xx) * b
     moved = (mean + np.stack([x, y], axis=-1)).cumsum(axis=2) * network.dt
-    drawn = np.full((samples, *there.shape, steps, 2), np.nan)
-    last = scenarios.observed[:, :, -1][there]
+    drawn = np.full((samples, *present.shape, steps, 2), np.nan)
+    last = scenarios.observed[:, :, -1][present]
     moved = np.einsum("pab,pkta->kptb", _frame(scenarios), moved)
-    drawn[:, there] = moved + last[:, None]
+    drawn[:, present] = moved + last[:, None]
     return drawn

@@ -24,9 +24,6 @@ LEADS = 4
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw a row of panels for each variable, a column for each of some lead times.
 
-    Returns:
-        the figure, and notes.
-
     Raises:
         StpError: no forecasts of the case are kept, or they are damaged.
     """

@@ -30,9 +30,6 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     lacks one of these has no point. Lead times of one start depend on each other, so there are no
     intervals. A line stands between forecasts without and with a trained network.
 
-    Returns:
-        the figure, and what must be said below it.
-
     Raises:
         StpError: there is no such case.
     """

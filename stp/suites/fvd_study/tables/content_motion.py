@@ -26,10 +26,6 @@ HEADER = (
 def render_content_motion(manifest: Path, out: Path) -> None:
     """Write ``<name>.csv``, and beside it .md, .tex and .html.
 
-    Args:
-        manifest: the dimension whose models are distortions.
-        out: path of the CSV file.
-
     Raises:
         StpError: a file is missing or damaged.
     """

@@ -112,10 +112,6 @@ def _pair(
 def render_metric_correlations(manifest: Path, out: Path) -> None:
     """Write ``<name>.csv``, and beside it .md, .tex and .html.
 
-    Args:
-        manifest: the dimension whose models are distortions.
-        out: path of the CSV file.
-
     Raises:
         StpError: a file is missing or damaged.
     """

@@ -87,8 +87,6 @@ def render_reproduction(manifest: Path, out: Path, collected: Path | None = None
     """Write ``<name>.csv``, and beside it ``<name>.md``, ``<name>.tex`` and ``<name>.html``.
 
     Args:
-        manifest: the cells of the short-term dimension.
-        out: path of the CSV file.
         collected: their scores, collected from the same manifest; by default those of its run.
 
     Raises:

@@ -47,11 +47,7 @@ GROUPS = {
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
-    """Draw all panels; one that has no numbers says so.
-
-    Returns:
-        the figure, and notes.
-    """
+    """Draw all panels; one that has no numbers says so."""
     figure, panel_axes = panels(6, 2.2, extra=0.1)
     with _views(scores) as ask:
         for axes, panel in zip(

@@ -18,10 +18,6 @@ HEADER = (
 def render_success_correlations(manifest: Path, out: Path) -> None:
     """Write ``<name>.csv``, and beside it .md, .tex and .html.
 
-    Args:
-        manifest: a dimension with datasets for which success is known.
-        out: path of the CSV file.
-
     Raises:
         StpError: a file is missing or damaged.
     """
