@@ -16,7 +16,9 @@ from typer.testing import CliRunner
 
 from stp.cli import app
 from stp.core.errors import StpError
+from stp.core.lock import matches
 from stp.data.prepared import Clips, Prepared
+from stp.fetch import raw as raw_files
 from stp.inspect import own_options
 from stp.inspect.draft import draft_dataset
 from stp.inspect.draft_text import dataset_text, scale_text
@@ -364,6 +366,51 @@ def test_patterns_stand_for_all_depths_and_endings(facts, tmp_path):
     ]  # fmt: skip
 
 
+def test_hidden_files_and_folders_of_like_names_are_not_taken(facts, tmp_path):
+    """By the draft, and by its patterns."""
+    for path in (
+        "take [2]/a.npy",
+        "take [2]/.ipynb_checkpoints/a.npy",
+        "take [2]/._a.npy",
+        "take 2/b.npy",
+    ):
+        write(tmp_path / "data", path)
+        np.save(tmp_path / "data" / path, moving(1, 80)[0])
+    folder = tmp_path / "data" / "take [2]"
+    draft = draft_dataset(folder, "take")
+    assert draft.notes["splits"] == "1 sequences, 80 frames"
+    (entry,) = draft.files
+    assert raw_files._glob(entry["path"], [folder.parent]) == {"take [2]/a.npy"}
+    assert matches("take [2]/a.npy", entry["path"])
+
+
+def test_links_to_folders_are_followed(facts, tmp_path):
+    for name in ("one", "two"):
+        write(tmp_path, f"elsewhere/{name}/a.npy")
+        np.save(tmp_path / "elsewhere" / name / "a.npy", moving(1, 80)[0])
+    folder = tmp_path / "data" / "take"
+    folder.mkdir()
+    for name in ("one", "two"):
+        (folder / name).symlink_to(tmp_path / "elsewhere" / name)
+    (folder / "circle").symlink_to(folder)
+    assert draft_dataset(folder).notes["splits"] == "2 sequences, 160 frames"
+
+
+@pytest.mark.parametrize("axes", ["NTHW", "TNHW", "NTCHW", "TNCHW"])
+def test_the_axis_along_which_pictures_move_is_time(facts, tmp_path, axes):
+    values = moving(6, 20)[:, :, None] if "C" in axes else moving(6, 20)
+    np.save(tmp_path / "data" / "a.npy", values.swapaxes(0, 1) if axes[0] == "T" else values)
+    assert draft_dataset(tmp_path / "data" / "a.npy").options["axes"] == axes
+
+
+def test_whole_numbers_that_are_missing_everywhere_need_a_fill(facts, tmp_path):
+    path = tmp_path / "data" / "a.h5"
+    with h5py.File(path, "w") as file:
+        frames = file.create_dataset("frames", data=moving(6, 20).astype(np.int16))
+        frames.attrs["_FillValue"] = np.int16(0)
+    assert "CHECK: some values are missing" in draft_dataset(path).notes["axes"]
+
+
 @pytest.mark.parametrize(
     ("shape", "axes"),
     [
@@ -372,6 +419,7 @@ def test_patterns_stand_for_all_depths_and_endings(facts, tmp_path):
         ((10000, 20, 64, 64), "NTHW"),
         ((500, 64, 64, 3), "THWC"),
         ((500, 2, 32, 32), "TCHW"),
+        ((64, 48, 3, 500), "HWCT"),
         ((8, 20, 64, 64, 1), "NTHWC"),
         ((8, 20, 2, 64, 64), "NTCHW"),
         ((8, 3, 20, 64, 64), "NCTHW"),

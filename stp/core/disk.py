@@ -52,6 +52,28 @@ def below(root: Path, name: str, where: object, *, links: bool = True) -> Path:
     return path
 
 
+def is_hidden(name: str) -> bool:
+    """Whether a part of a relative path begins with a dot: .DS_Store, ._0.png, .thumbnails/0.png.
+
+    The metadata of Zarr stores do so as well, and are not hidden.
+    """
+    parts = PurePosixPath(name).parts
+    stop = next((n for n, part in enumerate(parts) if part.endswith(".zarr")), len(parts))
+    return any(part.startswith(".") for part in parts[:stop])
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """All files in a folder and its subfolders, which may be symbolic links."""
+    seen: set[str] = set()  # links may go in circles
+    for parent, inner, names in os.walk(folder, followlinks=True):
+        place = os.path.realpath(parent)
+        if place in seen:
+            inner.clear()
+            continue
+        seen.add(place)
+        yield from (Path(parent) / name for name in names)
+
+
 def require_regular(path: Path) -> Path:
     """Refuse what is neither a file nor a folder: reading a pipe or a device may never end.
 

@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from stp.core import named_modules
-from stp.core.disk import require_regular, write_text_once, writing
+from stp.core.disk import is_hidden, require_regular, write_text_once, writing
 from stp.core.errors import StpError, nearest
 from stp.core.job import Report, silent
 from stp.core.lock import (
@@ -471,12 +471,9 @@ def _resolve(release: Release, roots: Sequence[Path], locked: Lock | None) -> _R
 
 
 def _glob(pattern: str, roots: Iterable[Path]) -> set[str]:
-    return {
-        path.relative_to(root).as_posix()
-        for root in roots
-        for path in root.glob(pattern)
-        if not path.name.endswith(OWN) and require_regular(path).is_file()
-    }
+    paths = [(p.relative_to(root).as_posix(), p) for root in roots for p in root.glob(pattern)]
+    names = {n for n, p in paths if not n.endswith(OWN) and require_regular(p).is_file()}
+    return {name for name in names if is_hidden(name) <= is_hidden(pattern)}
 
 
 def _require_locked(

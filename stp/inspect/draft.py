@@ -175,7 +175,7 @@ def _look_at_values(draft: Draft, raw: UnlockedFiles, contents: RawContents) -> 
     ranges = {}
     for channel, name in enumerate(names):
         parts = [block[:, channel] for block in blocks]
-        finite = np.concatenate([part[np.isfinite(part)] for part in parts])
+        finite = np.concatenate([np.empty(0), *(part[np.isfinite(part)] for part in parts)])
         if finite.size:
             low, high = float(finite.min()), float(finite.max())
             ranges[name] = low, high
@@ -184,7 +184,7 @@ def _look_at_values(draft: Draft, raw: UnlockedFiles, contents: RawContents) -> 
     listed = ", ".join(f"{name} {low:g} to {high:g}" for name, (low, high) in ranges.items())
     key = "variables" if draft.kind == "grids" else "axes"
     draft.notes[key] += f"; in {sum(map(len, blocks))} frames: {listed or 'no values'}"
-    if any(np.isnan(block).any() for block in blocks if block.dtype.kind == "f"):
+    if not blocks or any(np.isnan(b).any() for b in blocks if b.dtype.kind == "f"):
         draft.notes[key] += "; CHECK: some values are missing, and fill says what replaces them"
     if draft.kind == "grids":
         return

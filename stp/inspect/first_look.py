@@ -1,16 +1,17 @@
 """Shape, reader options and metrics guessed from the first of the user's files."""
 
+import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 from PIL import Image
 
-from stp.core.errors import FileError
+from stp.core.errors import FileError, StpError
 from stp.data.raw_files import RawFiles
-from stp.inspect.own_files import VIDEO_SUFFIXES
+from stp.inspect.own_files import VIDEO_SUFFIXES, UnlockedFiles
 from stp.plan.checked_config import in_order
 from stp.prepare.own import arrays, grids, pictures, videos
 from stp.prepare.own.axis_names import USUAL_NAMES, coordinate_name
@@ -22,6 +23,10 @@ FIELD_METRICS = ["mse.pixel_mean", "mae.pixel_mean", "rmse.per_frame"]
 GLOBE_METRIC = "wrmse.per_frame"
 MOST_COLUMNS = 6
 """Variables in the table of a draft; all are scored."""
+NEIGHBOURS = 4
+"""Sequences and frames that are compared, to tell one axis from the other."""
+MORE_ALIKE = 0.8
+"""Ratio of differences below which neighbours are more alike."""
 FEW_CHANNELS = 4
 """Length of an axis that may be one of channels, at most."""
 
@@ -86,9 +91,12 @@ def look_at_arrays(raw: RawFiles) -> FirstLook:
     axes = guess_axes(shape)
     lengths = dict(zip(axes, shape, strict=True))
     options: dict[str, Any] = {"axes": axes}
+    frame = (lengths.get("C", 1), lengths["H"], lengths["W"])
     alike = [other for other in large if large[other][0][1:] == shape[1:]]
     if array:
         options["array"] = alike if len(alike) > 1 else array
+    if set(axes[:2]) == {"N", "T"} and _is_time_along_n(raw.find(name), array, axes, frame):
+        options["axes"] = axes[1] + axes[0] + axes[2:]
     notes = {
         "axes": f"guessed from {PurePosixPath(name).name}: {shape}, {dtype}; N recordings, T time, "
         "C channels, H rows, W columns",
@@ -98,9 +106,27 @@ def look_at_arrays(raw: RawFiles) -> FirstLook:
         listed = ", ".join(f"{key} {key_shape}" for key, (key_shape, _) in contents.items())
         notes["array"] = f"the file has {listed}"
     # The metrics are chosen later, from the values.
-    return FirstLook(
-        [lengths.get("C", 1), lengths["H"], lengths["W"]], options, FIELD_METRICS, notes
-    )
+    return FirstLook(list(frame), options, FIELD_METRICS, notes)
+
+
+def _is_time_along_n(path: Path, array: str, axes: str, frame: tuple[int, int, int]) -> bool:
+    """Whether neighbours along N are more alike than those along T: N is the time."""
+    splits = {"by": "sequence", "train": 0.5, "val": 0.25, "test": 0.25}
+    options = arrays.ArrayOptions(kind="arrays", splits=splits, axes=axes, array=array or None)
+    raw = UnlockedFiles(path.parent, [path.name])
+    with tempfile.TemporaryDirectory() as folder:
+        contents = arrays.raw_contents(raw, options, frame, Path(folder))
+        frames = min(NEIGHBOURS, contents.recordings[0].frames)
+        tasks = [contents.task(n, 0, frames) for n in range(len(contents.recordings[:NEIGHBOURS]))]
+        try:
+            decoded = [contents.decode(raw, task._replace(fill=np.nan)) for task in tasks]
+        except StpError:  # missing integers
+            return False
+    values = np.stack(decoded).astype(np.float32)
+    if min(values.shape[:2]) < 2:
+        return False
+    along_n, along_t = (np.nanmean(np.abs(np.diff(values, axis=axis))) for axis in (0, 1))
+    return bool(along_n < MORE_ALIKE * along_t)
 
 
 def guess_axes(shape: Sequence[int]) -> str:
@@ -112,6 +138,8 @@ def guess_axes(shape: Sequence[int]) -> str:
             return "THWC"
         if shape[1] <= FEW_CHANNELS:
             return "TCHW"
+        if shape[2] <= FEW_CHANNELS:
+            return "HWCT"
         return "TNHW" if shape[0] < shape[1] and shape[0] <= 50 else "NTHW"
     if shape[4] <= FEW_CHANNELS:
         return "NTHWC"

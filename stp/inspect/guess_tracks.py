@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from stp.core.disk import require_regular
+from stp.core.disk import files_below, require_regular
 from stp.core.errors import StpError
 from stp.core.options import build
 from stp.inspect.track_clock import (
@@ -52,6 +52,8 @@ FPS = 25.0
 """Frames per second of most cameras."""
 USUAL = 1.3
 """Metres per second of most people who walk."""
+MOST_FASTER = 20
+"""Times that the people of one recording may be as fast as those of another of the same units."""
 LENGTHS = ((8, 12), (6, 10), (4, 8), (4, 4), (3, 2), (2, 1))
 """Observed and predicted positions, from what is usual to what the shortest tracks allow."""
 RULES = {"dataset": "", "calibration": 0.2, "smooth": 5}
@@ -95,7 +97,7 @@ def members(path: Path) -> list[Path]:
         return [require_regular(path)] if path.name.lower().endswith(SUFFIXES) else []
     return [
         require_regular(inside)
-        for inside in sorted(path.rglob("*"))
+        for inside in sorted(files_below(path))
         if inside.name.lower().endswith(SUFFIXES)
         and not inside.is_dir()
         and not any(part.startswith(".") for part in inside.relative_to(path).parts)
@@ -192,13 +194,14 @@ def _in_columns(root: Path, names: Sequence[str], fps: float | None) -> _Draft:
             options["time_unit"] = unit
             if guessed.duration is None:
                 notes["time_unit"] = "CHECK: guessed from how often people would be seen"
-        length = guessed.length or _unit(speed(parts) / TIME_UNITS[unit])
+        per_second = 1 / TIME_UNITS[unit]
+        length = guessed.length or _unit(speed(parts) * per_second)
     else:
         length = guessed.length or (
             _unit(speed(parts) * rate) if rate else _unit_of_frames(speed(parts))
         )
         rate, guessed_note = _rate(parts, rate, UNITS[length])
-        rate_note, step = rate_note or guessed_note, _step(parts)
+        rate_note, step, per_second = rate_note or guessed_note, _step(parts), rate
         if step:
             options, of_clock = _of_frames(step, rate, rate_note)
         else:
@@ -210,9 +213,23 @@ def _in_columns(root: Path, names: Sequence[str], fps: float | None) -> _Draft:
                 "at uneven frames, which are taken for times"
             )
     if guessed.length is None:
-        notes["units"] = "CHECK: guessed from how fast people would walk"
+        pace = speed(parts) * per_second * UNITS[length]
+        notes["units"] = f"CHECK: guessed; people would walk at {pace:.2g} m/s"
+    if strange := _strange_speeds(parts):
+        notes["units"] = "; ".join([*filter(None, [notes.get("units")]), f"CHECK: {strange}"])
     shared = {"recording": recording} if recording != "file" else {}
     return {"columns": columns, "units": length, **shared, **options}, {**notes, **of_clock}
+
+
+def _strange_speeds(parts: Sequence[Rows]) -> str:
+    """How much faster people of some recordings are: their units or rates differ; or nothing."""
+    speeds = sorted(filter(None, (speed([part]) for part in parts)))
+    if not speeds or speeds[-1] < MOST_FASTER * speeds[0]:
+        return ""
+    return (
+        f"people of one recording are {speeds[-1] / speeds[0]:.0f} times as fast as those of "
+        "another; are units and rates the same?"
+    )
 
 
 def _recording(root: Path, names: Sequence[str], guessed: Guessed) -> tuple[str, str]:

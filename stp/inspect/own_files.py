@@ -1,11 +1,12 @@
 """The user's own files of frames: their kind, the folder that their names are relative to."""
 
+import glob
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from stp.core.disk import require_regular
+from stp.core.disk import files_below, is_hidden, require_regular
 from stp.core.errors import FileError, StpError
 from stp.data.raw_files import RawFiles
 from stp.inspect import guess_tracks
@@ -40,9 +41,13 @@ def members_of(path: Path) -> tuple[str, list[Path]]:
     """
     if not path.exists():
         raise StpError(f"{path} does not exist", expected="a file, or a folder of files")
-    inside = [require_regular(path)] if not path.is_dir() else sorted(path.rglob("*"))
+    inside = [require_regular(path)] if not path.is_dir() else sorted(files_below(path))
     inside = [p for p in inside if p.exists() and not p.is_dir()]
-    inside = [p for p in inside if not p.name.startswith(".") or ".zarr/" in p.as_posix()]
+    inside = [
+        p
+        for p in inside
+        if is_hidden(p.relative_to(path.parent).as_posix()) <= is_hidden(path.name)
+    ]
     by_kind: dict[str, list[Path]] = {}
     for member in inside:
         in_store = any(parent.suffix == ".zarr" for parent in member.parents)
@@ -90,11 +95,11 @@ def release_entries(names: Sequence[str], top: str, is_file: bool) -> Iterator[d
     for name in names:
         store = next((p for p in PurePosixPath(name).parents if p.suffix == ".zarr"), None)
         if store is not None:
-            patterns[f"{store}/**/*"] = None
+            patterns[f"{glob.escape(str(store))}/**/*"] = None
             continue
         inside = PurePosixPath(name).relative_to(top)
         stars = ["*"] * (len(inside.parts) - 1)
-        patterns["/".join([top, *stars, f"*{inside.suffix}"])] = None
+        patterns["/".join([glob.escape(top), *stars, f"*{inside.suffix}"])] = None
     for pattern in patterns:
         yield {"path": pattern, "many": True}
 

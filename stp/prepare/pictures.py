@@ -33,7 +33,8 @@ def decode_picture(content: bytes, name: str, mode: Literal["RGB", "L"]) -> np.n
         uint8 (H, W, C) with C = 3 or 1.
 
     Raises:
-        StpError: it is empty, cut off, damaged, very large, no PNG or JPEG, or not of 8 bits.
+        StpError: it is empty, cut off, damaged, very large, transparent, no PNG or JPEG, or not of
+            8 bits.
     """
     try:
         with Image.open(io.BytesIO(content), formats=FORMATS) as picture:
@@ -44,6 +45,14 @@ def decode_picture(content: bytes, name: str, mode: Literal["RGB", "L"]) -> np.n
             # Pillow gives the upper halves of 16-bit colours, and calls them RGB.
             if picture.format == "PNG" and content[PNG_BITS] > 8:
                 raise ValueError(f"pixels of {content[PNG_BITS]} bits a channel")
+            if picture.format == "PNG" and getattr(picture, "is_animated", False):
+                raise ValueError("an animation of several frames")
+            # The colour of a transparent pixel is arbitrary, and what lies behind it is unknown.
+            alpha = (
+                picture.convert("RGBA").getchannel("A") if picture.has_transparency_data else None
+            )
+            if alpha is not None and np.asarray(alpha).min() < 255:
+                raise ValueError("transparent pixels")
             require_pixels(name, picture.width, picture.height)
             ImageOps.exif_transpose(picture, in_place=True)  # telephones turn pictures that way
             values = np.asarray(picture.convert(mode))
@@ -55,7 +64,7 @@ def decode_picture(content: bytes, name: str, mode: Literal["RGB", "L"]) -> np.n
         raise RawFileError(
             name,
             f"cannot be decoded ({error or type(error).__name__})",
-            expected=f"a complete {' or '.join(FORMATS)} picture with 8 bits a channel",
+            expected=f"a complete, opaque {' or '.join(FORMATS)} picture with 8 bits a channel",
         ) from error
     return values.reshape(*values.shape[:2], -1)
 

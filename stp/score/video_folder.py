@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from stp.core.disk import require_regular
+from stp.core.disk import is_hidden, require_regular
 from stp.core.errors import StpError
 from stp.core.limits import require_zip
 from stp.prepare.own.arrays import DAMAGE
@@ -53,7 +53,7 @@ def find_clips(folder: Path) -> list[Clip]:
     if not folder.is_dir():
         raise StpError(f"there is no folder {folder}", expected=f"a folder of {_KINDS}")
     clips: list[Clip] = []
-    for path in sorted(folder.iterdir()):
+    for path in sorted(path for path in folder.iterdir() if not is_hidden(path.name)):
         suffix = path.suffix.lower()
         if suffix in (*FILMS, *ARRAYS):
             require_regular(path)
@@ -100,8 +100,11 @@ def read_clip(clip: Clip, frames: int | None = None, interval: int = 1) -> np.nd
 
 
 def _pictures(folder: Path) -> list[str]:
-    inside = (path for path in folder.iterdir() if path.suffix.lower() in PICTURES)
-    return [str(require_regular(path)) for path in inside]
+    return [
+        str(require_regular(path))
+        for path in folder.iterdir()
+        if path.suffix.lower() in PICTURES and not is_hidden(path.name)
+    ]
 
 
 def _unit(frames: np.ndarray) -> np.ndarray:

@@ -339,11 +339,22 @@ def test_a_folder_for_each_crowd(tmp_path):
     assert looked.prepare["recording"] == "folder" and len(tracks) == 2 * len(walks())
 
 
-def test_files_of_several_people_are_recordings(tmp_path):
-    for name in ("a.csv", "b.csv"):
-        walks().to_csv(tmp_path / name, index=False)
+@pytest.mark.parametrize("metres", [1, 0.01])
+def test_files_of_several_people_are_recordings(tmp_path, metres):
+    for name, unit in (("a.csv", 1), ("b.csv", metres)):
+        table = walks()
+        table[["x", "y"]] /= unit
+        table.to_csv(tmp_path / name, index=False)
     looked, _ = drafted(tmp_path, "a.csv", "b.csv", fps=25)
     assert "recording" not in looked.prepare
+    assert ("100 times as fast" in looked.notes["units"]) == (metres != 1)
+
+
+def test_a_speed_at_which_nobody_walks_is_said(tmp_path):
+    table = walks()
+    table[["x", "y"]] /= 111_000  # degrees
+    table.to_csv(tmp_path / "a.csv", index=False)
+    assert "at 1.1e-05 m/s" in drafted(tmp_path, "a.csv", fps=25)[0].notes["units"]
 
 
 def test_what_lies_beside_detections_is_none(tmp_path):

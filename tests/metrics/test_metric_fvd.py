@@ -407,6 +407,18 @@ def test_the_command_prints_what_a_reader_needs(tmp_path: Path, monkeypatch) -> 
     assert values["weights_sha256"] == sha256
 
 
+def test_hidden_files_are_no_clips(tmp_path: Path) -> None:
+    for clip in ("a", ".thumbnails"):
+        for frame in range(3):
+            path = tmp_path / clip / f"{frame}.png"
+            path.parent.mkdir(exist_ok=True)
+            Image.new("L", (8, 8), 10 * frame).save(path)
+    (tmp_path / "a" / "._0.png").write_bytes(b"what a Macintosh leaves")
+    (tmp_path / "._b.mp4").write_bytes(b"what a Macintosh leaves")
+    (clip,) = find_clips(tmp_path)
+    assert len(read_clip(clip)) == 3
+
+
 @pytest.mark.parametrize(("names", "said"), [((), "none"), (("a", "b"), "a, b")])
 def test_a_file_of_arrays_holds_one(tmp_path: Path, names: tuple[str, ...], said: str) -> None:
     path = tmp_path / "clips.npz"

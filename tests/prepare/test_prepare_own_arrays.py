@@ -179,10 +179,11 @@ def test_missing_values(make_job, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "mark"), [("float64", -9999), ("int16", -999), ("float32", 1e20)]
+    ("dtype", "mark"),
+    [("float64", -9999), ("int16", -999), ("float32", 1e20), ("uint16", 65535)],
 )
 def test_a_lone_value_far_from_all_others_is_declared_or_refused(make_job, tmp_path, dtype, mark):
-    array = VALUES.astype(dtype)
+    array = (np.abs(VALUES) if dtype == "uint16" else VALUES).astype(dtype)
     array[1, 4, 0, 2, 2] = mark
     write(tmp_path / "raw" / "a.npy", array)
     with pytest.raises(StpError, match=r"a\.npy.*: channel 0 has the value .*(.|\n)*missing: "):
@@ -244,6 +245,12 @@ def test_packed_values_in_hdf5(make_job, tmp_path, attrs, message):
         return
     with pytest.raises(StpError, match=message):
         run(job)
+
+
+def test_an_empty_array(make_job, tmp_path):
+    write(tmp_path / "raw" / "a.npy", VALUES[:0])
+    with pytest.raises(StpError, match=r"a\.npy: .*empty"):
+        run(make_job("own.reader", SHAPE, options()))
 
 
 def test_wrong_axes_or_shape(make_job, tmp_path):

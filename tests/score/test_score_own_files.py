@@ -177,6 +177,15 @@ def test_forms_that_say_what_they_are_give_the_same_forecasts(
     np.testing.assert_allclose(all_of(found), stacked(plain), rtol=1e-5)
 
 
+def test_missing_chunks_of_a_store_are_no_forecasts(files: Files) -> None:
+    plain = forecasts(STARTS)
+    files.write("a.zarr", plain.assign(t_850=plain["t_850"].round().astype("i2")))
+    (chunk,) = (p for p in (files.folder / "mine/a.zarr/t_850/c").rglob("*") if p.is_file())
+    chunk.unlink()
+    with pytest.raises(StpError, match=r"a\.zarr: 1 of 1 chunks of t_850"):
+        files.open()
+
+
 def in_units(units: str, in_a_day: float) -> Callable[[xr.Dataset], xr.Dataset]:
     def form(d: xr.Dataset) -> xr.Dataset:
         lead = (d["lead"].to_numpy() * in_a_day).astype("i8")

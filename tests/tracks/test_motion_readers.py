@@ -75,7 +75,16 @@ def test_own_detections_with_named_columns(tmp_path, suffix):
 
 
 @pytest.mark.parametrize(
-    "names", [["p-17", "anna"], [2**53 + 1, 2**62], [-1, 7]], ids=["words", "large", "negative"]
+    "names",
+    [
+        ["p-17", "anna"],
+        [2**53 + 1, 2**62],
+        [-1, 7],
+        ["7", "007"],
+        ["1e3", "1000"],
+        [str(2**64), "2"],
+    ],
+    ids=["words", "large", "negative", "zeros", "hexadecimal", "larger"],
 )
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 def test_people_keep_their_names(tmp_path, suffix, names):
@@ -87,6 +96,15 @@ def test_people_keep_their_names(tmp_path, suffix, names):
     tracks = detections.read(path, columns, metres=1, step=1, dt=0.4).tracks
     assert labels(tracks.person, tracks.names) == [str(name) for name in [*names, names[0]]]
     assert tracks.person.min() >= 0
+
+
+@pytest.mark.parametrize("person", ["2", str(2**64)])
+def test_a_row_without_a_person_is_refused(tmp_path, person):
+    path = tmp_path / "a.csv"
+    path.write_text(f"t,who,x,y\n0,{person},0,0\n0,,5,0\n")
+    columns = detections.Columns(frame="t", person="who", x="x", y="y")
+    with pytest.raises(StpError, match="line 3"):
+        detections.read(path, columns, metres=1, step=1, dt=0.4)
 
 
 def test_a_name_in_several_recordings_has_one_number(tmp_path):

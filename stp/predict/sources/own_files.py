@@ -23,6 +23,7 @@ from stp.predict.forecast_files import DAMAGE, DAY, KNOWN, damaged, open_forecas
 from stp.predict.source import ForecastRequest, Source
 from stp.prepare.netcdf import as_stated
 from stp.prepare.own.far_values import require_no_far_value, states_range
+from stp.prepare.own.field_files import require_chunks
 
 OPTIONS = ("variables", "names")
 _KELVIN = 273.15
@@ -220,6 +221,8 @@ class OwnFiles(Source):
                 expected=f"{self._request.members}",
                 remedy="set `members` to those of the files",
             )
+        in_file = {variable.name for variable in self._variables.values()} & set(opened.data_vars)
+        require_chunks(path, opened, sorted(map(str, in_file)))
         channels = set()
         for channel, variable in self._variables.items():
             if self._has(opened, channel, variable):

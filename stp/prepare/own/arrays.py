@@ -164,7 +164,7 @@ def raw_contents(
             "variables": options.variables,
             "fps": options.fps,
         },
-        unmarked=range(shape[0]) if options.missing is None and stored.kind in "if" else (),
+        unmarked=range(shape[0]) if options.missing is None and stored != np.uint8 else (),
     )
 
 
@@ -332,6 +332,13 @@ def _describe(
             f"{location.array or 'the array'} is {kind} of shape {sizes}",
             expected=f"numbers with the {len(axes)} axes {axes}",
             remedy="change the option axes, or the files",
+        )
+    if 0 in sizes:
+        raise RawFileError(
+            path,
+            f"{location.array or 'the array'} of shape {sizes} is empty",
+            expected="at least one frame",
+            remedy="replace it, or leave it out of the raw files",
         )
     lengths = dict(zip(axes, sizes, strict=True))
     frame = [lengths.get("C", 1), lengths["H"], lengths["W"]]

@@ -19,6 +19,12 @@ DEGREES = {
 }
 
 
+def _is_counted(values: np.ndarray) -> bool:
+    """Whether values are 0, 1, 2, ... or 1, 2, 3, ..."""
+    numbers = np.arange(values.size)
+    return any(np.array_equal(values.ravel(), numbers + first) for first in (0, 1))
+
+
 def coordinate_name(name: str, values: xr.DataArray) -> str:
     """The name of a coordinate in the store: ``lat`` and ``lon`` only for degrees.
 
@@ -27,8 +33,9 @@ def coordinate_name(name: str, values: xr.DataArray) -> str:
     units, largest = str(values.attrs.get("units", "")), float(abs(values).max())
     for short, most in (("lat", 90.0), ("lon", np.inf)):
         # Without units, such small latitudes are radians, or so near the equator that weights
-        # hardly matter.
+        # hardly matter; and 0, 1, 2, ... are numbers of rows.
         is_degrees = units.startswith(("deg", "°")) if units else short == "lon" or largest > RIGHT
+        is_degrees &= bool(units) or not _is_counted(values.to_numpy())
         if short in name and name != f"n{short}" and is_degrees and largest <= most:
             return short
     return f"{name}_" if name in ("frame", "channel", *DEGREES) else name

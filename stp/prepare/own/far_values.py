@@ -12,7 +12,7 @@ MARKS = np.array(
     [
         *(sign * (10.0**k - 1) / part for sign in (-1, 1) for k in range(3, 8) for part in (1, 10)),
         *(-99.0, -99.9, -99.99, -999.99, 999.99, -9999.99, 9999.99),
-        *(-7777.0, -8888.0, -32767.0, -32768.0, 32767.0, -(2.0**31), 2.0**31 - 1),
+        *(-7777.0, -8888.0, -32767.0, -32768.0, 32767.0, -(2.0**31), 2.0**31 - 1, 65535.0),
         *(1e20, -1e20, 1e30, -1e30, 9.969209968386869e36),
     ]
 )
@@ -43,7 +43,7 @@ def states_range(attrs: Mapping[Any, Any]) -> bool:
 def far_value(
     blocks: Callable[[], Iterable[np.ndarray]], low: float, high: float, fill: float | None = None
 ) -> tuple[float, float, float] | None:
-    """Find a value of floating-point or signed numbers that stands alone, far from all others.
+    """Find a value that stands alone, far from all others, in numbers of more than 8 bits.
 
     Args:
         blocks: all values, in parts; read only if `low` or `high` may be a code.

@@ -1,13 +1,15 @@
 """Open NetCDF files and Zarr stores of users, with times decoded as dates."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import cftime
 import numpy as np
 import xarray as xr
+import zarr
 
-from stp.core.errors import StpError
+from stp.core.errors import RawFileError, StpError
 from stp.data.zarr_codecs import check_codecs
 from stp.prepare.netcdf import require_whole
 
@@ -37,6 +39,38 @@ def open_fields(path: Path) -> xr.Dataset:
         opened = _with_days(opened, str(name), path)
     # Values are unpacked already, and would be for a second time.
     return xr.decode_cf(opened, mask_and_scale=False, decode_timedelta=False)
+
+
+def require_chunks(path: Path, opened: xr.Dataset, names: Iterable[str]) -> None:
+    """Refuse variables of a Zarr store whose missing chunks would be read as numbers.
+
+    Args:
+        path: path of the store, or of a NetCDF file, which is not looked at.
+        opened: the open store.
+        names: names of the variables.
+
+    Raises:
+        StpError: a chunk is missing, and the value that stands for it is none that is missing.
+        DAMAGE: the store is damaged.
+    """
+    if path.suffix != ".zarr":
+        return
+    store = zarr.open_group(path, mode="r", use_consolidated=False)
+    for name in names:
+        array = store[name]
+        assert isinstance(array, zarr.Array)
+        lost = array.nchunks - array.nchunks_initialized
+        declared = [opened[name].encoding.get(key) for key in ("_FillValue", "missing_value")]
+        fill = np.asarray(array.fill_value)
+        is_missing = fill.dtype.kind == "f" and np.isnan(fill)
+        if lost > 0 and not is_missing and fill not in declared:
+            raise RawFileError(
+                path,
+                f"{lost} of {array.nchunks} chunks of {name} are missing, and read as {fill}",
+                expected="all chunks",
+                remedy=f"copy the store again; if they are {fill}, write them (zarr.config: "
+                "array.write_empty_chunks)",
+            )
 
 
 def _with_days(opened: xr.Dataset, name: str, path: Path) -> xr.Dataset:

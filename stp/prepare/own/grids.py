@@ -19,7 +19,7 @@ from stp.prepare.netcdf import as_stated
 from stp.prepare.own.axis_names import DEGREES, USUAL_NAMES, coordinate_name
 from stp.prepare.own.calendar import Clock, read_times
 from stp.prepare.own.far_values import marks_of, states_range
-from stp.prepare.own.field_files import DAMAGE, open_fields
+from stp.prepare.own.field_files import DAMAGE, open_fields, require_chunks
 from stp.prepare.own.options import Common, Coordinate, RawContents, Recording, files_of
 
 NETCDF = (".nc", ".nc4", ".cdf", ".netcdf")
@@ -248,6 +248,7 @@ def _field(raw: RawFiles, name: str, options: GridOptions, shape: tuple[int, int
     with open_grid(path) as dataset:
         columns = list(_columns(dataset, options, path))
         first = columns[0]
+        _require_same_axes(columns, path)
         sizes = [first.sizes["y"], first.sizes["x"]]
         if sizes != list(shape[1:]):
             raise RawFileError(
@@ -257,6 +258,7 @@ def _field(raw: RawFiles, name: str, options: GridOptions, shape: tuple[int, int
                 remedy="change shape; if rows and columns are swapped, set y and x",
             )
         try:
+            require_chunks(path, dataset, options.levels)
             clock = read_times(first["time"], path)
             coordinates = {
                 axis: (
@@ -275,6 +277,24 @@ def _field(raw: RawFiles, name: str, options: GridOptions, shape: tuple[int, int
         stated = [states_range(column.attrs) for column in columns]
         size = sum(column.nbytes for column in columns)
     return Field(name, clock, coordinates, units, stated, size)
+
+
+def _require_same_axes(columns: Sequence[xr.DataArray], path: Path) -> None:
+    """Refuse channels of one file that have other times, rows or columns than the first."""
+    first = columns[0]
+    for column in columns[1:]:
+        for axis in ("time", "y", "x"):
+            try:
+                is_same = column.get_index(axis).equals(first.get_index(axis))
+            except DAMAGE as error:
+                raise _damaged(path, "the coordinates", error) from error
+            if not is_same:
+                raise RawFileError(
+                    path,
+                    f"{column.name} and {first.name} differ in {axis}",
+                    expected="the same times, rows and columns for all variables",
+                    remedy="regrid the variables, or declare a dataset for each",
+                )
 
 
 def _columns(dataset: xr.Dataset, options: GridOptions, path: Path) -> Iterator[xr.DataArray]:

@@ -102,6 +102,8 @@ def in_order(names: list[str], gaps: str) -> tuple[list[str], list[int]]:
             numbers have gaps that `gaps` does not allow.
     """
     numbers: list[int] = []
+    of_names: dict[str, list[int]] = {}
+    texts: set[str] = set()
     before: dict[str, str] = {}
     for name in names:
         stem = PurePosixPath(name).stem
@@ -113,6 +115,8 @@ def in_order(names: list[str], gaps: str) -> tuple[list[str], list[int]]:
                 remedy="rename it, or leave it out of the raw files",
             )
         numbers.append(int(digits[-1]))
+        of_names[name] = [int(number) for number in digits]
+        texts.add(re.sub(r"\d+", "0", stem))
         if re.search(r"\d\.\d+\D*$", stem):  # v2.0001, or 12.5 seconds
             before.setdefault(digits[-2], name)
     if len(before) > 1:
@@ -129,6 +133,15 @@ def in_order(names: list[str], gaps: str) -> tuple[list[str], list[int]]:
         raise StpError(
             f"{ordered[at]} and {ordered[at + 1]}: the same frame number",
             remedy="remove one of them, or put each sequence into its own folder",
+        )
+    by_all_numbers = sorted(names, key=of_names.__getitem__)
+    if len(texts) == 1 and by_all_numbers != ordered:  # dates and times
+        at = next(i for i, (a, b) in enumerate(zip(ordered, by_all_numbers, strict=True)) if a != b)
+        raise StpError(
+            f"{by_all_numbers[at]} and {ordered[at]}: the last numbers in the names order the "
+            "pictures otherwise than all numbers do",
+            expected="one number that counts the frames, the last in each name",
+            remedy="rename the pictures in the order of their times: 0001.png, 0002.png ...",
         )
     least = min(steps, default=0)
     cuts = [i for i, step in enumerate(steps, start=1) if step != least]

@@ -11,6 +11,7 @@ interpolated to a common clock; interpolated and excluded detections are counted
 """
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +25,8 @@ from stp.prepare.track_readers import text
 from stp.prepare.track_readers.numbers import whole
 from stp.tracks.tracks import Tracks
 
+_NUMBER = re.compile(r"[-+]?(0|[1-9]\d*)(\.\d*(e[-+]?\d+)?)?", re.IGNORECASE)
+"""Numbers of people; 007 and 1e3 are names, of other people than 7 and 1000."""
 TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 """Seconds per unit."""
 
@@ -181,6 +184,16 @@ def _numbered(column: pd.Series, path: Path) -> tuple[np.ndarray, dict[int, str]
     return np.asarray(numbers, np.int64) + 1, dict(enumerate(map(str, names), start=1))
 
 
+def _numbers_or_names(column: pd.Series) -> pd.Series:
+    """The people in a text file as numbers, or as they are written where that is no number."""
+    words = column.str.strip()
+    known = words.dropna().unique()
+    if not all(map(_NUMBER.fullmatch, known)):
+        return words
+    numbers = pd.Series({word: float(word) if "." in word else int(word) for word in known})
+    return words.map(numbers.astype(object) if words.isna().any() else numbers)
+
+
 def _file_names(paths: Sequence[Path]) -> list[str]:
     """Identifiers of people whose files have no column for them."""
     stems = [path.stem for path in paths]
@@ -200,7 +213,8 @@ def _one_file(
     named = [name for name in vars(columns).values() if name is not None]
     by_number = all(isinstance(name, int) for name in named)
     form = None if path.suffix.lower() == ".parquet" else text.layout(path)
-    table = _parquet(path) if form is None else text.table(path, form, by_number)
+    words = () if columns.person is None else (columns.person,)
+    table = _parquet(path) if form is None else text.table(path, form, by_number, words=words)
     lacking = [str(name) for name in named if name not in table.columns]
     if lacking:
         names = [str(name) for name in table.columns]
@@ -216,7 +230,11 @@ def _one_file(
     part = pd.DataFrame({"when": when.astype(np.float64)})
     for axis, column in (("x", columns.x), ("y", columns.y)):
         part[axis] = pd.to_numeric(table[column], errors="coerce").astype(np.float64)
-    part["person"] = name if columns.person is None else table[columns.person]
+    if columns.person is None:
+        part["person"] = name
+    else:
+        people = table[columns.person]
+        part["person"] = people if form is None else _numbers_or_names(people)
     lost = np.zeros(len(table), bool) if columns.lost is None else is_set(table[columns.lost])
     bad = ~np.isfinite(part[["when", "x", "y"]].to_numpy()).all(axis=1) & ~lost
     bad = np.flatnonzero(bad if bad.any() else part["person"].isna() & ~lost)

@@ -7,7 +7,7 @@ are in the first line, in a comment above it, or missing.
 import codecs
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,7 +86,13 @@ def layout(path: Path) -> Layout:
     )  # fmt: skip
 
 
-def table(path: Path, form: Layout, by_number: bool, most: int | None = None) -> pd.DataFrame:
+def table(
+    path: Path,
+    form: Layout,
+    by_number: bool,
+    most: int | None = None,
+    words: Collection[str | int] = (),
+) -> pd.DataFrame:
     """Read the rows of a table.
 
     Args:
@@ -94,6 +100,7 @@ def table(path: Path, form: Layout, by_number: bool, most: int | None = None) ->
         form: of the table.
         by_number: columns are numbered, whether or not there are names.
         most: rows that are read; all unless given.
+        words: columns that are kept as they are written: 007 and 7 differ.
 
     Raises:
         StpError: the file cannot be read, or rows have more values than there are names.
@@ -113,6 +120,7 @@ def table(path: Path, form: Layout, by_number: bool, most: int | None = None) ->
             skiprows=skipped,
             skipinitialspace=True,
             low_memory=False,
+            dtype=dict.fromkeys(words, str),
             nrows=most,
         )
     except (OSError, ValueError, OverflowError) as error:
