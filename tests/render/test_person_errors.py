@@ -79,15 +79,6 @@ def test_ade_and_fde_over_all_lead_times_are_sql(database: Path, by: str) -> Non
         assert ours == pytest.approx(scored(database, metric, by, "NULL"), rel=1e-5)
 
 
-def test_ade_up_to_a_lead_time_is_the_mean_of_what_is_before(database: Path) -> None:
-    at, up_to = ask(database, QUERIES["fde"]), ask(database, QUERIES["ade"])
-    assert len(at) == len(up_to)
-    for cell in {tuple(row[k] for k in KEY.split(", ")) for row in at}:
-        values = [r["by_scenario"] for r in at if tuple(r[k] for k in KEY.split(", ")) == cell]
-        means = [r["by_scenario"] for r in up_to if tuple(r[k] for k in KEY.split(", ")) == cell]
-        assert means == pytest.approx([sum(values[:n]) / n for n in range(1, 9)])
-
-
 def test_spread_and_crowding_count_scenarios_and_episodes(database: Path) -> None:
     spread = ask(database, QUERIES["spread"])
     crowding = ask(database, QUERIES["crowding"])
@@ -168,15 +159,3 @@ def test_a_missing_file_is_named_and_nothing_is_left(tmp_path: Path, stage: str,
     path.write_bytes(b"no parquet")
     with pytest.raises(StpError, match=name):
         build([store.write()], [store.folder / "rows.parquet"], database)
-
-
-def test_errors_without_a_column_are_refused(tmp_path: Path) -> None:
-    store = PeopleStore(tmp_path / "store")
-    cell = store.tested("constant_velocity")
-    path = Path(cell["scores"], "errors.parquet")
-    duckdb.sql(f"COPY (SELECT * EXCLUDE (episode) FROM '{path}') TO '{path}.new' (FORMAT parquet)")
-    Path(f"{path}.new").rename(path)
-    manifest, rows = store.write(), store.folder / "rows.parquet"
-    collect(manifest, rows)
-    with pytest.raises(StpError, match=r"errors\.parquet.*episode"):
-        build([manifest], [rows], store.folder / "results.duckdb")

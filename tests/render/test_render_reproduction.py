@@ -8,19 +8,16 @@ from pathlib import Path
 import pytest
 from latex import complaints, needs_latex
 from small_store import PUBLISHED, SmallStore, convention_facts, table_column
-from typer.testing import CliRunner
 
-from stp.cli import app
 from stp.collect.published import COLUMNS, read_published
 from stp.collect.scores import collect
-from stp.core.errors import ConfigurationError, FileError, StpError
+from stp.core.errors import ConfigurationError, FileError
 from stp.plan import config
 from stp.plan.cell_key import CellKey
 from stp.plan.column import by_name
 from stp.plan.manifests import published_names
 from stp.plan.recipes import Recipes
 from stp.render.tables.demands import is_reproduced
-from stp.run.results import rows_of
 from stp.suites.predbench.tables.reproduction import render_reproduction
 
 ROOT = Path(__file__).parents[2]
@@ -184,13 +181,6 @@ def test_the_magnitudes_that_decide_the_units_of_tables_15_and_16():
     assert math.sqrt(value("T16_repro_sevir", "SEVIR", "MSE", "ours") / 384**2) * 255 < 12.85
 
 
-def test_a_cell_without_a_column_is_refused_and_nothing_written(store):
-    add(store, "convlstm", "moving_mnist", {"mse.pixel_sum": 1.0, "ssim.range2": 0.5})
-    with pytest.raises(StpError, match=r"MAE \(mae\.pixel_sum\)"):
-        render(store)
-    assert not (store.folder / "results/tables").exists()
-
-
 def test_a_scale_without_these_cells_is_refused(store):
     add(store, "persistence", "moving_mnist", VIDEO)
     add(store, "convlstm", "moving_mnist", VIDEO, subset="hard")
@@ -234,17 +224,3 @@ def test_an_incomplete_published_table_is_refused(store, tmp_path):
     add(store, "tau", "moving_mnist", VIDEO)
     with pytest.raises(FileError, match=r"published\.csv.*T13_repro_mmnist"):
         render(store)
-
-
-def test_the_verb(store):
-    add(store, "convlstm", "moving_mnist", VIDEO)
-    results = store.folder / "results"
-    manifest = results / "plan" / "short_term.json"
-    manifest.parent.mkdir(parents=True)
-    store.write().rename(manifest)
-    collect(manifest, rows_of(manifest))
-    out = results / "tables" / "reproduction.csv"
-    command = ["render", str(manifest), "--study", "reproduction", "--out", str(out)]
-    done = CliRunner().invoke(app, command, catch_exceptions=False)
-    assert done.exit_code == 0
-    assert {path.suffix for path in out.parent.glob("[a-z]*")} == {".csv", ".md", ".tex", ".html"}

@@ -1,7 +1,6 @@
 """Views that are tables: all rows in the CSV file, and those of a condition on pages."""
 
 import csv
-import json
 from pathlib import Path
 
 import duckdb
@@ -93,18 +92,6 @@ def test_every_view_that_is_a_table_can_be_one_without_rows_too(
     empty = read(database, name, "false")
     (section,) = grid(empty, Layout(of.about, of.sections, "false"), name).sections
     assert (section.rows, section.notes) == ([], ["No rows."])
-
-
-def test_it_is_shown_and_given_to_programs(database: Path, tmp_path: Path) -> None:
-    shown = called(database, HORIZON)
-    assert "ours, s2s_control, test, RMSE >= climatology, t850" in shown
-    rows = json.loads(called(database, HORIZON, "--format", "json"))
-    assert len(rows) == count(database, f"FROM {HORIZON}")
-    alone = tmp_path / "rows.csv"
-    called(database, HORIZON, "--format", "csv", "--out", str(alone))
-    assert alone.is_file() and not alone.with_suffix(".md").exists()
-    listed = json.loads(called(database, "--format", "json"))
-    assert {row["table"]: row["there"] for row in listed}[HORIZON] == "yes"
 
 
 @needs_latex
