@@ -7,9 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
 
 ROOT = Path(__file__).parents[1]
 TUTORIALS = ROOT / "docs" / "tutorials"
@@ -19,6 +17,9 @@ NOTEBOOKS = sorted(path.stem for path in TUTORIALS.glob("*.ipynb"))
 @cache
 def run(name: str) -> Any:
     """A notebook as a reader runs it, from top to bottom, with nothing set."""
+    import nbformat
+    from nbclient import NotebookClient
+
     notebook = nbformat.read(TUTORIALS / f"{name}.ipynb", as_version=4)
     settings = {name: os.environ[name] for name in os.environ if name.startswith("STP_")}
     for name in settings:
@@ -118,6 +119,8 @@ def test_weather_is_scored_by_variable_and_lead_time():
 @pytest.mark.long(part="docs")
 @pytest.mark.parametrize("name", NOTEBOOKS)
 def test_it_is_stored_clean_and_every_cell_was_run(name):
+    import nbformat
+
     path = TUTORIALS / f"{name}.ipynb"
     stored, executed = nbformat.read(path, as_version=4), run(name)
     nbformat.validate(stored)

@@ -91,13 +91,10 @@ def build(kind: type[T], values: Mapping[str, object], where: str) -> T:
 
 
 class Options:
-    """Base class of options that a recipe sets; subclasses are frozen dataclasses.
-
-    Attributes:
-        PART: the part of a recipe that they are, for errors.
-    """
+    """Base class of options that a recipe sets; subclasses are frozen dataclasses."""
 
     PART: ClassVar[str]
+    """The part of a recipe that they are, for errors."""
 
     @classmethod
     def from_recipe(cls, values: Mapping[str, object]) -> Self:

@@ -169,7 +169,6 @@ def _write(archive: Path, member: _Member, target: Path) -> None:
 def _damaged(archive: Path, why: str) -> StpError:
     return StpError(
         f"{archive}: damaged archive ({why})",
-        expected="a complete archive",
         remedy="remove it and fetch it again; unpacked files stay",
     )
 
@@ -181,7 +180,6 @@ def _members(path: Path, advance: Callable[[int], None]) -> Iterator[_Member]:
     except OSError as error:
         raise StpError(
             f"cannot read {path}: {error.strerror or error}",
-            expected="a readable archive",
             remedy="correct its permissions",
         ) from error
     with raw:

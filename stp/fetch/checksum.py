@@ -42,7 +42,6 @@ def checksum(path: Path, advance: Callable[[int], None] = lambda count: None) ->
     except OSError as error:
         raise StpError(
             f"cannot read {path}: {error.strerror or error}",
-            expected="a readable file",
             remedy="correct its permissions, or remove it so that it is fetched again",
         ) from error
     return Checksum(size, digest.hexdigest())
@@ -66,7 +65,6 @@ def md5_uncompressed(path: Path) -> str:
         problem = "is cut short" if isinstance(error, EOFError) else f"is damaged ({error})"
         raise StpError(
             f"{path} {problem}",
-            expected="a complete gzip file",
             remedy="remove it and fetch it again",
         ) from error
     return digest.hexdigest()

@@ -350,7 +350,6 @@ def _attempt(
             ) from error
         raise StpError(
             f"{url} could not be downloaded: the server answered {error.code} {error.reason}",
-            expected="the file",
             remedy=f"get the file elsewhere and put it at {target}",
         ) from error
     except (OSError, http.client.HTTPException) as error:
@@ -358,7 +357,6 @@ def _attempt(
         if isinstance(reason, ssl.SSLCertVerificationError):
             raise StpError(
                 f"{url} could not be downloaded: {reason}",
-                expected="a host with a valid certificate",
                 remedy="check whether a proxy is in between (SSL_CERT_FILE names its certificate), "
                 f"or get the file elsewhere and put it at {target}",
             ) from error
@@ -467,6 +465,5 @@ def _refuse_web_page(
     if is_page and total is None and target.suffix not in (".html", ".htm"):
         raise StpError(
             f"{url} could not be downloaded: the server sent a web page instead",
-            expected="the file",
             remedy=f"open the address in a browser, and put the file at {target}",
         )

@@ -1,6 +1,7 @@
 """Reproducible files of pictures and videos: equal frames give equal files."""
 
 import io
+from typing import Any
 
 import av
 import numpy as np
@@ -8,7 +9,7 @@ from av.codec.context import Flags
 from PIL import Image
 
 
-def encode_picture(picture: np.ndarray, form: str = "PNG", **options: int) -> bytes:
+def encode_picture(picture: np.ndarray, form: str = "PNG", **options: Any) -> bytes:
     """Encode uint8 (H, W) or (H, W, 3) as a picture file; options are those of Pillow."""
     buffer = io.BytesIO()
     Image.fromarray(picture).save(buffer, form, **options)

@@ -103,7 +103,7 @@ def some(names: Sequence[str], most: int = FOLDED) -> str:
 
 
 def tree(root: Path, missing: Iterable[Missing]) -> list[str]:
-    """Draw the places of files, a few of each kind.
+    """Draw the locations of files, a few of each kind.
 
     Returns:
         lines such as ``/data/raw/``, ``  kth/walking.zip  (1234 bytes)``.

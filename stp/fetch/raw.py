@@ -204,7 +204,6 @@ def fetch(
         raise StpError(
             f"the files declared for {title} are not those of its lock file {lock}: "
             f"{some(sorted(names ^ set(locked.files)))}",
-            expected="the same files as when the release was locked",
             remedy="declare the changed list of files as a new release",
         )
 
@@ -310,7 +309,7 @@ def _ignored(
     declared: Collection[str],
     locked: Lock | None,
 ) -> list[FileState]:
-    """Files that match a pattern now, but were not there when the release was locked."""
+    """Files that match a pattern now, but did not exist when the release was locked."""
     if locked is None:
         return []
     detail = "not there when the release was locked, and so not used"
@@ -325,7 +324,7 @@ def _ignored(
 def _read(
     files: Iterable[_File], remembered: KnownChecksums | None, report: Report, title: str
 ) -> Generator[tuple[_File, Checksum | StpError], None, None]:
-    """Read all files that are there, several at a time, and compare them with what is declared."""
+    """Read all present files, several at a time, and compare them with their declarations."""
     present = [file for file in files if file.path is not None]
     meter = TransferMeter(title, {file.name: _size(file) for file in present}, report)
 
@@ -365,7 +364,7 @@ def run_generator(
     """Generate a stand-in for a dataset below ``out``, a new raw root.
 
     ``generate(folder, options, report)`` of the module (`leaves.generator`) writes into a folder
-    beside ``out``, which gets its name when everything is there. Files that are
+    beside ``out``, which gets its name when it is complete. Files that are
     ``declared``, by their names, take the place of generated ones. If another process was faster,
     its equal files are kept.
 

@@ -4,6 +4,7 @@ Markdown, LaTeX and HTML are made from the same grid. Texts are plain, and each 
 In lines of prose (intro, warnings, notes, legend), `backticks` mark names and commands.
 """
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 
@@ -54,6 +55,28 @@ class Section:
             return any(isinstance(item, Item) and bool(item.aside) for item in items)
 
         return [right and has_aside(i) for i, right in enumerate(self.numeric)]
+
+
+def section_of_records(
+    title: str,
+    records: Sequence[Mapping[str, str | Item]],
+    numeric: Collection[str],
+    *,
+    intro: Sequence[str] = (),
+    notes: Sequence[str] = (),
+) -> Section:
+    """A section of rows that map the same columns to their items.
+
+    Args:
+        title: heading.
+        records: at least one row.
+        numeric: columns that are aligned at the right.
+        intro, notes: see `Section`.
+    """
+    columns = list(records[0])
+    rows = [[record[column] for column in columns] for record in records]
+    is_numeric = [column in numeric for column in columns]
+    return Section(title, columns, rows, is_numeric, list(intro), list(notes))
 
 
 @dataclass(frozen=True)

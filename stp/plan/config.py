@@ -165,6 +165,20 @@ def _check_kinds(
             )
 
 
+def _check_settings(
+    scale: Scale, datasets: Mapping[str, Dataset], models: Mapping[str, Model], where: str
+) -> None:
+    for name, dataset in datasets.items():
+        label = f"{where}: datasets.{name}"
+        check_known(dataset.release, dataset.releases, "release", label)
+    for name, settings in scale.models.items():
+        check_known(name, models, "model", f"{where}: models")
+        for dataset_name in settings.datasets:
+            check_known(dataset_name, datasets, "dataset", f"{where}: models.{name}.datasets")
+    for name in scale.prepared:
+        check_known(name, datasets, "dataset", f"{where}: prepared")
+
+
 def load(
     scale: Mapping[str, Any] | Path, folder: Path = CONFIG_FOLDER, where: str | None = None
 ) -> Config:
@@ -191,15 +205,7 @@ def load(
         for name in datasets
     }
     metrics = _read_folder(Metric, folder / "conventions", checked.metrics, "metric", where)
-    for name, dataset in datasets.items():
-        label = f"{where}: datasets.{name}"
-        check_known(dataset.release, dataset.releases, "release", label)
-    for name, settings in checked.models.items():
-        check_known(name, models, "model", f"{where}: models")
-        for dataset_name in settings.datasets:
-            check_known(dataset_name, datasets, "dataset", f"{where}: models.{name}.datasets")
-    for name in checked.prepared:
-        check_known(name, datasets, "dataset", f"{where}: prepared")
+    _check_settings(checked, datasets, models, where)
     check_own_modules()
     suites = read_suites(folder / "suites")
     if not checked.suite:

@@ -17,35 +17,43 @@ from stp.tasks.task import Task
 ReaderOptions = Annotated[Json, AfterValidator(current_options)]
 
 
-class RawFile(Strict):
-    """One raw file of a release, or with `many` all files that match a pattern.
+class Obtained(Strict):
+    """A file below a raw folder, downloaded or put there by a person.
 
     Attributes:
         path: below a raw folder, such as ``kth/00sequences.txt``.
         url: address of the download; null if it cannot be downloaded.
         bytes: its size.
         sha256: its checksum.
-        md5_uncompressed: of a packed file: MD5 of its unpacked content.
-        licence: of the file, where it has one of its own.
         access: open files are downloaded; for others, a person follows the instructions.
         instructions: how a person gets the file.
-        many: whether ``path`` is a pattern for many files, such as ``kth/*.avi``.
-        min_files: least number of files that match the pattern.
     """
 
     path: str
     url: str | None = None
     bytes: int | None = Field(default=None, ge=0)
     sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
-    md5_uncompressed: str | None = Field(default=None, pattern="^[0-9a-f]{32}$")
-    licence: str = ""
     access: Literal["open", "registration", "manual"] = "open"
     instructions: str = ""
+
+
+class RawFile(Obtained):
+    """One raw file of a release, or with `many` all files that match a pattern.
+
+    Attributes:
+        md5_uncompressed: of a packed file: MD5 of its unpacked content.
+        licence: of the file, where it has one of its own.
+        many: whether ``path`` is a pattern for many files, such as ``kth/*.avi``.
+        min_files: least number of files that match the pattern.
+    """
+
+    md5_uncompressed: str | None = Field(default=None, pattern="^[0-9a-f]{32}$")
+    licence: str = ""
     many: bool = False
     min_files: int = Field(default=1, ge=1)
 
 
-class Archive(Strict):
+class Archive(Obtained):
     """An archive from which files of a release are unpacked when they are fetched.
 
     For archives without random access (.tar.gz, .tgz); readers use .tar and .zip files packed, as
@@ -53,12 +61,6 @@ class Archive(Strict):
     already, the archive is not needed.
 
     Attributes:
-        path: of the archive, below a raw folder.
-        url: address of the download; null if it cannot be downloaded.
-        bytes: its size.
-        sha256: its checksum.
-        access: open archives are downloaded; for others, a person follows the instructions.
-        instructions: how a person gets the archive.
         into: folder below a raw folder to which names in the archive are relative; that of the
             archive unless set.
         strip: number of leading folders that are removed from names in the archive; "any": as many
@@ -66,11 +68,6 @@ class Archive(Strict):
     """
 
     path: str = Field(pattern=r"\.(tar|tar\.gz|tgz|zip)$")
-    url: str | None = None
-    bytes: int | None = Field(default=None, ge=0)
-    sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
-    access: Literal["open", "registration", "manual"] = "open"
-    instructions: str = ""
     into: str | None = None
     strip: Annotated[int, Field(ge=0)] | Literal["any"] = 0
 
@@ -126,8 +123,8 @@ class Release(Strict):
         return (self.source == "official" or self.behind_paper) and bool(self.files)
 
 
-class PublishedCounts(Strict):
-    """Number of clips of each split in the paper.
+class ClipsOfSplits(Strict):
+    """Number of clips of each split.
 
     Attributes:
         train, val, test: number of clips of the split.
@@ -138,13 +135,12 @@ class PublishedCounts(Strict):
     test: int | None = Field(default=None, ge=0)
 
 
-class Counts(Strict):
+class Counts(ClipsOfSplits):
     """Number of clips of each split, for estimates and for `stp list datasets`: in no recipe.
 
     Options of a reader win over them (``clips``, ``clips_per_epoch``).
 
     Attributes:
-        train, val, test: number of clips of the split.
         frames: number of stored frames, where clips share frames.
         source: who counted them.
         published: numbers in the paper.
@@ -152,12 +148,9 @@ class Counts(Strict):
         estimated: splits whose official clips have not all been counted.
     """
 
-    train: int | None = Field(default=None, ge=0)
-    val: int | None = Field(default=None, ge=0)
-    test: int | None = Field(default=None, ge=0)
     frames: int | None = Field(default=None, ge=0)
     source: str = ""
-    published: PublishedCounts = PublishedCounts()
+    published: ClipsOfSplits = ClipsOfSplits()
     explained: dict[str, str] = {}
     estimated: tuple[Literal["train", "val", "test"], ...] = ()
 

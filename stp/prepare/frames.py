@@ -406,7 +406,6 @@ def _results(
         except BrokenExecutor as error:
             raise StpError(
                 f"a process that prepared data was killed ({error})",
-                expected="enough memory for all processes",
                 remedy="lower runtime.prepare_workers, or request more memory; the next run "
                 "continues where this one stopped",
             ) from error

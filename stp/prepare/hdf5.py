@@ -89,6 +89,4 @@ def _get(
 
 
 def _damaged(path: Path, part: str, error: BaseException) -> StpError:
-    return RawFileError(
-        path, f"{part} cannot be read as HDF5 ({error})", expected="a complete HDF5 file"
-    )
+    return RawFileError(path, f"{part} cannot be read as HDF5 ({error})")

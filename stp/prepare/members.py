@@ -89,11 +89,8 @@ def read(raw: RawFiles, member: Member) -> bytes:
             raise tarfile.ReadError("cut off")
         return content
     except DAMAGE as error:
-        raise RawFileError(
-            path,
-            f"{member.inside or 'it'} cannot be read ({error})",
-            expected="a complete file" if member.inside is None else "a complete archive",
-        ) from error
+        problem = f"{member.inside or 'it'} cannot be read ({error})"
+        raise RawFileError(path, problem) from error
 
 
 def where(raw: RawFiles, member: Member) -> str:
@@ -128,9 +125,7 @@ def _members(raw: RawFiles, name: str) -> Iterator[Member]:
                         yield Member(name, entry.name, entry.offset_data, entry.size)
             _require_end(path, end)
     except DAMAGE as error:
-        raise RawFileError(
-            path, f"damaged archive ({error})", expected="a complete archive"
-        ) from error
+        raise RawFileError(path, f"damaged archive ({error})") from error
 
 
 def _require_end(path: Path, position: int) -> None:

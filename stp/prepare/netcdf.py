@@ -42,9 +42,7 @@ def open_field(path: Path, variable: str, dims: tuple[str, ...]) -> xr.DataArray
         require_whole(path)
         dataset = xr.open_dataset(path, engine="netcdf4")
     except DAMAGE as error:
-        raise RawFileError(
-            path, f"cannot be read as NetCDF ({error})", expected="a complete NetCDF file"
-        ) from error
+        raise RawFileError(path, f"cannot be read as NetCDF ({error})") from error
     if variable not in dataset.data_vars:
         raise RawFileError(
             path,
@@ -141,9 +139,7 @@ def load(field: xr.DataArray, path: Path) -> xr.DataArray:
         loaded = field.compute(scheduler="synchronous")
         return loaded.copy(data=as_stated(loaded.to_numpy(), field, path))
     except DAMAGE as error:
-        raise RawFileError(
-            path, f"{field.name} cannot be read ({error})", expected="a complete NetCDF file"
-        ) from error
+        raise RawFileError(path, f"{field.name} cannot be read ({error})") from error
 
 
 def as_stated(values: np.ndarray, field: xr.DataArray, path: Path) -> np.ndarray:

@@ -197,7 +197,7 @@ class Source:
             value = math.nan
         if not math.isfinite(value):
             problem = f"{column} of {row[NAME]} is {row[column]!r}"
-            raise RawFileError(self.at(name), problem, expected="a number")
+            raise RawFileError(self.at(name), problem)
         return value
 
     def by_video(self, name: str, needed: Iterable[str]) -> dict[str, dict[str, str]]:

@@ -130,7 +130,6 @@ def write_index(
             if split in required and split not in virtual:
                 raise StpError(
                     f"the {split} split has no clips",
-                    expected="at least one window in every split",
                     remedy="change the splits, the window length (span) or the raw files",
                 )
             continue

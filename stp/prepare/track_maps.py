@@ -167,7 +167,6 @@ def of_surface(surface: Surface, path: Path, kind: int = 1) -> Obstacles:
     if not len(blocked):
         raise StpError(
             f"{path}: no cell is of class {kind}",
-            expected="obstacles",
             remedy="remove the map",
         )
     return cells(blocked)

@@ -215,7 +215,6 @@ def _checked(
     if not len(slow):
         raise StpError(
             f"{name}: all {len(people)} people move faster than {options.fastest:g} m/s",
-            expected="people who walk",
             remedy="check units, fps and step",
         )
     return slow, [f"{name}: {steps.of(person)}" for person in people]

@@ -257,6 +257,5 @@ def damaged(name: object, error: BaseException) -> StpError:
     """The error of a video that cannot be decoded."""
     return StpError(
         f"{name}: cannot be decoded ({error})",
-        expected="a complete video",
         remedy="replace it, leave it out, or convert it: ffmpeg -i OLD NEW.mp4",
     )

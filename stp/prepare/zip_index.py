@@ -163,4 +163,4 @@ def _large(extra: bytes, plain: int, packed: int, offset: int) -> tuple[int, int
 
 
 def _damaged(path: Path, how: str) -> StpError:
-    return RawFileError(path, f"damaged archive ({how})", expected="a complete zip archive")
+    return RawFileError(path, f"damaged archive ({how})")

@@ -52,13 +52,15 @@ def as_json(piece: object) -> str:
     )
 
 
-def columnar(database: duckdb.DuckDBPyConnection, sql: str) -> Columnar:
-    """Ask the store, and write the answer by columns.
+def columnar(
+    database: duckdb.DuckDBPyConnection, sql: str, digits: int | None = DIGITS
+) -> Columnar:
+    """Ask the store, and write the answer by columns, its numbers with some digits or with all.
 
     Raises:
         StpError: DuckDB refuses the statement, as it does where the store is older than the code.
     """
-    return by_columns(*asked(database, sql))
+    return by_columns(*asked(database, sql), digits=digits)
 
 
 def asked(database: duckdb.DuckDBPyConnection, sql: str) -> tuple[list[str], Rows]:
@@ -78,34 +80,40 @@ def asked(database: duckdb.DuckDBPyConnection, sql: str) -> tuple[list[str], Row
         ) from None
 
 
-def by_columns(names: list[str], rows: Rows, exact: tuple[str, ...] = ()) -> Columnar:
+def by_columns(
+    names: list[str], rows: Rows, exact: tuple[str, ...] = (), digits: int | None = DIGITS
+) -> Columnar:
     """Write rows by columns, as `columnar` does.
 
     Args:
         exact: columns whose numbers keep all digits.
+        digits: digits of others.
     """
     columns = zip(*rows, strict=True) if rows else [()] * len(names)
     by_name = zip(names, columns, strict=True)
-    return Columnar(len(rows), {name: _column(values, name in exact) for name, values in by_name})
+    return Columnar(
+        len(rows),
+        {name: _column(values, None if name in exact else digits) for name, values in by_name},
+    )
 
 
-def _column(values: tuple[Any, ...], exact: bool) -> Words | list[Value]:
+def _column(values: tuple[Any, ...], digits: int | None) -> Words | list[Value]:
     if not any(isinstance(value, str) for value in values):
-        return [plain(value, exact) for value in values]
+        return [plain(value, digits) for value in values]
     words = {value: code for code, value in enumerate(dict.fromkeys(v for v in values if v))}
     empty = words.setdefault("", len(words)) if "" in values else -1
     codes = [-1 if v is None else words[v] if v else empty for v in values]
     return Words(list(words), codes)
 
 
-def plain(value: object, exact: bool = False) -> Any:
-    """Turn a value of DuckDB into one of JSON; numbers are rounded unless they are exact."""
+def plain(value: object, digits: int | None = DIGITS) -> Any:
+    """Turn a value of DuckDB into one of JSON, its numbers with some digits or with all."""
     if isinstance(value, Decimal):
         value = float(value)
     if isinstance(value, float):
         if not math.isfinite(value):
             return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
-        return value if exact else float(f"{value:.{DIGITS}g}")
+        return value if digits is None else float(f"{value:.{digits}g}")
     if isinstance(value, list | tuple):
-        return [plain(item, exact) for item in value]
+        return [plain(item, digits) for item in value]
     return value if isinstance(value, int | str | None) else str(value)

@@ -56,20 +56,11 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
         database, "SELECT count(value) + count(ci95_low) + count(ci95_high) FROM by_lead"
     )
     complete = size <= MOST
-    lines = columnar(database, _leads("true" if complete else IN_TABLES))
-    shorter = {"values": _short, "low": _short, "high": _short, "at_leads": _first}
-    for name, change in shorter.items():
-        column = lines.columns[name]
-        assert isinstance(column, list), "lists of numbers are no texts"
-        lines.columns[name] = [change(value) for value in column]
+    lines = columnar(database, _leads("true" if complete else IN_TABLES), DIGITS)
+    leads = lines.columns["at_leads"]
+    assert isinstance(leads, list), "lists of numbers are no texts"
+    lines.columns["at_leads"] = [_first(value) for value in leads]
     return {"lines": lines, "complete": complete, "steps": _steps(database)}
-
-
-def _short(values: Value) -> Value:
-    """Values of one row, with fewer digits; NULL stays."""
-    if not isinstance(values, list):
-        return values
-    return [float(f"{v:.{DIGITS}g}") if isinstance(v, float) else v for v in values]
 
 
 def _first(leads: Value) -> Value:

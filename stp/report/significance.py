@@ -6,7 +6,7 @@ import duckdb
 
 from stp.collect.schema import ALIKE
 from stp.report.charted_cells import IN_TABLES, PART
-from stp.report.columns import Columnar, asked, by_columns
+from stp.report.columns import asked, columnar
 
 MOST = 20_000
 """Pairs in the page, about 100 bytes each; of more, only conventions of the tables are kept."""
@@ -32,29 +32,20 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
     which = "true" if complete else IN_TABLES
     return {
         "complete": complete,
-        "comparisons": _short(
+        "comparisons": columnar(
             database,
             f"SELECT {WHERE}, {', '.join(ALIKE)}, {PART}, leads, model, variant, other, "
             "other_variant, "
             "difference, ci95_low, ci95_high, p, p_corrected, p_sign, won, skewed, better, "
             "detectable, clusters, n, reason "
             f"FROM comparisons s WHERE {which} ORDER BY rowid",
+            DIGITS,
         ),
-        "ranks": _short(
+        "ranks": columnar(
             database,
             f"SELECT {WHERE}, {', '.join(ALIKE)}, {PART}, leads, model, variant, rank, rank_low, "
             "rank_high, models, clusters, reason "
             f"FROM ranks s WHERE {which} ORDER BY rowid",
+            DIGITS,
         ),
     }
-
-
-def _short(database: duckdb.DuckDBPyConnection, sql: str) -> Columnar:
-    names, rows = asked(database, sql)
-    return by_columns(
-        names,
-        [
-            tuple(float(f"{v:.{DIGITS}g}") if isinstance(v, float) else v for v in row)
-            for row in rows
-        ],
-    )

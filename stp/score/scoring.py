@@ -136,10 +136,10 @@ def _rows(
     if not kept:
         return {}
     sums = [accumulated.sums for accumulated in kept.values()]
-    leads, blocks, available = predictions.leads, predictions.blocks, predictions.available
+    leads, blocks = predictions.leads, predictions.blocks
+    steps, channels = predictions.available.leads, predictions.available.channels
     available = aggregate.Availability(
-        frozenset(available.leads.tolist()) if len(available.leads) < leads else None,
-        frozenset(available.channels.tolist()),
+        frozenset(steps.tolist()) if len(steps) < leads else None, frozenset(channels.tolist())
     )
     spreads = aggregate.spreads(
         list(metrics.values()),

@@ -101,8 +101,8 @@ def schema(name: str) -> Json:
 def _described(kind: type) -> Json:
     """The schema of a class that is not `Strict`."""
     made: Json = {**TypeAdapter(kind).json_schema(), "description": summary(kind)}
-    for name, text in descriptions(kind).items():
-        made["properties"][name]["description"] = text
+    for name, about in made["properties"].items():
+        about["description"] = descriptions(kind)[name]
     return made
 
 

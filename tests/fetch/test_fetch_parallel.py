@@ -126,7 +126,7 @@ def test_wrong_bytes_of_one_are_not_kept(release: Release) -> None:
     release.fetch()
     shutil.rmtree(release.root / "raw")
     release.server.files["/d.bin"] = b"X" * len(CONTENTS["d.bin"])
-    with pytest.raises(StpError, match=r"d\.bin.* are not the expected ones: sha256"):
+    with pytest.raises(StpError, match=r"d\.bin.*sha256"):
         release.fetch()
     assert release.there() == {n: c for n, c in CONTENTS.items() if n != "d.bin"}
 

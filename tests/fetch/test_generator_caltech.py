@@ -68,12 +68,6 @@ def test_frames_are_jpeg_files_with_their_times(made: Path, request: pytest.Fixt
     assert set(np.diff(times).tolist()) == {33_333, 33_334}
 
 
-def test_streets_move_by(made: Path) -> None:
-    frames = parse((made / "set06" / "V001.seq").read_bytes())
-    video = np.stack([np.asarray(Image.open(io.BytesIO(p)), float) for p, _ in frames])
-    assert 0 < np.abs(video[1:] - video[:-1]).mean() < np.abs(video[6:] - video[:-6]).mean()
-
-
 def test_a_video_does_not_depend_on_the_others(made: Path, tmp_path: Path) -> None:
     length = len(parse((made / "set06" / "V000.seq").read_bytes())[0][1])
     options = {**OPTIONS, "sets": [10], "footer": length}

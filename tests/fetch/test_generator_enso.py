@@ -113,11 +113,3 @@ def test_a_weakly_damped_ocean_predicts_itself() -> None:
     calm = simulate(12 * 150, np.random.default_rng(5), (0.004, 0.01), 0.1).nino
     assert skill(usual) < 0.7 < 0.85 < skill(calm)
     assert 0.5 < calm.std() < 1.5  # events keep their size
-
-
-def test_anomalies_spread_westward() -> None:
-    sst = simulate(12 * 150, np.random.default_rng(5)).sst[:, 11]  # the equator
-    east, west = sst[:, 52], sst[:, 40]  # 260E and 200E
-    lag = [np.corrcoef(east[: len(east) - k], west[k:])[0, 1] for k in range(8)]
-    # 60 degrees at 100 degrees per 3 to 6 months
-    assert 1 <= int(np.argmax(lag)) <= 4

@@ -81,21 +81,6 @@ def test_official_sizes_unless_told_otherwise() -> None:
         assert picture.size == size
 
 
-def test_a_figure_walks_and_all_cameras_see_it() -> None:
-    options = Human36mOptions(frames=400)
-    for camera in ("54138969", "55011271", "58860488", "60457274"):
-        frames = np.stack(
-            [np.asarray(p, float) for _, p in film(options, 1, "Walking", camera, (100, 100))]
-        )
-        still = np.median(frames, axis=0)
-        moved = np.abs(frames - still).max(axis=-1) > 25
-        assert 0.01 < moved.mean() < 0.15  # a figure in a room that stays
-        y, x = (np.array([np.nonzero(m)[axis].mean() for m in moved]) for axis in (0, 1))
-        assert np.ptp(x) > 15  # it crosses the picture
-        assert np.abs(np.diff(x)).max() < 8  # and does not jump
-        assert np.ptp(y) < 40
-
-
 def test_files_or_archives_have_the_same_pictures(made: Path, tmp_path: Path) -> None:
     run_generator("human36m", {**OPTIONS, "actors": [1], "packed": False}, tmp_path / "raw")
     packed = pictures(made / "human36m/S1.tar")

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from stp.fetch.raw import run_generator
 
@@ -114,11 +113,3 @@ def test_tables_have_the_fields_of_real_ones(made: Path, raw_mirror: Path) -> No
             real, ours = json.loads(path.read_text())[0], table(made, name)[0]
             assert set(real) <= set(ours), name
             assert {k: type(v) for k, v in real.items()} == {k: type(ours[k]) for k in real}, name
-
-
-def test_pictures_are_jpeg_and_streets_move_by(made: Path) -> None:
-    (names,) = listed(made)["test"].values()
-    opened = [Image.open(made / "nuscenes" / name) for name in names[:13]]
-    assert {(p.format, p.mode, p.size) for p in opened} == {("JPEG", "RGB", (32, 18))}
-    video = np.stack([np.asarray(picture, float) for picture in opened])
-    assert 0 < np.abs(video[1:] - video[:-1]).mean() < np.abs(video[6:] - video[:-6]).mean()

@@ -60,20 +60,3 @@ def test_weather_and_holidays(made: Path) -> None:
     days = (made / "BJ_Holiday.txt").read_text().splitlines()
     assert days == sorted(days) and "20151001" in days
     assert all(datetime.date.fromisoformat(day) for day in days)
-
-
-def test_rush_hours_nights_and_weekends(made: Path) -> None:
-    with h5py.File(made / "BJ13_M32x32_T30_InOut.h5") as file:
-        dates = [date.decode() for date in file["date"]]
-        total = file["data"][:].sum(axis=(1, 2, 3))
-        inflow, outflow = file["data"][:].sum(axis=0)
-    slot = np.array([int(date[8:]) for date in dates])
-    free = np.array([datetime.date.fromisoformat(d[:8]).weekday() >= 5 for d in dates])
-    rush, night = (slot == 17) | (slot == 38), (slot > 6) & (slot < 10)
-    assert total[rush & ~free].mean() > 5 * total[night].mean()
-    assert total[rush & ~free].mean() > 1.1 * total[rush & free].mean()
-    # A half hour is like the one before, and like that of the day before.
-    assert np.corrcoef(total[1:], total[:-1])[0, 1] > 0.9
-    # Over days about as many come as go, in each place.
-    assert np.abs(inflow - outflow).max() < 0.2 * (inflow + outflow).max()
-    assert total.max() / 128 < 1292  # the largest official flow

@@ -8,7 +8,6 @@ import h5py
 import numpy as np
 import pytest
 
-from stp.datasets.traffic4cast.generator import roads
 from stp.fetch.raw import run_generator
 
 OPTIONS = {"days": {"train": 3, "val": 1, "test": 1, "moscow": 1}, "cities": 2, "grid": [60, 50]}
@@ -57,29 +56,6 @@ def test_paths_and_lists_are_like_the_official_ones(made: Path) -> None:
     assert len(set(names)) == len(names)
     found = [path.relative_to(made / "traffic4cast2021").as_posix() for path in days(made)]
     assert sorted(names) == found
-
-
-def test_traffic_is_sparse_on_roads_and_has_rush_hours(made: Path) -> None:
-    for path in days(made):
-        with h5py.File(path) as file:
-            values = file["array"][:]
-        volume, speed = values[..., 0::2], values[..., 1::2]
-        assert ((volume > 0) == (speed > 0)).all()
-        assert 0.001 < (volume > 0).mean() < 0.1
-        hour = np.arange(288) / 12
-        by_hour = [volume[(hour >= h) & (hour < h + 1)].mean() for h in range(24)]
-        assert max(by_hour[7], by_hour[17]) > 4 * by_hour[3]
-        # Where there is traffic is the same all day.
-        seen = (volume > 0).any(axis=(0, -1))
-        assert seen.mean() < 0.5
-
-
-def test_a_city_of_the_official_size_is_sparse() -> None:
-    city = roads((495, 436), np.random.default_rng(0))
-    assert 0.005 < len(city.cells) / (495 * 436) < 0.1
-    # There are some in the middle, which is what PredBench cuts out.
-    y, x = np.unravel_index(city.cells, (495, 436))
-    assert ((y >= 183) & (y < 311) & (x >= 162) & (x < 274)).sum() > 500
 
 
 def test_a_day_does_not_depend_on_the_others(made: Path, tmp_path: Path) -> None:

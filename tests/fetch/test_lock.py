@@ -115,7 +115,7 @@ def test_a_release_without_all_files_is_locked_only_where_that_is_accepted(
 
 
 def test_nothing_is_no_incomplete_release(tmp_path: Path) -> None:
-    with pytest.raises(StpError, match="there is no raw file of toy"):
+    with pytest.raises(StpError, match="toy"):
         Folders(tmp_path).fetch({"path": FILE, "access": "manual"}, accept_incomplete=True)
 
 

@@ -45,6 +45,7 @@ from stp.external.submitted import open_source
 from stp.fetch import tfrecord_write
 from stp.fetch.archive import unpack
 from stp.fetch.checksum import Checksum
+from stp.fetch.film_write import encode_picture
 from stp.metrics.networks.state import read_state
 from stp.plan import config
 from stp.plan.checked_config import CONFIG_FOLDER, check, read_yaml
@@ -158,10 +159,9 @@ def read_tfrecord(path: Path) -> None:
 
 
 def write_scv(path: Path) -> None:
-    frame = io.BytesIO()
-    Image.new("RGB", (4, 4), (9, 8, 7)).save(frame, "PNG")
+    frame = encode_picture(np.full((4, 4, 3), (9, 8, 7), np.uint8))
     context = {"n_steps": np.array([2]), "screen_size": np.array([4, 4])}
-    pictures = [[frame.getvalue()]] * 2
+    pictures = [[frame]] * 2
     record = tfrecord_write.sequence_example(context, {"rgb_screen": pictures})
     tfrecord_write.write_records(path, [record] * 2)
 
@@ -251,11 +251,10 @@ def read_video(path: Path) -> None:
 
 
 def write_seq(path: Path) -> None:
-    file = io.BytesIO()
-    Image.new("L", (16, 8), 90).save(file, "JPEG")
+    picture = encode_picture(np.full((8, 16), 90, np.uint8), "JPEG")
     content = caltech.header(8, 16, 3)
     for number in range(3):
-        content += struct.pack("<I", len(file.getvalue()) + 4) + file.getvalue()
+        content += struct.pack("<I", len(picture) + 4) + picture
         content += caltech.footer(number * 33_333, 16)
     path.write_bytes(content)
 

@@ -156,7 +156,7 @@ def test_frames_that_are_missing_or_of_another_size_or_number(
 
 def test_trajectories_that_are_missing(make_job, raw):
     rewrite(raw, [record(0)])
-    with pytest.raises(StpError, match="4 trajectories in the train files"):
+    with pytest.raises(StpError, match="4 trajectories"):
         run(make_job(*JOB))
     options = {**OPTIONS, "trajectories": None}
     assert run(make_job("bair", [3, SIZE, SIZE], options))["clips"]["train"] == 2

@@ -1,18 +1,17 @@
 """BridgeData from small pictures made here, PredBench's lists, and real RLDS episodes."""
 
-import io
 import json
 import zipfile
 
 import numpy as np
 import pandas as pd
 import pytest
-from PIL import Image
 
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.datasets.bridge import reader as bridge
 from stp.datasets.bridge.reader import FOLDER, LISTS, count, cut, read_lists, run, views
+from stp.fetch.film_write import encode_picture
 from stp.fetch.tfrecord_write import example, write_records
 from stp.plan.checked_config import CONFIG_FOLDER, read_yaml
 from stp.prepare.planned_counts import Lists
@@ -46,10 +45,8 @@ DEALT = {  # split: numbers of views
 
 
 def jpeg(grey, size=8):
-    file = io.BytesIO()
     picture = np.full((size, size, 3), (grey, grey + 40, grey + 80), np.uint8)
-    Image.fromarray(picture).save(file, "JPEG", quality=100, subsampling=0)
-    return file.getvalue()
+    return encode_picture(picture, "JPEG", quality=100, subsampling=0)
 
 
 def files(top=""):
@@ -183,9 +180,8 @@ def episode(n, steps=5, path=b"/x/bridge_data_v1/berkeley/sink/put/val/out.npy",
         f"steps/observation/image_{k}": [jpeg(20 * n + 3 * k + t) for t in range(steps)]
         for k in range(3)
     }
-    black = io.BytesIO()
-    Image.fromarray(np.zeros((8, 8, 3), np.uint8)).save(black, "JPEG")
-    features["steps/observation/image_3"] = [black.getvalue()] * steps
+    black = encode_picture(np.zeros((8, 8, 3), np.uint8), "JPEG")
+    features["steps/observation/image_3"] = [black] * steps
     features["episode_metadata/file_path"] = [path]
     features["episode_metadata/episode_id"] = np.array([n])
     return example({**features, **{f"steps/observation/{k}": v for k, v in change.items()}})

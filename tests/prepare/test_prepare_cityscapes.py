@@ -1,15 +1,13 @@
 """CityScapes from small snippets made here, and from generated ones."""
 
-import io
-
 import numpy as np
 import pytest
 import xarray as xr
-from PIL import Image
 
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.datasets.cityscapes.reader import count, find_snippets, run
+from stp.fetch.film_write import encode_picture
 from stp.prepare.members import Member
 from stp.prepare.planned_counts import Lists
 
@@ -17,13 +15,11 @@ ANY = {"snippets": None}
 
 
 def png(grey, height=8, width=16):
-    file = io.BytesIO()
     picture = np.zeros((height, width, 3), np.uint8)
     # the square in the middle is grey, what is left and right of it is red
     picture[..., 0] = 255
     picture[:, (width - height) // 2 : (width + height) // 2] = grey
-    Image.fromarray(picture).save(file, "PNG")
-    return file.getvalue()
+    return encode_picture(picture)
 
 
 def write_snippet(root, split, city, sequence, first, grey=0):

@@ -1,11 +1,9 @@
 """Human3.6M from small pictures made here, and the published lists of clips."""
 
-import io
 from collections import Counter
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
@@ -16,6 +14,7 @@ from stp.datasets.human36m.reader import (
     read_lists,
     run,
 )
+from stp.fetch.film_write import encode_picture
 from stp.prepare.planned_counts import Lists
 
 SHAPE = [3, 6, 5]
@@ -31,10 +30,8 @@ RED = {WALK: 10, SIT: 70, EAT: 130}
 
 
 def jpeg(video, number):
-    picture = Image.new("RGB", (7, 8), (RED[video] + number, 40, 200))
-    content = io.BytesIO()
-    picture.save(content, "JPEG", quality=100, subsampling=0)
-    return content.getvalue()
+    picture = np.full((8, 7, 3), (RED[video] + number, 40, 200), np.uint8)
+    return encode_picture(picture, "JPEG", quality=100, subsampling=0)
 
 
 def names(frames=FRAMES):

@@ -1,6 +1,5 @@
 """KITTI from small drives made here, the published numbers, and real pictures."""
 
-import io
 import json
 
 import numpy as np
@@ -12,6 +11,7 @@ from PIL import Image
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.datasets.kitti.reader import count, read_timestamps, run
+from stp.fetch.film_write import encode_picture
 from stp.prepare import driving
 from stp.prepare.planned_counts import Lists
 
@@ -24,11 +24,9 @@ OPTIONS = {"resize": [4, 13]}  # 40 x 12 pixels keep their aspect
 
 
 def png(grey, height=12, width=40):
-    file = io.BytesIO()
     picture = np.zeros((height, width, 3), np.uint8)
     picture[:, 10:30] = grey  # the crop takes columns 12.3 to 27.7
-    Image.fromarray(picture).save(file, "PNG")
-    return file.getvalue()
+    return encode_picture(picture)
 
 
 def folder_of(root, split):
@@ -196,9 +194,8 @@ def odometry(root, frames):
     folder = root / "kitti" / "odometry_seq1" / "image_0"
     folder.mkdir(parents=True)
     for n in range(frames):
-        file = io.BytesIO()
-        Image.fromarray(np.full((12, 40), 10 * n, np.uint8)).save(file, "PNG")
-        (folder / f"{n:06d}.png").write_bytes(file.getvalue())
+        picture = np.full((12, 40), 10 * n, np.uint8)
+        (folder / f"{n:06d}.png").write_bytes(encode_picture(picture))
 
 
 ODOMETRY = {

@@ -104,7 +104,7 @@ def sparse(root):
 
 
 def test_a_file_packed_without_its_zeros_is_not_read_as_if_it_had_them(raw_of):
-    with pytest.raises(StpError, match=r"all\.tar: .*train/a/1\.png was packed without its zeros"):
+    with pytest.raises(StpError, match=r"all\.tar: .*train/a/1\.png"):
         raw = raw_of(sparse)
         raise AssertionError(read(raw, find(raw, r"(\w)/(\d)\.png")["a", "1"]))
 

@@ -117,7 +117,7 @@ def test_a_published_file_that_is_damaged(make_job, raw, damage):
         path.write_bytes(content.replace(b"{'descr'", b"{'descr\0"))
     digits = {**OPTIONS["digits"], "test": None}
     options = {"digits": digits, "clips": {"val": 3}, "official_test": "mnist/published.npy"}
-    with pytest.raises(StpError, match=r"published\.npy: cannot be read as a NumPy file"):
+    with pytest.raises(StpError, match=r"published\.npy: "):
         run(make_job("moving_mnist", [1, 16, 16], options))
 
 

@@ -3,17 +3,16 @@
 import io
 import struct
 
+import numpy as np
 import pytest
-from PIL import Image
 
 from stp.core.errors import StpError
 from stp.datasets.caltech.norpix import find_frames, read_header, read_jpeg
+from stp.fetch.film_write import encode_picture
 
 
 def jpeg(grey, height=8, width=16):
-    file = io.BytesIO()
-    Image.new("RGB", (width, height), (grey, grey, grey)).save(file, "JPEG", quality=95)
-    return file.getvalue()
+    return encode_picture(np.full((height, width, 3), grey, np.uint8), "JPEG", quality=95)
 
 
 def seq(pictures, *, padding=8, frames=None, height=8, width=16, kind=102, step=33_333, times=None):

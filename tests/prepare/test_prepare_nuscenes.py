@@ -14,6 +14,7 @@ from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.data.raw_files import RawFiles
 from stp.datasets.nuscenes.reader import NuscenesOptions, count, decode_pictures, read_table, run
+from stp.fetch.film_write import encode_picture
 from stp.prepare.members import Member
 from stp.prepare.planned_counts import Lists
 
@@ -29,9 +30,7 @@ OPTIONS = {"resize": [4, 7], "stride": 2, "subsets": {"extrapolation": 6}}
 
 
 def jpeg(grey, height=18, width=32):
-    file = io.BytesIO()
-    Image.new("RGB", (width, height), (grey, grey, grey)).save(file, "JPEG", quality=100)
-    return file.getvalue()
+    return encode_picture(np.full((height, width, 3), grey, np.uint8), "JPEG", quality=100)
 
 
 def picture_name(log, n, time):

@@ -341,9 +341,7 @@ def test_names_that_lead_out_of_the_folder(make_job, tmp_path, name):
     (tmp_path / "raw").mkdir()
     with zipfile.ZipFile(tmp_path / "raw" / "a.npz", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(name.format(tmp_path) + ".npy", packed.getvalue())
-    with pytest.raises(
-        StpError, match=r"a\.npz: the name '.*outside\.npy' leads out of its folder"
-    ):
+    with pytest.raises(StpError, match=r"a\.npz: .*outside\.npy"):
         run(make_job("own.reader", SHAPE, options()))
     assert not list(tmp_path.rglob("*.npy"))
 

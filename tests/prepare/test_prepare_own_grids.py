@@ -542,7 +542,7 @@ def test_levels_and_members_without_values(make_job, tmp_path):
             run(make_job("own.reader", SHAPE, options(select={"number": number})))
     save(tmp_path / "raw", field.drop_vars("level"))
     places = {"z": [1, 0], "t2m": None}
-    with pytest.raises(StpError, match="the levels of z cannot be read"):
+    with pytest.raises(StpError, match="levels of z"):
         run(make_job("own.reader", SHAPE, options(select={"number": 1}, variables=places)))
 
 
@@ -614,7 +614,7 @@ def test_a_store_with_other_files_than_were_locked(make_job, tmp_path):
     with pytest.raises(StpError, match=r"g\.zarr.*t2m/c/9/0"):
         run(job)
     (store / "zarr.json").unlink()
-    with pytest.raises(StpError, match=r"zarr\.json: this raw file is missing"):
+    with pytest.raises(StpError, match=r"zarr\.json: "):
         run(job)
 
 

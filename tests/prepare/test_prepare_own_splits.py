@@ -217,7 +217,7 @@ def test_too_few_files(job_of, raw):
 
 def test_too_few_frames_are_found_before_anything_is_decoded(job_of, raw):
     job = job_of(BY_FILE, context=8, horizon=8)
-    with pytest.raises(StpError, match="the train split has no clips"):
+    with pytest.raises(StpError, match="train split"):
         run(job)
     assert not job.state.exists()
 
@@ -260,5 +260,5 @@ def test_a_kind_without_options_says_what_is_missing():
 
 def test_a_group_in_two_splits_is_refused():
     splits_module._require_whole_groups(["train", None, "train", "test"], ["a", "a", "a", "b"], {})
-    with pytest.raises(StpError, match="the group b is in test and in train"):
+    with pytest.raises(StpError, match="group b"):
         splits_module._require_whole_groups(["train", "test", "train"], ["a", "b", "b"], {})

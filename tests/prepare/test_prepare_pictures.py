@@ -12,6 +12,7 @@ from PIL import ExifTags, Image
 
 from stp.core.errors import StpError
 from stp.data.raw_files import RawFiles
+from stp.fetch.film_write import encode_picture
 from stp.prepare.members import Member
 from stp.prepare.pictures import (
     centre_crop,
@@ -21,33 +22,26 @@ from stp.prepare.pictures import (
     resize_and_crop,
 )
 
-
-def encoded(values, kind="PNG", **options):
-    file = io.BytesIO()
-    Image.fromarray(values).save(file, kind, **options)
-    return file.getvalue()
-
-
 COLOUR = np.random.default_rng(0).integers(0, 256, (6, 9, 3), np.uint8)
 
 
 def test_a_png_is_decoded_exactly():
-    np.testing.assert_array_equal(decode_picture(encoded(COLOUR), "a.png", "RGB"), COLOUR)
+    np.testing.assert_array_equal(decode_picture(encode_picture(COLOUR), "a.png", "RGB"), COLOUR)
 
 
 def test_a_jpeg_is_decoded_as_pillow_does():
     smooth = np.add.outer(np.arange(16) * 9, np.arange(24) * 3).astype(np.uint8)
-    content = encoded(np.stack([smooth, smooth // 2, 255 - smooth], -1), "JPEG")
+    content = encode_picture(np.stack([smooth, smooth // 2, 255 - smooth], -1), "JPEG")
     expected = np.asarray(Image.open(io.BytesIO(content)))
     np.testing.assert_array_equal(decode_picture(content, "a.jpg", "RGB"), expected)
 
 
 def test_grey_and_colour_are_converted():
     grey = COLOUR[..., 0]
-    found = decode_picture(encoded(grey), "a.png", "RGB")
+    found = decode_picture(encode_picture(grey), "a.png", "RGB")
     np.testing.assert_array_equal(found, np.repeat(grey[..., None], 3, -1))
-    np.testing.assert_array_equal(decode_picture(encoded(grey), "a.png", "L")[..., 0], grey)
-    luma = decode_picture(encoded(COLOUR), "a.png", "L")
+    np.testing.assert_array_equal(decode_picture(encode_picture(grey), "a.png", "L")[..., 0], grey)
+    luma = decode_picture(encode_picture(COLOUR), "a.png", "L")
     assert luma.shape == (6, 9, 1)
     expected = COLOUR @ np.array([0.299, 0.587, 0.114])  # ITU-R 601
     assert np.abs(luma[..., 0] - expected).max() <= 1
@@ -68,8 +62,8 @@ def test_pictures_are_turned_as_they_say(kind):
     smooth = np.add.outer(np.arange(16) * 9, np.arange(24) * 3).astype(np.uint8)
     exif = Image.Exif()
     exif[ExifTags.Base.Orientation] = 6  # a quarter turn with the clock shows it upright
-    upright = decode_picture(encoded(smooth, kind), "a", "L")[..., 0]
-    turned = decode_picture(encoded(smooth, kind, exif=exif), "a", "L")[..., 0]
+    upright = decode_picture(encode_picture(smooth, kind), "a", "L")[..., 0]
+    turned = decode_picture(encode_picture(smooth, kind, exif=exif), "a", "L")[..., 0]
     np.testing.assert_array_equal(turned, np.rot90(upright, -1))
 
 
@@ -90,13 +84,13 @@ def deep(colour):
     [
         b"",
         b"not a picture",
-        encoded(COLOUR)[:60],
-        encoded(COLOUR)[:-14],
-        encoded(COLOUR, "JPEG")[:300],
-        encoded(COLOUR, "BMP"),
-        encoded(COLOUR[..., 0].astype(np.uint16) * 256),
+        encode_picture(COLOUR)[:60],
+        encode_picture(COLOUR)[:-14],
+        encode_picture(COLOUR, "JPEG")[:300],
+        encode_picture(COLOUR, "BMP"),
+        encode_picture(COLOUR[..., 0].astype(np.uint16) * 256),
         deep(COLOUR.astype(np.uint16) * 16),
-        encoded(COLOUR).replace(b"IHDR\0\0\0\x09", b"IHDR\0\xff\xff\x09"),
+        encode_picture(COLOUR).replace(b"IHDR\0\0\0\x09", b"IHDR\0\xff\xff\x09"),
     ],
     ids=[
         *("empty", "text", "cut png", "png without its end", "cut jpeg", "bmp"),
@@ -113,7 +107,7 @@ def test_the_middle_is_cut_out():
     np.testing.assert_array_equal(centre_crop(frames, 2, 3), frames[:, 1:3, 2:5])
     # 3.5 columns are left on one side: rounded to the even 4, as Python and mmcv round
     assert centre_crop(np.arange(11)[None, None], 1, 4)[0, 0, 0] == 4
-    with pytest.raises(StpError, match="7 x 4 pixels cannot be cropped to 8 x 2"):
+    with pytest.raises(StpError, match=r"7 x 4 .*8 x 2"):
         centre_crop(frames, 2, 8)
 
 
@@ -136,7 +130,7 @@ def test_a_video_is_its_pictures_in_order_and_all_as_large(tmp_path):
     files = {"b.png": COLOUR, "a.png": COLOUR[::-1], "small.png": COLOUR[:-1]}
     held = {}
     for name, values in files.items():
-        content = encoded(values)
+        content = encode_picture(values)
         (tmp_path / name).write_bytes(content)
         held[name] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
     lock = tmp_path / "lock.json"

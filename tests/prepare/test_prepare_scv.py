@@ -1,16 +1,15 @@
 """StarCraft videos from small TFRecord files made here, and from the recorded fixture."""
 
-import io
 import shutil
 
 import numpy as np
 import pytest
 from damage import content
-from PIL import Image
 
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.datasets.scv.reader import count, run
+from stp.fetch.film_write import encode_picture
 from stp.fetch.tfrecord_write import sequence_example, write_records
 from stp.plan.checked_config import CONFIG_FOLDER, read_yaml
 from stp.prepare.planned_counts import Lists
@@ -28,9 +27,7 @@ LENGTHS |= {"valid-00000-of-00001": [6], "test-00000-of-00001": [3, 7]}
 
 def png(value, size=SIZE):
     """One colour, (value, 2 value, 3): channels can be told apart."""
-    file = io.BytesIO()
-    Image.new("RGB", (size, size), (value, 2 * value, 3)).save(file, "PNG")
-    return file.getvalue()
+    return encode_picture(np.full((size, size, 3), (value, 2 * value, 3), np.uint8))
 
 
 def record(number, frames, **changes):

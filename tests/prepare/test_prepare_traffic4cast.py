@@ -156,16 +156,6 @@ def test_what_test_days_have_in_common_with_training(made):
     }
 
 
-def test_files_that_are_missing(make_job, raw):
-    for day in ("CHICAGO/2019-02-01", "CHICAGO/2019-01-04"):
-        (raw / "traffic4cast2021" / file_of(day)).unlink()
-    with pytest.raises(StpError, match=r"2 of 6 listed files .*2019-02-01_CHIC"):
-        run(make_job("traffic4cast", SHAPE, OPTIONS))
-    (raw / traffic4cast.LISTS["test"]).unlink()
-    with pytest.raises(StpError, match=r"traiifc4cast2021_test\.json"):
-        run(make_job("traffic4cast", SHAPE, OPTIONS))
-
-
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -200,22 +190,6 @@ def test_arrays_of_another_kind(make_job, raw, values, message):
     with pytest.raises(StpError, match=message) as caught:
         run(make_job("traffic4cast", SHAPE, OPTIONS))
     assert path.name in str(caught.value)
-
-
-def test_files_that_are_damaged(make_job, raw):
-    path = raw / "traffic4cast2021" / file_of("BERLIN/2019-01-04")
-    whole = path.read_bytes()
-    with h5py.File(path) as file:
-        block = file["array"].id.get_chunk_info(17)
-    flipped = bytearray(whole)
-    flipped[block.byte_offset + 50 : block.byte_offset + 90] = bytes(40)
-    path.write_bytes(bytes(flipped))
-    with pytest.raises(StpError, match=r"2019-01-04_BERLIN_8ch\.h5: .* cannot be read as HDF5"):
-        run(make_job("traffic4cast", SHAPE, OPTIONS))
-    with h5py.File(path, "w") as file:
-        file["other"] = 1
-    with pytest.raises(StpError, match="no array 'array'; it has other"):
-        run(make_job("traffic4cast", SHAPE, OPTIONS))
 
 
 @pytest.mark.sample_bytes

@@ -102,7 +102,8 @@ def _short_term(folder: Path) -> FigureStore:
 
 def _robustness(folder: Path) -> FigureStore:
     store = _columns(FigureStore(folder / "robust", "robustness"), "nuscenes", "bridge")
-    store.column("bridge", "FVD", "fvd.predicted_only", higher_is_better=False, title="Distance")
+    about = {"higher_is_better": False, "title": "Distance", "compares_sets": True}
+    store.column("bridge", "FVD", "fvd.predicted_only", **about)
     values = {"convlstm": (0.8, 0.7, 0.4), "simvpv2": (0.75, 0.7, 0.6)}
     for dataset, official in (("nuscenes", True), ("bridge", False)):
         for model, found in values.items():

@@ -1,12 +1,12 @@
 """Crowds of synthetic people, in the file formats of ETH, HOTEL, UCY, ATC and THOR.
 
 People come in waves: a few enter within a second or two, each at one goal and on the way to
-another, keep out of each other's way and around obstacles, and are gone before the next few come;
-so there are moments in which everybody is there throughout, which is what scenarios of Atlas
-demand. They walk by a social force (Helbing and Molnár 1995) in steps of 0.05 s, with speeds of
-their own, and are detected with a little noise. Formats: `ewap` (obsmat.txt), `trajnetpp` (ndjson),
-`atc` (CSV, millimetres, a clock of each person), `qualisys` (tsv at 100 Hz with two markers on each
-helmet, some of them hidden). Maps: a picture with its homography, or a semantic grid with classes.
+another, keep out of each other's way and around obstacles, and leave before the next few come. So
+in some windows the same people are present throughout, as scenarios of Atlas demand. They walk by a
+social force (Helbing and Molnár 1995) in steps of 0.05 s, with speeds of their own, and are
+detected with a little noise. Formats: `ewap` (obsmat.txt), `trajnetpp` (ndjson), `atc` (CSV,
+millimetres, a clock of each person), `qualisys` (tsv at 100 Hz with two markers on each helmet,
+some of them hidden). Maps: a picture with its homography, or a semantic grid with classes.
 """
 
 import json

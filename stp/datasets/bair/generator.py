@@ -2,8 +2,8 @@
 
 As in the official data: the tar archive, its folders and file names, the TFRecord framing, the
 SequenceExample with four features for each time (two pictures as raw RGB bytes, four actions, three
-coordinates), values within similar ranges, features in no particular order, and two cameras. Not as
-there: what is to be seen (see tabletop.py), and the number and size of files, which are options.
+coordinates), values within similar ranges, features in no particular order, and two cameras.
+Different: the scene (stp/fetch/tabletop.py), and the number and size of files, which are options.
 """
 
 import io

@@ -3,9 +3,9 @@
 As in the official data: the zip archive ``demos_8_17.zip`` and the folders in it, from institution
 to camera; JPEG pictures ``im_<t>.jpg`` from 0; ``obs_dict.pkl``, ``policy_out.pkl``,
 ``agent_data.pkl`` and ``lang.txt`` beside them; and PredBench's lists, with their faults: views of
-one trajectory in the training and test lists, some views that are too short. Not as there: what is
-to be seen (see tabletop.py), the picture size unless asked for, most keys of the pickled
-dictionaries, and how the archive is compressed, which is not known.
+one trajectory in the training and test lists, some views that are too short. Different: the scene
+(stp/fetch/tabletop.py), most keys of the pickled dictionaries, and perhaps the compression of the
+archive, which is unknown.
 
 With ``layout: rlds``, the TFRecord files of TensorFlow Datasets are written instead, with the
 features of the recorded sample; among them a camera that is missing and so is black.

@@ -180,6 +180,4 @@ def _opened(raw: RawFiles, member: Member) -> Iterator[BinaryIO]:
             with tarfile.open(path, "r:") as archive:
                 yield cast(BinaryIO, archive.extractfile(member.inside))
     except (OSError, EOFError, KeyError, zipfile.BadZipFile, zlib.error, tarfile.TarError) as error:
-        raise RawFileError(
-            where(raw, member), f"cannot be read ({error})", expected="a complete file or archive"
-        ) from error
+        raise RawFileError(where(raw, member), f"cannot be read ({error})") from error

@@ -72,7 +72,6 @@ class DaysOfStream:
                 raise RawFileError(
                     self._names[0],
                     f"{day} comes twice in the stream, the second time as {folder.name}",
-                    expected="one group for each day",
                 )
             days_read.add(day)
             group = open_group(folder)

@@ -129,7 +129,7 @@ class SurfaceStream:
         self._aside = state / f"surface-{hashlib.sha256(about.encode()).hexdigest()[:16]}"
 
     def collect(self, days: Sequence[str]) -> None:
-        """Read the stream once, and put aside what some days show and is not there yet.
+        """Read the stream once, and store the fields of some days that are not stored yet.
 
         Raises:
             StpError: a day or month is missing, or damaged.

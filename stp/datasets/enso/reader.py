@@ -321,9 +321,7 @@ def fold(rows: np.ndarray, name: str) -> np.ndarray:
         StpError: a value is missing, or two rows disagree about a month.
     """
     if np.isnan(rows).any():
-        raise RawFileError(
-            name, f"{int(np.isnan(rows).sum())} missing values (NaN)", expected="none in sst"
-        )
+        raise RawFileError(name, f"{int(np.isnan(rows).sum())} missing values (NaN)")
     off = np.abs(rows[1:, :24] - rows[:-1, 12:]) > SAME
     differs = off.any(axis=tuple(range(1, rows.ndim)))
     if differs.any():

@@ -2,8 +2,8 @@
 
 As in the official data: a folder of AVI files (MPEG-4, colour, 30 frames per second, even sizes
 that differ) for each action, and the lists ``<action>_test_split1.txt``, whose lines end with 0, 1
-or 2 and a space. Names have signs such as # and ( in them, as some there. Not as there: what is to
-be seen (tabletop.py), the number of actions and videos, and sizes, which are smaller.
+or 2 and a space. Some names have signs such as # and (. Different: the scene
+(stp/fetch/tabletop.py), the number of actions and videos, and sizes, which are smaller.
 """
 
 from collections.abc import Mapping

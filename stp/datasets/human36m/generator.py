@@ -1,8 +1,8 @@
 """Stand-in for Human3.6M: a synthetic figure that walks, sits or gestures before four cameras.
 
 Names of the pictures, their sizes, the numbering of frames and cameras, and the lists of clips are
-as PredBench uses them (Ionescu et al. 2014): every fifth frame of each video is there, as a JPEG
-file, ``S1_Walking.54138969_000006.jpg``, packed into one tar archive for each actor or lying in a
+as PredBench uses them (Ionescu et al. 2014): every fifth frame of each video is a JPEG file,
+``S1_Walking.54138969_000006.jpg``, packed into one tar archive for each actor or lying in a
 folder; a clip starts every 25 frames. The videos, poses and silhouettes of the official release are
 missing.
 

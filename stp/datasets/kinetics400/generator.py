@@ -3,7 +3,7 @@
 As in the official data: tables ``train.csv``, ``validate.csv`` and ``test.csv`` with the columns
 label, youtube_id, time_start, time_end and split (the test has no labels), and MP4 files (H.264)
 named by the ID and the seconds, of sizes that differ, in folders of the action. Some listed videos
-are not there, since videos vanish. Not as there: what is to be seen (tabletop.py), numbers, lengths
+are missing, since videos vanish. Different: the scene (stp/fetch/tabletop.py), numbers, lengths
 (officially 10 seconds) and sizes.
 """
 
@@ -32,7 +32,7 @@ class Kinetics400Options:
 
     Attributes:
         videos: listed, in all (officially about 306,000).
-        missing: of them, every so many is not there.
+        missing: every so many of them is missing.
         frames: of each video.
         height: of a frame.
         seed: of everything random.

@@ -2,7 +2,7 @@
 
 Archives, folders, names, numbering and time stamps are those of the official
 ``<drive>_sync.zip`` (Geiger et al. 2013), and beside them lie the lists of drives that PredBench
-publishes, for the drives that are here. The colour camera image_02 only: the other cameras, the
+publishes, reduced to the generated drives. The colour camera image_02 only: the other cameras, the
 laser scanner and the positions are missing. Pictures are a quarter of the official size by default.
 """
 

@@ -26,7 +26,7 @@ def read_pictures(path: Path) -> np.ndarray:
             content = file.read()
     except (EOFError, zlib.error, OSError) as error:
         problem = f"damaged or cut off ({error})"
-        raise RawFileError(path, problem, expected="a complete gzip file") from error
+        raise RawFileError(path, problem) from error
     if len(content) < 16:
         raise RawFileError(path, f"{len(content)} bytes", expected="an IDX file of pictures")
     magic, count, height, width = struct.unpack(">IIII", content[:16])

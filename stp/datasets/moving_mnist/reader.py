@@ -204,9 +204,7 @@ def _published(path: Path, span: int, size: int) -> np.ndarray:
         if not isinstance(clips, np.ndarray):
             raise ValueError("several arrays")
     except (OSError, ValueError, EOFError, SyntaxError, TokenError, BadZipFile) as error:
-        raise RawFileError(
-            path, f"cannot be read as a NumPy file ({error})", expected="a complete .npy file"
-        ) from error
+        raise RawFileError(path, f"cannot be read as a NumPy file ({error})") from error
     if clips.dtype != np.uint8 or clips.shape[:1] + clips.shape[2:] != (span, size, size):
         raise RawFileError(
             path,

@@ -1,10 +1,10 @@
 """Stand-in for the IISc PVQA database: synthetic videos, damaged by a stated amount, and raters.
 
 As in the official data: names of the videos, four sizes, 4 observed and 16 predicted frames,
-MOS.csv, TrainTestSplit.csv and the folder Predicted_Videos. Besides there are what the official
-data may lack: the true futures (True_Videos), Ratings.csv, and Tags.csv with what was done to each
-video. So all results have known answers: what everybody would agree on is ``best - worst *
-strength``, whatever the kind of damage.
+MOS.csv, TrainTestSplit.csv and the folder Predicted_Videos. In addition, which the official data
+may lack: the true futures (True_Videos), Ratings.csv, and Tags.csv with the damage of each video.
+So all results have known answers: the true quality is ``best - worst * strength``, whatever the
+kind of damage.
 """
 
 from collections.abc import Mapping

@@ -3,9 +3,10 @@
 As in the official data: one HDF5 file per trajectory with the groups, data types and attributes of
 the recorded samples, of which those of some robots lack some; MP4 files (H.264, yuv420p, 10 frames
 per second) as arrays of bytes; numbers of cameras, sizes and channel orders that differ by robot;
-``meta_data.pkl``, a gzipped table of what the files say, as PredBench reads it. Not as there: what
-is to be seen (see tabletop.py), the values of states and of most attributes, the number of files,
-and sizes, which can be reduced. The list of training files is not written, as it was not released.
+``meta_data.pkl``, a gzipped table of the attributes of the files, as PredBench reads it.
+Different: the scene (stp/fetch/tabletop.py), the values of states and of most attributes, the
+number of files, and sizes, which can be reduced. The list of training files is missing, as it was
+never released.
 """
 
 import gzip

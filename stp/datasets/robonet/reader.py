@@ -107,9 +107,7 @@ def read_lists(raw: RawFiles | Lists, options: RobonetOptions) -> dict[str, list
     listed = [name for names in lists.values() for name in names]
     if len(set(listed)) != len(listed):
         twice = next(name for name in listed if listed.count(name) > 1)
-        raise RawFileError(
-            " and ".join(LISTS.values()), f"{twice} is listed twice", expected="one split for each"
-        )
+        raise RawFileError(" and ".join(LISTS.values()), f"{twice} is listed twice")
     return lists
 
 
@@ -267,7 +265,6 @@ def _decode_video(content: bytes, name: str, frames: int) -> Iterator[np.ndarray
         raise RawFileError(
             name,
             f"cannot be decoded ({error or type(error).__name__})",
-            expected="a complete mp4 video",
         ) from error
 
 

@@ -1,10 +1,10 @@
 """Stand-in for StarCraft 2 Videos: simple versions of its scenarios in the official file format.
 
 As in the official data: folders and names of files, the TFRecord framing, the SequenceExample with
-four numbers and a PNG for each frame, which frames are recorded, lengths of videos. Not as there:
-what is to be seen (stp/datasets/scv/appearance.py), who wins, and the number of videos, which is an
-option. Beside each TFRecord file is what was on the map, ``<name>.state.parquet``: a row for each
-thing in each frame, the same at every size.
+four numbers and a PNG for each frame, which frames are recorded, lengths of videos. Different:
+the look of units (stp/datasets/scv/appearance.py), who wins, and the number of videos, which is an
+option. Beside each TFRecord file, ``<name>.state.parquet`` has the true state of the map: a row for
+each thing in each frame, the same at every size.
 """
 
 from collections.abc import Mapping, Sequence

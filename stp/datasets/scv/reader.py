@@ -119,7 +119,6 @@ def find_videos(raw: RawFiles, options: ScvOptions) -> list[Video]:
             if member.inside is not None:
                 raise StpError(
                     f"{name}: records are not read inside an archive",
-                    expected="the official files",
                     remedy="unpack the archive",
                 )
             path = raw.find(member.file)

@@ -1,18 +1,19 @@
 """Simple versions of the four scenarios of StarCraft 2 Videos (Unterthiner et al. 2018).
 
-Each plays a scenario and gives what is on the map in each frame of the game. Rules, numbers and
+Each plays a scenario and yields the things on the map in each frame of the game. Rules, numbers and
 ends are those of its appendix B; sizes, speeds and strengths are ours, chosen so that videos are
-about as long as the official ones. Units do not touch, so that each is to be seen, and once a
-scene is drawn, nothing but rules decides.
+about as long as the official ones. Units do not touch, so that each remains visible, and after the
+first frame the rules alone decide.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
 
-from stp.core.options import require, whole
 from stp.datasets.scv.appearance import DEPTH, MEDIVAC, RADII, SHARD, TEAMS, TYPES, Thing
 
 LIMIT = 398
@@ -20,7 +21,7 @@ LIMIT = 398
 TRIP = 258
 """Frames of a road trip: 32 of every eighth, behind the first two."""
 SHOWN = 4
-"""Frames for which a click is to be seen."""
+"""Frames for which a click is visible."""
 MARINE, MARINES = 1, "blue"
 SPEEDS = (0.0068, 0.0063, 0.0057, 0.0052, 0.0047, 0.0042)
 """Of units by type, widths of the map per frame: 68 frames or more to the border."""
@@ -37,30 +38,23 @@ LEAST_REACH, DAMAGE = 0.08, 5.0
 
 @dataclass(frozen=True)
 class Scenario:
-    """What can be changed of the scenarios; the defaults are those of appendix B.
+    """Parameters of the scenarios; the defaults are those of appendix B.
 
     Attributes:
         types: of units, out of six.
         colours: of units, out of four.
         shards: of minerals.
         army: units on either side.
-        most_units: that a medivac carries; from 1, as many as that.
+        most_units: largest number of units that a medivac carries.
         beacons: that it visits.
     """
 
-    types: int = 6
-    colours: int = 4
-    shards: int = 20
-    army: int = 9
-    most_units: int = 4
-    beacons: int = 2
-
-    def __post_init__(self) -> None:
-        most = {"types": TYPES, "colours": len(TEAMS), "shards": 24, "army": 12}
-        most |= {"most_units": 4, "beacons": 4}
-        for key, limit in most.items():
-            value = getattr(self, key)
-            require(whole(value, 1, limit), key, value, f"a whole number 1..{limit}")
+    types: Annotated[int, Field(ge=1, le=TYPES)] = 6
+    colours: Annotated[int, Field(ge=1, le=len(TEAMS))] = 4
+    shards: Annotated[int, Field(ge=1, le=24)] = 20
+    army: Annotated[int, Field(ge=1, le=12)] = 9
+    most_units: Annotated[int, Field(ge=1, le=4)] = 4
+    beacons: Annotated[int, Field(ge=1, le=4)] = 2
 
 
 Frames = Iterator[list[Thing]]

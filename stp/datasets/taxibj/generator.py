@@ -42,8 +42,8 @@ class TaxiBJOptions:
     Attributes:
         days: of each of the four files, absent ones included.
         grid: rows and columns.
-        absent: share of days that are not there at all.
-        incomplete: share of days of which some half hours are not there.
+        absent: share of missing days.
+        incomplete: share of days that lack some half hours.
         seed: of everything random.
     """
 
@@ -102,9 +102,7 @@ def _dates(first: datetime.date, days: int) -> np.ndarray:
 
 
 def _kept(days: int, chosen: TaxiBJOptions, rng: np.random.Generator) -> np.ndarray:
-    """Which half hours are there: absent days come in small groups; the first and the last day
-    are there.
-    """
+    """Mask of the half hours that are kept; missing days come in small groups, never at an end."""
     kept = np.ones((days, _SLOTS), bool)
     inner = np.arange(1, days - 1)
     for day in rng.permutation(inner)[: round(chosen.absent * days / 2)]:

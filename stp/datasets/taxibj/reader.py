@@ -208,7 +208,6 @@ def read_dates(path: Path) -> np.ndarray:
         raise RawFileError(
             path,
             f"date {i + 1} is {_text(dates[i + 1])}, {how} after {_text(dates[i])}",
-            expected="each half hour once, in the order of time",
         )
     return slots
 
@@ -309,6 +308,5 @@ def decode_flows(raw: RawFiles, task: tuple[str, int, int, tuple[int, ...]]) -> 
         raise RawFileError(
             path,
             f"{int(wrong.sum())} values of data are no flows, first in row {row}",
-            expected="finite numbers from 0",
         )
     return values.astype(np.float32)

@@ -210,10 +210,9 @@ def _hours(path: Path, times: np.ndarray) -> np.ndarray:
             raise RawFileError(
                 path,
                 f"the time {times[bad[0]].astype('datetime64[m]')} {problem}",
-                expected="hours one after the other",
             )
     return hours.astype(np.int64)
 
 
 def _damaged(path: Path, name: str, error: BaseException) -> StpError:
-    return RawFileError(path, f"{name} cannot be read ({error})", expected="a complete NetCDF file")
+    return RawFileError(path, f"{name} cannot be read ({error})")

@@ -146,7 +146,6 @@ def raw_contents(
         raise StpError(
             "arrays of different types: "
             + ", ".join(f"{location} is {dtype}" for dtype, location in types.items()),
-            expected="one type in a dataset",
             remedy="convert them, or declare two datasets",
         )
 
@@ -264,7 +263,6 @@ def _names_in_zip(path: Path) -> list[str]:
         raise RawFileError(
             path,
             f"holds two arrays called {twice}",
-            expected="each array once",
             remedy="write the file again",
         )
     return arrays
@@ -404,7 +402,6 @@ def decode(raw: RawFiles, task: Task) -> np.ndarray:
             raise RawFileError(
                 path,
                 f"{problem} (NaN{codes}) in frames {task.first}..{task.stop - 1}",
-                expected="no missing values",
                 remedy="set the option fill to the value that replaces them",
             )
         fill = np.array(task.fill).astype(values.dtype)
@@ -457,7 +454,6 @@ def _require_plain(path: Path, dataset: h5py.Dataset) -> None:
             path,
             f"{all_chunks - chunks} of {all_chunks} chunks of {dataset.name.strip('/')} were never "
             "written",
-            expected="a complete array",
             remedy="write the missing values, or shorten the array",
         )
     packing = {key: value for key, value in packing.items() if value is not None}
@@ -467,7 +463,6 @@ def _require_plain(path: Path, dataset: h5py.Dataset) -> None:
         raise RawFileError(
             path,
             f"{dataset.name.strip('/')} is packed: {stated}",
-            expected="unpacked values",
             remedy="unpack them; for a NetCDF file (.nc), kind: grids does so",
         )
 

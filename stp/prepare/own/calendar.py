@@ -45,7 +45,6 @@ class Clock:
         if len(calendars) > 1:
             raise StpError(
                 f"files with different calendars: {', '.join(sorted(calendars))}",
-                expected="one calendar",
                 remedy="declare a dataset for each",
             )
         return cls(
@@ -92,7 +91,6 @@ class Clock:
             at = int(np.flatnonzero(forward <= 0)[0])
             raise StpError(
                 f"{where}: {self.names[at]} is followed by {self.names[at + 1]}",
-                expected="increasing times",
                 remedy="fix the files, or remove those that overlap",
             )
         steps = np.diff(self.months) if self.is_monthly else forward
@@ -150,7 +148,7 @@ def read_times(time: xr.DataArray, path: Path) -> Clock:
     values: Any = time.values
     calendar = str(time.encoding.get("calendar", "proleptic_gregorian"))
     if len(values) == 0:
-        raise RawFileError(path, "holds no times", expected="at least one", remedy=LEAVE_OUT)
+        raise RawFileError(path, "holds no times", remedy=LEAVE_OUT)
     if values.dtype.kind == "M":
         # Fractions of days and hours are a little before or after the second that is meant.
         exact = (values + np.timedelta64(500, "ms")).astype("datetime64[s]")

@@ -147,7 +147,6 @@ def raw_contents(
     if len(steps) > 1:
         raise StpError(
             f"files with different time steps: {', '.join(sorted(steps))}",
-            expected="one time step in a dataset",
             remedy="declare a dataset for each",
         )
     phases = clocks[0].phases(options.cycle, options.frame_step)
@@ -357,7 +356,6 @@ def _turned(
                 raise RawFileError(
                     path,
                     f"{column.name} has no {dim} = {value!r} ({error})",
-                    expected="a value of that dimension",
                     remedy="change select",
                 ) from error
     dims = [str(dim) for dim in column.dims]
@@ -415,7 +413,6 @@ def _require_one_grid(raw: RawFiles, fields: Sequence[Field]) -> None:
             raise RawFileError(
                 raw_path(raw, other.name),
                 f"its grid or units differ from those of {first.name}",
-                expected="the same coordinates and units in all files",
                 remedy="regrid the files, or declare two datasets",
             )
 
@@ -468,7 +465,6 @@ def decode(_: RawFiles, task: Task) -> np.ndarray:
                     path,
                     f"{task.options.channels()[channel]} has {int(missing[:, channel].sum())} "
                     f"missing values (NaN) at times {first}..{stop - 1}{_selected(task.options)}",
-                    expected="no missing values",
                     remedy="set the option fill to the value that replaces them",
                 )
             block[missing] = task.fill
@@ -494,6 +490,5 @@ def _damaged(path: Path, part: str, error: BaseException) -> StpError:
     return RawFileError(
         path,
         f"{part} cannot be read ({error or type(error).__name__})",
-        expected="a complete NetCDF file or Zarr store",
         remedy="replace it, or leave it out of the raw files",
     )

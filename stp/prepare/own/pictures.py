@@ -132,7 +132,6 @@ def in_order(names: list[str], gaps: str) -> tuple[list[str], list[int]]:
         at = steps.index(0)
         raise StpError(
             f"{ordered[at]} and {ordered[at + 1]}: the same frame number",
-            expected="one picture for each number in a folder",
             remedy="remove one of them, or put each sequence into its own folder",
         )
     by_all_numbers = sorted(names, key=of_names.__getitem__)

@@ -51,7 +51,7 @@ def check(splits: dict[str, Any]) -> None:
         StpError: a key is unknown, or a value is out of range.
     """
     check_keys("splits", splits, KEYS)
-    lists, share = splits.get("lists"), splits.get("share")
+    lists, share = splits.get("lists"), splits.get("share", 0)
     require(isinstance(lists, str), "splits.lists", lists, "names of the lists, * for anything")
     ok = number(share) and 0 < share < 1
     require(ok, "splits.share", share, "a fraction between 0 and 1")

@@ -170,7 +170,6 @@ def require_no_copies(
         if first.split != part.split and (copy := recordings[first.recording].file) != file:
             raise StpError(
                 f"splits: {copy} in {first.split} and {file} in {part.split} have the same content",
-                expected="different data in different splits",
                 remedy="remove one of them, or put both into one split",
             )
 
@@ -212,7 +211,6 @@ def _by_list(
                 if chosen[i] not in (None, split):
                     raise StpError(
                         f"splits: {recordings[i].name} is in {chosen[i]} and in {split}",
-                        expected="every sequence in at most one split",
                         remedy="make the names in the lists more precise",
                     )
                 chosen[i] = split
@@ -279,7 +277,6 @@ def _by_time(
             if first < stop:
                 raise StpError(
                     f"splits: {split} and {parts[-1].split} share frames of {recording.name}",
-                    expected="times that do not overlap",
                     remedy="change the dates",
                 )
             begins = max(first, stop + splits.get("gap", 0)) if stop else first
@@ -389,6 +386,5 @@ def require_windows(
         raise StpError(
             f"the {split} split has no clips: it has {len(inside)} sequences, the longest of "
             f"{longest} frames, and windows are {span} frames long{step}",
-            expected="at least one window in every split",
             remedy="shorten context or horizon, change the splits, or add data",
         )

@@ -311,7 +311,6 @@ def _once(
         raise StpError(
             f"{title}: {detected.name(int(first.person))} is in two places at {first.time:.12g} s, "
             f"and so are {twice.sum() - 1} more",
-            expected="one detection of each person and time",
             remedy="keep one of them, or give the two people different names",
         )
     numbers = table["person"].to_numpy(), table[["x", "y"]].to_numpy()

@@ -68,7 +68,6 @@ def whole(values: np.ndarray, path: Path, name: str) -> np.ndarray:
         raise RawFileError(
             path,
             f"detection {bad[0] + 1} has the {name} {values[bad[0]]:g}",
-            expected="whole numbers",
             remedy="check the declared columns",
         )
     return values.astype(np.int64)

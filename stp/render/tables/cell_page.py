@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from pathlib import Path
 from shlex import quote
 
@@ -21,7 +22,7 @@ from stp.core.lock import COUNTS
 from stp.core.units import duration, size_text
 from stp.page.data_origin import FILES_OF_PAPER
 from stp.page.digits import digits
-from stp.page.grid import Grid, Item, Section
+from stp.page.grid import Grid, Item, Section, section_of_records
 from stp.plan.data_origin import bytes_text
 from stp.render.direction import Direction
 
@@ -93,19 +94,18 @@ def of_missing(missing: Missing) -> Grid:
     """The page of a planned cell without scores: where it stopped, and why."""
     row = missing.row
     detail = f" ({row.detail})" if row.detail else ""
-    lines: list[list[str | Item]] = [
-        [
-            str(attempt.attempt),
-            attempt.how or "",
-            attempt.detail or "",
-            f"{attempt.started:%Y-%m-%d %H:%M}" if attempt.started else "",
-            _took(attempt.seconds),
-            attempt.host or "",
-            _peak([attempt]),
-        ]
+    attempts = [
+        {
+            "attempt": str(attempt.attempt),
+            "how": attempt.how or "",
+            "detail": attempt.detail or "",
+            "started (UTC)": _moment(attempt.started),
+            "took": _took(attempt.seconds),
+            "host": attempt.host or "",
+            "peak MB": _peak([attempt]),
+        }
         for attempt in missing.attempts
     ]
-    columns = ["attempt", "how", "detail", "started (UTC)", "took", "host", "peak MB"]
     return Grid(
         name="cell",
         title=name_of(row),
@@ -115,15 +115,8 @@ def of_missing(missing: Missing) -> Grid:
             whose(row),
         ],
         warnings=[f"NO SCORES: {row.stage}: {row.how}{detail}."],
-        sections=[
-            Section(
-                "Attempts",
-                columns,
-                lines,
-                [name in ("attempt", "took", "peak MB") for name in columns],
-            )
-        ]
-        if lines
+        sections=[section_of_records("Attempts", attempts, ("attempt", "took", "peak MB"))]
+        if attempts
         else [],
         legend=[
             f"It waits for {row.path}.",
@@ -174,39 +167,28 @@ def _warnings(cell: CellRow) -> Iterable[str]:
 
 def _scores(scores: Sequence[ScoreRow], cell: CellRow) -> Section:
     parts = [_part(row) for row in scores]
-    with_part = any(parts)
-    lines: list[list[str | Item]] = []
+    records: list[dict[str, str | Item]] = []
     for row, part in zip(scores, parts, strict=True):
         is_best = row.rank == 1 and (row.ranked or 0) > 1
         text = "–" if row.value is None else digits(row.value)
         arrow = Direction(row.higher_is_better, row.best_at).sign
-        lines.append(
-            [
-                f"{row.convention} {arrow}".rstrip(),
-                *([part] if with_part else []),
-                Item(text, rank=1 if is_best else 0),
-                interval(row.ci95_low, row.ci95_high),
-                _count(row.n),
-                _count(row.clusters),
-                "–" if row.rank is None else f"{row.rank} of {row.ranked}",
-                "" if row.unit in (None, "1") else row.unit,
-            ]
+        records.append(
+            {
+                "convention": f"{row.convention} {arrow}".rstrip(),
+                **({"part": part} if any(parts) else {}),
+                "value": Item(text, rank=1 if is_best else 0),
+                "95 % interval": interval(row.ci95_low, row.ci95_high),
+                "n": _count(row.n),
+                "clusters": _count(row.clusters),
+                "rank": "–" if row.rank is None else f"{row.rank} of {row.ranked}",
+                "unit": "" if row.unit in (None, "1") else str(row.unit),
+            }
         )
     several = f"{cell.samples} samples of each clip: {cell.statistic}."
-    return Section(
+    return section_of_records(
         "Scores over all lead times",
-        [
-            "convention",
-            *(["part"] if with_part else []),
-            "value",
-            "95 % interval",
-            "n",
-            "clusters",
-            "rank",
-            "unit",
-        ],
-        lines,
-        [False, *([False] if with_part else []), True, True, True, True, True, False],
+        records,
+        ("value", "95 % interval", "n", "clusters", "rank"),
         intro=[several] if cell.samples and cell.samples > 1 else [],
         notes=list(_reasons(scores)),
     )
@@ -240,20 +222,20 @@ def made_of(
     database: Path, steps: Sequence[Step], title: str = "Made of, and what it cost"
 ) -> Section:
     """Artefacts in the order of the stages, with their cost; folders and logs below."""
-    lines: list[list[str | Item]] = [
-        [
-            step.stage,
-            step.fingerprint,
-            _took(step.seconds),
-            f"{step.started:%Y-%m-%d %H:%M}" if step.started else "",
-            step.host or "",
-            step.device or "",
-            str(len(step.attempts) or ""),
-            _peak(step.attempts),
-            _size(step.bytes),
-            step.commit or "unknown",
-            step.code_fingerprint or "unknown",
-        ]
+    records = [
+        {
+            "stage": step.stage,
+            "fingerprint": step.fingerprint,
+            "took": _took(step.seconds),
+            "started (UTC)": _moment(step.started),
+            "host": step.host or "",
+            "device": step.device or "",
+            "attempts": str(len(step.attempts) or ""),
+            "peak MB": _peak(step.attempts),
+            "size": "" if step.bytes is None else size_text(step.bytes),
+            "commit": step.commit or "unknown",
+            "code": step.code_fingerprint or "unknown",
+        }
         for step in steps
     ]
     notes = []
@@ -273,25 +255,7 @@ def made_of(
                 notes.append(f"attempt {attempt.attempt}: {ended}")
         if step.log:
             notes.append(f"log: {step.log}")
-    return Section(
-        title,
-        [
-            "stage",
-            "fingerprint",
-            "took",
-            "started (UTC)",
-            "host",
-            "device",
-            "attempts",
-            "peak MB",
-            "size",
-            "commit",
-            "code",
-        ],
-        lines,
-        [False, False, True, False, False, False, True, True, True, False, False],
-        notes=notes,
-    )
+    return section_of_records(title, records, ("took", "attempts", "peak MB", "size"), notes=notes)
 
 
 def _not_stored(cell: CellRow) -> Iterable[Section]:
@@ -313,8 +277,8 @@ def _took(seconds: float | None) -> str:
     return "unknown" if seconds is None else duration(seconds)
 
 
-def _size(count: int | None) -> str:
-    return "" if count is None else size_text(count)
+def _moment(moment: datetime | None) -> str:
+    return f"{moment:%Y-%m-%d %H:%M}" if moment else ""
 
 
 def _peak(attempts: Sequence[AttemptRow]) -> str:

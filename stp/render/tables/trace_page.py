@@ -7,7 +7,7 @@ from stp.collect import trace
 from stp.collect.cell import lineage
 from stp.collect.query import ask
 from stp.collect.schema import CellRow
-from stp.page.grid import Grid, Item, Section
+from stp.page.grid import Grid, Item, Section, section_of_records
 from stp.plan.setting import ROBUSTNESS
 from stp.render.tables.cell_page import made_of
 
@@ -74,10 +74,8 @@ def _values(matches: Sequence[trace.Match], notes: list[str]) -> Section:
         ]
         headings = [first, *(line[first] for line in lines)]
         return Section("", headings, turned, [False] * len(headings), notes=notes)
-    rows: list[list[str | Item]] = [[line[name] for name in columns] for line in lines]
-    return Section(
-        "", columns, rows, [name in ("seed", "lead", "value") for name in columns], notes=notes
-    )
+    records = [{name: line[name] for name in columns} for line in lines]
+    return section_of_records("", records, ("seed", "lead", "value"), notes=notes)
 
 
 def _tested(match: trace.Match) -> str:
