@@ -82,7 +82,7 @@ def test_an_archive_that_was_cut_before_it_was_packed_is_an_error(tmp_path: Path
 
 def test_files_of_a_folder_that_do_not_lie_side_by_side(tmp_path: Path) -> None:
     files = {**FILES, "top/b_2.zarr/y/0": b"89"}
-    with pytest.raises(StpError, match=r"b_2\.zarr comes twice"):
+    with pytest.raises(StpError, match=r"b_2\.zarr"):
         list(folders(parts(tmp_path, packed(files)), everything, suffix=".zarr"))
 
 

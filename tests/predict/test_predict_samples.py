@@ -81,7 +81,7 @@ def test_one_sample_is_drawn_as_before_there_were_several(trained, make_job):
 
 
 def test_several_forecasts_of_a_model_without_randomness_are_refused(make_data, make_job):
-    with pytest.raises(StpError, match=r"5 forecasts of each clip[\s\S]*is_sampled"):
+    with pytest.raises(StpError, match=r"samples is 5[\s\S]*is_sampled"):
         run(make_job(make_data(), predict={"samples": 5}))
 
 

@@ -190,7 +190,7 @@ def test_other_work_is_all_that_is_neither_idle_nor_ours(monkeypatch, tmp_path):
     [
         (["convlst", "kth"], "unknown model 'convlst'", "did you mean convlstm?"),
         (["convlstm", "kht"], "unknown dataset 'kht'", "did you mean kth?"),
-        (["persistence", "kth"], "persistence is not a network", "gradient descent"),
+        (["persistence", "kth"], "persistence is not a network", "convlstm"),
         (["convlstm", "kth", "--device", "gpu"], "--device is 'gpu'", "auto, cpu or cuda"),
     ],
 )

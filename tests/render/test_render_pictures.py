@@ -500,5 +500,5 @@ def test_the_verb(video: PictureStore) -> None:
     ):
         with pytest.raises(StpError, match=message):
             run(app, [*given, *more], catch_exceptions=False)
-    with pytest.raises(StpError, match="needs --cell and --out"):
+    with pytest.raises(StpError, match="--cell and --out"):
         run(app, ["draw", "pictures", str(video.path), "--cell", "kth"], catch_exceptions=False)

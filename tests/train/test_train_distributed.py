@@ -121,7 +121,7 @@ def test_batch_norms_that_are_not_shared_are_refused(norm):
     from stp.train.distributed import check_shared_norms
 
     check_shared_norms(nn.Sequential(nn.BatchNorm2d(2), nn.GroupNorm(1, 2)))
-    with pytest.raises(StpError, match=rf"processes share a batch, and {norm.__name__} normalises"):
+    with pytest.raises(StpError, match=norm.__name__):
         check_shared_norms(nn.Sequential(norm(2)))
 
 

@@ -68,6 +68,7 @@ def whole(values: np.ndarray, path: Path, name: str) -> np.ndarray:
         raise RawFileError(
             path,
             f"detection {bad[0] + 1} has the {name} {values[bad[0]]:g}",
+            expected=f"whole numbers of at most 15 digits in the column {name}",
             remedy="check the declared columns",
         )
     return values.astype(np.int64)
