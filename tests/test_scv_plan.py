@@ -70,5 +70,5 @@ def test_a_grid_that_a_model_lacks_or_whose_names_are_taken_is_refused() -> None
         config.load({**scale, "dimensions": {"scv_benchmark": cells}})
     facts = {"title": "SVG", "reference": "", "fit": "sgd"}
     grids = {name: {"values": {"train.lr": [0.1]}} for name in ("one", "two")}
-    with pytest.raises(StpError, match="two .*lr_0_1"):
+    with pytest.raises(StpError, match=r"two .*lr_0_1"):
         Model(**facts, grids=grids).with_grids()

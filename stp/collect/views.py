@@ -198,7 +198,7 @@ def _deltas(keys: Iterable[str]) -> str:
     """The query of `DELTAS`.
 
     Args:
-        keys: of settings, which are columns of the tables settings and published.
+        keys: keys of settings, which are columns of the tables settings and published.
     """
 
     def stated(table: str, key: str) -> str:

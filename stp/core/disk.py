@@ -120,7 +120,7 @@ def disk_error(error: OSError, what: str) -> StpError:
     """An error of the operating system with a remedy.
 
     Args:
-        error: that the system raised.
+        error: error that the system raised.
         what: failed, such as ``cannot write FILE``.
     """
     where = f" ({error.filename})" if error.filename else ""

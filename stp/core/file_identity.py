@@ -43,7 +43,7 @@ def require(path: Path, declared: Mapping[str, Any]) -> dict[str, Any]:
     """Refuse a file that differs from its declaration.
 
     Args:
-        path: of the file.
+        path: path of the file.
         declared: ``bytes``, and checksums of ``KEYS``, at least one.
 
     Returns:

@@ -61,7 +61,7 @@ class SourceCache:
 
     Args:
         folder: the folder that holds the package.
-        name: of the cache file, without its suffix.
+        name: name of the cache file, without its suffix.
         analysers: what analyses the sources besides this module: files of code, or versions.
     """
 
@@ -76,8 +76,8 @@ class SourceCache:
         """The analysis of a source, from the cache where it is valid.
 
         Args:
-            name: of a module, or of another source.
-            source: its content.
+            name: name of a module, or of another source.
+            source: source text.
             analyse: called where the cache has no valid entry; its errors are passed on.
         """
         checksum = hashlib.sha256(source).hexdigest()
@@ -134,8 +134,8 @@ def not_python(path: Path | str, error: SyntaxError | ValueError) -> StpError:
     """The error of a file of code that Python cannot parse.
 
     Args:
-        path: of the file.
-        error: that Python raised.
+        path: path of the file.
+        error: error that Python raised.
     """
     line, message = "", str(error)
     if isinstance(error, SyntaxError):
@@ -236,7 +236,7 @@ class _Module:
     """A module of the package.
 
     Attributes:
-        hash: of its meaning.
+        hash: hash of its meaning.
         reached: modules that it imports.
         parents: the packages that contain it, whose ``__init__`` Python runs.
         only_defines: whether running it has no effect, and none of its names hides a submodule.

@@ -17,7 +17,7 @@ class Meaning:
     """Hash, imports and definitions of a module.
 
     Attributes:
-        hash: of its syntax tree.
+        hash: hash of its syntax tree.
         imports: possible modules of the package: (level, base, name), as in
             ``from <level dots><base> import <name>``. The name is empty in ``import <base>``; the
             level is -1 for a string, which may name a module that is imported by name.

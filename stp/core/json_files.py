@@ -21,7 +21,7 @@ def read_json(
     """Read a file that holds an object or a list.
 
     Args:
-        path: of the file.
+        path: path of the file.
         kind: dict or list.
         expected: description of the file, for the error.
         remedy: for the error; the default of its class unless given.

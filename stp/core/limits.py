@@ -25,7 +25,7 @@ class Limits:
         unpacked_gb: size of all files of an archive, in 10^9 bytes.
         member_gb: size of a file that is read into memory, in 10^9 bytes.
         ratio: unpacked bytes per packed byte, of archives or files of them above 10^9 bytes.
-        pixels: of a picture, or of one frame of a video.
+        pixels: number of pixels of a picture, or of one frame of a video.
         yaml_mb: size of a YAML file, in 10^6 bytes.
         yaml_nodes: values in a YAML file after its aliases are replaced.
         yaml_depth: nested lists and mappings, in a YAML file with aliases or many levels.
@@ -71,8 +71,8 @@ def require(what: str, size: float, name: str, unit: str = "") -> None:
     Args:
         what: exceeds it, naming the file, for the error.
         size: in the unit of the limit.
-        name: of the limit.
-        unit: of both, for the error.
+        name: name of the limit.
+        unit: unit of both, for the error.
 
     Raises:
         StpError: the size is above the limit.

@@ -61,7 +61,7 @@ def require_below(names: Iterable[str], where: object, dataset: str) -> None:
     Args:
         names: relative paths of the files.
         where: file or object that has these names, for the error.
-        dataset: of the files; those of `WEIGHTS` may be absolute.
+        dataset: dataset of the files; those of `WEIGHTS` may be absolute.
 
     Raises:
         StpError: a name leads out of the folder.
@@ -89,7 +89,7 @@ def lock_text(
 
     Args:
         header: dataset, release and source.
-        checksums: of the files, by path.
+        checksums: checksums of the files, by path.
         declared: entries of the files in the configuration, which agree with them.
         incomplete: missing files.
     """
@@ -152,7 +152,7 @@ def require_agreement(
     """Refuse a lock that disagrees with what was declared or registered since.
 
     Args:
-        lock: of the release.
+        lock: lock of the release.
         path: its file, for messages.
         declared: entries of the release's files: ``path`` and optionally ``bytes``, ``sha256``,
             ``md5_uncompressed``, ``many`` and ``min_files``.
@@ -203,7 +203,7 @@ def known_by(
     """The evidence that locked files are the official ones; one of ``KNOWN_BY``.
 
     Args:
-        lock: of the release; None without one.
+        lock: lock of the release; None without one.
         declared: entries of the release's files, which agree with the lock (`require_agreement`).
         registered: the registered lock of the release, which agrees as well; None without one.
         published: number of clips of the complete official release, by split.

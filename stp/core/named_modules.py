@@ -48,7 +48,7 @@ def module_of(room: str, name: str, folder: Path = SOURCE_FOLDER) -> str:
 
     Args:
         room: such as ``stp.metrics``; suites have a folder with its last name.
-        name: of the module.
+        name: name of the module.
         folder: the folder that holds the package.
 
     Returns:

@@ -30,7 +30,7 @@ class RecordedCode:
     """The code that could influence an artefact.
 
     Attributes:
-        fingerprint: of all modules.
+        fingerprint: fingerprint of all modules.
         modules: module -> hash of its syntax tree.
         definitions: module -> its functions and classes -> digests.
     """
@@ -70,8 +70,8 @@ class RecordedAttempt:
     """An attempt at an artefact; see `stp.run.cluster.attempts`. None stands for unknown.
 
     Attributes:
-        attempt: its number, from 1.
-        time: of its start, Unix time.
+        attempt: number of the attempt, from 1.
+        time: time of its start, Unix time.
         gpus: number of its GPUs.
         memory_mb: its memory limit in MB; None also without a limit.
         how: done, failed, killed, out of memory, time limit, requeued or saved; None before its
@@ -99,9 +99,9 @@ class Receipt:
     """The record of a finished artefact.
 
     Attributes:
-        fingerprint: of code, recipe and inputs; the name of its folder.
+        fingerprint: fingerprint of code, recipe and inputs; the name of its folder.
         stage: prepare, train, predict, features or score.
-        path: of its folder, relative to the store.
+        path: path of its folder, relative to the store.
         label: a readable name.
         recipe: all settings that may influence it.
         inputs: name -> folder or lock file, relative to the store.

@@ -99,7 +99,7 @@ def check_input(folder: Path, chunk_sums: str) -> None:
     300 GB first.
 
     Args:
-        folder: of the artefact.
+        folder: folder of the artefact.
         chunk_sums: name of the file of checksums in the folder of an array.
 
     Raises:
@@ -137,7 +137,7 @@ def call_back(root: Path, folder: str) -> None:
 
     Args:
         root: the store.
-        folder: of the artefact, relative to the store.
+        folder: folder of the artefact, relative to the store.
     """
     receipt = read_receipt(root / folder)
     if receipt is None or not is_dropped(root / folder):

@@ -53,7 +53,7 @@ class ProtocolRow:
     Attributes:
         trained_on: name of the dataset.
         train_subset: name of the subset.
-        path: of the trained model.
+        path: path of the trained model.
         setting: name.
         here: our value.
         published: value in the paper; None where nothing is printed.

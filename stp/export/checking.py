@@ -61,8 +61,8 @@ class Summary:
 
     Attributes:
         model: name.
-        title: of the model.
-        scales: of the scores.
+        title: title of the model.
+        scales: scales of the scores.
         sources: origins of the test data.
         cells: number of evaluations, one for each seed.
         comparable: number of cells that are comparable with published values.

@@ -30,8 +30,8 @@ class Subject:
         name: in the configuration; of a metric, a convention.
         title: for people.
         stated: reference in its configuration; empty if there is none.
-        licence: of a dataset.
-        origin: of the data of a dataset behind the results, such as official.
+        licence: licence of a dataset.
+        origin: origin of the data of a dataset behind the results, such as official.
     """
 
     kind: str

@@ -30,7 +30,7 @@ class BundleManifest:
 
     Attributes:
         format: name of the format.
-        version: of the format.
+        version: version of the format.
         stp: version of stp that wrote it.
         comparable_cells: `Summary.comparable`.
         files: all other files by their path in the bundle.

@@ -108,7 +108,7 @@ class ResultRow:
     """A row of `RESULTS`; other columns are those of leaderboard, deltas and ranks.
 
     Attributes:
-        title: of the dimension.
+        title: title of the dimension.
         metric: variable and column heading of the paper.
         low: lower end of the 95 % interval, mean over seeds; None if a seed has none.
         high: upper end of the 95 % interval, mean over seeds; None if a seed has none.
@@ -178,7 +178,7 @@ class Training:
     Attributes:
         dataset: name.
         subset: name.
-        receipt: of the trained model.
+        receipt: receipt of the trained model.
         settings: our values by name, in the words of the table training_protocol.
         published: printed values by name; None if the paper prints nothing of this training.
     """

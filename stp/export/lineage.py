@@ -31,7 +31,7 @@ class Lineage:
     Attributes:
         store: folder.
         receipts: by path in the store, in the order of the stages.
-        locks: of raw files, by path in the store; None where a lock is missing.
+        locks: locks of raw files, by path in the store; None where a lock is missing.
     """
 
     store: Path

@@ -28,16 +28,16 @@ class Reference(Strict):
 
     Attributes:
         of: subjects that it is cited for, such as ``dataset kth`` or ``metric crps.fair``.
-        type: of the entry in BibTeX.
+        type: type of the entry in BibTeX.
         author: ``Family, Given; Family, Given``; an organisation in braces.
-        title: of the work.
+        title: title of the work.
         booktitle: conference or book, for ``inproceedings``.
         journal: name, for ``article``.
-        publisher: of a book.
-        volume: of the journal.
-        number: of the issue.
+        publisher: publisher of a book.
+        volume: volume of the journal.
+        number: number of the issue.
         pages: first and last, ``1--20``.
-        year: of publication.
+        year: year of publication.
         eprint: number of the preprint on arXiv.
         note: additional text.
         url: address.

@@ -102,9 +102,9 @@ def import_predictions(
     Nothing is written unless all checks pass.
 
     Args:
-        plan: of the scale file whose windows were exported.
+        plan: plan of the scale file whose windows were exported.
         folder: the submission.
-        name: of a new or external model.
+        name: name of a new or external model.
         statement: title, reference, training.
         statistic: how metrics of one forecast treat several members (stp/score/members.py).
         accept_values: import values that look like those of other units.

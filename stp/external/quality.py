@@ -57,7 +57,7 @@ class Clip:
     """A video to rate.
 
     Attributes:
-        name: of the video.
+        name: name of the video.
         frames: observed and predicted, uint8 (T, H, W, 3).
         context: number of observed frames.
     """
@@ -109,10 +109,10 @@ class ClipRatings:
     """Ratings of clips.
 
     Attributes:
-        ratings: of each clip.
+        ratings: ratings of each clip.
         trained: accuracy by kind of features.
         rated: number of rated videos that the measure has learnt from.
-        source: of the rated videos, such as official or synthetic.
+        source: source of the rated videos, such as official or synthetic.
     """
 
     ratings: list[Rating]
@@ -126,7 +126,7 @@ class Agreement:
     """Rank correlation of a metric with the ratings of the clips of a cell.
 
     Attributes:
-        convention: of the metric.
+        convention: convention of the metric.
         srocc: Spearman's correlation.
         clips: number of clips with a value and a rating.
     """
@@ -141,14 +141,14 @@ class Measure:
     """A measure of quality of a plan of opinions.
 
     Attributes:
-        network: whose features it uses.
+        network: network whose features it uses.
         weights: file of the network.
         identity: checksums of that file.
-        options: of the regression.
+        options: options of the regression.
         database: rated videos.
         horizon: number of predicted frames of the rated videos.
         parts: features of the rated videos, by part.
-        source: of the rated videos, such as official or synthetic.
+        source: source of the rated videos, such as official or synthetic.
     """
 
     network: str
@@ -211,7 +211,7 @@ class Measure:
         Args:
             clips: read one at a time.
             device: auto, cpu or cuda.
-            threads: of the CPU.
+            threads: number of threads of the CPU.
             report: progress.
 
         Raises:
@@ -301,7 +301,7 @@ def of_folder(folder: Path, context: int, count: int | None = None) -> Iterator[
     """The clips of a folder (see `stp.score.video_folder`).
 
     Args:
-        folder: of the clips.
+        folder: folder of the clips.
         context: number of observed frames at the beginning of each clip.
         count: largest number of clips, evenly spread; None for all.
 

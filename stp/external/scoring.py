@@ -51,7 +51,7 @@ class Score(NamedTuple):
         low, high: ends of the 95 % interval over clips; None without an interval.
         n: number of clips.
         reason: why the value is missing.
-        threshold: of events, where the convention has several.
+        threshold: threshold of events, where the convention has several.
         note: oddities of the predictions, such as that they equal the truth; may be empty.
     """
 
@@ -92,7 +92,7 @@ def evaluate(
         interval: every how many frames one is scored.
         weights: folder with the weights of networks; without them, a metric has a ``reason``.
         device: "auto", "cpu" or "cuda".
-        threads: of the CPU.
+        threads: number of threads of the CPU.
 
     Returns:
         scores in the order of ``metrics``.

@@ -89,7 +89,7 @@ class ExportedWindows(NamedTuple):
     """The windows that a submission was made from.
 
     Attributes:
-        evaluation: of the plan.
+        evaluation: evaluation of the plan.
         description: content of `windows.json`.
         clips: clip name by sample.
         checksums: checksum of the context frames by sample (`stp.predict.windows.window_checksum`).

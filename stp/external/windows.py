@@ -84,7 +84,7 @@ def export(
     killed one.
 
     Args:
-        plan: of the scale file.
+        plan: plan of the scale file.
         evaluation: test or training windows.
         out: new folder.
         kind: zarr, npz or mp4.

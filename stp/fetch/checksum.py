@@ -76,7 +76,7 @@ def require_declared(
     """Demand that a file is as declared, and that gzip files can be decompressed.
 
     Args:
-        path: of the file.
+        path: path of the file.
         actual: size and checksum of the file.
         declared: may have ``bytes``, ``sha256`` and ``md5_uncompressed``.
         url: address, if the file has just been downloaded.
@@ -117,7 +117,7 @@ def verified(
     """The checksum of a file, which is compared with its declaration.
 
     Args:
-        path: of the file.
+        path: path of the file.
         declared: see `require_declared`.
         remembered: checksums of files that need not be read again; without it, all files are read.
         advance: called with numbers of bytes that were read, or need not be read.

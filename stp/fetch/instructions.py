@@ -38,7 +38,7 @@ def missing_error(
     """The error that lists missing files, their places and how to get them.
 
     Args:
-        title: of dataset and release.
+        title: title of dataset and release.
         files: missing files.
         archives: missing archives that hold such files.
         root: the raw folder.

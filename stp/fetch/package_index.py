@@ -32,7 +32,7 @@ class Indexes:
     """The package indexes of this machine, and the settings of requests to them.
 
     Attributes:
-        urls: of the indexes in the order of requests, without names and passwords.
+        urls: URLs of the indexes in the order of requests, without names and passwords.
         credentials: ``name:password`` by host.
         proxy: address of the proxy for all requests; that of the environment if empty.
         certificates: file of trusted certificates; those of the system if empty.

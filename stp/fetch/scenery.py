@@ -55,8 +55,8 @@ class Street:
         Args:
             z: distance that the car has travelled, metres.
             time: seconds, for the other cars.
-            height: of the picture.
-            width: of the picture.
+            height: height of the picture.
+            width: width of the picture.
 
         Returns:
             uint8 (height, width, 3).

@@ -45,8 +45,8 @@ def lines(title: str, states: Sequence[FileState]) -> Iterator[str]:
     """Lines of the table of one release.
 
     Args:
-        title: of dataset and release.
-        states: of all files.
+        title: title of dataset and release.
+        states: states of all files.
     """
     counts = {name: [s for s in states if s.state == name] for name in STATES}
     said = [f"{_files(part):,} {name}{_size(part)}" for name, part in counts.items() if part]

@@ -28,7 +28,7 @@ class Motion(NamedTuple):
     Attributes:
         gripper: x, y and height, (T, 3).
         objects: their centres, (T, N, 2).
-        radii: of the objects, (N,).
+        radii: radii of the objects, (N,).
         colours: RGB, (N, 3).
     """
 

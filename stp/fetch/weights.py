@@ -35,9 +35,9 @@ def fetch(
     where that fails.
 
     Args:
-        folder: of the weights.
+        folder: folder of the weights.
         networks: by name.
-        names: of networks to fetch; all that can be downloaded if empty.
+        names: names of networks to fetch; all that can be downloaded if empty.
         manners: limits and settings of downloads.
         report: callback for the progress.
 

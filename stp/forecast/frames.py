@@ -35,7 +35,7 @@ class FrameModel:
         name: a module of stp.models.
         recipe: ``model``, ``options``; of a trained model also ``shape``, ``context``, ``horizon``.
         state: weights; None for a model without parameters.
-        normalisation: of the training data.
+        normalisation: normalisation of the training data.
     """
 
     name: str
@@ -154,7 +154,7 @@ class Recordings:
     """The last frames of recordings.
 
     Attributes:
-        names: of the recordings, N.
+        names: names of the recordings, N.
         frames: float32 (N, context, C, H, W), in the dataset's units.
         is_picture: values are brightness or colours, 0..1.
         variables, units: by channel, C.
@@ -177,8 +177,8 @@ def read(path: Path, model: FrameModel, options: dict[str, Any] | None = None) -
 
     Args:
         path: file, or folder of files of one kind.
-        model: whose number and shape of frames are read.
-        options: of the reader; by default guessed as `stp new-dataset` does.
+        model: model whose number and shape of frames are read.
+        options: options of the reader; by default guessed as `stp new-dataset` does.
 
     Raises:
         StpError: files cannot be read or are damaged; frames have another shape or are fewer than

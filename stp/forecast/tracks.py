@@ -28,7 +28,7 @@ class TrackModel:
     Attributes:
         name: module of stp.tracks.predictors.
         module: that module.
-        parameters: of the predictor.
+        parameters: parameters of the predictor.
         context, horizon: numbers of observed and predicted positions.
     """
 
@@ -54,7 +54,7 @@ class TrackModel:
             leads: number of predicted positions T; by default that of the training.
             dt: seconds between two positions.
             person: numbers of the people, (N,); they seed a predictor that draws paths.
-            obstacles: of the scene.
+            obstacles: obstacles of the scene.
 
         Returns:
             float64 (M, N, T, 2), metres: one path for each person, or M samples of a predictor
@@ -120,7 +120,7 @@ def read(
         path: file of detections, or folder of such files, which follow one another unless the
             options make them one recording.
         observe: number of positions.
-        options: of the reader; by default guessed as `stp new-dataset` does.
+        options: options of the reader; by default guessed as `stp new-dataset` does.
         fps: frames per second, for the guess.
 
     Raises:

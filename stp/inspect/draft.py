@@ -60,12 +60,12 @@ class Draft:
     """A dataset with guessed settings.
 
     Attributes:
-        name: of the dataset.
+        name: name of the dataset.
         root: folder that raw names are relative to.
         files: entries of the release.
-        kind: of input, such as videos.
+        kind: kind of input, such as videos.
         shape: channels, height, width of a frame.
-        options: of the reader, without ``kind``.
+        options: options of the reader, without ``kind``.
         metrics: columns of the table.
         notes: remarks by option, or by key of the dataset.
         clips: number of clips by split.

@@ -38,7 +38,7 @@ class FirstLook(NamedTuple):
 
     Attributes:
         shape: channels, height, width of a frame.
-        options: of the reader, without ``kind``.
+        options: options of the reader, without ``kind``.
         metrics: columns of the table.
         notes: remarks by option, or by key of the dataset.
     """

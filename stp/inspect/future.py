@@ -54,8 +54,8 @@ def measure(
     """Measure a prepared dataset.
 
     Args:
-        plan: of a scale.
-        name: of the dataset.
+        plan: plan of a scale.
+        name: name of the dataset.
         observe, predict: numbers of positions; by default those of the dataset.
 
     Raises:

@@ -28,8 +28,8 @@ def page(config: Config, networks: Mapping[str, Network]) -> str:
     """Write the page, in Markdown.
 
     Args:
-        config: of any scale; datasets and models are the same in all.
-        networks: of metrics (config/weights.yaml), by name.
+        config: configuration of any scale; datasets and models are the same in all.
+        networks: networks of metrics (config/weights.yaml), by name.
     """
     lines = [INTRODUCTION, "## Datasets", "", "| dataset | licence | source |", "|---|---|---|"]
     for name, dataset in sorted(config.datasets.items(), key=lambda item: item[1].title.lower()):

@@ -30,7 +30,7 @@ class Effect:
 
     Attributes:
         variable: name.
-        days: of the month on which forecasts start: "1-10", or "all".
+        days: days of the month on which forecasts start: "1-10", or "all".
         starts: number of starts whose month before is in the data.
         published: root mean square error over starts, lead times and ocean, weighted by latitude,
             of persistence of the published month; in the units of the variable.

@@ -21,7 +21,7 @@ def edit(contents: RawContents, options: Options, span: int) -> str | None:
     """The smallest edit that gives the test ten clusters; None if there is none.
 
     Args:
-        contents: of the files.
+        contents: contents of the files.
         options: drafted options of the reader.
         span: frames of a window, context and horizon together.
 

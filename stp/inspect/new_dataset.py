@@ -20,8 +20,8 @@ def new_dataset(
 
     Args:
         path: file or folder of files.
-        name: of the dataset; by default made from the path.
-        folder: of the configuration.
+        name: name of the dataset; by default made from the path.
+        folder: folder of the configuration.
         fps: frames per second of detections of people.
 
     Raises:

@@ -76,8 +76,8 @@ class Number(NamedTuple):
     """A number of ours, and the paper's.
 
     Attributes:
-        table: of the paper; "text" for what no table has.
-        name: of the group, source dataset or pair of groups.
+        table: table of the paper; "text" for what no table has.
+        name: name of the group, source dataset or pair of groups.
         quantity: such as "videos" or "MOS".
         value: ours.
         published: as printed; empty where it is not.
@@ -154,8 +154,8 @@ class Pair:
 
     Attributes:
         first, second: the groups.
-        alternative: of Welch's test.
-        published_name: of its p value, where the paper prints one.
+        alternative: alternative of Welch's test.
+        published_name: published name of its p value, where the paper prints one.
     """
 
     first: Group

@@ -21,8 +21,8 @@ def describe(plan: Plan, names: list[str], leakage: bool) -> tuple[list[Row], di
     """Count the clips of datasets, and compare their splits.
 
     Args:
-        plan: of a scale.
-        names: of datasets; empty for all.
+        plan: plan of a scale.
+        names: names of datasets; empty for all.
         leakage: compare the splits of several datasets too; those of one are always compared.
 
     Returns:

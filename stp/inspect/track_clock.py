@@ -54,7 +54,7 @@ def frames_per_second(frames: np.ndarray, times: np.ndarray) -> float | None:
 
     Args:
         frames: (R,).
-        times: of the same rows, seconds.
+        times: times of the same rows, seconds.
 
     Returns:
         None where the times do not follow the frames evenly.

@@ -72,7 +72,7 @@ def guess_columns(path: Path, alone: bool = True) -> Guessed:
     """Guess the columns of a file of detections.
 
     Args:
-        path: of the file.
+        path: path of the file.
         alone: it is the only file, so a column must identify its people.
 
     Raises:

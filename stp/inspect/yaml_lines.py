@@ -28,8 +28,8 @@ def scale_lines(name: str, models: str, table: str) -> Iterator[str]:
     """The head of a scale file: its purpose, the command that makes its table, its name.
 
     Args:
-        name: of the dataset and of the scale file.
-        models: that it runs, in words.
+        name: name of the dataset and of the scale file.
+        models: models that it runs, in words.
         table: name of its table.
     """
     yield f"# The dataset {name}, with {models}: a start."

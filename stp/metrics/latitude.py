@@ -18,7 +18,7 @@ class Box:
 
     Attributes:
         whole: the data of the whole grid.
-        rows, columns: of the grid.
+        rows, columns: numbers of rows and columns of the grid.
     """
 
     whole: ComparedData

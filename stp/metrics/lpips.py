@@ -45,7 +45,7 @@ class Lpips(nn.Module):
 
     Args:
         name: alexnet, squeezenet or vgg16.
-        state: its weights, as torchvision names them.
+        state: weights of the network, as torchvision names them.
         linear: the weights w as the package names them (``lin0.model.1.weight``, ...); those of
             the package unless given.
 
@@ -154,6 +154,6 @@ def lpips(*, network: Literal["alexnet", "squeezenet", "vgg16"]) -> LearnedMetri
     """One convention; AlexNet is what PredBench and most others print.
 
     Args:
-        network: whose features are compared; SqueezeNet is 1.1.
+        network: network whose features are compared; SqueezeNet is 1.1.
     """
     return LearnedMetric(network, partial(build, name=network))

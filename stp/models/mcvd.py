@@ -132,7 +132,7 @@ class Model(ForecastModel):
         blocks: residual blocks of a resolution on the way down.
         attention_widths: W of the resolutions with attention.
         spade_width: hidden channels of the normalisations.
-        dropout: its probability.
+        dropout: dropout probability.
         noise_levels: number of noise levels.
         betas: variance of the noise that the noisiest and the least noisy level add.
         mask_context: probability that a clip is trained without its context (zeros).

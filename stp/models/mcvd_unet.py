@@ -205,7 +205,7 @@ class UNet(nn.Module):
         blocks: residual blocks of a resolution on the way down; one more on the way up.
         attention_widths: W of resolutions with attention; the lowest has it in any case.
         spade_width: hidden channels of the normalisations.
-        dropout: its probability.
+        dropout: dropout probability.
     """
 
     def __init__(

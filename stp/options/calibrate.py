@@ -16,7 +16,7 @@ class CalibrationOptions(Options):
         trials: number of sets of parameters, of which the default ones are the first.
         search: optuna (a tree-structured Parzen estimator), or smac (random forests, as in Atlas;
             needs the extra ``smac``).
-        seed: of the search.
+        seed: seed of the search.
         threads: CPU threads.
     """
 

@@ -32,8 +32,8 @@ def module_of(definition: Mapping[str, Any], folder: Path = named_modules.SOURCE
     """The module that has the function: of ``stp.metrics``, or of a suite.
 
     Args:
-        definition: of a convention.
-        folder: that holds the package.
+        definition: definition of a convention.
+        folder: folder that holds the package.
     """
     return named_modules.module_of(ROOM, function_of(definition)[0], folder)
 

@@ -15,15 +15,15 @@ class FeatureOptions(Options):
     Attributes:
         network: name in config/weights.yaml.
         module: of stp.features.networks.
-        layer: of the network.
-        frames: of the clips, a choice of stp.features.frames.
+        layer: layer of the network.
+        frames: frames of the clips, a choice of stp.features.frames.
         weights: checksums of the network's weights; empty if they are random.
-        seed: of random weights; None if they come from a file.
+        seed: seed of random weights; None if they come from a file.
         split: split or subset of the data.
         lead_times: number of frames after the context.
         interval: spacing of the frames of a clip, in frames of the data.
         member: of several forecasts of a clip: the first, or the mean of their frames.
-        threads: of the network.
+        threads: number of threads of the network.
     """
 
     PART = "recipe of features"

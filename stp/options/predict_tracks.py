@@ -16,7 +16,7 @@ class MotionOptions(Options):
             predictor.
         jitter: standard deviation of velocities added in each direction, in m/s; 0.3 in Atlas'
             released code.
-        seed: of jitter and observation noise.
+        seed: seed of jitter and observation noise.
         threads: CPU threads.
     """
 

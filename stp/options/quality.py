@@ -23,10 +23,10 @@ class QualityOptions(Options):
             components that is selected within the training videos); or, for a measure with a single
             value, a logistic function fitted to the training videos (``logistic``) or to the test
             videos themselves (``logistic_on_test``).
-        parts: of the features of a network that the measure uses; see `stp.features.videos`. Empty
-            for measures without a network, all values of which are used.
+        parts: parts of the features of a network that the measure uses; see `stp.features.videos`.
+            Empty for measures without a network, all values of which are used.
         components: largest number of principal components, unless the setting has one.
-        seed: of the selection of training videos.
+        seed: seed of the selection of training videos.
         threads: CPU threads.
     """
 

@@ -41,7 +41,7 @@ class Bootstrap:
 
     Attributes:
         resamples: number of resamples.
-        seed: of the random stream; all conventions share the same resamples.
+        seed: seed of the random stream; all conventions share the same resamples.
     """
 
     resamples: Annotated[int, Field(ge=100)] = 1000
@@ -59,8 +59,8 @@ class ScoreOptions(Options):
             networks, which have a recipe of their own.
         split: split of the data that the predictions belong to.
         interval: spacing of the predicted frames of a clip, in frames of the data.
-        bootstrap: of confidence intervals.
-        threads: of the networks that conventions use.
+        bootstrap: options of the bootstrap of confidence intervals.
+        threads: number of threads of the networks that conventions use.
         statistic: of several forecasts of a sample, scored by metrics of one forecast; see
             `stp.score.members`. None of one forecast.
         higher_is_better: direction by convention, for the best of several forecasts only; None if

@@ -28,7 +28,7 @@ class TrainOptions(Options):
         lr: highest learning rate of the schedule.
         optimizer: adam or adamw.
         weight_decay: added to the gradient (adam) or decoupled from it (adamw).
-        schedule: of the learning rate; a module of stp.train.schedules, as ``name`` or
+        schedule: schedule of the learning rate; a module of stp.train.schedules, as ``name`` or
             ``{name: {option: value}}``.
         loss: a module of stp.train.losses, as ``name`` or ``{name: {option: value}}``. Null for the
             model's own.

@@ -14,7 +14,7 @@ class VideoOptions:
         network: name in config/weights.yaml.
         weights: checksums of its weights.
         context: number of observed frames of each video.
-        threads: of the network.
+        threads: number of threads of the network.
     """
 
     network: str

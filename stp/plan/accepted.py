@@ -20,15 +20,15 @@ class Accepted(Strict):
     """A declaration that an artefact of older code is current.
 
     Attributes:
-        stage: of the artefact.
+        stage: stage of the artefact.
         address: folder of the artefact without its fingerprint, relative to the store.
         recipe: hash of the recipe, with the seed.
         old: fingerprint of the older artefact.
         new: fingerprint in the plan.
         reason: why both are equivalent, in the user's words.
         author: account of the user.
-        commit: of the checkout at that time.
-        date: of the declaration (UTC, ISO 8601).
+        commit: commit of the checkout at that time.
+        date: date of the declaration (UTC, ISO 8601).
     """
 
     stage: str

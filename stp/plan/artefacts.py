@@ -33,8 +33,8 @@ class Raw:
     """Raw files of one release, which are locked when they are first used.
 
     Attributes:
-        dataset: its name.
-        release: its name.
+        dataset: name of the dataset.
+        release: name of the release.
         lock: the lock file, relative to the store.
         identity: hash of the names of dataset, release and files. The lock file guarantees that
             these files stay the same; checksums, sizes and URLs that are declared later are
@@ -68,7 +68,7 @@ class Artefact:
         code: the code that can influence it.
         core: the module whose ``run(job)`` makes it.
         kind: the task of its samples.
-        dataset: that it is made from; of predictions and scores, the tested one.
+        dataset: dataset that it is made from; of predictions and scores, the tested one.
         dimension: that it belongs to; None for data, models and features of observed clips, which
             all dimensions share.
         is_perceptual: whether it holds scores that compare features of networks.
@@ -143,7 +143,7 @@ class CellArtefacts:
     """A cell and its artefacts.
 
     Attributes:
-        cell: its key.
+        cell: key of the cell.
         data: the prepared data of the test.
         models: trained models: one, one for each lead time or member, or none.
         predictions: None where forecasts are scored without storing them.

@@ -16,7 +16,7 @@ class Part(NamedTuple):
 
     Attributes:
         variable: name of a variable.
-        threshold: of events.
+        threshold: threshold of events.
         leads: a lead time, ``44``, or a range, ``1-7``: the mean over it (of conventions that pool
             lead times, over its samples).
         statistic: ``mean`` or ``sd`` (standard deviation) over samples, or ``median`` over splits.
@@ -57,14 +57,14 @@ class Column(Strict):
     Attributes:
         heading: printed after the variable; published values are matched by it. The name of the
             convention unless set.
-        convention: of its values, such as ssim.range1.
+        convention: convention of its values, such as ssim.range1.
         variable: of its values; all together unless set.
-        threshold: of its values; the mean over all thresholds unless set.
+        threshold: threshold of its values; the mean over all thresholds unless set.
         lead: time in steps from 1, or a range such as 1-7; all of them unless set. Over a range,
             values are means or, of conventions that pool, one value of all its samples.
         statistic: mean or sd (standard deviation with ddof 0, without interval and rank) over
             samples, or median over splits.
-        unit: of its values, in words, where it is not that of the convention.
+        unit: unit of its values, in words, where it is not that of the convention.
         digits: significant digits on pages; values that agree in them count as ties.
     """
 

@@ -186,7 +186,7 @@ def load(
 
     Args:
         scale: a scale file or its content.
-        folder: of the configuration.
+        folder: folder of the configuration.
         where: name of the scale in errors; the path of the file unless given.
 
     Raises:

@@ -23,8 +23,8 @@ class Obtained(Strict):
     Attributes:
         path: below a raw folder, such as ``kth/00sequences.txt``.
         url: address of the download; null if it cannot be downloaded.
-        bytes: its size.
-        sha256: its checksum.
+        bytes: size of the file in bytes.
+        sha256: checksum of the file.
         access: open files are downloaded; for others, a person follows the instructions.
         instructions: how a person gets the file.
     """
@@ -42,7 +42,7 @@ class RawFile(Obtained):
 
     Attributes:
         md5_uncompressed: of a packed file: MD5 of its unpacked content.
-        licence: of the file, where it has one of its own.
+        licence: licence of the file, where it has one of its own.
         many: whether ``path`` is a pattern for many files, such as ``kth/*.avi``.
         min_files: least number of files that match the pattern.
     """
@@ -82,10 +82,10 @@ class Release(Strict):
         archives: from which some of the files are unpacked; they are no part of the identity of a
             release.
         source: origin of the files, which is shown with all numbers made from them.
-        files: of the release.
+        files: files of the release.
         generator: folder of stp.datasets whose ``generator.py`` generates the files, or another
             module there, such as ``atlas.crowd``.
-        options: of the generator.
+        options: options of the generator.
         note: further information, which tables show as a footnote.
         prepare: options of the reader for this release.
         reads: files and folders that the generator reads or imports, besides its static imports:
@@ -202,7 +202,7 @@ class Dataset(Strict):
         protocol_source: source of splits, context and horizon.
         homepage: address of its publisher.
         citation: key of references.yaml, or the work to cite.
-        licence: of its files, in the words of its publisher.
+        licence: licence of its files, in the words of its publisher.
         prepare: options of the reader. Only the keys of `variables` have an order: that of the
             channels.
         counts: number of clips of each split, for estimates.

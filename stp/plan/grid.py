@@ -82,7 +82,7 @@ class Case:
         tested_on: the dataset of the test.
         train_subset: all training clips, or a training subset that the dataset declares.
         subset: the test split, or a subset that the tested dataset declares.
-        variant: of the models; see `stp.plan.model.Variant`.
+        variant: variant of the models; see `stp.plan.model.Variant`.
         setting: further settings, name -> value.
         models: that are evaluated.
         keep: number of forecasts, or names of their clips, that are stored for pictures (0 for

@@ -150,7 +150,7 @@ class RawFacts:
     """The declared raw files of a dataset.
 
     Attributes:
-        release: its name.
+        release: name of the release.
         source: their origin: official, sample, synthetic or own.
         is_papers: whether they are declared official, or behind the paper's numbers.
         lock: path of the lock file.
@@ -228,8 +228,8 @@ class ModelFacts:
     Attributes:
         is_archived: whether its forecasts are read from an archive.
         role: of a measure of opinions. This field and the following ones are None for other models.
-        network: whose features it uses; None if it uses none.
-        parts: of the features that it uses.
+        network: network whose features it uses; None if it uses none.
+        parts: parts of the features that it uses.
         learns: whether it learns from opinions; else a logistic function is fitted to its value.
     """
 
@@ -294,8 +294,8 @@ class Manifest:
 
     Attributes:
         dimension: its name.
-        suite: of the dimension.
-        scale: of the plan.
+        suite: suite of the dimension.
+        scale: scale of the plan.
         code: fingerprint of the code that collects and renders.
         store: folder of all artefacts.
         cells: in the order of the tables' rows.

@@ -121,8 +121,8 @@ def suite_facts(name: str, suite: Suite) -> SuiteFacts:
     """Facts about a suite for tables, the results store and reports.
 
     Args:
-        name: of the suite.
-        suite: its configuration.
+        name: name of the suite.
+        suite: configuration of the suite.
     """
     return SuiteFacts(
         name=name,
@@ -163,7 +163,7 @@ class Paper:
     """The protocol of a suite's paper, without overrides of a scale file.
 
     Args:
-        name: of the suite.
+        name: name of the suite.
     """
 
     def __init__(self, name: str) -> None:
@@ -181,7 +181,7 @@ class Paper:
         """Is a cell an evaluation of the paper, with its recipes from data to predictions?
 
         Args:
-            recipes: of the plan of the cell.
+            recipes: recipes of the plan of the cell.
             cell: the cell.
         """
         if {cell.subset, cell.train_subset} & set(self.suite.not_printed):

@@ -20,11 +20,12 @@ class NetworkFeatures(Strict):
     """Features of clips that a distance between sets of clips compares.
 
     Attributes:
-        network: that computes them, in config/weights.yaml.
-        layer: of the network.
-        frames: of the clips: a choice of stp.features.frames.
+        network: network that computes them, in config/weights.yaml.
+        layer: layer of the network.
+        frames: frames of the clips: a choice of stp.features.frames.
         module: of stp.features.networks; named like the network unless set.
-        seed: of random weights; such a network needs no file and is not in the list of weights.
+        seed: seed of random weights; such a network needs no file and is not in the list of
+            weights.
     """
 
     network: str
@@ -52,21 +53,21 @@ class Convention(Strict):
 
     Attributes:
         about: what it computes, and its source.
-        function: of stp.metrics: a module with a function of its name, or module.function.
+        function: function of stp.metrics: a module with a function of its name, or module.function.
         title: heading in tables; that of the metric unless set.
-        unit: of its values; that of the metric unless set.
+        unit: unit of its values; that of the metric unless set.
         higher_is_better: the direction, where it differs from that of the metric.
         best_at: the best value, such as 1 for a ratio; the closer the better.
         success: as of the metric, where it differs.
         compares_sets: whether values depend on the number of clips, as distances between sets of
             clips do, so that only those of equal numbers are ranked together. True where layer is
             set, unless this is set to false.
-        network: that sees the clips or frames, in config/weights.yaml.
-        layer: of the network, whose features of all clips are compared; a job of its own computes
-            them.
-        frames: of the clips, where layer is set: a choice of stp.features.frames.
+        network: network that sees the clips or frames, in config/weights.yaml.
+        layer: layer of the network whose features of all clips are compared; a job of its own
+            computes them.
+        frames: frames of the clips, where layer is set: a choice of stp.features.frames.
         module: of stp.features.networks, where layer is set; named like the network unless set.
-        seed: of random weights, where layer is set.
+        seed: seed of random weights, where layer is set.
         weights: entry of config/weights.yaml that it needs, where that is not its network.
     """
 
@@ -113,7 +114,7 @@ class Metric(Strict):
 
     Attributes:
         title: heading in tables.
-        unit: of its values; "1" of dimensionless ones.
+        unit: unit of its values; "1" of dimensionless ones.
         reason: why it is not available.
         higher_is_better: the direction; null if neither higher nor lower is better.
         success: of metrics that rate whether a predicted event happens or can happen: `strict` if
@@ -243,7 +244,7 @@ def check_definition(definition: Json, where: str) -> None:
     """Refuse an unknown function, and options that do not fit its signature, without imports.
 
     Args:
-        definition: of a convention.
+        definition: definition of a convention.
         where: place of the definition, for errors.
 
     Raises:

@@ -25,7 +25,8 @@ class Size(Strict):
     Attributes:
         parameters: number of parameters.
         gmacs: 10^9 multiply-adds of one evaluation of the network.
-        evaluations: of the network in one forecast; a training step takes one.
+        evaluations: number of evaluations of the network in one forecast; a training step takes
+            one.
         once_gmacs: part of gmacs that all evaluations of a forecast share and compute once.
         steps: ``frame``: a recurrent network computes each frame from the one before; ``pass``: one
             evaluation gives as many frames as there are context frames; ``lead``: one evaluation
@@ -50,11 +51,11 @@ class Weights(Strict):
     Attributes:
         file: a URL, or a path: absolute, or below a raw folder.
         url: address of the download of a file below a raw folder.
-        sha256: of the file, which identifies the trained model.
+        sha256: SHA-256 of the file, which identifies the trained model.
         use: ``initialise`` a training, or ``replace`` it.
         access: as of a raw file.
         instructions: how a person gets the file, if it is not open.
-        licence: of the weights.
+        licence: licence of the weights.
     """
 
     file: str
@@ -89,7 +90,7 @@ class OwnForecasts(Strict):
         files: pattern of the files: ``mine/*.nc``, or ``mine/forecasts.zarr/**/*``.
         variables: channel of the data -> name in the files, or ``{name, level, units}``; all
             channels whose names are in the files unless set.
-        names: of dimensions, where they are unusual (stp/predict/forecast_files.py).
+        names: names of dimensions, where they are unusual (stp/predict/forecast_files.py).
         members: number of forecasts of each start.
         raw_gb: size of the files in 10^9 bytes, for estimates.
     """
@@ -105,7 +106,7 @@ class OwnForecasts(Strict):
         """The model with these forecasts.
 
         Args:
-            name: of the forecasts.
+            name: name of the forecasts.
             releases: dataset of the suite -> name of its release.
         """
         files = RawFile(
@@ -139,7 +140,7 @@ class Submission(Strict):
             test.
         windows: checksum of the windows that were predicted (stp/predict/windows.py).
         bytes: size of the file.
-        sha256: of the file, which identifies it and is its name.
+        sha256: SHA-256 of the file, which identifies it and is its name.
         members: number of forecasts of each sample.
         statistic: of several forecasts, scored by metrics of one (stp/score/members.py).
         note: footnote of tables, such as agreement with the truth, or equal members.
@@ -187,8 +188,8 @@ class PerDataset(Strict):
         predict: settings of its prediction.
         statistic: of several forecasts of a clip (``predict: {samples: 10}``) that is scored;
             mean_of_members unless set.
-        size: of the network with these options, for estimates.
-        weights: that a training starts from, or that replace it.
+        size: size of the network with these options, for estimates.
+        weights: weights that a training starts from, or that replace it.
     """
 
     options: Json = {}
@@ -332,8 +333,8 @@ class Model(ModelSettings):
         density: whether it predicts densities of positions (`stp.tracks.densities`): true, or the
             name of the option that switches them on.
         datasets: the paper's settings for single datasets.
-        variants: of its settings, by name.
-        grids: of variants, by name; in `cells`, the name stands for all of its variants.
+        variants: variants of its settings, by name.
+        grids: grids of variants, by name; in `cells`, the name stands for all of its variants.
         reads: files and folders that its code reads or imports, besides its static imports: paths
             in the checkout. Their content is part of its fingerprints.
         environment: variables of the environment that its code reads; their values are part of its

@@ -21,7 +21,7 @@ def check_model_options(source: Path, entry: str, values: Json, label: str) -> N
         source: the module of the model; a missing one has any options.
         entry: the class in it whose arguments, or fields, are the options.
         values: the options that are set, by name.
-        label: of the artefact, for errors.
+        label: label of the artefact, for errors.
 
     Raises:
         ConfigurationError: the model has no such option.

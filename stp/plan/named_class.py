@@ -26,7 +26,7 @@ def of_suite(room: str, name: str) -> str | None:
 
     Args:
         room: the package of models.
-        name: of the model.
+        name: name of the model.
 
     Raises:
         StpError: two modules have this name.

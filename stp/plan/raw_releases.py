@@ -19,8 +19,8 @@ class Raws:
     """All raw files of a plan, each entry built once.
 
     Args:
-        recipes: of the plan.
-        code: of the plan, for generators.
+        recipes: recipes of the plan.
+        code: code of the plan, for generators.
     """
 
     def __init__(self, recipes: Recipes, code: CodeOfPlan) -> None:

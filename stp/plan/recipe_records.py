@@ -17,14 +17,14 @@ class PrepareRecipe:
     """How a dataset is prepared.
 
     Attributes:
-        dataset: its name.
+        dataset: name of the dataset.
         reader: the module that reads the raw files.
         release: name of the release that the raw files are.
         source: origin of the release: official, sample, synthetic or own.
         context: number of context frames, or of observed positions.
         horizon: number of frames, or of positions, to predict.
         units: of the values.
-        options: of the reader.
+        options: options of the reader.
         shape: channels, height and width of a frame; None for other tasks.
         kind: the task, where samples have no shape.
     """
@@ -46,9 +46,9 @@ class NetworkRecipe:
     """A model with its options, and the samples that it is made for.
 
     Attributes:
-        model: its name.
+        model: name of the model.
         class_: ``package.module:Class``, where it is not a module of the task's models.
-        options: of the model.
+        options: options of the model.
         context: number of context frames, or of observed positions.
         horizon: number of frames that a training clip has to predict; None for forecasts of tasks
             without a shape, whose models do not depend on it.
@@ -73,7 +73,7 @@ class TrainRecipe(NetworkRecipe):
 
     Attributes:
         fit: the kind of training; see `stp.plan.model.Model`.
-        seed: of the training; None where nothing is drawn.
+        seed: seed of the training; None where nothing is drawn.
         train: settings of the training, options of its task's `Fit`.
         weights: how given weights are used: ``initialise`` or ``replace``; None without any.
         lead: the only lead time that is forecast; None for all of the horizon.

@@ -53,10 +53,10 @@ class Recipes(ScoredConventions):
         all of them.
 
         Args:
-            model: its name.
-            dataset: its name.
+            model: name of the model.
+            dataset: name of the dataset.
             key: options, train or predict.
-            variant: of the model.
+            variant: variant of the model.
         """
         arguments = model, dataset, key, variant
         if arguments not in self._settings:
@@ -94,8 +94,8 @@ class Recipes(ScoredConventions):
         """The recipe of a prepared dataset.
 
         Args:
-            name: of the dataset.
-            release: its name; None for the one that the dataset's entry chooses.
+            name: name of the dataset.
+            release: name of the release; None for the one that the dataset's entry chooses.
         """
         dataset = self.config.datasets[name]
         release = release or dataset.release
@@ -215,11 +215,11 @@ class Recipes(ScoredConventions):
         """The recipe of a trained model.
 
         Args:
-            model: its name.
-            name: of the dataset.
-            seed: of the training.
-            subset: of the training clips.
-            variant: of the model.
+            model: name of the model.
+            name: name of the dataset.
+            seed: seed of the training.
+            subset: subset of the training clips.
+            variant: variant of the model.
             lead: the only lead time that it forecasts; None for all of the horizon.
 
         Raises:
@@ -272,12 +272,12 @@ class Recipes(ScoredConventions):
         """The recipe of a cell's predictions.
 
         Args:
-            model: its name.
+            model: name of the model.
             trained_on: the dataset of its training.
             tested_on: the dataset of the test.
             subset: split or subset of the tested dataset.
             setting: horizon, and those of the task's `settings` that are set.
-            variant: of the model.
+            variant: variant of the model.
 
         Raises:
             ConfigurationError: none of its lead times is within the horizon, its training leaves no

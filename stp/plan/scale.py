@@ -110,9 +110,9 @@ class Scale(Strict):
     """A scale file.
 
     Attributes:
-        scale: its name; results lie in ``results/<scale>/``.
+        scale: name of the scale; results lie in ``results/<scale>/``.
         suite: the suite, a name in ``suites/``; that of its dimensions unless set.
-        seeds: of trainings.
+        seeds: seeds of trainings.
         paths: folders.
         dimensions: for each dimension of the suite, its evaluations.
         prepared: datasets that ``results/data/all`` prepares, besides those of the cells.
@@ -124,7 +124,7 @@ class Scale(Strict):
             config/conventions.
         train: settings of training, for all models and datasets.
         predict: settings of prediction, for all models and datasets.
-        bootstrap: of confidence intervals.
+        bootstrap: options of the bootstrap of confidence intervals.
         versions: installed packages whose versions count in all fingerprints, such as torch.
         runtime: how jobs run on this machine; it changes no result.
     """

@@ -29,7 +29,7 @@ class ScoredConventions:
         """List the conventions that are scored on a dataset, the table's columns first.
 
         Args:
-            dataset: of the test.
+            dataset: dataset of the test.
             samples: forecasts of each clip.
 
         Raises:
@@ -172,7 +172,7 @@ class ScoredConventions:
         """List the conventions of one of a cell's two score jobs.
 
         Args:
-            dataset: of the test.
+            dataset: dataset of the test.
             perceptual: those that compare features of networks, or all others.
             samples: forecasts of each clip.
         """

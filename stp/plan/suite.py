@@ -80,11 +80,11 @@ class FactSource(Strict):
 
     Attributes:
         source: module of stp.inspect.facts with the facts of stp.
-        file: of the printed facts, beside this file.
+        file: file of the printed facts, beside this file.
         key: columns that identify a row.
         prepared: whether prepared data are counted.
         networks: whether networks are built, so that the table depends on their code.
-        options: of the source; see there.
+        options: options of the source; see there.
         page: layout of the pages.
     """
 
@@ -205,7 +205,7 @@ class Suite(Strict):
     The published values of its paper are in ``published.csv`` beside this file.
 
     Attributes:
-        title: of the suite.
+        title: title of the suite.
         protocol: scale file of the paper's protocol, in config/.
         findings: table of its findings, whose queries lie in ``findings/`` beside this file; null
             if it has none.

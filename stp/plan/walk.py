@@ -71,9 +71,9 @@ class Walk:
     """Builds the artefacts of cells, each once.
 
     Args:
-        recipes: of the plan.
-        code: of the plan.
-        raws: of the plan.
+        recipes: recipes of the plan.
+        code: code of the plan.
+        raws: raw files of the plan.
         accepted: artefacts of older code that are taken as current, by the new fingerprint.
 
     Attributes:
@@ -418,7 +418,7 @@ class Walk:
         Features of observed clips are computed once for all cells tested on the same clips.
 
         Args:
-            cell: whose scores need the features.
+            cell: cell whose scores need the features.
             conventions: the conventions to score.
             forecast: the recipe of the cell's forecasts.
             predictions: stored ones; None if forecasts are made again, from ``sources``.

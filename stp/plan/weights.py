@@ -46,8 +46,8 @@ class WeightFile(Strict):
         file: name below the folder of weights.
         url: address of the download.
         packaged: archive on a package index that contains it.
-        bytes: its size.
-        sha256: its checksum.
+        bytes: size of the file in bytes.
+        sha256: checksum of the file.
         git_blob_sha1: checksum of ``git hash-object``.
         origin: variant of I3D; published values belong to one of them.
         note: source of the weights.
@@ -91,7 +91,7 @@ class Network(Strict):
 
     Attributes:
         title: name in messages.
-        licence: of its weights.
+        licence: licence of its weights.
         files: each holds its weights; empty where no checksum is known, and users declare a file of
             their own.
         obtain: source and file name of the weights, where there are no files.
@@ -113,12 +113,12 @@ class State(NamedTuple):
     """The weights of one network on this machine.
 
     Attributes:
-        network: its name.
+        network: name of the network.
         state: "present" (a file of its name exists), "verified" (its checksum was compared),
             "damaged" or "absent".
         file: the file that is used; None if there is none.
         detail: the problem, or how to get the file.
-        sha256: of the file, if it was read.
+        sha256: SHA-256 of the file, if it was read.
     """
 
     network: str
@@ -189,7 +189,7 @@ def states(folder: Path, networks: Mapping[str, Network], *, read: bool = False)
     """The state of the weights of all networks.
 
     Args:
-        folder: of weights.
+        folder: folder of weights.
         networks: by name.
         read: whether files are read, and compared with their checksums.
     """

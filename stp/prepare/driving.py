@@ -140,7 +140,7 @@ def write_drives(
     """Write ``frames.zarr`` with all recordings, one after the other, and their times.
 
     Args:
-        job: of the stage that prepares data.
+        job: job of the stage that prepares data.
         raw: the raw files.
         recordings: each with the tasks and the raw bytes of its frames; see `make_pieces`.
         decode: gives the frames of a list of tasks.

@@ -21,8 +21,8 @@ def open_array(
     """One array of a file, not yet read.
 
     Args:
-        path: of the HDF5 file.
-        name: of the array, e.g. "data" or "env/cam0_video/frames".
+        path: path of the HDF5 file.
+        name: name of the array, e.g. "data" or "env/cam0_video/frames".
         ndim: the number of axes that it must have.
         dtypes: the NumPy types that it may have, e.g. ("float64",), of either byte order; "bytes"
             stands for text of fixed length and "object" for values of variable length.

@@ -152,8 +152,8 @@ def lanczos(frame: np.ndarray, height: int, width: int) -> np.ndarray:
 
     Args:
         frame: uint8 (C, H, W), C = 3 or 1.
-        height: of the result.
-        width: of the result.
+        height: height of the result.
+        width: width of the result.
 
     Returns:
         uint8 (C, height, width).

@@ -20,10 +20,10 @@ class Inputs(NamedTuple, Generic[Options]):
     """What a recipe asks of a reader.
 
     Attributes:
-        options: of the reader.
+        options: options of the reader.
         raw: the raw files of the release.
-        height: of a prepared frame, pixels.
-        width: of a prepared frame, pixels.
+        height: height of a prepared frame, pixels.
+        width: width of a prepared frame, pixels.
         span: frames in a window, context + horizon.
     """
 
@@ -38,9 +38,9 @@ def read_inputs(job: Job, kind: type[Options], channels: int) -> Inputs[Options]
     """Read the recipe of a job.
 
     Args:
-        job: of the stage that prepares data.
+        job: job of the stage that prepares data.
         kind: dataclass of the reader's options.
-        channels: of a frame; 3 for RGB, 1 for grey.
+        channels: number of channels of a frame; 3 for RGB, 1 for grey.
 
     Raises:
         StpError: an option or the lock file is wrong, or the shape has other channels.
@@ -59,7 +59,7 @@ def write_pixels(
     """Write ``frames.zarr`` of uint8 frames; see `write_frames`.
 
     Args:
-        job: of the stage that prepares data.
+        job: job of the stage that prepares data.
         raw: the raw files.
         pieces: in the order of the store.
         decode: gives the frames of a piece.

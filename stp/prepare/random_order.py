@@ -24,7 +24,7 @@ def deal_by_name(
         names: in any order.
         counts: (split, number of names), in the order in which splits take names. Names that are
             left over are not in the result.
-        seed: of the order.
+        seed: seed of the order.
     """
     order = iter(order_by_name(names, seed))
     return {name: split for split, count in counts for name in islice(order, count)}

@@ -11,8 +11,8 @@ def bilinear(frames: np.ndarray, height: int, width: int) -> np.ndarray:
 
     Args:
         frames: uint8 (..., H, W).
-        height: of the result, pixels.
-        width: of the result, pixels.
+        height: height of the result, pixels.
+        width: width of the result, pixels.
 
     Returns:
         uint8 (..., height, width), rounded to the nearest value.

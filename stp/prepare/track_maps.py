@@ -209,7 +209,7 @@ def absurd(goals: np.ndarray, position: np.ndarray) -> np.ndarray:
 
     Args:
         goals: (G, 2).
-        position: of detections, (R, 2).
+        position: position of detections, (R, 2).
     """
     low, high = position.min(axis=0), position.max(axis=0)
     beyond = np.maximum(np.maximum(low - goals, goals - high), 0)

@@ -51,7 +51,8 @@ class TracksOptions:
             is split before, as in the released code of Atlas.
         columns: of the format ``columns``: {frame or time, person, x, y, lost}, names or numbers.
             Without ``person`` each file is one person; rows in which ``lost`` is set are left out.
-        time_unit: of times that are numbers: s, ms, us, ns, or the seconds in another unit.
+        time_unit: time unit of times that are numbers: s, ms, us, ns, or the seconds in another
+            unit.
         recording: what a recording is: each ``file``, all files of a ``folder``, or ``all`` files.
             Those of one recording share a clock and the numbers of people.
         units: of x and y, for ``columns``; or

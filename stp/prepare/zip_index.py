@@ -26,7 +26,7 @@ class Entry(NamedTuple):
     """Location of a file in the archive.
 
     Attributes:
-        offset: of its local header.
+        offset: offset of its local header.
         packed: bytes in the archive.
         bytes: when unpacked.
         crc: CRC-32 of these.
@@ -59,9 +59,9 @@ def read_entry(path: Path, entry: Entry, name: str) -> bytes:
     """The unpacked bytes of one file.
 
     Args:
-        path: of the archive.
+        path: path of the archive.
         entry: from `entries`.
-        name: of the file, for errors.
+        name: name of the file, for errors.
 
     Raises:
         StpError: it is cut off, damaged, larger than 256 MB, or packed in another way.

@@ -52,10 +52,10 @@ class Notes(Strict):
     """What is known of a model besides its configuration (config/model_notes.yaml).
 
     Attributes:
-        kind: of network.
+        kind: kind of network.
         table19: which of its settings give the numbers of the paper's Table 19.
         notes: where the paper, its release and the authors' code differ.
-        dataset: that the page counts it on; all that its scale trains on unless set.
+        dataset: dataset that the page counts it on; all that its scale trains on unless set.
     """
 
     kind: str

@@ -26,7 +26,7 @@ class Size:
         parameters: their number.
         context: multiply-adds that are done once for each forecast.
         evaluation: multiply-adds of one evaluation of the network.
-        evaluations: of the network in one forecast.
+        evaluations: number of evaluations of the network in one forecast.
         attention: the part of `evaluation` that multiplies activations with each other.
     """
 

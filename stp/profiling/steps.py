@@ -36,7 +36,7 @@ def measure_plan(
 
     Args:
         plan: the plan.
-        folders: of its artefacts that count; all unless given.
+        folders: folders of its artefacts that count; all unless given.
         report: progress callback.
         seconds: to spend on each duration.
 
@@ -97,9 +97,9 @@ def training_step(
     """Make a network with fresh weights, and what does a training step of it on random frames.
 
     Args:
-        recipe: of the training.
-        options: of the training. Of losses on the grid of the data, the mean squared error is taken
-            instead, which takes as long: prepared data need not be there yet.
+        recipe: recipe of the training.
+        options: options of the training. Of losses on the grid of the data, the mean squared error
+            is taken instead, which takes as long: prepared data need not be there yet.
         compute: where and how.
         batch: clips at once.
 

@@ -26,7 +26,8 @@ class Counted:
 
     Attributes:
         parameters: their number.
-        multiply_adds: of one evaluation of the network, as far as the table's code evaluates it.
+        multiply_adds: multiply-adds of one evaluation of the network, as far as the table's code
+            evaluates it.
         how: what is counted otherwise than in one evaluation here; empty: nothing.
     """
 

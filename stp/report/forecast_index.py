@@ -26,14 +26,14 @@ class ShownSample:
 
     Attributes:
         rule: name of the rule of choice.
-        number: of the test sample.
+        number: number of the test sample.
         why: the rule in words.
         clip: name.
-        times: of context and lead times, in words.
+        times: times of context and lead times, in words.
         gaps: reasons of missing pictures by model; empty texts where there are pictures.
         remarks: by model; empty texts where there are none.
         scales: by variable, of values and of errors: lowest and highest value, and the colours.
-        metrics: of the scores.
+        metrics: metrics of the scores.
         scores: values over lead times, by model and metric.
         piece: name of the sheets.
     """
@@ -90,7 +90,7 @@ class PicturedEvaluation(ShownEvaluation):
         context: number of context frames.
         leads: number of lead times.
         channels: number of channels of the data.
-        variables: that can be chosen.
+        variables: variables that can be chosen.
         models: label, key and origin of the data, in the order of lists by model.
     """
 

@@ -27,7 +27,7 @@ class Look(NamedTuple):
 
     Attributes:
         side: largest number of pixels of the longer side of a frame; None keeps the size.
-        quality: of WebP; None is lossless.
+        quality: quality of WebP; None is lossless.
     """
 
     side: int | None
@@ -72,8 +72,8 @@ def values(
     """The sheet of values, a data URI.
 
     Args:
-        frames: of the sample, (T, C, H, W).
-        scale: of the values; ignored for pictures.
+        frames: frames of the sample, (T, C, H, W).
+        scale: scale of the values; ignored for pictures.
     """
     fields = _sized(sample.fields(frames, variable), look.side)
     if sample.is_picture:
@@ -156,7 +156,7 @@ class Coast:
     """A coastline.
 
     Attributes:
-        path: of SVG, in cells of the grid.
+        path: path of SVG, in cells of the grid.
         box: width and height of the grid, in cells.
     """
 

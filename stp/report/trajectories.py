@@ -68,7 +68,7 @@ class ShownScenario:
     """A scenario that is drawn.
 
     Attributes:
-        number: of the scenario in the test.
+        number: number of the scenario in the test.
         name: title.
         people: number of people.
         measure: value by which the scenario was chosen, in words.
@@ -148,10 +148,10 @@ class DrawnPrediction:
     """The prediction of a model for a scene, in centimetres.
 
     Attributes:
-        path: of each person.
+        path: path of each person.
         samples: paths of each sample; empty for a single sample.
         ellipses: see `_ellipses`; empty without a mixture.
-        errors: of each person at each step, millimetres.
+        errors: errors of each person at each step, millimetres.
     """
 
     path: list[list[int]]

@@ -105,7 +105,7 @@ def copy_table(table: Path, copy: Path) -> None:
     """Copy a table with all of its files and its note; those of an older copy are deleted.
 
     Args:
-        table: its CSV file.
+        table: CSV file of the table.
         copy: the CSV file to write, with the same name.
     """
     for path in files_of_table(copy):

@@ -37,7 +37,7 @@ class Progress:
     Args:
         stage: name of the stage or verb.
         label: what it works on, such as ``convlstm on kth, seed 0``.
-        plan: whose artefacts are counted.
+        plan: plan whose artefacts are counted.
         log: a file for every line, or None.
         artefact: the artefact being made, whose duration is recorded; None for other work.
     """

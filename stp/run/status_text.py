@@ -41,7 +41,7 @@ def lines(
 
     Args:
         plan: the plan.
-        states: of all its artefacts.
+        states: states of all its artefacts.
         driver: the Snakemake of this checkout's last run, if one was noted.
         width: characters of a line; wider grids are cut into blocks of columns.
     """

@@ -33,7 +33,7 @@ class Uncertainty(NamedTuple):
 
     Attributes:
         undefined: number of undefined leave-one-cluster-out values, int (S, 1 + T').
-        ends: of 95 % intervals, (2, S, 1 + T'); NaN where there is none.
+        ends: ends of 95 % intervals, (2, S, 1 + T'); NaN where there is none.
         clusters: number of clusters, int (1 + T'); with too few, the rest is unset.
     """
 

@@ -26,7 +26,7 @@ class Question(Strict):
     """A question.
 
     Attributes:
-        id: of the question on the page.
+        id: identifier of the question on the page.
         choices: names of models (of a rating: the name of the video) by the ids of their pictures.
     """
 
@@ -74,10 +74,10 @@ class Source(Strict):
     Attributes:
         dataset: name.
         model: name.
-        seed: of the training; None for a model that is not trained.
+        seed: seed of the training; None for a model that is not trained.
         source: origin of the raw data: official, sample or synthetic.
-        release: of the raw data.
-        protocol: of training and test.
+        release: release of the raw data.
+        protocol: protocol of training and test.
         official_paper_protocol: whether data and protocol are those of the paper.
         predictions: folder.
     """
@@ -98,7 +98,7 @@ class ScoredModel(Strict):
     Attributes:
         values: scores by heading of the metric; None where missing.
         source: origin of the data: official, sample, synthetic or own.
-        protocol: of training and test; empty if unknown.
+        protocol: protocol of training and test; empty if unknown.
         predictions: folder.
     """
 
@@ -168,7 +168,7 @@ class BestOfKey(Key):
     """The key of a study of the best of several predictions.
 
     Attributes:
-        scale: of the predictions.
+        scale: scale of the predictions.
         models: title by name.
         datasets: title by name.
         sources: cells of the predictions.
@@ -203,7 +203,7 @@ class PairKey(Key):
     """The key of a study of pairs.
 
     Attributes:
-        scale: of the results store; empty for a CSV file.
+        scale: scale of the results store; empty for a CSV file.
         population: the file that models were chosen from.
         size: number of models in the population.
         models: the chosen models, by name.
@@ -252,7 +252,7 @@ class RatingKey(Key):
     """The key of a study of ratings.
 
     Attributes:
-        folder: of the videos.
+        folder: folder of the videos.
         sessions: ids of the questions of each session, by the name of the rater: 16 hexadecimal
             digits, the last four a decimal number from 1.
     """

@@ -34,7 +34,8 @@ class Answer:
         rater: random name of the rater.
         question: number of the question in the key.
         model: the chosen model; None for "cannot tell", and for a rating.
-        position: of the chosen prediction on the page, from 0; None where no model was chosen.
+        position: position of the chosen prediction on the page, from 0; None where no model was
+            chosen.
         seconds: for which the question was visible before the choice.
         answered_at: time of the choice.
         rating: from 0 to 100; None where a prediction was to be chosen.
@@ -92,7 +93,7 @@ def read_answers(paths: Sequence[Path], key: Key, key_path: Path) -> Answers:
 
     Args:
         paths: files, or folders of ``*.csv``.
-        key: of the questionnaire.
+        key: key of the questionnaire.
         key_path: path of the key, for messages.
 
     Raises:

@@ -24,11 +24,11 @@ class Study(Strict):
         item: kind of question: `best_of` (several predictions), `pair` (of videos) or `rating` (of
             one video).
         question: text that raters are asked about each item.
-        frames_per_second: of the videos.
+        frames_per_second: frames per second of the videos.
         max_megabytes: largest size of a page.
         consent: text that a rater agrees to.
         return_to: text that says what to do with the file of answers.
-        seed: of all draws.
+        seed: seed of all draws.
     """
 
     item: str
@@ -45,8 +45,8 @@ class BestOf(Study):
 
     Attributes:
         cannot_tell: whether raters may answer that they cannot tell.
-        age_groups: that a rater may choose from; if empty, the page does not ask.
-        genders: that a rater may choose from; if empty, the page does not ask.
+        age_groups: age groups that a rater may choose from; if empty, the page does not ask.
+        genders: genders that a rater may choose from; if empty, the page does not ask.
         clips: number of test clips by dataset.
         models: names of the compared models.
     """
@@ -210,7 +210,7 @@ def load_study(path: Path, scale: str = "") -> Item:
     """Read a study.
 
     Args:
-        path: of the file; ``scales`` in it holds keys that differ at a scale.
+        path: path of the file; ``scales`` in it holds keys that differ at a scale.
         scale: name; empty for none.
 
     Raises:

@@ -48,7 +48,7 @@ class Page:
     """A page.
 
     Attributes:
-        path: of the file.
+        path: path of the file.
         questions: ids.
         own: other data of this page alone, such as the name of its rater.
         training: ids of questions whose answers do not count.
@@ -65,7 +65,7 @@ class Draft:
     """A questionnaire before its pictures are encoded.
 
     Attributes:
-        file: of the configuration.
+        file: file of the configuration.
         key: without a checksum.
         words: texts and settings of the pages that the configuration does not state.
         pages: all of them.

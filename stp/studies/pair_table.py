@@ -48,7 +48,7 @@ def render_agreement(
 
     Args:
         answers: files of answers, or folders of them; empty for the printed values alone.
-        key: of the questionnaire.
+        key: key of the questionnaire.
         key_path: path of the key, for messages.
         out: path of the CSV file.
         published: file of the printed values of the suite.

@@ -33,7 +33,7 @@ class Population(ABC):
     """Models with scores and videos.
 
     Attributes:
-        scale: of a results store; empty for a CSV file.
+        scale: scale of a results store; empty for a CSV file.
         models: by name.
     """
 
@@ -69,7 +69,7 @@ class StorePopulation(Population):
     """Cells whose predictions are stored: models, variants, seeds, snapshots and settings.
 
     Args:
-        path: of the results store.
+        path: path of the results store.
         metrics: by heading.
         where: a condition in SQL on table ``cells``; empty for all cells.
 
@@ -142,7 +142,7 @@ class TablePopulation(Population):
     of different models belong together by their position in the order of their names.
 
     Args:
-        path: of the file; folders of clips are relative to its own.
+        path: path of the file; folders of clips are relative to its own.
         metrics: by heading.
 
     Raises:

@@ -41,8 +41,8 @@ class Tally(NamedTuple):
         questions: number of questions that were answered; of a metric, those for which all models
             have a value.
         dataset: name; empty for all datasets together.
-        group: of raters, such as ``age: 25-34``; empty for all raters.
-        convention: of the metric.
+        group: group of raters, such as ``age: 25-34``; empty for all raters.
+        convention: convention of the metric.
         chance: the share of blind choices; None where the share is not of models.
         won: number of questions in which no other model was chosen more often; where k models
             share the first place, 1/k of a question each.
@@ -148,7 +148,7 @@ def agreements(key: BestOfKey, read: Answers, manifest: Manifest | None) -> list
     """Compare answers with each metric, for all datasets together and for each.
 
     Args:
-        key: of the study.
+        key: key of the study.
         read: all answers.
         manifest: of short_term, which names the scores of the predictions that raters saw.
 

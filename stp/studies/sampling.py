@@ -17,7 +17,7 @@ def draw(clusters: pd.Series, count: int, seed: int, dataset: str) -> list[int]:
     Args:
         clusters: cluster of each clip, (N,).
         count: number of clips to draw.
-        seed: of the random stream; each dataset has a stream of its own.
+        seed: seed of the random stream; each dataset has a stream of its own.
         dataset: name.
 
     Returns:
@@ -53,7 +53,7 @@ def assign(videos: int, raters: int, sessions: int, count: int, seed: int) -> np
         raters: number of raters R.
         sessions: number of sessions of each rater S.
         count: number of videos of a session N; S x N is at most V.
-        seed: of the draw.
+        seed: seed of the draw.
 
     Returns:
         numbers of videos, int64 (R, S, N).

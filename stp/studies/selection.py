@@ -138,7 +138,7 @@ def near(
         target: the value.
         tolerance: the largest distance to it.
         count: number of models to draw.
-        rng: of the draw.
+        rng: random number generator of the draw.
 
     Returns:
         numbers of models, ascending; fewer than ``count`` where there are fewer.

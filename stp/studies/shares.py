@@ -29,8 +29,8 @@ class Vote(NamedTuple):
         hit: 0 to 1; a tie counts in part.
         rater: name.
         question: number of the question, or of another unit that is drawn in its place.
-        stratum: of the question: questions are resampled within their stratum (dataset), as they
-            were drawn for the study.
+        stratum: stratum of the question: questions are resampled within their stratum (dataset),
+            as they were drawn for the study.
     """
 
     hit: float
@@ -84,7 +84,7 @@ def share(votes: Sequence[Vote], *, of_raters: bool = True, resamples: int = RES
     Args:
         votes: one per answer.
         of_raters: whether raters are resampled; False for majorities, which belong to no rater.
-        resamples: of the bootstrap.
+        resamples: number of resamples of the bootstrap.
     """
     table = pd.DataFrame(votes, columns=Vote._fields).astype({"hit": np.float64})
     hits, answers = float(table["hit"].to_numpy().sum()), len(table)

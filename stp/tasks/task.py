@@ -17,7 +17,7 @@ class Fit(NamedTuple):
 
     Attributes:
         core: the module that fits them.
-        options: of the training in a recipe; None for none.
+        options: options of the training in a recipe; None for none.
         given: the module that uses given weights; None if models cannot have given weights.
     """
 

@@ -35,7 +35,7 @@ class GarbageItem:
 
     Attributes:
         kind: one of `KINDS`.
-        folder: its path, relative to the store.
+        folder: path of the folder, relative to the store.
         holder: folder with the lease of a process that may be working on it.
         why: reason why it is not needed.
         bytes: size on disk, in bytes.

@@ -133,7 +133,7 @@ class Tables:
     """All tables of a scale.
 
     Args:
-        plan: of the scale.
+        plan: plan of the scale.
         manifests: by dimension.
     """
 

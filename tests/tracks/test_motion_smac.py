@@ -60,7 +60,7 @@ def go_on(folder: Path, hashes: int, trials: int | None = None) -> list[dict[str
 def test_trials_of_another_search_are_refused(tmp_path: Path):
     pytest.importorskip("smac", reason="smac is not installed: pip install smac")
     (tmp_path / searches.Smac.TRIED).write_text('[{"a": 0.25}, 1.0]\n')
-    with pytest.raises(StpError, match="smac.jsonl"):
+    with pytest.raises(StpError, match=r"smac\.jsonl"):
         searches.Smac({"a": (0.0, 1.0)}, {"a": 0.5}, seed=0, folder=tmp_path, trials=3)
 
 

@@ -53,7 +53,7 @@ class CrowdOptions:
         noise: of detections, metres (standard deviation).
         dt: seconds between two annotations.
         step: frames between two annotations; ``ewap`` and ``trajnetpp`` only.
-        seed: of everything random.
+        seed: seed of all random numbers.
     """
 
     format: str

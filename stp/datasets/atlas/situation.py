@@ -37,12 +37,13 @@ class SituationOptions:
 
     Attributes:
         situation: one of `SITUATIONS`.
-        path: of the tracks.
+        path: path of the tracks.
         discs: path of the obstacles, where there are any.
         times: how often.
-        parameters: of the situation: a number, or [least, most], between which each time draws.
+        parameters: parameters of the situation: a number, or [least, most], between which each
+            time draws.
         noise: of detections, metres (standard deviation).
-        seed: of everything random.
+        seed: seed of all random numbers.
     """
 
     situation: str

@@ -32,10 +32,10 @@ class BairOptions:
         train: trajectories in the training files (officially 43,264).
         test: in the test files (256).
         per_file: trajectories in one file (256).
-        frames: of a trajectory (30).
+        frames: number of frames of a trajectory (30).
         size: height and width of a frame (64).
         packed: as one tar archive, as it is published; else as files.
-        seed: of everything random; a trajectory does not depend on how many there are.
+        seed: seed of all random numbers; a trajectory does not depend on how many there are.
     """
 
     train: PositiveInt = 512

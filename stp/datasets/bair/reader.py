@@ -38,7 +38,7 @@ class BairOptions:
     """Options of the reader.
 
     Attributes:
-        frames: of a trajectory (30 in the official files).
+        frames: number of frames of a trajectory (30 in the official files).
         raw_size: height and width of a raw frame (64 in the official files).
         val: trajectories of the training files that become the validation split (PredBench,
             Table 1: 4,327).

@@ -44,13 +44,13 @@ class BridgeOptions:
         layout: raw or rlds.
         trajectories: in known scenes with known tasks; rlds: episodes.
         elsewhere: trajectories of each of the subsets with new scenes or tasks.
-        cameras: of a trajectory.
-        frames: of most trajectories; officially 3..39.
-        long_frames: of every third, for the subsets of long views.
-        height: of a picture (480; rlds: 64).
-        width: of a picture (640; rlds: 64).
+        cameras: number of cameras of a trajectory.
+        frames: number of frames of most trajectories; officially 3..39.
+        long_frames: frames of every third, for the subsets of long views.
+        height: height of a picture (480; rlds: 64).
+        width: width of a picture (640; rlds: 64).
         packed: as one zip archive, as it is published; else as files.
-        seed: of everything random.
+        seed: seed of all random numbers.
     """
 
     layout: Literal["raw", "rlds"] = "raw"

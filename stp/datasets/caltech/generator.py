@@ -31,12 +31,12 @@ class CaltechOptions:
 
     Attributes:
         sets: which are made; officially 6-10 are for tests.
-        videos: of each set.
-        frames: of each video (officially about 1,840).
+        videos: number of videos of each set.
+        frames: number of frames of each video (officially about 1,840).
         footer: bytes after each picture, 8 (its time) or 16 (then zeros).
-        height: of the pictures, officially 480.
+        height: height of the pictures, officially 480.
         width: officially 640.
-        seed: of everything random; a video does not depend on which others are generated.
+        seed: seed of all random numbers; a video does not depend on which others are generated.
     """
 
     sets: tuple[Annotated[int, Field(ge=0, le=10)], ...] = (6, 7, 8)

@@ -46,8 +46,8 @@ class Frame(NamedTuple):
     """Where one frame lies.
 
     Attributes:
-        offset: of the JPEG file, bytes.
-        bytes: of the JPEG file.
+        offset: offset of the JPEG file, bytes.
+        bytes: size in bytes of the JPEG file.
         time: microseconds since 1970.
     """
 

@@ -39,15 +39,15 @@ class CentreOptions(WorldOptions):
     """Options of this generator.
 
     Attributes:
-        centre: its name, ``ecmwf``; seeds its errors.
+        centre: name of the centre, ``ecmwf``; seeds its errors.
         members: of an ensemble; null: one control forecast, without a dimension of members.
         starts: first and last day.
         hindcasts: first and last day of starts in earlier years, which the archive has besides.
         every: days between starts in the archive.
         missing: share of the starts that have no forecast.
-        error: of the state that runs begin with, in units of the chaotic system (whose variables
-            deviate by 3.65).
-        forcing: of the centre's model; that of nature is 8.
+        error: error of the state that runs begin with, in units of the chaotic system (whose
+            variables deviate by 3.65).
+        forcing: forcing of the centre's model; that of nature is 8.
     """
 
     centre: str = "centre"

@@ -33,8 +33,8 @@ def days_from(state: np.ndarray, count: int, forcing: float = FORCING) -> Iterat
 
     Args:
         state: (..., RINGS, SITES).
-        count: of days.
-        forcing: of the system.
+        count: count of days.
+        forcing: forcing of the system.
     """
     yield state
     for _ in range(count):
@@ -53,7 +53,7 @@ def truth(first_year: int, days: np.ndarray, seed: int) -> np.ndarray:
     Args:
         first_year: from whose 1 January on the system runs.
         days: datetime64[D], none before that.
-        seed: of its first state.
+        seed: seed of its first state.
 
     Returns:
         (days, RINGS, SITES).

@@ -64,9 +64,9 @@ def surface(
     """Fields of variables of land or ocean.
 
     Args:
-        atmosphere: of the world.
+        atmosphere: atmosphere of the world.
         names: some of `LAND` or of `OCEAN`.
-        states: of the chaotic system, (n, RINGS, SITES); of months, their means.
+        states: states of the chaotic system, (n, RINGS, SITES); of months, their means.
         days: datetime64[D], (n,).
 
     Returns:

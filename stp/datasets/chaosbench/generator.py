@@ -52,8 +52,8 @@ class WorldOptions:
         degrees: between grid points; divides 180.
         levels: hPa.
         variables: that are written.
-        first_year: of the world.
-        seed: of everything random.
+        first_year: first year of the world.
+        seed: seed of all random numbers.
         part_mb: size of the parts of a stream, 10^6 bytes.
     """
 
@@ -97,8 +97,8 @@ class DaysOptions(WorldOptions):
     """Options of this generator.
 
     Attributes:
-        years: whose days are written.
-        days: of each year from 1 January; null for all.
+        years: years whose days are written.
+        days: number of days of each year from 1 January; null for all.
         land: variables of ERA5-Land that are written; readers see from t2m where land is.
         ocean: variables of ORAS5 that are written (sosaline shows where ocean is), also of the
             month before the first day of each run of years.

@@ -43,12 +43,12 @@ class LearnedOptions(WorldOptions):
     """Options of this generator.
 
     Attributes:
-        model: its name, ``panguweather``; seeds its errors.
+        model: name of the model, ``panguweather``; seeds its errors.
         starts: first and last day.
         every: days between starts; null: starts on the 1st and 15th of each month alone.
         lacks: variables that the model has not.
-        error: of the state that runs begin with, as of `CentreOptions`.
-        forcing: of the model; that of nature is 8.
+        error: error of the state that runs begin with, as of `CentreOptions`.
+        forcing: forcing of the model; that of nature is 8.
     """
 
     model: str = "panguweather"

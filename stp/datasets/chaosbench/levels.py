@@ -36,9 +36,9 @@ class DaysOfStream:
 
     Args:
         raw: the raw files.
-        names: of the parts of the stream, in their order.
+        names: names of the parts of the stream, in their order.
         variables: name -> levels in hPa, in the order of the channels.
-        grid: that each day must have.
+        grid: grid that each day must have.
         gravity: m s-2, by which geopotential was divided.
     """
 
@@ -86,9 +86,9 @@ class DaysOfStore:
 
     Args:
         raw: the raw files; those of the store are among them.
-        pattern: of the folder of the store, below the raw folder.
+        pattern: pattern of the folder of the store, below the raw folder.
         variables: name -> levels in hPa, in the order of the channels.
-        grid: that it must have.
+        grid: grid that it must have.
 
     Raises:
         StpError: there is no store, or several; it cannot be opened, or has no dates, or one twice.

@@ -69,7 +69,7 @@ class Starts:
 
     Attributes:
         years: first and last.
-        days: of the month; null: all.
+        days: days of the month; null: all.
         months: from 1; null: all.
     """
 
@@ -221,7 +221,7 @@ def cut(options: ChaosbenchOptions, span: int) -> tuple[list[Clip], dict[str, tu
     2022 of the published scores.
 
     Args:
-        options: of the reader.
+        options: options of the reader.
         span: days of a window.
 
     Returns:

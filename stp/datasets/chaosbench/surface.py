@@ -74,7 +74,7 @@ class Part(NamedTuple):
     """Land or ocean.
 
     Attributes:
-        title: of the data.
+        title: title of the data.
         shown_by: the variable that is 0 nowhere but where there is no land, or no ocean.
         when: date -> what a field is of: "2022-01-01", or "2022-01".
     """
@@ -105,9 +105,9 @@ class SurfaceStream:
     Args:
         part: which of the two.
         raw: the raw files.
-        names: of the parts of the stream, in their order.
+        names: names of the parts of the stream, in their order.
         variables: in the order of the channels.
-        grid: of all data.
+        grid: grid of all data.
         wanted: day -> of which day or month it shows the fields.
         state: a folder that survives a crash.
     """

@@ -38,10 +38,10 @@ class CityscapesOptions:
     """Options of the generator.
 
     Attributes:
-        snippets: of each split; they are dealt to its cities in turn.
-        height: of the pictures, officially 1024.
+        snippets: snippets of each split; they are dealt to its cities in turn.
+        height: height of the pictures, officially 1024.
         width: officially 2048.
-        seed: of everything random; a snippet does not depend on which others are generated.
+        seed: seed of all random numbers; a snippet does not depend on which others are generated.
     """
 
     snippets: dict[str, NonNegativeInt] = field(

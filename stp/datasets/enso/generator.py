@@ -51,7 +51,7 @@ class EnsoOptions:
             with its square root, so that events keep their size: a weakly damped ocean is
             hardly stirred, and predicts itself.
         weather: standard deviation of the red noise that is added, degC.
-        seed: of everything random.
+        seed: seed of all random numbers.
     """
 
     cmip6_models: NonNegativeInt = 15
@@ -130,7 +130,7 @@ def simulate(
 
     Args:
         months: length; the first month is a January.
-        rng: of everything random.
+        rng: generator of all random numbers.
         dampings: lowest and highest damping, per month.
         weather: standard deviation of the red noise, degC.
     """

@@ -29,10 +29,10 @@ class Hmdb51Options:
 
     Attributes:
         actions: how many of four.
-        videos: of each action (officially at least 101).
-        frames: of the shortest video; others have up to 8 more.
-        height: of a frame (officially 240); widths are about four thirds of it.
-        seed: of everything random.
+        videos: number of videos of each action (officially at least 101).
+        frames: number of frames of the shortest video; others have up to 8 more.
+        height: height of a frame (officially 240); widths are about four thirds of it.
+        seed: seed of all random numbers.
     """
 
     actions: Annotated[int, Field(ge=1, le=4)] = 2

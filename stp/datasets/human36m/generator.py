@@ -46,13 +46,13 @@ class Human36mOptions:
         actors: their numbers; officially 1, 5, 6, 7, 8, 9 and 11.
         performances: scenario and, for the second time, a number; officially about 30 an actor.
         cameras: the first so many of the four.
-        frames: of a video, of which every fifth is a picture.
+        frames: number of frames of a video, of which every fifth is a picture.
         size: height and width of all pictures; null for the official sizes.
         every: frames from the start of one clip to the next.
-        shares: of the clips that are for validation and for the test; the defaults are the
+        shares: shares of the clips that are for validation and for the test; the defaults are the
             official ones.
         packed: whether pictures are in ``human36m/S<actor>.tar``, or files.
-        seed: of everything random; a video does not depend on which others are generated.
+        seed: seed of all random numbers; a video does not depend on which others are generated.
     """
 
     actors: tuple[PositiveInt, ...] = (1, 5, 6, 7, 8, 9, 11)

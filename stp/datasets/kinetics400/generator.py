@@ -33,9 +33,9 @@ class Kinetics400Options:
     Attributes:
         videos: listed, in all (officially about 306,000).
         missing: every so many of them is missing.
-        frames: of each video.
-        height: of a frame.
-        seed: of everything random.
+        frames: number of frames of each video.
+        height: height of a frame.
+        seed: seed of all random numbers.
     """
 
     videos: Annotated[int, Field(ge=6)] = 24

@@ -37,10 +37,10 @@ class KittiOptions:
     """Options of the generator.
 
     Attributes:
-        frames: of each drive, by split: one number for each drive, at most three.
-        height: of the pictures, officially 375.
+        frames: frames of each drive, by split: one number for each drive, at most three.
+        height: height of the pictures, officially 375.
         width: officially 1242.
-        seed: of everything random; a drive does not depend on which others are generated.
+        seed: seed of all random numbers; a drive does not depend on which others are generated.
     """
 
     frames: dict[str, list[PositiveInt]] = field(

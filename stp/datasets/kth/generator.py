@@ -45,7 +45,7 @@ class KthOptions:
         lawn: lowest and highest grey of the lawn, 0 to 255, drawn for each clip outdoors.
         texture: strength of texture and shading of lawn and wall; 0 for plain ones.
         noise: standard deviation of the sensor noise, grey levels.
-        seed: of everything random; a clip does not depend on which others are generated.
+        seed: seed of all random numbers; a clip does not depend on which others are generated.
     """
 
     persons: tuple[int, ...] = tuple(range(1, 26))
@@ -231,7 +231,7 @@ def _profile(
     """A figure seen from the side that looks to positive x.
 
     Args:
-        lean: of the body, radians.
+        lean: angle of the lean of the body, radians.
         legs: (thigh, shin) of the far and the near leg, radians forward from hanging down.
         arms: (upper arm, forearm) likewise.
 

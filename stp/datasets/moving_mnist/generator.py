@@ -71,7 +71,7 @@ def enlarge(scan: np.ndarray, side: int = _SIDE) -> np.ndarray:
 
     Args:
         scan: (8, 8), values in [0, 1], background 0.
-        side: of the picture, in pixels.
+        side: side of the picture, in pixels.
 
     Returns:
         (side, side) uint8; the brightest pixel is 255.

@@ -41,11 +41,11 @@ class NuscenesOptions:
 
     Attributes:
         logs: of each split.
-        scenes: of each log.
-        frames: of each scene (officially about 230).
-        height: of the pictures, officially 900.
+        scenes: number of scenes of each log.
+        frames: number of frames of each scene (officially about 230).
+        height: height of the pictures, officially 900.
         width: officially 1600.
-        seed: of everything random; a log does not depend on which others are generated.
+        seed: seed of all random numbers; a log does not depend on which others are generated.
     """
 
     logs: dict[str, Annotated[int, Field(ge=0, le=50)]] = field(

@@ -47,12 +47,12 @@ class PvqaOptions:
         sizes: how many of the four sizes there are, smallest first.
         raters: people (50).
         random: of these, how many answer at random.
-        ratings: of each video (20).
+        ratings: number of ratings of each video (20).
         noise: of a rating, points (standard deviation).
         best: opinion of natural videos, points.
         worst: points that a damage of full strength costs.
         splits: in TrainTestSplit.csv (100), a fifth of the videos is the test.
-        seed: of everything random.
+        seed: seed of all random numbers.
     """
 
     folder: str = "opinions"
@@ -169,8 +169,8 @@ def scene(
     """Textured discs that move over a textured ground.
 
     Args:
-        rng: of all that is drawn.
-        height, width: of a frame.
+        rng: random number generator of all draws.
+        height, width: height and width of a frame.
         grey: three equal channels.
         vanishing: strength of the disappearance of the discs after the context; None: they stay.
 
@@ -216,7 +216,7 @@ def damaged(
         truth: uint8 (T, H, W, 3).
         damage: ``blur``, ``shape`` (a wavy displacement) or ``color`` (a shift of the hue).
         strength: from 0 to 1.
-        rng: of directions.
+        rng: random number generator of directions.
 
     Returns:
         uint8 (T, H, W, 3).

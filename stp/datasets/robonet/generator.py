@@ -35,12 +35,12 @@ class Robot(NamedTuple):
     """What the files of one robot have in common.
 
     Attributes:
-        stem: of the file names.
+        stem: stem of the file names.
         robot: as its metadata says.
         cameras: how many.
-        frames: of a trajectory.
-        height: of a frame.
-        width: of a frame.
+        frames: number of frames of a trajectory.
+        height: height of a frame.
+        width: width of a frame.
         order: RGB or BGR, the channels of the video.
         states: numbers in a state.
         actions: numbers in an action.
@@ -91,7 +91,7 @@ class RobonetOptions:
         shrink: by how much pictures are smaller than the official ones.
         most_frames: trajectories are cut to this many.
         most_cameras: and have no more than this many cameras.
-        seed: of everything random.
+        seed: seed of all random numbers.
     """
 
     robots: tuple[str, ...] = tuple(ROBOTS)

@@ -37,8 +37,8 @@ class ScvOptions:
         train: videos (officially 10,000).
         valid: videos (2,000).
         test: videos (2,000).
-        files: of the training videos (10); the others have one each.
-        seed: of everything random; a video does not depend on how many there are.
+        files: number of files of the training videos (10); the others have one each.
+        seed: seed of all random numbers; a video does not depend on how many there are.
         play: keys of `Scenario` that are not left at their defaults.
     """
 

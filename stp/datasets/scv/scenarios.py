@@ -41,12 +41,12 @@ class Scenario:
     """Parameters of the scenarios; the defaults are those of appendix B.
 
     Attributes:
-        types: of units, out of six.
-        colours: of units, out of four.
-        shards: of minerals.
+        types: number of types of units, out of six.
+        colours: number of colours of units, out of four.
+        shards: number of shards of minerals.
         army: units on either side.
         most_units: largest number of units that a medivac carries.
-        beacons: that it visits.
+        beacons: number of beacons that it visits.
     """
 
     types: Annotated[int, Field(ge=1, le=TYPES)] = 6
@@ -258,8 +258,8 @@ def scattered(
 
     Args:
         n: their number.
-        low: of both coordinates.
-        high: of both coordinates.
+        low: lower limits of both coordinates.
+        high: upper limits of both coordinates.
         apart: least distance from each other.
         others: places to keep away from, (M, 2).
         from_others: least distance from these.

@@ -50,10 +50,10 @@ class SevirOptions:
     """Options of the generator.
 
     Attributes:
-        years: of 2017, 2018 and 2019; splits by date need 2018 and 2019.
+        years: years of 2017, 2018 and 2019; splits by date need 2018 and 2019.
         events: in each file; the official files have about 280 (storms) and 2,000 (random).
         size: pixels along a side.
-        seed: of everything random.
+        seed: seed of all random numbers.
     """
 
     years: tuple[int, ...] = (2018, 2019)
@@ -108,7 +108,7 @@ def movie(size: int, rng: np.random.Generator, *, calm: bool = False) -> np.ndar
 
     Args:
         size: pixels along a side.
-        rng: of everything random.
+        rng: generator of all random numbers.
         calm: fewer and weaker cells.
 
     Returns:

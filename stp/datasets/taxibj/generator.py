@@ -40,11 +40,11 @@ class TaxiBJOptions:
     """Options of the generator; the defaults give files as large as the official ones (0.4 GB).
 
     Attributes:
-        days: of each of the four files, absent ones included.
+        days: days of each of the four files, absent ones included.
         grid: rows and columns.
         absent: share of missing days.
         incomplete: share of days that lack some half hours.
-        seed: of everything random.
+        seed: seed of all random numbers.
     """
 
     days: tuple[PositiveInt, ...] = tuple(days for _, _, days in PERIODS)

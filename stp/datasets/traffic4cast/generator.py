@@ -46,7 +46,7 @@ class Traffic4CastOptions:
         days: files of each split; the official lists have 1280, 160, 161 and 92.
         cities: how many of the seven there are.
         grid: rows and columns; officially 495 and 436.
-        seed: of everything random; a day does not depend on which others are generated.
+        seed: seed of all random numbers; a day does not depend on which others are generated.
     """
 
     days: dict[str, PositiveInt] = field(
@@ -68,7 +68,7 @@ class Roads(NamedTuple):
     """Where the roads of a city are.
 
     Attributes:
-        cells: of the flattened grid, ascending, (n,).
+        cells: cells of the flattened grid, ascending, (n,).
         busy: how many probes come by at most, of each cell and heading, (n, 4).
         limit: speed without traffic, of each cell, (n,), in 1..255.
     """

@@ -48,10 +48,10 @@ class WeatherbenchOptions:
     Attributes:
         resolution: degrees; divides 180.
         years: one after the other.
-        days: of each year from 1 January; null for all.
+        days: number of days of each year from 1 January; null for all.
         variables: folders.
         levels: hPa.
-        seed: of everything random.
+        seed: seed of all random numbers.
     """
 
     resolution: Annotated[float, Field(gt=0, le=45)] = 5.625
@@ -104,7 +104,7 @@ class Weather:
         lat: degrees, ascending.
         lon: degrees.
         levels: hPa.
-        seed: of the waves.
+        seed: seed of the waves.
     """
 
     def __init__(self, lat: np.ndarray, lon: np.ndarray, levels: np.ndarray, seed: int) -> None:

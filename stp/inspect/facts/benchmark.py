@@ -14,7 +14,7 @@ class BenchmarkOptions(Strict):
     """Declaration of a comparison of benchmarks.
 
     Attributes:
-        reader: of its raw layout.
+        reader: reader of its raw layout.
         counts: column -> constants of the reader: a sum of products of their lengths.
         dataset: column -> a field of the suite's first dataset.
         texts: column -> what stands there.

@@ -45,7 +45,7 @@ class Facts:
     Attributes:
         columns: of the CSV file.
         rows: in their order.
-        intro, warnings, legend: of pages, see `stp.page.grid.Grid`.
+        intro, warnings, legend: intro, warnings and legend of pages, see `stp.page.grid.Grid`.
     """
 
     columns: tuple[str, ...]
@@ -82,9 +82,9 @@ def named(file: Path, row: Mapping[str, str], column: str, names: Mapping[str | 
     """What the configuration calls what a paper calls otherwise.
 
     Args:
-        file: of the row.
-        row: of printed values.
-        column: that holds the name.
+        file: file of the row.
+        row: row of printed values.
+        column: column that holds the name.
         names: published name -> name in the configuration; None of what has none.
 
     Raises:

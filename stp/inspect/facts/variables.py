@@ -14,7 +14,7 @@ class VariableOptions(Strict):
     """Declaration of a table of variables.
 
     Attributes:
-        reader: of the raw layout.
+        reader: reader of the raw layout.
         constant: its mapping of names to units, in the order of the channels.
         table: rows of the file that are this table.
         words: units as printed -> as CF writes them, exponents aside.

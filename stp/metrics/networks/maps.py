@@ -108,7 +108,8 @@ def open_looker(name: str, state: State, device: torch.device) -> Looker:
 
     Args:
         name: name of `NETWORKS`.
-        state: its weights, as torchvision names them; of C3D see `stp.metrics.networks.c3d`.
+        state: weights of the network, as torchvision names them; of C3D see
+            `stp.metrics.networks.c3d`.
 
     Raises:
         StpError: they are those of another network.

@@ -115,10 +115,10 @@ class RawContents:
         task: ``task(recording, first, stop)`` gives the decoder's task for some frames.
         decode: see stp.prepare.frames. Its note, if any, is the number of frames that exist, where
             the last ones do not.
-        dtype: of the stored values.
+        dtype: data type of the stored values.
         frame_bytes: size of a frame in memory while it is decoded.
         attrs: attributes of the Zarr group.
-        coordinates: of the frames.
+        coordinates: coordinates of the frames.
         phases: number of phases of the cycle; 1 without one.
         phase: ``phase(recording, frame)``, from 0; None without a cycle.
         extras: facts for the receipt.

@@ -27,10 +27,10 @@ def fit(picture: np.ndarray, height: int, width: int, crop: Any, name: str) -> n
 
     Args:
         picture: uint8 (H, W, C).
-        height: of the result, pixels.
-        width: of the result, pixels.
+        height: height of the result, pixels.
+        width: width of the result, pixels.
         crop: see `check_crop`; "centre" keeps the aspect ratio.
-        name: of the file, for errors.
+        name: name of the file, for errors.
 
     Returns:
         uint8 (C, height, width).

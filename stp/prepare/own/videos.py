@@ -67,8 +67,8 @@ class Task(NamedTuple):
         begins: time of the first frame, in the unit of the stream; None where times are missing.
         ends: time of the frame after the last one; None at the end of the video.
         channels: 1 or 3.
-        height: of a prepared frame.
-        width: of a prepared frame.
+        height: height of a prepared frame.
+        width: width of a prepared frame.
         crop: see VideoOptions.
     """
 

@@ -31,10 +31,10 @@ class Layout:
     """The form of a table in text.
 
     Attributes:
-        separator: of columns, as pandas wants it.
+        separator: separator of columns, as pandas wants it.
         decimal: sign in numbers.
-        encoding: of the text.
-        names: of the columns; None if no line has them.
+        encoding: encoding of the text.
+        names: names of the columns; None if no line has them.
         in_comment: the names are in the last comment before the first row.
         skipped: lines before the first row.
         width: columns of most rows.
@@ -96,8 +96,8 @@ def table(
     """Read the rows of a table.
 
     Args:
-        path: of the file.
-        form: of the table.
+        path: path of the file.
+        form: form of the table.
         by_number: columns are numbered, whether or not there are names.
         most: rows that are read; all unless given.
         words: columns that are kept as they are written: 007 and 7 differ.

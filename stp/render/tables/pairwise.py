@@ -35,7 +35,7 @@ class Pair:
         a, b: values, means over seeds.
         b_minus_a: their difference; where it is tested, that of the clips that both have.
         ci95_low, ci95_high: its 95 % interval.
-        p: of the difference alone.
+        p: p value of the difference alone.
         p_corrected: the same, corrected for all pairs of the models that are ranked together.
         p_sign, skewed: as in table ``comparisons``.
         won: share of the clusters in which b is better.
@@ -90,7 +90,7 @@ def compare(
         results: the folder with ``collected/``.
         a, b: models, as in config/models.
         on: a case (``kth``, ``bridge-interval-2``) or dataset; all unless given.
-        column: of the paper's tables, such as ``SSIM``; all unless given.
+        column: column of the paper's tables, such as ``SSIM``; all unless given.
 
     Raises:
         NothingFoundError: a name is not known, or nothing is left to compare.

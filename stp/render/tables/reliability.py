@@ -54,7 +54,7 @@ class PublishedRuns:
         runs: values as printed.
         std, pvalue: as printed below the runs.
         note: why the column is doubtful; empty if it is not.
-        statistics: of the printed, rounded runs, computed here.
+        statistics: statistics of the printed, rounded runs, computed here.
     """
 
     runs: tuple[str, ...]

@@ -61,7 +61,7 @@ class Entry:
         difference: value - published.value; only where the comparison is fair.
         reason: why a value or its interval is absent; empty if neither is.
         sd: standard deviation over test samples (ddof 0), mean over seeds; None if not scored.
-        unit: of the column, where it is not that of the convention.
+        unit: unit of the column, where it is not that of the convention.
         digits: significant digits that pages show.
     """
 

@@ -19,8 +19,8 @@ def page(
     """Lay out a card.
 
     Args:
-        plan: of the study that it was made from.
-        convention: of the metric.
+        plan: plan of the study that it was made from.
+        convention: convention of the metric.
         of_datasets: what `stp.collect.trust_card.card` gathered.
         people: rows of a study with people, of any metric.
     """

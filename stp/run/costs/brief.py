@@ -20,7 +20,7 @@ def dimension_of(plan: Plan, table: str) -> str:
 
     Args:
         plan: the plan.
-        table: its name, or its file, such as ``results/tables/short_term.csv``.
+        table: name of the table, or its file, such as ``results/tables/short_term.csv``.
 
     Raises:
         StpError: the scale has no such dimension.

@@ -31,7 +31,7 @@ class Entry(NamedTuple):
         what: label of the result.
         done: whether the result exists.
         has_code: whether all of its code exists.
-        cost: its estimated cost.
+        cost: estimated cost of the job.
         processors: number of CPU threads of all its processes.
         output: its declared output.
     """

@@ -73,7 +73,7 @@ class ReproducedTable:
     """One table of the paper.
 
     Attributes:
-        number: of the table in the paper.
+        number: number of the table in the paper.
         dataset: title of the dataset.
         models: title of a model -> its values, in the order of the columns.
     """
