@@ -29,14 +29,16 @@ class Compared(NamedTuple):
 
     Attributes:
         dataset: test dataset.
-        convention: convention of a distance between sets.
+        convention: convention of the metric, a distance between sets of clips.
         distortion: the temporal distortion.
         intensity: number of the intensity, from 1.
-        error: mean squared error per frame, for values in [0, 1]; None if unknown.
-        value: value of the metric; None if there is none.
-        of_space: spatial distortion -> value at the same error, for those that reach it.
-        ratio: ratio of the value to the mean of `of_space`; None with a reason.
-        why: reason for a missing ratio; else empty.
+        error: mean squared error per frame of the temporal distortion, for pixels in [0, 1]; None
+            if unknown.
+        value: value of the metric for the temporal distortion; None if it has none.
+        of_space: spatial distortion -> value of the metric at the same error; distortions whose
+            error never gets so large are left out.
+        ratio: ratio of ``value`` to the mean of ``of_space``; None if it cannot be computed.
+        why: reason why ``ratio`` is None; else empty.
     """
 
     dataset: str

@@ -107,6 +107,13 @@ def save(
     """Write the result of a statement to a Parquet file; columns keep their types in DuckDB (times,
     lists, JSON).
 
+    Args:
+        database: results.duckdb.
+        sql: a statement that returns rows.
+        path: the Parquet file.
+        values: values of the placeholders in the statement, in order.
+        allow_files: whether the statement may read and write files and use the network.
+
     Returns:
         The number of rows.
 

@@ -29,7 +29,7 @@ def stored_cells(database: duckdb.DuckDBPyConnection) -> list[StoredCell]:
 
 
 def titles(database: duckdb.DuckDBPyConnection) -> Names:
-    """Titles of models and datasets."""
+    """Titles of all models and datasets in a results store, by name."""
     return Names(
         dict(database.execute("SELECT model, title FROM models").fetchall()),
         dict(database.execute("SELECT dataset, title FROM datasets").fetchall()),

@@ -58,7 +58,7 @@ class OfDataset:
         return names
 
     def number(self, *, temporal: bool) -> int:
-        """Number of distortions of time, or of space."""
+        """Number of temporal distortions, or of spatial ones if not ``temporal``."""
         return len(self._of(temporal))
 
     def _of(self, temporal: bool) -> list[Curve]:

@@ -202,7 +202,7 @@ def _deltas(keys: Iterable[str]) -> str:
     """
 
     def stated(table: str, key: str) -> str:
-        """The value of a key in a setting, by default that of the dataset."""
+        """SQL for the value of a key in a table; where NULL, the value of the dataset, if any."""
         return f"coalesce({table}.{key}, d.{OWN[key]})" if key in OWN else f'{table}."{key}"'
 
     columns = [f'"{key}"' for key in keys]

@@ -63,7 +63,7 @@ def is_hidden(name: str) -> bool:
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """All files in a folder and its subfolders, which may be symbolic links."""
+    """Paths of all files below a folder, at any depth; links to folders are followed."""
     seen: set[str] = set()  # links may go in circles
     for parent, inner, names in os.walk(folder, followlinks=True):
         place = os.path.realpath(parent)
@@ -133,7 +133,7 @@ def disk_error(error: OSError, what: str) -> StpError:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn errors of a disk (full, read-only, no permission) into readable ones.
+    """Turn errors of the disk inside the block (full, read-only, no permission) into readable ones.
 
     Raises:
         StpError: the disk refused to write ``path``.

@@ -44,8 +44,8 @@ class Code:
     """The code that can influence an artefact.
 
     Attributes:
-        fingerprint: hash over all modules.
-        modules: module name -> hash of its meaning.
+        fingerprint: one hash of all `modules`.
+        modules: module name -> hash of its syntax tree, without docstrings and texts of errors.
     """
 
     fingerprint: str

@@ -24,7 +24,7 @@ def read_json(
         path: path of the file.
         kind: dict or list.
         expected: description of the file, for the error.
-        remedy: for the error; the default of its class unless given.
+        remedy: remedy in the error; the default of its class unless given.
         error: class of the error.
 
     Raises:

@@ -70,7 +70,7 @@ def require(what: str, size: float, name: str, unit: str = "") -> None:
 
     Args:
         what: exceeds it, naming the file, for the error.
-        size: in the unit of the limit.
+        size: size, in the unit of the limit.
         name: name of the limit.
         unit: unit of both, for the error.
 

@@ -61,7 +61,12 @@ def check_keys(where: str, given: Iterable[str], known: Iterable[str]) -> None:
 
 
 def build(kind: type[T], values: Mapping[str, object], where: str) -> T:
-    """Build an options dataclass from the keys that were set, whose values are JSON.
+    """Build an options dataclass from the keys that were set; the others have their defaults.
+
+    Args:
+        kind: the dataclass.
+        values: key -> its value, a JSON value.
+        where: place of the keys in the configuration, for errors.
 
     Raises:
         ConfigurationError: a key is unknown, a required one is missing, or a value does not fit

@@ -22,12 +22,12 @@ def read_table(
     expected: str = "",
     remedy: str | None = None,
 ) -> pa.Table:
-    """Read a file.
+    """Read columns of a Parquet file.
 
     Args:
         columns: names, or a schema, of the columns to read; None for all.
         expected: content of the file, for the error; the columns unless given.
-        remedy: for the error; that of `ArtefactError` unless given.
+        remedy: remedy in the error; that of `ArtefactError` unless given.
 
     Returns:
         the table, with the metadata of the file unless a schema is given.
@@ -54,7 +54,12 @@ def read_table(
 
 
 def read_schema(path: Path, *, expected: str = "", remedy: str | None = None) -> pa.Schema:
-    """Read names, types and metadata of the columns of a file.
+    """Read the names, types and metadata of the columns of a Parquet file.
+
+    Args:
+        path: the file.
+        expected: content of the file, for the error.
+        remedy: remedy in the error; that of `ArtefactError` unless given.
 
     Raises:
         ArtefactError: the file is missing or damaged.

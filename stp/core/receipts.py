@@ -124,7 +124,7 @@ class Receipt:
 
 
 def receipt_text(receipt: Receipt) -> str:
-    """Write a receipt as JSON."""
+    """The text of a receipt, as JSON with sorted keys."""
     return json.dumps(asdict(receipt), indent=1, sort_keys=True)
 
 

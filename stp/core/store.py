@@ -131,9 +131,11 @@ def is_dropped(folder: Path) -> bool:
 
 
 def call_back(root: Path, folder: str) -> None:
-    """Delete the receipts of an artefact whose data were dropped, and of its dropped inputs.
+    """Delete the receipt of an artefact whose data were dropped, so that it is made again.
 
-    The next run of Snakemake makes the artefacts of missing receipts again.
+    The receipts of its inputs are deleted as well where their data were dropped, and so on. An
+    artefact whose data exist is left as it is. The next run of Snakemake makes every artefact
+    without a receipt.
 
     Args:
         root: the store.

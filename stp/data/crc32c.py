@@ -6,6 +6,6 @@ _MASK = 0xA282EAD8  # of tensorflow/core/lib/hash/crc32c.h
 
 
 def masked_crc32c(data: bytes) -> int:
-    """CRC-32C, rotated right by 15 bits, plus a constant."""
+    """CRC-32C of data as TensorFlow stores it: rotated right by 15 bits, plus a constant."""
     crc = int(google_crc32c.value(data))
     return ((crc >> 15 | crc << 17) + _MASK) & 0xFFFFFFFF

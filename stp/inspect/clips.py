@@ -86,7 +86,7 @@ def protocol_text(dataset: Dataset) -> str:
 
 
 def section(dataset: Dataset) -> Iterator[str]:
-    """Counts of clips beside Table 1, and the subsets, in Markdown."""
+    """Lines, in Markdown, on the number of clips of each split of a dataset, and on its subsets."""
     counts = dataset.counts
     splits = ", ".join(_split_text(dataset, split) for split in SPLITS)
     yield f"- **Clips:** {splits}." + (f" Source: {counts.source}." if counts.source else "")

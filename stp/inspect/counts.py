@@ -143,7 +143,7 @@ def count_clips(plan: Plan, name: str) -> ClipCounts:
 
 
 def promise(plan: Plan, name: str) -> Planned:
-    """The clips that the reader expects from its lists and rules.
+    """The numbers of clips that a dataset should have by its reader's lists and rules.
 
     Raises:
         StpError: the reader is missing or cannot count, or a list is missing or damaged.

@@ -106,7 +106,7 @@ def _predictors(
 
 
 def lines(leakage: FutureLeakage, width: int) -> Iterator[str]:
-    """Lines of both tables."""
+    """Lines of the report: a table of the effects on predicted positions, and one of errors."""
     lengths = f"{leakage.observe} observed and {leakage.predict} predicted positions"
     yield f"{leakage.dataset}, {leakage.source} data, {lengths}"
     yield ""

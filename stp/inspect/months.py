@@ -82,7 +82,14 @@ def measure(plan: Plan, name: str) -> ShownMonths:
 
 
 def measure_prepared(data: Prepared, name: str, source: str, ocean: Collection[str]) -> ShownMonths:
-    """`measure` of prepared data, whose ocean variables are ``ocean``."""
+    """Do what `measure` does for prepared data.
+
+    Args:
+        data: the prepared data.
+        name: name of the dataset.
+        source: official, sample or synthetic.
+        ocean: names of the variables of the ocean.
+    """
     names = data.attrs["variables"]
     channels = [c for c, variable in enumerate(names) if variable in ocean]
     convention = data.attrs.get("conventions", {}).get("month of the ocean")
@@ -140,7 +147,7 @@ def measure_prepared(data: Prepared, name: str, source: str, ocean: Collection[s
 
 
 def lines(months: ShownMonths, width: int) -> Iterator[str]:
-    """Lines of the table."""
+    """Lines of the report: errors of persistence of the published month and of the month before."""
     yield f"{months.dataset}, {months.source} data, {months.lead_times} lead times"
     if months.source != "official":
         yield "not a number of the official data"

@@ -26,7 +26,8 @@ def edit(contents: RawContents, options: Options, span: int) -> str | None:
         span: frames of a window, context and horizon together.
 
     Returns:
-        keys of the dataset's YAML with their values, and a consequence.
+        text of the edit: keys of the dataset's YAML with their new values, and a warning in
+        parentheses if the edit has a drawback.
     """
     for changed, shorter, consequence in _edits(options, span):
         if _clusters(contents, {**options, **changed}, shorter) >= FEWEST_CLUSTERS:

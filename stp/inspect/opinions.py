@@ -165,7 +165,7 @@ class Pair:
 
     @property
     def p(self) -> float:
-        """Of Welch's t test."""
+        """The p value of Welch's t test of equal means."""
         pair = self.first.moments, self.second.moments
         return p_value(*pair, alternative=self.alternative, equal_variances=False)
 
@@ -237,7 +237,12 @@ def of_groups(pairs: list[Pair], printed: Printed) -> list[Number]:
 
 
 def of_tests(pairs: list[Pair], printed: Printed) -> list[Number]:
-    """The p values of tests of equal means of two groups."""
+    """Rows with the p value of Welch's t test of equal means, for each pair of groups.
+
+    Args:
+        pairs: the pairs.
+        printed: p values that the paper prints.
+    """
     return [
         Number(
             "text",

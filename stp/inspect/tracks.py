@@ -93,7 +93,11 @@ def lines(plan: Plan, name: str, _: Leakage, width: int) -> Iterator[str]:
 
 
 def made_up(counted: dict[str, Any]) -> Iterator[str]:
-    """Positions at which nobody was detected, as it was counted when a dataset was prepared."""
+    """Lines on positions that were not detected but interpolated, or are filled in scenarios.
+
+    Args:
+        counted: counts of the preparation of a dataset.
+    """
     if counted["interpolated"]:
         yield (
             f"interpolated between two of {number(counted['rows'])} rows: "

@@ -65,7 +65,10 @@ class Climatology:
         return number if number < len(self._row) else None
 
     def read(self, frame: int) -> np.ndarray:
-        """The mean of the day of a frame, float32 (C, H, W), of the box that data are of."""
+        """The mean (or deviation) for the calendar day of a frame, float32 (C, H, W).
+
+        If the data are a box of the grid, the field is cut to it.
+        """
         row = self._row_of(frame)
         assert row is not None, "`missing_of` is called first"
         field = self._means.read(row, row + 1)[0]

@@ -38,9 +38,9 @@ class Comparison(NamedTuple):
 
     Attributes:
         data: the prepared data.
-        frames: number of the observed frame in ``data.frames`` of each sample and lead time,
-            int64 (N, T).
-        members: members of each forecast, 1 unless it is an ensemble.
+        frames: index, in the frames of ``data``, of the frame that was observed at each sample and
+            lead time, int64 (N, T).
+        members: number of members of each forecast, 1 unless it is an ensemble.
         densities: logarithms of the predicted densities at the observed positions of people, by
             kind, ``mixture`` or ``grid``: (N, people, T), nats; NaN where nobody is.
     """

@@ -7,7 +7,7 @@ SMALLEST = 1e-9
 
 
 def is_defined(observed: np.ndarray, predicted: np.ndarray) -> bool:
-    """Whether both vary, so that their correlation is defined; float64 (N,) each."""
+    """Whether ratings, float64 (N,) each, both vary, so that their correlation is defined."""
     pair = (predicted, observed)
     return len(predicted) > 1 and all(bool(np.ptp(ratings) > SMALLEST) for ratings in pair)
 

@@ -102,7 +102,7 @@ def _fields_on(metric: Metric, compared: Comparison, scales: int, own_range: boo
 
 
 def field_ms_ssim(*, scales: int, value_range: Literal["own", "observed"]) -> Metric:
-    """Of each variable on a grid.
+    """MS-SSIM of each variable on a grid.
 
     Args:
         scales: five, for grids from 81 points, or so many of the finest: three for grids from 21

@@ -96,14 +96,14 @@ def features_of(
     """Compute some features of one video.
 
     Args:
-        frames: uint8 (T, H, W, 3).
-        maps_of: frames to maps, float (T, h, w, K).
-        context: observed frames.
-        names: names of `PARTS`.
-        seen: the maps of the frames, where they are known already.
+        frames: frames, uint8 (T, H, W, 3).
+        maps_of: function that computes the maps of frames, float (T, h, w, K).
+        context: number of observed frames.
+        names: names of the features, out of `PARTS`.
+        seen: maps of ``frames``; computed unless given.
 
     Returns:
-        float64 (T', K) each.
+        name -> feature, float64 (T', K); T' depends on the feature.
     """
     maps = maps_of(frames) if seen is None else seen
     features = {}

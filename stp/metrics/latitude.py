@@ -27,7 +27,7 @@ class Box:
 
     @property
     def folder(self) -> Path:
-        """Of the prepared data."""
+        """Folder of the prepared data."""
         return self.whole.folder
 
     @property
@@ -110,12 +110,13 @@ def of_units(metric: Metric, compared: Comparison, parts: tuple[str, ...] = ()) 
     """Give a metric of all grid points one series for each variable that has units of its own.
 
     Args:
-        metric: its statistics are of each channel, (N, C * parts, T).
-        compared: for the units and names of the channels.
+        metric: metric with statistics of each channel, (N, C * parts, T).
+        compared: forecasts and data, whose channels have units and names.
         parts: names of the components of one channel, if there are several.
 
     Returns:
-        it, or the metric of the mean over channels.
+        the metric with one series for each variable; or, where channels share a unit, the metric of
+        the mean over channels.
     """
     of_channels, count = metric.statistics, max(1, len(parts))
     bound = metric._replace(components=parts or ("value",))
@@ -137,7 +138,7 @@ def per_variable(metric: Metric, compared: Comparison, parts: tuple[str, ...] = 
 
     Args:
         metric: metric of any grid.
-        compared: for the coordinates of the data.
+        compared: forecasts and data, whose coordinates are used.
         parts: names of the components of one channel, if there are several.
     """
     variables = variables_of(compared.data)

@@ -56,7 +56,7 @@ def multi_scale_similarity(
 def similarity(
     x: np.ndarray, y: np.ndarray, data_range: float, weights: np.ndarray, halve: Halve
 ) -> np.ndarray:
-    """Of frames (F, H, W) each, computed in their precision, with weights of scales: (F,)."""
+    """MS-SSIM of frames ``x`` and ``y``, (F, H, W) each, in their precision; result (F,)."""
     c1, c2 = (x.dtype.type(2 * (k * data_range) ** 2) for k in (0.01, 0.03))
     product = np.ones(len(x))
     for scale, weight in enumerate(weights):
@@ -203,7 +203,7 @@ def _fitting(metric: Metric, compared: Comparison, scales: int) -> Metric:
 
 
 def ms_ssim(*, scales: int) -> Metric:
-    """Of frames in [0, 1], or brought there by a fixed normalisation, data range 1.
+    """MS-SSIM, data range 1, of frames in [0, 1], or brought there by a fixed normalisation.
 
     Args:
         scales: all five, for frames of at least 176 x 176 pixels, or so many of the finest, their

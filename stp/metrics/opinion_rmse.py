@@ -6,7 +6,7 @@ from stp.metrics.agreement import Agreement
 
 
 def error(observed: np.ndarray, predicted: np.ndarray) -> float:
-    """Compare opinions, float64 (N,) each."""
+    """Root mean square error of predicted opinions; both float64 (N,)."""
     return float(np.sqrt(np.mean((predicted - observed) ** 2)))
 
 

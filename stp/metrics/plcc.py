@@ -7,7 +7,10 @@ from stp.metrics.correlation import is_defined, weighted_correlation
 
 
 def correlation(observed: np.ndarray, predicted: np.ndarray) -> float:
-    """Correlate opinions, float64 (N,) each; NaN where all are equal."""
+    """Pearson's correlation of observed and predicted opinions, float64 (N,) each.
+
+    NaN if all observed or all predicted opinions are equal.
+    """
     return (
         float(np.corrcoef(predicted, observed)[0, 1]) if is_defined(observed, predicted) else np.nan
     )
@@ -18,11 +21,11 @@ def _magnitude(observed: np.ndarray, predicted: np.ndarray) -> float:
 
 
 def plcc(*, signed: bool) -> Agreement:
-    """One convention.
+    """One convention of the correlation.
 
     Args:
-        signed: with its sign; without it, as Somraj et al. (2022) print it, it hides a measure that
-            ranks backwards.
+        signed: whether the correlation keeps its sign. Without it, as Somraj et al. (2022) print
+            it, it hides a measure that ranks backwards.
     """
     if signed:
         return Agreement(correlation, weighted_correlation)

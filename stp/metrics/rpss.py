@@ -92,10 +92,11 @@ def _on(metric: Metric, compared: Comparison, fair: bool) -> Metric:
 
 
 def rpss(*, fair: bool) -> Metric:
-    """Of each day, or of the means of windows, whose terciles are those of means over as many days.
+    """RPSS of single days, or of means over windows with terciles of means over as many days.
 
     Args:
-        fair: if not, the shares of the members are taken for probabilities as they are.
+        fair: whether the score is corrected for the number of members; else the shares of the
+            members are taken for probabilities as they are.
     """
     return Metric(
         needs_data,

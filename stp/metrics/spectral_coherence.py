@@ -92,7 +92,7 @@ def _on(metric: Metric, compared: Comparison) -> Metric:
 
 
 def spectral_coherence() -> Metric:
-    """Of each variable and octave of zonal wavenumbers, summed over samples before the division."""
+    """Coherence by variable and octave of zonal wavenumbers; samples are summed, then divided."""
     return Metric(
         needs_data,
         finish=_finish,

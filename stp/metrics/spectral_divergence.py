@@ -20,9 +20,11 @@ FINEST = 0.1
 
 
 def divergence(observed: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-    """Kullback-Leibler divergence of spectra (..., k) each, (...); infinite where one is 0.
+    """Kullback-Leibler divergence, (...), of predicted from observed spectra, (..., k) each.
 
-    NaN stays NaN.
+    Spectra are divided by their sums. The divergence is infinite where one of them has no power at
+    all, or the predicted one has none at a wavenumber where the observed one has some. It is NaN
+    where a spectrum contains NaN.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         o = observed / observed.sum(axis=-1, keepdims=True)
@@ -65,18 +67,18 @@ def _of_means(means: np.ndarray) -> np.ndarray:
 
 
 def of_frames() -> Metric:
-    """Of each channel of each frame over the finest tenth (at least two) of the wavenumbers in
-    cycles across the shorter side, up to half its pixels, then the mean. It is ours, for frames of
-    any kind; ChaosBench's wavenumbers (`stp.metrics.field_spectral_divergence`) lie in the
-    corners of the transform.
+    """Divergence of each channel of each frame over the finest tenth (at least two) of the
+    wavenumbers in cycles across the shorter side, up to half its pixels, then the mean. It is
+    ours, for frames of any kind; ChaosBench's wavenumbers
+    (`stp.metrics.field_spectral_divergence`) lie in the corners of the transform.
     """
     return Metric(_finest_tenth, no_value="a frame does not vary")
 
 
 def of_mean_spectra() -> Metric:
-    """Of the spectra averaged over samples and channels (as normalised for training), over all
-    wavenumbers. Its components p1, p2, ... and o1, o2, ... in ``cluster_sums.parquet`` are those
-    spectra, predicted and observed, at each wavenumber.
+    """Divergence of spectra that are averaged over samples and channels (as normalised for
+    training), over all wavenumbers. Its components p1, p2, ... and o1, o2, ... in
+    ``cluster_sums.parquet`` are those spectra, predicted and observed, at each wavenumber.
     """
     return Metric(
         _finest_tenth,

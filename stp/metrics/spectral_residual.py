@@ -13,7 +13,11 @@ from stp.metrics.metric import Metric
 
 
 def residual(observed: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-    """Of spectra (..., k) each, (...); infinite where one is 0. NaN stays NaN."""
+    """Root mean square difference, (...), of predicted and observed spectra, (..., k) each.
+
+    Spectra are divided by their sums. The residual is NaN where a spectrum contains NaN, and
+    infinite where one has no power at all.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         o, p = (some / some.sum(axis=-1, keepdims=True) for some in (observed, predicted))
     nothing = (observed.sum(axis=-1) == 0) | (predicted.sum(axis=-1) == 0)
@@ -21,10 +25,11 @@ def residual(observed: np.ndarray, predicted: np.ndarray) -> np.ndarray:
 
 
 def spectral_residual(*, starts: int | None = None) -> Metric:
-    """Of each variable of each frame, then the mean over frames (ChaosBench, equation 3).
+    """Spectral residual of each variable, then the mean over frames (ChaosBench, equation 3).
 
     Args:
-        starts: of the mean field of starts on so many successive days, then the mean over such
-            batches (ChaosBench, listing S2 and its code, with 32). Of each frame unless set.
+        starts: number of starts on successive days whose mean field is compared; the result is the
+            mean over such batches (ChaosBench, listing S2 and its code, with 32). Each frame is
+            compared unless set.
     """
     return finest.of_fields(residual, starts)

@@ -8,7 +8,10 @@ from stp.metrics.correlation import is_defined, weighted_correlation, weighted_r
 
 
 def correlation(observed: np.ndarray, predicted: np.ndarray) -> float:
-    """Correlate opinions, float64 (N,) each; NaN where all are equal."""
+    """Spearman's rank correlation of observed and predicted opinions, float64 (N,) each.
+
+    NaN if all observed or all predicted opinions are equal.
+    """
     return (
         float(spearmanr(predicted, observed).statistic)
         if is_defined(observed, predicted)
@@ -26,11 +29,11 @@ def _weighted(observed: np.ndarray, predicted: np.ndarray, counts: np.ndarray) -
 
 
 def srocc(*, signed: bool) -> Agreement:
-    """One convention.
+    """One convention of the correlation.
 
     Args:
-        signed: with its sign; without it, as Somraj et al. (2022) print it, it hides a measure that
-            ranks backwards.
+        signed: whether the correlation keeps its sign. Without it, as Somraj et al. (2022) print
+            it, it hides a measure that ranks backwards.
     """
     if signed:
         return Agreement(correlation, _weighted)

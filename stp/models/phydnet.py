@@ -63,7 +63,7 @@ class PhyCell(nn.Module):
         self.gate = RepeatedConv2d(2 * FEATURES, FEATURES, 3, bias=True)
 
     def forward(self, x: Tensor, h: Tensor) -> Tensor:
-        """Both (B, 64, H, W) -> the next h."""
+        """Input and state, (B, 64, H, W) each -> the next h."""
         predicted = h + self.combine(self.norm(self.derivatives(h)))
         gain = torch.sigmoid(self.gate(torch.cat([x, h], dim=1)))
         return predicted + gain * (x - predicted)

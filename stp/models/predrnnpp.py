@@ -74,7 +74,7 @@ class GradientHighway(nn.Module):
             nn.init.uniform_(conv.weight, -self.SMALL, self.SMALL)
 
     def forward(self, x: Tensor, z: Tensor) -> Tensor:
-        """Both (B, hidden, H, W) -> the next z."""
+        """Input and state, (B, hidden, H, W) each -> the next z."""
         p, s = (self.from_input(x) + self.from_state(z)).chunk(2, dim=1)
         share = torch.sigmoid(s)
         return share * torch.tanh(p) + (1 - share) * z

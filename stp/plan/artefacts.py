@@ -117,7 +117,10 @@ class Artefact:
 
     @property
     def forecast(self) -> Json | None:
-        """The recipe of the forecasts that it computes; None if it computes none."""
+        """The recipe of the forecasts that the artefact computes; None if it computes none.
+
+        Predictions compute forecasts; so do scores whose forecasts are made as they are scored.
+        """
         recipe: Json | None = self.recipe if self.stage == "predict" else self.recipe.get("rollout")
         return recipe
 

@@ -87,7 +87,10 @@ class Plan:
         return self._raws.find(target, self.store)
 
     def registered(self, raw: Raw) -> Path | None:
-        """Path of the registered lock of an official release; the file need not exist."""
+        """Path of the lock of an official release in the configuration; the file need not exist.
+
+        None for generated data, network weights and external data.
+        """
         return raw_releases.registered(raw)
 
     def raw_roots(self, raw: Raw) -> list[Path]:

@@ -30,10 +30,11 @@ from stp.plan.suite import Suite, read_suites, suite_for
 
 
 class Config(Strict):
-    """All that a plan is made from.
+    """The checked configuration of a scale, from which a plan is made.
 
     Attributes:
-        declared: dataset -> its file, or its key in the scale file, for messages.
+        declared: dataset -> place of its declaration (a file, or a key in the scale file), for
+            messages.
     """
 
     scale: Scale

@@ -186,8 +186,8 @@ class PerDataset(Strict):
         options: keyword arguments of the model's class.
         train: settings of its training.
         predict: settings of its prediction.
-        statistic: of several forecasts of a clip (``predict: {samples: 10}``) that is scored;
-            mean_of_members unless set.
+        statistic: statistic of several forecasts of a clip (``predict: {samples: 10}``) that is
+            scored; mean_of_members unless set.
         size: size of the network with these options, for estimates.
         weights: weights that a training starts from, or that replace it.
     """

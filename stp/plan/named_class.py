@@ -85,7 +85,7 @@ def _package(class_name: str) -> list[Path]:
 
 
 def digest_of(class_name: str) -> str:
-    """SHA-256 of all files of the other package of a class, except for compiled code."""
+    """SHA-256 of all files of the package that a class belongs to, without compiled code."""
     total = hashlib.sha256()
     for top in _package(class_name):
         for path in [top] if top.is_file() else sorted(top.rglob("*")):

@@ -82,7 +82,10 @@ class Raws:
         return self._archives[name, release]
 
     def given_weights(self, model: str, dataset: str) -> Raw | None:
-        """The file of a model's weights for a dataset, identified by its checksum; else None."""
+        """The file of weights that a model is given for a dataset; None if it is given none.
+
+        The file is identified by its SHA-256.
+        """
         weights = self.recipes.weights(model, dataset)
         if weights is None:
             return None

@@ -36,10 +36,10 @@ class DimensionCells(Strict):
         return short + [(f"{where}.cells.{n}", grid) for n, grid in enumerate(self.cells)]
 
     def cases(self, where: str = "the scale file") -> list[Case]:
-        """All evaluations.
+        """All evaluations that the scale file selects for the dimension.
 
         Args:
-            where: key of the dimension, for errors.
+            where: key of the dimension in the scale file, for errors.
 
         Raises:
             ConfigurationError: an entry of `without` matches nothing, or nothing is left.

@@ -289,7 +289,7 @@ def read_suites(folder: Path = CONFIG_FOLDER / "suites") -> dict[str, Suite]:
     """Read all suites, in the order of their names.
 
     Raises:
-        ConfigurationError: a file is wrong, or two suites have a table of one name.
+        ConfigurationError: a file is wrong, or two suites have tables with the same name.
     """
     paths = entries(folder.name, folder.parent)
     for name, path in paths.items():

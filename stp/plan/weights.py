@@ -70,7 +70,7 @@ class WeightFile(Strict):
 
     @property
     def identity(self) -> dict[str, str]:
-        """Its checksums, as recipes have them."""
+        """The checksums that identify the file in recipes: name of the checksum -> its digits."""
         return {key: value for key in KEYS if (value := getattr(self, key)) is not None}
 
     @property

@@ -46,10 +46,15 @@ Size = tuple[PositiveInt, PositiveInt]
 
 
 def require_crop(resize: tuple[int, int], height: int, width: int) -> None:
-    """Refuse the option ``resize`` if pictures are smaller than the crop.
+    """Refuse the option ``resize`` if resized pictures are smaller than the crop.
+
+    Args:
+        resize: height and width of resized pictures, pixels.
+        height: height of the crop, pixels.
+        width: width of the crop, pixels.
 
     Raises:
-        StpError: they are.
+        StpError: ``resize`` is too small.
     """
     ok = height <= resize[0] and width <= resize[1]
     require(ok, "resize", resize, f"at least {height} x {width}, the crop")

@@ -43,12 +43,12 @@ class ShownModel:
     """A model, and its errors over lead times.
 
     Attributes:
-        label: in legends.
+        label: label in legends.
         model: name.
-        cell: number in the page.
+        cell: number of the cell in the page.
         samples: number of samples of each prediction.
         calibrated_here: whether the model is drawn at first, as it was calibrated on this dataset.
-        mean: over scenarios, metres, by lead time.
+        mean: mean error over scenarios, metres, by lead time.
         low: first quartile over scenarios, metres, by lead time.
         high: third quartile over scenarios, metres, by lead time.
     """

@@ -253,11 +253,11 @@ class _Sums:
         self._changed: set[int] = set()  # groups, since the last part
 
     def add(self, statistics: np.ndarray, numbers: np.ndarray) -> None:
-        """Add the statistics of a block.
+        """Add the statistics of a block of n samples.
 
         Args:
-            statistics: float64 (n, K, T').
-            numbers: indices of its samples, int64 (n,).
+            statistics: K statistics of each sample, float64 (n, K, T').
+            numbers: indices of the samples in the split, int64 (n,).
         """
         if self._sums is None:
             self._sums = np.zeros((self._number, *statistics.shape[1:]))

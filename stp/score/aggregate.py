@@ -316,7 +316,10 @@ def sd_rows(metric: Metric, samples: np.ndarray, leads: int) -> list[Row]:
 
 
 def absent(metric: Metric, samples: int) -> list[Row]:
-    """Rows of a convention without values for these data: NULL for all lead times."""
+    """Rows of a convention that has no value for these data: one for each series, all lead times.
+
+    Their value is NULL, with the reason of the metric.
+    """
     return [
         Row(None, "mean", None, samples, metric.reason, **series._asdict())
         for series in metric.series

@@ -52,11 +52,11 @@ class PeopleData:
 
 
 class PeopleSamples(Samples):
-    """Predicted and true positions of scenarios.
+    """Predicted and true positions of the people of S scenarios, a sample each.
 
     Args:
-        scenarios: observed and future positions.
-        drawn: predictions, (K, S, N, T, 2), metres.
+        scenarios: scenarios with observed and future positions.
+        drawn: K predictions for the N people of each scenario, (K, S, N, T, 2), metres.
     """
 
     def __init__(self, scenarios: Scenarios, drawn: np.ndarray) -> None:

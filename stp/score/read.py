@@ -115,7 +115,11 @@ class ReadSamples(FrameSamples):
         self._levels = _put_aside(self._aside, (shape[0], shape[2]))
 
     def read(self, start: int, stop: int, leads: slice = ALL) -> tuple[np.ndarray, np.ndarray]:
-        """See `Samples.read`; results about forecasts of unknown origin survive a crash."""
+        """See `Samples.read`.
+
+        Forecasts of unknown origin are also rated by their agreement with the truth. The ratings
+        are saved each time, so that they survive a crash.
+        """
         forecasts, observed = super().read(start, stop, leads)
         if self._source.is_unknown:
             valid = self.context + self.available.leads[leads]

@@ -115,9 +115,9 @@ class Rollout(FrameSamples):
     def forecasts(self, start: int, stop: int, leads: slice = ALL) -> np.ndarray:
         """Forecasts of samples start..stop-1, float32 (n, M, t, C, H, W).
 
-        Forecasts are made in whole batches, counted from the first sample. Memory holds all lead
-        times of a batch. If only some lead times of a whole batch are read, and its model makes
-        parts, it holds these lead times only.
+        Forecasts are made in whole batches, counted from the first sample, and the last batch is
+        kept in memory with all its lead times. If a call reads only some lead times of a whole
+        batch, and the model can make a forecast in parts, only these lead times are kept.
         """
         batch = min(start + self._source.batch_size, len(self._source))
         whole = len(range(self.shape[2])[leads]) == self.shape[2]

@@ -69,11 +69,12 @@ class Samples(ABC):
     """The samples of one split: forecasts and observations.
 
     Attributes:
-        index: a row for each sample with forecasts, with ``clip`` and ``cluster``.
-        blocks: the clusters of the whole split as blocks of time, if they are.
+        index: table with a row for each sample that has forecasts; columns ``clip`` and
+            ``cluster``.
+        blocks: clusters of the whole split as blocks of time; None if they are not such blocks.
         shape: shape of all available forecasts, (N, M, T_available, C_available, H, W).
         members: number of forecasts of each sample, 1 unless the model draws several.
-        leads: number of lead times T that there should be.
+        leads: number of lead times T that each forecast should have.
         available: available lead times and channels.
         context: number of context frames.
         together: number of samples to read together when only some lead times are read.

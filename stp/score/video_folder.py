@@ -79,7 +79,7 @@ def read_clip(clip: Clip, frames: int | None = None, interval: int = 1) -> np.nd
     Args:
         clip: the clip.
         frames: number of frames; None for all.
-        interval: spacing of the frames.
+        interval: distance between the frames that are read, in frames of the clip; 1 for all.
 
     Returns:
         float32 (T, C, H, W) in [0, 1], C is 1 or 3; fewer than ``frames`` if the clip is shorter.

@@ -60,13 +60,13 @@ class WindowMeans:
         self._open: dict[tuple[int, int], _Sum] = {}
 
     def add(self, frames: Frames) -> dict[Windows, Frames]:
-        """Add the next frames of these samples, or the first frames of others.
+        """Add the next frames of the current samples, or the first frames of the next samples.
 
         A window counts only if it is complete. Frames are added one by one in float64, so sums do
         not depend on the number of frames per call.
 
         Returns:
-            Means over the windows that end with these frames, by windows of conventions.
+            windows of a convention -> means over those of them that end within ``frames``.
         """
         ended: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
         every = {window for windows in self._windows for window in windows}

@@ -97,7 +97,7 @@ def equal(values: np.ndarray, count: int, *, higher_is_better: bool) -> np.ndarr
     They are ``count`` neighbours in the order of values, with the quartile in their middle.
 
     Args:
-        values: of the metric, finite, (N,).
+        values: values of the metric, finite, (N,).
         count: number of models to choose, at most N.
         higher_is_better: the direction of the metric.
 
@@ -116,7 +116,7 @@ def spread(values: np.ndarray, count: int) -> np.ndarray:
     The choice minimises the sum of the distances to equidistant values.
 
     Args:
-        values: of the metric, finite, (N,).
+        values: values of the metric, finite, (N,).
         count: number of models to choose, at most N.
 
     Returns:
@@ -134,7 +134,7 @@ def near(
     """Draw models at random out of those whose value is near a target.
 
     Args:
-        values: of the metric, (N,); NaN is not near.
+        values: values of the metric, (N,); NaN is not near.
         target: the value.
         tolerance: the largest distance to it.
         count: number of models to draw.

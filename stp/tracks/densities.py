@@ -205,7 +205,8 @@ def read(folder: Path, scenarios: Scenarios) -> Density | None:
         the densities; None if predictions are points or samples.
 
     Raises:
-        StpError: a file is damaged, has other people, or contains no densities.
+        StpError: a file of densities is damaged, is of another form or has other people than the
+            scenarios.
     """
     for name, of_rows in ((MIXTURES, _mixture), (GRIDS, _grid)):
         path = folder / name

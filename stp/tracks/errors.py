@@ -21,10 +21,10 @@ def displacement(predicted: np.ndarray, future: np.ndarray) -> np.ndarray:
 
 
 def by_scenario(of_people: np.ndarray) -> np.ndarray:
-    """Means over the people of each scenario, (S,), as in Atlas.
+    """The mean over the people of each scenario, (S,), as the Atlas benchmark computes it.
 
     Args:
-        of_people: (S, N), NaN for absent people.
+        of_people: error of each person, (S, N), NaN for absent people.
     """
     present = np.isfinite(of_people)
     return np.asarray(np.where(present, of_people, 0).sum(axis=1) / present.sum(axis=1))

@@ -113,7 +113,7 @@ class PreparedTracks:
         return chosen
 
     def _parts(self, protocol: str) -> dict[str, Tracks]:
-        """Both parts, which may be empty."""
+        """Detections of calibration and of test by the name of the part; both may be empty."""
         share = self.about["calibration"]
         recordings = self.about.get("recordings", [len(self.tracks)])
         if PROTOCOLS[protocol].is_released:
@@ -122,7 +122,7 @@ class PreparedTracks:
         return dict(zip(PARTS, split_in_time(self.tracks, share, recordings)[:2], strict=True))
 
     def filled_parts(self, protocol: str) -> list[str]:
-        """The parts with detections under a protocol."""
+        """Which of the parts, calibration and test, contain detections under a protocol."""
         return [part for part, tracks in self._parts(protocol).items() if len(tracks)]
 
     def shared_people(self) -> tuple[int, int]:

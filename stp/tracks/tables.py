@@ -80,11 +80,11 @@ def read_tracks(path: Path) -> tuple[Tracks, dict[str, Any]]:
 
 
 def person_names(person: np.ndarray, names: Mapping[int, str]) -> pa.DictionaryArray:
-    """A column of the identifiers of people, dictionary-encoded.
+    """A dictionary-encoded column with the identifiers of people.
 
     Args:
-        person: numbers, (R,).
-        names: identifiers by number; a number without one is its own.
+        person: number of the person of each row, (R,).
+        names: number -> identifier; a number that is missing here is itself the identifier.
     """
     people, rows = np.unique(person, return_inverse=True)
     texts = pa.array(labels(people, names), pa.string())

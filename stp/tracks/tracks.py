@@ -88,8 +88,8 @@ def labels(person: np.ndarray, names: Mapping[int, str]) -> list[str]:
     """The identifiers of people in the raw data.
 
     Args:
-        person: numbers, (R,).
-        names: identifiers by number; a number without one is its own.
+        person: number of the person of each row, (R,).
+        names: number -> identifier; a number that is missing here is itself the identifier.
     """
     return [names.get(number, str(number)) for number in person.tolist()]
 

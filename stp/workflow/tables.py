@@ -81,7 +81,7 @@ class Table:
 
     @property
     def path(self) -> str:
-        """Its CSV file."""
+        """Path of the CSV file of the table."""
         return f"{self.folder}/{self.name}.csv"
 
     @property
@@ -120,7 +120,7 @@ class Table:
         return ["--configfile", str(input.configfile)] if self.takes_configfile else []
 
     def needed(self, wildcards: object) -> list[str]:
-        """Its inputs.
+        """Paths of the inputs of the table.
 
         Raises:
             StpError: the scale lacks something.

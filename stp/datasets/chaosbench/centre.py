@@ -68,7 +68,7 @@ class CentreOptions(WorldOptions):
 
     @property
     def name(self) -> str:
-        """Of the archive."""
+        """Name of the archive."""
         return self.centre if self.members is None else f"{self.centre}_ensemble"
 
 

@@ -65,7 +65,7 @@ class LearnedOptions(WorldOptions):
 
     @property
     def days(self) -> np.ndarray:
-        """Of the starts, datetime64[D], ascending."""
+        """Days of the starts, datetime64[D], ascending."""
         first, last = (np.datetime64(day, "D") for day in self.starts)
         days = np.arange(first, last + 1, self.every or 1)
         if self.every is None:

@@ -55,7 +55,7 @@ class DaysOfStream:
 
     @property
     def name(self) -> str:
-        """Of the stream, for errors."""
+        """Name of the stream, for errors."""
         return f"{self._names[0]} ({len(self._names)} parts)"
 
     def read(self, days: Sequence[str]) -> Iterator[tuple[str, np.ndarray]]:
@@ -115,7 +115,7 @@ class DaysOfStore:
 
     @property
     def name(self) -> str:
-        """Of the store, for errors."""
+        """Name of the store, for errors."""
         return str(self._path)
 
     def read(self, days: Sequence[str]) -> Iterator[tuple[str, np.ndarray]]:

@@ -57,7 +57,7 @@ class Thing(NamedTuple):
 
 
 def radius(thing: Thing) -> float:
-    """Of the circle of the same area, in widths of the map."""
+    """Radius of the circle with the same area as a thing, in widths of the map."""
     if thing.what == "unit":
         return RADII[thing.kind]
     return {"shard": SHARD, "medivac": MEDIVAC, "beacon": BEACON, "cue": CUE, "shot": SHOT}[

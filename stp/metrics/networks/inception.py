@@ -63,7 +63,7 @@ def _max(x: Tensor) -> Tensor:
 
 
 class Mixed5(nn.Module):
-    """Branches of 1 x 1, 5 x 5 and twice 3 x 3, and behind a pool."""
+    """Block with four parallel branches: 1 x 1, 5 x 5, two 3 x 3, and mean pool with 1 x 1."""
 
     def __init__(self, channels: int, pooled: int) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class Mixed5(nn.Module):
 
 
 class Mixed6a(nn.Module):
-    """Halves the size."""
+    """Block that halves height and width and has 768 channels: 3 x 3, two 3 x 3, and a pool."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -96,7 +96,10 @@ class Mixed6a(nn.Module):
 
 
 class Mixed6(nn.Module):
-    """Branches of 1 x 1, 7 x 7 and twice 7 x 7 in two steps each, and behind a pool."""
+    """Block with four parallel branches: 1 x 1, 7 x 7, two 7 x 7, and mean pool with 1 x 1.
+
+    Each 7 x 7 convolution is one of 1 x 7 and one of 7 x 1.
+    """
 
     def __init__(self, narrow: int) -> None:
         super().__init__()
@@ -119,7 +122,7 @@ class Mixed6(nn.Module):
 
 
 class Mixed7a(nn.Module):
-    """Halves the size."""
+    """Block that halves height and width and has 1280 channels: 3 x 3, 7 x 7, and a pool."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -136,7 +139,7 @@ class Mixed7a(nn.Module):
 
 
 class Mixed7(nn.Module):
-    """Branches whose last step is two convolutions side by side."""
+    """Block with four parallel branches; two end with 1 x 3 and 3 x 1 convolutions in parallel."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()

@@ -31,15 +31,15 @@ class Layout:
     """The form of a table in text.
 
     Attributes:
-        separator: separator of columns, as pandas wants it.
-        decimal: sign in numbers.
+        separator: separator of columns, in the form of ``sep`` in pandas.
+        decimal: decimal sign of numbers, "." or ",".
         encoding: encoding of the text.
         names: names of the columns; None if no line has them.
         in_comment: the names are in the last comment before the first row.
-        skipped: lines before the first row.
-        width: columns of most rows.
-        numeric: share of their values that are numbers.
-        comment: sign with which comments between rows begin; None if there are none.
+        skipped: number of lines before the first row.
+        width: number of columns of most rows.
+        numeric: share of the values of these rows that are numbers, 0..1.
+        comment: sign that begins comments between rows; None if there are no such comments.
     """
 
     separator: str

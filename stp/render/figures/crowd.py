@@ -134,13 +134,13 @@ def _read(path: Path) -> Scenes:
 
 
 def band(values: np.ndarray, episode: np.ndarray, interval: bool) -> Band:
-    """Mean over scenarios with a band.
+    """Mean over scenarios at each lead time, with a band around it.
 
     Args:
         values: values of each scenario and lead time, (S, T).
         episode: episode of each scenario, (S,).
-        interval: whether the ends are those of the 95 % interval over episodes, as for scores;
-            else they are one standard deviation over scenarios away.
+        interval: whether the band is the 95 % interval of the mean over episodes, as in the scores;
+            else it reaches one standard deviation over scenarios to both sides.
     """
     mean = values.mean(axis=0)
     if not interval:
@@ -188,10 +188,10 @@ def courses(scores: Scores, case: str | None = None) -> list[Course]:
 
 
 def at_home(courses: Sequence[Course]) -> tuple[list[Course], list[str]]:
-    """Predictors that were calibrated on the data of their test, if a model has such.
+    """Of each model, only the predictors calibrated on the tested dataset; if it has none, all.
 
     Returns:
-        the predictors, and a note if others are left out.
+        the predictors, and a note if some are left out.
     """
     models = {course.cells[0].key.model for course in courses if _is_home(course)}
     selected = [

@@ -166,9 +166,9 @@ def read(manifest: Path, results: Path) -> Scores:
 
 
 def by_lead(scores: Scores, case: str) -> dict[str, dict[int, dict[str, Entry]]]:
-    """Values at each lead time: model -> lead time in steps from 1 -> column -> entry.
+    """Values at each lead time: model -> lead time (in steps, from 1) -> column -> entry.
 
-    An entry without a value has a reason; a column may lack values at some lead times, or at all.
+    A column may have no value at some lead times, or at all; such an entry has a reason instead.
     """
     lines = scores.lines(case)
     plan = replace(scores.plan, cells=tuple(scores.cells([case])))

@@ -367,7 +367,10 @@ def animation(scene: Scene, layout: Layout = "overlay") -> Iterator[np.ndarray]:
 
 
 def fix_layout(figure: Figure) -> None:
-    """Lay a figure out once, so that nothing in it moves; its sides become even pixels."""
+    """Lay out a figure and keep this layout, so that nothing moves between the frames of a film.
+
+    Its height and width become even numbers of pixels.
+    """
     figure.set_dpi(DPI)
     width, height = figure.get_size_inches()
     figure.set_size_inches(*movie.even(width, height, DPI))

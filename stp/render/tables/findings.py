@@ -139,7 +139,10 @@ class Finding:
 
 
 def read_questions(folder: Path) -> dict[int, Question]:
-    """Read the findings of a suite by number.
+    """Read the findings of a suite: number of a finding -> its question.
+
+    Args:
+        folder: folder of the findings, ``config/suites/<suite>/findings``.
 
     Raises:
         FileError: a file is not named ``<number>_<name>.sql``, or its comments lack a key.

@@ -160,7 +160,10 @@ def make(plan: Manifest, table: str, scores: pa.Table, absent: dict[CellKey, str
     """Make the rows of a table, with their standings.
 
     Args:
-        absent: cells without scores: key -> why.
+        plan: manifest of the dimension.
+        table: name of the table.
+        scores: collected rows of scores.
+        absent: key of a cell without scores -> reason why it has none.
 
     Raises:
         StpError: the published values or a file of the store are damaged.

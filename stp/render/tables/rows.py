@@ -175,7 +175,7 @@ def make_rows(
     """Make the rows of ``table`` in the order of the manifest's cells.
 
     Args:
-        absent: cells without scores: key -> why. They leave their values empty.
+        absent: key of a cell without scores -> reason. The values of such cells are empty.
     """
     groups: dict[CellKey, list[Cell]] = {}
     for cell in manifest.cells:

@@ -93,10 +93,14 @@ class Cvae(nn.Module):
         return torch.cat([state[0], pooled, rows["wanted"]], dim=-1)
 
     def ways(self, features: Tensor, steps: int) -> tuple[Tensor, Tensor]:
-        """Velocities of all modes, relative to the filtered velocity.
+        """Gaussians of the velocities of P people in each of Z modes, relative to the filtered one.
+
+        Args:
+            features: features of the people, with P rows.
+            steps: number of future steps T.
 
         Returns:
-            means (P, Z, T, 2), metres per second, and covariances (xx, xy, yy), (P, Z, T, 3).
+            means, (P, Z, T, 2), m/s, and covariances (xx, xy, yy), (P, Z, T, 3), m2/s2.
         """
         state = (self.begin(features)[:, None] + self.way.weight).tanh()
         people, ways, size = state.shape
