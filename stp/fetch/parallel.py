@@ -1,5 +1,6 @@
 """Several downloads at a time, a few from each host; a failed one does not stop the others."""
 
+import contextlib
 import errno
 import queue
 import shutil
@@ -198,8 +199,9 @@ def _require_space(files: Sequence[FileToFetch]) -> None:
         folder = folder.parent
     needed = 0
     for file in files:
-        part = part_path(file.target)
-        have = part.stat().st_size if part.is_file() else 0
+        have = 0
+        with contextlib.suppress(OSError):  # none yet, or another process has just finished it
+            have = part_path(file.target).stat().st_size
         needed += max(0, (file.declared.get("bytes") or 0) - have)
     free = shutil.disk_usage(folder).free
     if needed > free:
