@@ -1,4 +1,4 @@
-"""Check that the compiled code of this process is that of the fingerprinted sources."""
+"""Check that this process runs code compiled from the sources that are fingerprinted."""
 
 import sys
 from collections.abc import Iterable
@@ -15,14 +15,14 @@ from stp.core.json_files import Json
 def refuse_stale(modules: Iterable[str]) -> None:
     """Refuse compiled code that differs from its sources.
 
-    Python trusts compiled code if time and size of the source are equal; after copying with times
-    (rsync -t, tar) they may be, with another content.
+    Python uses cached compiled code if the source still has the recorded time and size. A copy that
+    keeps times (rsync -t, tar) may have both, but another content.
 
     Args:
-        modules: names of modules; those that are not imported are skipped.
+        modules: full names of modules; modules that are not imported are skipped.
 
     Raises:
-        StpError: a module's compiled code is not that of its source.
+        StpError: the compiled code of a module differs from what its source compiles to.
     """
     cached = source_cache(SOURCE_FOLDER, "compiled", Path(__file__))
     for module in modules:
@@ -36,7 +36,10 @@ def refuse_stale(modules: Iterable[str]) -> None:
 
 
 def _compare(module: str, loader: SourceFileLoader, _: bytes) -> Json:
-    """Compile a module's source and compare: slow, so equality is cached as an empty analysis."""
+    """Compare a module's compiled code with its source, compiled anew.
+
+    This is slow, so that success is cached, as an empty analysis.
+    """
     source = Path(loader.get_filename())
     if loader.get_code(module) != compile(source.read_bytes(), source, "exec", dont_inherit=True):
         raise StpError(

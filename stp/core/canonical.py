@@ -1,7 +1,8 @@
 """Hashes of the parts of a module's source that have an effect.
 
-Docstrings, comments, formatting, imports for types alone and the texts of raised errors have none.
-Standard library only, with the same result on every supported Python.
+Docstrings, comments, formatting, imports for types alone and the texts of raised errors have no
+effect. The module uses the standard library only; the hashes are the same on every supported
+Python.
 """
 
 import ast
@@ -14,7 +15,7 @@ _IGNORED_FIELDS = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
 
 
 class _WithoutTexts(ast.NodeTransformer):
-    """Empties every text of an expression."""
+    """Replaces every string in an expression by an empty one."""
 
     def visit_Constant(self, node: ast.Constant) -> ast.Constant:
         return ast.Constant("") if isinstance(node.value, str) else node
@@ -53,6 +54,9 @@ class _Effective(ast.NodeTransformer):
 def effective(source: bytes) -> ast.Module:
     """The syntax tree of a module, without statements that have no effect.
 
+    Args:
+        source: source text of the module.
+
     Raises:
         SyntaxError: the source is not Python.
     """
@@ -61,7 +65,7 @@ def effective(source: bytes) -> ast.Module:
 
 
 def _dump(node: object) -> str:
-    """A syntax tree as text, without empty fields: newer Pythons add some."""
+    """A syntax tree as text, without empty fields, some of which newer Pythons add."""
     if isinstance(node, list):
         return f"[{','.join(map(_dump, node))}]"
     if not isinstance(node, ast.AST):
@@ -78,7 +82,7 @@ def _dump(node: object) -> str:
 
 
 def hash_of(trees: list[ast.stmt], digits: int = DIGITS) -> str:
-    """Hash statements."""
+    """Hash the syntax trees of statements, as hexadecimal digits."""
     return hashlib.sha256(_dump(trees).encode()).hexdigest()[:digits]
 
 
@@ -86,8 +90,9 @@ def definitions(source: bytes) -> dict[str, str]:
     """Hash each definition of a module, so that `stp why` can name the changed ones.
 
     Returns:
-        8 hex digits by the name of the function, class, method, field (``Class.name``) or constant;
-        ``imports`` and ``other statements`` are each hashed together.
+        a hash of 8 hex digits for each function, class, constant, method or field, by its name
+        (``Class.name`` for the last two). All imports share the entry ``imports``, and all other
+        statements outside classes the entry ``other statements``.
 
     Raises:
         SyntaxError: the source is not Python.

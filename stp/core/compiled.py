@@ -9,18 +9,18 @@ from typing import Any, TypeVar
 import numpy as np
 
 FASTMATH = ("contract", "reassoc")
-"""Products may be fused with sums, and sums be added in another order; NaN and infinity stay."""
+"""Numba may fuse products with sums and reorder sums, but keeps NaN and infinity intact."""
 
 Loop = TypeVar("Loop", bound=Callable[..., Any])
 
 
 def compiled(loop: Loop) -> Loop:
-    """Compile a function of arrays and numbers; it releases the interpreter's lock.
+    """Compile a function of arrays and numbers, so that it releases the interpreter's lock.
 
-    Machine code is cached beside the source, or in NUMBA_CACHE_DIR. The name of its file is a hash
-    of code, constants, types and processor, so that processes with other ones can write at the same
-    time. Where nothing can be cached, each process compiles. The first call imports Numba, which
-    takes half a second.
+    Machine code is cached beside the source, or in NUMBA_CACHE_DIR. The name of the cache file has
+    a hash of code, constants, types and processor, so that processes that differ in any of these
+    can write at the same time. Where nothing can be cached, each process compiles. The first call
+    imports Numba, which takes half a second.
 
     Args:
         loop: a function of contiguous arrays, numbers and tuples of numbers. It may use NumPy and
@@ -60,7 +60,7 @@ def _kind(value: Any) -> Any:
 
 
 def _type(kind: Any) -> Any:
-    """Numba's type for a kind; as read-only arrays, it accepts all arrays."""
+    """Numba's type for a kind; that of an array is read-only, which accepts writable ones too."""
     import numba
 
     if not isinstance(kind, tuple):
@@ -71,7 +71,7 @@ def _type(kind: Any) -> Any:
 
 
 def _identity(loop: Any, types: tuple[Any, ...]) -> str:
-    """Hash of code, constants, types and processor."""
+    """Hash of a loop's code and constants, the types of its arguments, and the processor."""
     from llvmlite import binding
 
     code = loop.__code__

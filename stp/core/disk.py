@@ -1,4 +1,4 @@
-"""Atomic writes of files, and readable errors of a disk that refuses."""
+"""Atomic writes of files, and readable errors where the disk refuses to write."""
 
 import errno
 import os
@@ -24,16 +24,16 @@ def below(root: Path, name: str, where: object, *, links: bool = True) -> Path:
 
     Args:
         root: the folder.
-        name: relative to it, with ``/`` between folders.
+        name: path relative to the folder, with ``/`` between its parts.
         where: source of the name, such as an archive, for the error.
         links: whether the path may contain symbolic links, as in a folder of raw files.
 
     Returns:
-        the path; the file need not exist.
+        the path; no file need exist there.
 
     Raises:
         StpError: the name is absolute, empty, leads out of the folder or has control characters; or
-            the path contains a link that is not allowed.
+            the path contains a symbolic link although ``links`` is False.
     """
     parts = PurePosixPath(name).parts
     if not parts or name.startswith("/") or ".." in parts or not name.isprintable():
@@ -55,7 +55,7 @@ def below(root: Path, name: str, where: object, *, links: bool = True) -> Path:
 def is_hidden(name: str) -> bool:
     """Whether a part of a relative path begins with a dot: .DS_Store, ._0.png, .thumbnails/0.png.
 
-    The metadata of Zarr stores do so as well, and are not hidden.
+    Files in a Zarr store are not hidden, although the names of its metadata begin with a dot.
     """
     parts = PurePosixPath(name).parts
     stop = next((n for n, part in enumerate(parts) if part.endswith(".zarr")), len(parts))
@@ -81,7 +81,7 @@ def require_regular(path: Path) -> Path:
         the path, also of a file that does not exist.
 
     Raises:
-        StpError: it is a named pipe, a socket or a device.
+        StpError: the path is that of a named pipe, a socket or a device.
     """
     if path.is_file() or path.is_dir() or not path.exists():
         return path
@@ -112,16 +112,16 @@ def require_regular_tree(folder: Path) -> None:
 
 
 def is_read_only(error: OSError) -> bool:
-    """Did the system refuse for lack of permission, or a read-only disk?"""
+    """Whether the system refused because permission is lacking or the disk is read-only."""
     return error.errno in (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 def disk_error(error: OSError, what: str) -> StpError:
-    """An error of the operating system with a remedy.
+    """Turn an error of the operating system into one with a remedy.
 
     Args:
         error: error that the system raised.
-        what: failed, such as ``cannot write FILE``.
+        what: what failed, such as ``cannot write FILE``.
     """
     where = f" ({error.filename})" if error.filename else ""
     return StpError(
@@ -134,6 +134,9 @@ def disk_error(error: OSError, what: str) -> StpError:
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
     """Turn errors of the disk inside the block (full, read-only, no permission) into readable ones.
+
+    Args:
+        path: path of the file that the block writes, for the error.
 
     Raises:
         StpError: the disk refused to write ``path``.
@@ -175,7 +178,11 @@ def write_text(path: Path, text: str) -> None:
 
 
 def write_text_if_changed(path: Path, text: str) -> bool:
-    """Write a file only when its text differs, so that its time is that of the last change."""
+    """Write a file only if its text differs, so that its time is that of the last change.
+
+    Returns:
+        whether the file was written.
+    """
     if path.is_file() and path.read_text(encoding="utf-8") == text:
         return False
     write_text(path, text)
@@ -186,7 +193,7 @@ def write_text_once(path: Path, text: str) -> bool:
     """Write a new file in one step; an existing file is never replaced.
 
     Returns:
-        False if the file exists already.
+        whether the file was written; False if it exists already.
 
     Raises:
         StpError: the file cannot be written.

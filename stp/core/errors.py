@@ -91,21 +91,29 @@ class ConfigurationError(StpError):
 
 
 def artefact_of(path: Path) -> Path:
-    """The folder of the artefact that contains a file: its name is a fingerprint."""
+    """The folder of the artefact that contains a file, found by its name, a fingerprint.
+
+    Args:
+        path: path of the file or of the folder itself.
+
+    Returns:
+        the folder; the parent folder of ``path`` if no folder is named by a fingerprint.
+    """
     artefacts = (folder for folder in (path, *path.parents) if _FINGERPRINT.fullmatch(folder.name))
     return next(artefacts, path.parent)
 
 
 def again(folder: Path) -> str:
-    """How to make an artefact again.
+    """A remedy in words: how to make an artefact again.
 
-    The whole folder has to be deleted: from the sealed copy in it the receipt would be restored.
+    The whole folder has to be deleted. If only the receipt were, it would be restored from its
+    sealed copy in the folder.
     """
     return f"delete the folder, and run again to make it anew: rm -r {folder}"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Suggest the known name nearest to an unknown one; without any, list up to 30 known names."""
+    """Suggest the known name nearest to an unknown one; if none is near, list up to 30 of them."""
     known, most = sorted(known), 30
     initials = "".join(word[:1] for word in name.split("_"))  # learning_rate: lr
     close = difflib.get_close_matches(name, known, n=1)

@@ -1,6 +1,6 @@
 """Exit codes of ``stp``, on which scripts can rely: an answer, no answer, or an error.
 
-Other codes are those of signals and of interrupted trainings.
+All other codes come from signals and from interrupted trainings.
 """
 
 from stp.core.errors import StpError
@@ -10,17 +10,17 @@ FOUND = 0
 ERROR = 1
 """An error; the message says what is wrong, what was expected, and what to do."""
 USAGE = 2
-"""The command line is wrong (as Typer has it)."""
+"""The command line is wrong; Typer exits with this code."""
 NOTHING = 3
-"""A valid question has no answer, or a difference no explanation."""
+"""A valid question has no answer, or a difference has no explanation."""
 
 
 class NothingFoundError(StpError):
-    """The answer to a question is empty: no error, but scripts have to notice it."""
+    """The answer to a question is empty, which is no mistake, but which scripts have to notice."""
 
 
 def told(error: StpError) -> str:
-    """An error as the command line prints it."""
+    """The text of an error, as the command line prints it."""
     kind = "" if isinstance(error, NothingFoundError) else "error: "
     return f"stp: {kind}" + "\n  ".join(str(error).splitlines())
 

@@ -9,18 +9,18 @@ from stp.core.errors import StpError
 
 _BLOCK = 1 << 20
 KEYS = ("sha256", "git_blob_sha1")
-"""Checksums that identify a file. The second one is that of ``git hash-object``, for files that
-are published in git repositories only."""
+"""Names of the checksums that identify a file. ``git_blob_sha1`` is what ``git hash-object``
+prints; it is for files that are published nowhere but in git repositories."""
 
 
 def identify(path: Path) -> dict[str, Any]:
-    """Size and checksums of a file.
+    """Compute size and checksums of a file.
 
     Returns:
-        ``bytes``, ``sha256`` and ``git_blob_sha1``.
+        ``bytes``, the size, and the hexadecimal checksums ``sha256`` and ``git_blob_sha1``.
 
     Raises:
-        StpError: it cannot be read.
+        StpError: the file cannot be read.
     """
     try:
         size = path.stat().st_size
@@ -44,13 +44,15 @@ def require(path: Path, declared: Mapping[str, Any]) -> dict[str, Any]:
 
     Args:
         path: path of the file.
-        declared: ``bytes``, and checksums of ``KEYS``, at least one.
+        declared: declared values by key: at least one of `KEYS`, and optionally ``bytes``, the
+            size.
 
     Returns:
-        as `identify`.
+        size and checksums of the file, as from `identify`.
 
     Raises:
-        StpError: it cannot be read, differs, or no checksum is declared.
+        StpError: the file cannot be read, differs from a declared value, or has no declared
+            checksum.
     """
     actual = identify(path)
     expected = {key: declared[key] for key in ("bytes", *KEYS) if declared.get(key) is not None}

@@ -1,8 +1,9 @@
 """Fingerprints: hashes of the code, recipe and inputs of an artefact, as 16 hex digits.
 
 The fingerprint of an artefact is part of its path: a change of meaning gives a new path, and all
-other artefacts stay where they are. Code counts by its syntax trees (`stp.core.canonical`), over
-the static import closure of the stage's root modules. Standard library only.
+other artefacts stay where they are. Of code, the syntax trees (`stp.core.canonical`) of the root
+modules of the stage, and of all modules that they import directly or indirectly, are hashed. This
+module uses the standard library only.
 """
 
 import contextlib
@@ -26,11 +27,13 @@ from stp.core.project import own_modules
 SOURCE_FOLDER = Path(__file__).parents[2]
 """The folder that holds the package."""
 SHELL_OF_CORES = frozenset({f"{PACKAGE}.core.errors", f"{PACKAGE}.core.job"})
-"""Modules that every core imports and that compute nothing: they count in no fingerprint."""
+"""Modules that every core imports and that compute nothing, so that no fingerprint has them."""
 
 
 def digest(value: Any) -> str:
-    """Hash a JSON value: 16 hex digits, independent of the order of keys, not of that of lists.
+    """Hash a JSON value as 16 hex digits.
+
+    The order of the keys of an object has no effect; the order of a list has.
 
     Raises:
         TypeError: the value holds something that is not JSON.
@@ -45,7 +48,8 @@ class Code:
 
     Attributes:
         fingerprint: one hash of all `modules`.
-        modules: module name -> hash of its syntax tree, without docstrings and texts of errors.
+        modules: hash of the syntax tree of each module, without docstrings and texts of errors, by
+            the name of the module.
     """
 
     fingerprint: str
@@ -62,7 +66,8 @@ class SourceCache:
     Args:
         folder: the folder that holds the package.
         name: name of the cache file, without its suffix.
-        analysers: what analyses the sources besides this module: files of code, or versions.
+        analysers: what analyses the sources besides this module: paths of Python files, or texts
+            such as versions. A change of one empties the cache.
     """
 
     def __init__(self, folder: Path, name: str, *analysers: Path | str) -> None:
@@ -78,7 +83,8 @@ class SourceCache:
         Args:
             name: name of a module, or of another source.
             source: source text.
-            analyse: called where the cache has no valid entry; its errors are passed on.
+            analyse: function that analyses the source, called if the cache has no valid entry; its
+            errors are passed on.
         """
         checksum = hashlib.sha256(source).hexdigest()
         entry = self.entries.get(name)
@@ -89,7 +95,7 @@ class SourceCache:
         return analysis
 
     def save(self) -> None:
-        """Write new entries, unless the disk refuses."""
+        """Write new entries to the file; if the disk refuses, they are lost without an error."""
         if self.new:
             text = json.dumps(self._saved() | self.new)
             with contextlib.suppress(StpError, OSError):
@@ -97,7 +103,7 @@ class SourceCache:
             self.new = {}
 
     def _saved(self) -> dict[str, Json]:
-        """The entries of the file; none if it is damaged or of another version."""
+        """The entries of the file; none if it is damaged or was written by another version."""
         try:
             seal, _, text = self.path.read_text().partition("\n")
         except (OSError, ValueError):
@@ -117,7 +123,7 @@ def _meaning(module: str, source: bytes, folder: Path) -> Meaning:
     """Hash, imports and definitions of a module.
 
     Raises:
-        SyntaxError, ValueError: its source is not Python.
+        SyntaxError, ValueError: the source is not Python.
     """
     analysis = source_cache(folder, "meanings", *_READERS).get(
         module, source, lambda content: asdict(meaning(content))
@@ -131,7 +137,7 @@ def _meaning(module: str, source: bytes, folder: Path) -> Meaning:
 
 
 def not_python(path: Path | str, error: SyntaxError | ValueError) -> StpError:
-    """The error of a file of code that Python cannot parse.
+    """The error for a file of code that Python cannot parse.
 
     Args:
         path: path of the file.
@@ -160,16 +166,20 @@ class Sources:
         self._files: dict[str, tuple[str, bool]] | None = None
 
     def code_of(self, roots: Iterable[str]) -> Code:
-        """Fingerprint the closure of root modules, given by their names."""
+        """Fingerprint the closure of root modules.
+
+        Args:
+            roots: full names of the modules.
+        """
         modules = self.closure(roots)
         return Code(digest(modules), modules)
 
     def closure(self, roots: Iterable[str]) -> dict[str, str]:
         """Map every module that the roots can reach inside the package to its hash.
 
-        Parent packages count, because Python runs their ``__init__`` on import; one that only
-        defines names counts only where a name is imported from it. A root that does not exist maps
-        to ``"missing"``: a plan may name models that are not written yet.
+        Parent packages are included, because Python runs their ``__init__`` on import. A parent
+        package that only defines names is included only if a name is imported from it. A root that
+        does not exist maps to ``"missing"``: a plan may name models that are not written yet.
 
         Raises:
             StpError: a module is not Python.
@@ -193,13 +203,13 @@ class Sources:
         return dict(sorted(hashes.items()))
 
     def _module(self, module: str) -> "_Module | None":
-        """A module; None if the name is that of a function or class."""
+        """The module of a name; None if the name is that of a function or class."""
         if module not in self._modules:
             self._modules[module] = self._read(module)
         return self._modules[module]
 
     def _file(self, module: str) -> tuple[str, bool] | None:
-        """A module's file; see `_module_files`."""
+        """Path of a module's file, and whether the module is a package; None without a file."""
         if self._files is None:
             self._files = _module_files(self.folder)
         return self._files.get(module)
@@ -254,7 +264,7 @@ def _parents(module: str) -> list[str]:
 
 
 def _submodules(package: str, folder: Path) -> list[str]:
-    """The modules of a package; none if the name is that of a module."""
+    """The full names of the modules in a package; none if the name is that of a module."""
     names = sorted(
         name
         for path in _candidates(package, folder)
@@ -264,10 +274,10 @@ def _submodules(package: str, folder: Path) -> list[str]:
 
 
 def _module_files(folder: Path) -> dict[str, tuple[str, bool]]:
-    """Map the modules of the package to their files: (path, is it a package).
+    """Map the modules of the package to their files: path, and whether the module is a package.
 
-    They are listed at once: a plan looks up thousands of names, most of which are functions.
-    Modules of the package win over a user's own.
+    All files are listed at once: a plan looks up thousands of names, most of which are functions.
+    A module of the package takes precedence over a user's own module of the same name.
     """
     modules: dict[str, tuple[str, bool]] = {}
     for root in (folder / PACKAGE, *own_modules()):
@@ -292,7 +302,14 @@ def _candidates(module: str, folder: Path) -> list[Path]:
 
 
 def definitions_of(modules: Iterable[str], folder: Path = SOURCE_FOLDER) -> dict[str, Json]:
-    """Hashes of the definitions of modules, by module; modules that do not exist are skipped.
+    """Hash the definitions of modules.
+
+    Args:
+        modules: full names of the modules; modules that do not exist are skipped.
+        folder: folder that holds the package.
+
+    Returns:
+        the hashes of `definitions`, by module.
 
     Raises:
         SyntaxError: a module is not Python.

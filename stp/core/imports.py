@@ -17,12 +17,12 @@ class Meaning:
     """Hash, imports and definitions of a module.
 
     Attributes:
-        hash: hash of its syntax tree.
-        imports: possible modules of the package: (level, base, name), as in
-            ``from <level dots><base> import <name>``. The name is empty in ``import <base>``; the
+        hash: hash of the syntax tree of the module.
+        imports: imports that may be of modules of the package: (level, base, name), as in
+            ``from <level dots><base> import <name>``. The name is empty for ``import <base>``; the
             level is -1 for a string, which may name a module that is imported by name.
-        defines: names of the constants and functions of a module that only defines such, so that
-            running it has no effect; None for all other modules.
+        defines: names of the constants and functions of a module that only defines constants and
+            functions, so that running it has no effect; None for all other modules.
     """
 
     hash: str
@@ -30,7 +30,15 @@ class Meaning:
     defines: tuple[str, ...] | None
 
     def imported(self, module: str, is_package: bool) -> Iterator[tuple[int, str, str]]:
-        """Imports from the package, with absolute names."""
+        """The imports from the package, with absolute names.
+
+        Args:
+            module: full name of the importing module.
+            is_package: whether this module is the ``__init__`` of a package.
+
+        Yields:
+            (level, base, name) of each import, as in `imports`, the base being absolute.
+        """
         for level, base, name in self.imports:
             parts = module.split(".")
             parts = parts[: len(parts) - level + int(is_package)] if level > 0 else []
@@ -41,10 +49,10 @@ class Meaning:
 
 @cache
 def meaning(source: bytes) -> Meaning:
-    """Read one module's source text.
+    """Analyse the source text of one module.
 
     Raises:
-        SyntaxError: it is not Python.
+        SyntaxError: the text is not Python.
     """
     tree = effective(source)
     imports: dict[tuple[int, str, str], None] = {}

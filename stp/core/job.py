@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 Report = Callable[[str, int, int], None]
-"""Called as ``report(what, done, total)``; printed as progress with an ETA."""
+"""Callback for progress, ``report(what, done, total)``; the progress is printed with an ETA."""
 
 
 class Interrupted(Exception):  # noqa: N818 (nothing went wrong)
@@ -26,7 +26,8 @@ Recipe = Mapping[str, Any]
 """All that may influence a result, as JSON values; stages, readers and models build their frozen
 options from it."""
 Extras = Mapping[str, object]
-"""Results for the receipt of an artefact, as JSON values; each core has keys of its own."""
+"""Results that a core reports for the receipt of its artefact, as JSON values; the keys depend on
+the core."""
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,10 @@ class Job:
 
     Attributes:
         recipe: all that may influence the result; JSON values only.
-        inputs: folders (or lock files) of the artefacts that this one is made from, by name.
-        out: an existing, empty folder; its content becomes the artefact.
-        state: a folder that survives a crash, for resumable state; never an output.
+        inputs: folders of the artefacts (or lock files) that this one is made from, by name.
+        out: an existing, empty folder, the content of which becomes the artefact.
+        state: a folder for the state from which the work can be resumed; it survives a crash, and
+            does not become part of the artefact.
         runtime: settings without influence on the result (device, workers, raw folders).
         report: progress callback.
         interrupted: returns whether to stop soon; resumable work then saves its state and raises

@@ -1,4 +1,4 @@
-"""The journal of a calibration: a file of lines, to which several jobs append."""
+"""The journal of a calibration: a text file to which several jobs append lines."""
 
 from pathlib import Path
 

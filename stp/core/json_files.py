@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from stp.core.errors import ArtefactError, FileError
 
 Json = dict[str, Any]
-"""An object of JSON: its values depend on the key."""
+"""A JSON object; the types of its values depend on their keys."""
 T = TypeVar("T", Json, list[Any])
 
 
@@ -22,9 +22,9 @@ def read_json(
 
     Args:
         path: path of the file.
-        kind: dict or list.
-        expected: description of the file, for the error.
-        remedy: remedy in the error; the default of its class unless given.
+        kind: type of the content, dict or list.
+        expected: description of the expected content, for the error.
+        remedy: remedy in the error; None for the usual remedy of its class.
         error: class of the error.
 
     Raises:

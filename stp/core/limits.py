@@ -13,7 +13,7 @@ from stp.core.errors import StpError
 
 VARIABLE = "STP_LIMITS"
 _HARMLESS = 1_000_000_000
-"""Unpacked bytes up to which any ratio is accepted: arrays of zeros are valid, too."""
+"""Unpacked bytes up to which any ratio is accepted: arrays of zeros are valid as well."""
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,12 @@ class Limits:
         members: files in an archive.
         unpacked_gb: size of all files of an archive, in 10^9 bytes.
         member_gb: size of a file that is read into memory, in 10^9 bytes.
-        ratio: unpacked bytes per packed byte, of archives or files of them above 10^9 bytes.
+        ratio: unpacked bytes per packed byte, of archives, or files in them, that unpack to more
+            than 10^9 bytes.
         pixels: number of pixels of a picture, or of one frame of a video.
         yaml_mb: size of a YAML file, in 10^6 bytes.
         yaml_nodes: values in a YAML file after its aliases are replaced.
-        yaml_depth: nested lists and mappings, in a YAML file with aliases or many levels.
+        yaml_depth: levels of nested lists and mappings in a YAML file.
     """
 
     members: int = 10_000_000
@@ -45,7 +46,7 @@ def read(text: str) -> Limits:
     """Read limits such as ``unpacked_gb=9000,ratio=5000``; the others keep their defaults.
 
     Raises:
-        StpError: there is no such limit, or it is no positive number.
+        StpError: a name is not that of a limit, or a value is no positive whole number.
     """
     values = {}
     for pair in filter(None, text.replace(" ", "").split(",")):
@@ -69,10 +70,10 @@ def require(what: str, size: float, name: str, unit: str = "") -> None:
     """Refuse a size above a limit.
 
     Args:
-        what: exceeds it, naming the file, for the error.
+        what: what has this size, with the name of the file, for the error.
         size: size, in the unit of the limit.
-        name: name of the limit.
-        unit: unit of both, for the error.
+        name: name of the limit, a field of `Limits`.
+        unit: unit of size and limit, for the error; the name of the limit unless given.
 
     Raises:
         StpError: the size is above the limit.
@@ -91,9 +92,9 @@ def require_unpacked(what: object, packed: int, unpacked: int, members: int = 1)
 
     Args:
         what: the archive, or a file in it, for the error.
-        packed: its size in bytes.
-        unpacked: its unpacked size in bytes, as its headers state it.
-        members: number of its files.
+        packed: packed size in bytes.
+        unpacked: unpacked size in bytes, as stated by the headers.
+        members: number of files in the archive; 1 for a file of it.
 
     Raises:
         StpError: the number of files, the size or the ratio is above its limit.
@@ -106,10 +107,10 @@ def require_unpacked(what: object, packed: int, unpacked: int, members: int = 1)
 
 
 def require_zip(path: Path, archive: zipfile.ZipFile) -> None:
-    """Refuse a zip file that, or a member of which, unpacks to too much, or with a nameless member.
+    """Refuse a zip file that unpacks to too much, has a member that does, or a nameless member.
 
     Raises:
-        StpError: see `require_unpacked`; or the list of members is damaged.
+        StpError: a limit of `require_unpacked` is exceeded, or a member has no name.
     """
     infos = archive.infolist()
     if not all(info.filename for info in infos):
@@ -127,7 +128,12 @@ def require_zip(path: Path, archive: zipfile.ZipFile) -> None:
 def require_pixels(what: object, width: int, height: int) -> None:
     """Refuse a picture, or frames of a video, with too many pixels.
 
+    Args:
+        what: the picture or video, for the error.
+        width: width in pixels.
+        height: height in pixels.
+
     Raises:
-        StpError: there are too many.
+        StpError: there are more pixels than the limit ``pixels``.
     """
     require(f"{what}: {width} x {height}", width * height, "pixels")

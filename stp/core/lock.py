@@ -1,8 +1,8 @@
-"""Lock files: sizes and checksums of the raw files of a release, and their authenticity.
+"""Lock files: sizes and checksums of the raw files of a release, and evidence that they are right.
 
 A lock is written when the raw files of a release are complete for the first time. It names no
-folder of a machine: a copy below ``config/locks`` registers the same files for all users
-(``stp fetch --lock-out``).
+folder of a machine, so that a copy of it below ``config/locks`` registers the same files for all
+users (``stp fetch --lock-out``).
 """
 
 import json
@@ -16,16 +16,16 @@ from stp.core.disk import below
 from stp.core.errors import StpError
 
 CHECKSUMS, COUNTS, STATED = KNOWN_BY = ("checksums", "counts", "stated")
-"""Evidence that files are those of their release, the strongest first. ``checksums``: registered or
-published checksums of all files match. ``counts``: all published counts of clips and all declared
-sizes match. ``stated``: only the user says so."""
+"""Kinds of evidence that files are those of their release, the strongest first. ``checksums``:
+registered or published checksums of all files match. ``counts``: all published numbers of clips and
+all declared sizes match. ``stated``: there is only the statement of the user."""
 WEIGHTS = "weights"
-"""Stands for a dataset where raw files are weights of a network."""
+"""Name used in place of a dataset's where the raw files are weights of a network."""
 _SHOWN = 10
 
 
 class Checksum(NamedTuple):
-    """Size of a file in bytes and its SHA-256 (hexadecimal)."""
+    """Size of a file in bytes, and its SHA-256 as hexadecimal digits."""
 
     bytes: int
     sha256: str
@@ -39,10 +39,10 @@ class Lock:
     """The raw files of a release.
 
     Attributes:
-        files: size and SHA-256 by path below a raw folder.
-        md5: MD5 of the decompressed content by path, of the files whose declaration had one when
-            they were locked.
-        incomplete: missing files of the release that a user accepted; else empty.
+        files: size and SHA-256 of each file, by its path relative to a raw folder.
+        md5: MD5 of the decompressed content, by path; only of files for which the configuration
+            declared an MD5 when the lock was written.
+        incomplete: files of the release whose absence a user accepted; empty if none is missing.
     """
 
     files: Mapping[str, Checksum]
@@ -51,7 +51,7 @@ class Lock:
 
 
 def header_of(dataset: str, release: str, source: str) -> dict[str, str]:
-    """The head of the lock file of a release."""
+    """The entries of a lock file that identify the release: dataset, release and source."""
     return {"dataset": dataset, "release": release, "source": source}
 
 
@@ -59,9 +59,9 @@ def require_below(names: Iterable[str], where: object, dataset: str) -> None:
     """Refuse names of raw files that lead out of the raw folder.
 
     Args:
-        names: relative paths of the files.
+        names: paths of the files, relative to the raw folder.
         where: file or object that has these names, for the error.
-        dataset: dataset of the files; those of `WEIGHTS` may be absolute.
+        dataset: name of the files' dataset, or `WEIGHTS`, for which absolute paths are allowed.
 
     Raises:
         StpError: a name leads out of the folder.
@@ -72,7 +72,13 @@ def require_below(names: Iterable[str], where: object, dataset: str) -> None:
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Does a path match a pattern of a release (``*`` within a folder, ``**/*`` at its end)?"""
+    """Whether the path of a raw file matches a pattern of a release.
+
+    Args:
+        name: path relative to the raw folder.
+        pattern: pattern in which ``*`` stands for characters of one part of the path, and ``**/*``
+            at the end for files at any depth.
+    """
     parts, patterns = name.split("/"), pattern.split("/")
     if patterns[-2:] == ["**", "*"]:
         parts, patterns = parts[: len(patterns) - 1], [*patterns[:-2], "*"]
@@ -88,10 +94,10 @@ def lock_text(
     """The text of a lock file.
 
     Args:
-        header: dataset, release and source.
-        checksums: checksums of the files, by path.
-        declared: entries of the files in the configuration, which agree with them.
-        incomplete: missing files.
+        header: dataset, release and source, as from `header_of`.
+        checksums: sizes and checksums of the files, by path.
+        declared: entries of the files in the configuration, which agree with the checksums.
+        incomplete: paths of missing files whose absence a user accepted.
     """
     md5 = {
         entry["path"]: entry["md5_uncompressed"]
@@ -108,14 +114,17 @@ def lock_text(
 
 
 def read_lock(path: Path, header: Mapping[str, str]) -> Lock | None:
-    """Read a lock file; None if there is none.
+    """Read a lock file.
 
     Args:
-        path: the file.
-        header: its expected dataset, release and source.
+        path: path of the file.
+        header: expected dataset, release and source, as from `header_of`.
+
+    Returns:
+        the lock; None if the file does not exist.
 
     Raises:
-        StpError: it cannot be read, or is for another release.
+        StpError: the file cannot be read, or is for another release.
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -149,17 +158,17 @@ def require_agreement(
     declared: Iterable[Mapping[str, Any]],
     registered: Lock | None = None,
 ) -> None:
-    """Refuse a lock that disagrees with what was declared or registered since.
+    """Refuse a lock that disagrees with what was declared or registered after it was written.
 
     Args:
         lock: lock of the release.
-        path: its file, for messages.
+        path: path of the lock file, for messages.
         declared: entries of the release's files: ``path`` and optionally ``bytes``, ``sha256``,
             ``md5_uncompressed``, ``many`` and ``min_files``.
         registered: the registered lock of the release; None without one.
 
     Raises:
-        StpError: they disagree.
+        StpError: the lock disagrees with an entry, or with the registered lock.
     """
     wrong = []
     for entry in declared:
@@ -205,9 +214,10 @@ def known_by(
     Args:
         lock: lock of the release; None without one.
         declared: entries of the release's files, which agree with the lock (`require_agreement`).
-        registered: the registered lock of the release, which agrees as well; None without one.
-        published: number of clips of the complete official release, by split.
-        prepared: number of clips that were prepared from these files, by split.
+        registered: the registered lock of the release, with which the lock agrees as well; None
+            without one.
+        published: published number of clips of the complete official release, by split.
+        prepared: number of clips that were prepared from the locked files, by split.
     """
     if lock is None or lock.incomplete or not lock.files:
         return STATED

@@ -1,6 +1,8 @@
-"""Modules that the configuration names: of a room, or of a leaf that no room imports.
+"""Find the modules that the configuration names.
 
-A leaf is a folder of ``stp/datasets`` (a raw layout) or of ``stp/suites`` (code of one suite).
+Such a module is in a room (a package such as ``stp.metrics``), or in a leaf: a folder of
+``stp/datasets`` (code of one raw layout) or of ``stp/suites`` (code of one suite) that no room
+imports.
 """
 
 import sys
@@ -15,11 +17,15 @@ SOURCE_FOLDER = Path(__file__).parents[2]
 
 
 def reader(name: str, folder: Path = SOURCE_FOLDER) -> str:
-    """Name the module that reads a raw layout: ``own.reader`` of `stp.prepare`, or ``kth``.
+    """Name the module that reads a raw layout.
 
     Args:
-        name: ``reader`` of a dataset.
-        folder: the folder that holds the package.
+        name: ``reader`` of a dataset: a module of `stp.prepare` such as ``own.reader``, or a folder
+            of ``stp/datasets`` such as ``kth``.
+        folder: folder that holds the package.
+
+    Returns:
+        full name of the module.
 
     Raises:
         StpError: two modules have this name.
@@ -30,12 +36,17 @@ def reader(name: str, folder: Path = SOURCE_FOLDER) -> str:
 
 
 def generator(name: str) -> str:
-    """Name the module that generates a raw layout: ``kth``, or ``atlas.crowd`` of a folder."""
+    """Name the module that generates a raw layout.
+
+    Args:
+        name: a folder of ``stp/datasets`` such as ``kth``, for its module ``generator``; or a
+            module of such a folder, such as ``atlas.crowd``.
+    """
     return _full(f"datasets.{name}" if "." in name else f"datasets.{name}.generator")
 
 
 def generators() -> list[str]:
-    """Name all modules of raw layouts that have a function ``generate``."""
+    """Full names of all modules of raw layouts that have a function ``generate``."""
     return sorted(
         module
         for module, path in _matching("datasets.*.*", SOURCE_FOLDER)
@@ -44,15 +55,16 @@ def generators() -> list[str]:
 
 
 def module_of(room: str, name: str, folder: Path = SOURCE_FOLDER) -> str:
-    """Name the module of a metric, model, table or figure: of its room, or else of a suite.
+    """Name the module of a metric, model, table or figure, which is in a room or in a suite.
 
     Args:
-        room: such as ``stp.metrics``; suites have a folder with its last name.
-        name: name of the module.
-        folder: the folder that holds the package.
+        room: full name of a package such as ``stp.metrics``. Suites have a folder with the last
+            part of this name.
+        name: name of the module in the room, or in this folder of a suite.
+        folder: folder that holds the package.
 
     Returns:
-        its full name; the name that it would have in the room if it does not exist.
+        full name of the module; if it does not exist, the name that it would have in the room.
 
     Raises:
         StpError: two modules have this name.
@@ -61,13 +73,21 @@ def module_of(room: str, name: str, folder: Path = SOURCE_FOLDER) -> str:
 
 
 def names_in(room: str) -> list[str]:
-    """Names of all modules of a room, and of the folders of suites with its name."""
+    """Names of all modules of a room, and of the folders of suites for this room.
+
+    Args:
+        room: full name of the room, as for `module_of`.
+    """
     modules = {module for module, _ in _candidates(room, "*", SOURCE_FOLDER)}
     return sorted({module.rpartition(".")[2] for module in modules})
 
 
 def file_of(module: str) -> Path:
-    """The file of a module named by a function of this module."""
+    """The file of a module.
+
+    Args:
+        module: full name of an existing module, as from the functions above.
+    """
     ((_, path),) = _matching(module.removeprefix(f"{PACKAGE}."), SOURCE_FOLDER)
     return path
 

@@ -40,15 +40,20 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 LONGEST = 120
-"""Most characters of a value in a message."""
+"""Largest number of characters that a message shows of a value."""
 _JSON_TYPES = frozenset({dict, list, str, int, float, bool, NoneType})
 
 
 def check_keys(where: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse a key that is not known.
+    """Refuse an unknown key.
+
+    Args:
+        where: place of the keys in the configuration, for the error.
+        given: keys that are set.
+        known: keys that are allowed.
 
     Raises:
-        ConfigurationError: it names the unknown key and the nearest known one.
+        ConfigurationError: a key is unknown; the message suggests the nearest known one.
     """
     known = list(known)
     for key in given:
@@ -65,7 +70,7 @@ def build(kind: type[T], values: Mapping[str, object], where: str) -> T:
 
     Args:
         kind: the dataclass.
-        values: key -> its value, a JSON value.
+        values: JSON values by key.
         where: place of the keys in the configuration, for errors.
 
     Raises:
@@ -99,22 +104,24 @@ class Options:
     """Base class of options that a recipe sets; subclasses are frozen dataclasses."""
 
     PART: ClassVar[str]
-    """The part of a recipe that they are, for errors."""
+    """Name of the part of a recipe that sets the options, for errors."""
 
     @classmethod
     def from_recipe(cls, values: Mapping[str, object]) -> Self:
         """Build the options from the keys that were set.
 
         Raises:
-            ConfigurationError: a key is unknown or missing, or its value out of range.
+            ConfigurationError: a key is unknown or missing, or a value is out of range.
         """
         return build(cls, values, cls.PART)
 
 
 def as_json(record: "DataclassInstance") -> Json:
-    """The recipe of a record, without fields at their default; `build` reads it.
+    """Turn a dataclass into a recipe, without the fields that have their default.
 
-    A field whose key is a word of Python, such as ``class_``, ends with an underscore.
+    Args:
+        record: the dataclass, which `build` makes again from the recipe. The name of a field whose
+            key is a keyword of Python ends with an underscore: ``class_``.
     """
     values = vars(record)
     content = {
@@ -146,7 +153,7 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 
 def description(annotation: Any) -> str:
-    """The values of a type in words: ``a whole number from 1, or null``."""
+    """Describe the values that a type allows, in words: ``a whole number from 1, or null``."""
     kind, bounds, most = annotation, {}, ""
     if get_origin(annotation) is Annotated:
         kind, *metadata = get_args(annotation)
@@ -182,13 +189,19 @@ def _items(parts: tuple[Any, ...]) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as text, short enough for a message."""
+    """A value as text, cut to `LONGEST` characters for a message."""
     text = repr(value)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
 def require(ok: bool, where: str, value: object, expected: str) -> None:
     """Refuse the value of an option unless a condition holds.
+
+    Args:
+        ok: whether the condition holds.
+        where: key of the option, for the error.
+        value: value of the option, for the error.
+        expected: allowed values in words, for the error.
 
     Raises:
         ConfigurationError: the condition does not hold.
@@ -204,7 +217,7 @@ def levels_by_name(variables: object) -> dict[str, list[Any]]:
         variables: records of a recipe: ``[{name: t2m, levels: []}, {name: z, levels: [500]}]``.
 
     Raises:
-        ConfigurationError: they are not such records, or a variable is named twice.
+        ConfigurationError: the value is no list of such records, or names a variable twice.
     """
     records = variables if isinstance(variables, list) else []
     ok = bool(records) and all(
@@ -221,7 +234,7 @@ def levels_by_name(variables: object) -> dict[str, list[Any]]:
 
 
 def whole(value: object, least: int, most: int | None = None) -> bool:
-    """Whether a value is a whole number within bounds."""
+    """Whether a value is a whole number from ``least`` to ``most``, both included."""
     return (
         isinstance(value, int)
         and not isinstance(value, bool)

@@ -25,16 +25,18 @@ def read_table(
     """Read columns of a Parquet file.
 
     Args:
+        path: path of the file.
         columns: names, or a schema, of the columns to read; None for all.
-        expected: content of the file, for the error; the columns unless given.
+        expected: description of the expected content, for the error; the names of the columns
+            unless given.
         remedy: remedy in the error; that of `ArtefactError` unless given.
 
     Returns:
         the table, with the metadata of the file unless a schema is given.
 
     Raises:
-        ArtefactError: the file is missing or damaged, or lacks a column; with a schema also if a
-            column is of another type.
+        ArtefactError: the file is missing or damaged, lacks a column, or has a column that cannot
+            be converted to the type of the schema.
     """
     names = columns.names if isinstance(columns, pa.Schema) else columns
     if not expected and names:
@@ -57,8 +59,8 @@ def read_schema(path: Path, *, expected: str = "", remedy: str | None = None) ->
     """Read the names, types and metadata of the columns of a Parquet file.
 
     Args:
-        path: the file.
-        expected: content of the file, for the error.
+        path: path of the file.
+        expected: description of the expected content, for the error.
         remedy: remedy in the error; that of `ArtefactError` unless given.
 
     Raises:
@@ -69,10 +71,10 @@ def read_schema(path: Path, *, expected: str = "", remedy: str | None = None) ->
 
 
 def check_pages(path: Path, *, expected: str = "", remedy: str | None = None) -> pa.Schema:
-    """Read a whole file in pieces, for the checksums of its pages: DuckDB ignores them.
+    """Verify the checksums of all pages of a file, which DuckDB ignores, by reading it in pieces.
 
     Returns:
-        its schema.
+        schema of the file.
 
     Raises:
         ArtefactError: the file is missing or damaged.
@@ -88,7 +90,7 @@ def check_pages(path: Path, *, expected: str = "", remedy: str | None = None) ->
 
 @contextmanager
 def reading(path: Path, expected: str = "", remedy: str | None = None) -> Iterator[None]:
-    """Turn errors inside the block, which reads and parses a file, into damage of this file.
+    """Turn errors inside the block, which reads and parses a file, into a readable error.
 
     Raises:
         ArtefactError: the file is missing or damaged.
@@ -104,7 +106,7 @@ def reading(path: Path, expected: str = "", remedy: str | None = None) -> Iterat
 
 
 def schema_problems(actual: pa.Schema, needed: pa.Schema) -> list[str]:
-    """Differences between the columns of a file and the needed ones, in words."""
+    """Differences between the columns of a file and the needed ones, in words; empty if equal."""
     problems = [f"no column {name}" for name in needed.names if name not in actual.names]
     problems += [f"column {name}" for name in actual.names if name not in needed.names]
     return problems + [
@@ -115,7 +117,7 @@ def schema_problems(actual: pa.Schema, needed: pa.Schema) -> list[str]:
 
 
 def _is_same(actual: pa.DataType, needed: pa.DataType) -> bool:
-    """Whether two types mean the same: also an all-NULL column, or another kind of string."""
+    """Whether a column's type fits the needed one: equal, all NULL, or another kind of string."""
     is_text = pa.types.is_large_string(actual) or pa.types.is_string_view(actual)
     is_same = actual.equals(needed) or pa.types.is_null(actual)
     return bool(is_same or (is_text and needed == pa.string()))

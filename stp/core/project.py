@@ -3,9 +3,9 @@
 Configuration, workflow and profiles lie beside the package in a checkout, and inside it in a wheel
 (setup.py). A folder made by `stp init` has its own configuration and profiles.
 
-A user's own modules lie in such a folder, or in an installed package that names itself by an entry
-point: ``modules/models/mine.py`` there is ``stp.models.mine``. They are imported, and their sources
-fingerprinted, like those of the package.
+A user's own modules lie in such a folder, or in an extension, an installed package that registers
+itself by an entry point. Its file ``modules/models/mine.py`` is imported as ``stp.models.mine``.
+A user's own modules are fingerprinted like those of the package.
 """
 
 import os
@@ -29,23 +29,27 @@ ORIGIN = _PACKAGE.parent if IS_CHECKOUT else _PACKED
 """The folder with config/, profiles/ and workflow/ that belong to this package."""
 WORKFLOW = ORIGIN / "workflow" / "Snakefile"
 MARK = ".stp-project"
-"""A file that marks the folder of a project; it names the version that made it."""
+"""Name of the file that marks the folder of a project, and holds the version that made it."""
 MODULES = "modules"
 """The folder of a project, or of an extension, that adds modules to the package."""
 EXTENSIONS = "stp.extensions"
 """Group of the entry points of packages that extend this one."""
 LEFT_OUT = "STP_EXTENSIONS_LEFT_OUT"
-"""Variable for child processes: the extensions whose absence was reported already."""
+"""Environment variable that tells child processes which missing extensions were reported."""
 TRUSTED = "STP_TRUSTED_PROJECTS"
-"""Variable: folders of trusted projects that others may write to, separated by colons."""
+"""Environment variable with folders, separated by colons, of projects that are trusted although
+other users own them or may write to them."""
 
 
 def project_folder(start: Path) -> Path | None:
-    """The folder of the project that contains a folder; None if there is none.
+    """The folder of the project that contains a folder; None outside of projects.
+
+    Args:
+        start: the folder, which may be that of the project itself.
 
     Raises:
-        StpError: another user owns it, or all users may write to it: its modules would run as code
-            of this user. (git has `safe.directory` for this.)
+        StpError: another user owns the project, or all users may write to it, so that code of
+            others would run with the rights of this user. (git has `safe.directory` for this.)
     """
     folders = (start, *start.parents)
     folder = next((folder for folder in folders if (folder / MARK).is_file()), None)
@@ -80,15 +84,16 @@ def _require_trusted(folder: Path) -> None:
 
 
 def config_folder(start: Path) -> Path:
-    """The configuration of the project that contains a folder, or else of the package."""
+    """The configuration folder of the project that contains a folder, or else of the package."""
     return (project_folder(start) or ORIGIN) / "config"
 
 
 @cache
 def extensions() -> tuple[Path, ...]:
-    """Folders of installed packages that extend this one, in the order of their entry points.
+    """Folders of installed packages that extend this one, by the names of their entry points.
 
-    A package that is missing is reported on standard error and skipped: most work does not need it.
+    An extension that cannot be found is reported on standard error and skipped, as most work does
+    not need it.
     """
     folders, missing = [], []
     for point in sorted(entry_points(group=EXTENSIONS), key=lambda point: point.name):
@@ -113,14 +118,14 @@ def extensions() -> tuple[Path, ...]:
 
 @cache
 def own_modules() -> tuple[Path, ...]:
-    """Folders with a user's own modules: of the current project, and of extensions."""
+    """Folders of a user's own modules: that of the current project, then those of extensions."""
     project = project_folder(Path.cwd())
     roots = [*([project] if project else []), *extensions()]
     return tuple(root / MODULES for root in roots if (root / MODULES).is_dir())
 
 
 def name_of(path: Path) -> str | None:
-    """The module name of a file among the user's own modules; None of other files."""
+    """The full module name of a file, if it is one of the user's own modules; else None."""
     for root in own_modules():
         if path.is_relative_to(root) and path.suffix == ".py":
             parts = path.relative_to(root).with_suffix("").parts
@@ -129,22 +134,23 @@ def name_of(path: Path) -> str | None:
 
 
 def place_of(name: str, source: Path) -> Path:
-    """The folder that a declared path is relative to: the first one that has such a file.
+    """The folder that a declared path is relative to: the first one in which the path exists.
+
+    The folder of the package is tried first, then those of the project and of extensions.
 
     Args:
-        name: the path of a file or folder.
-        source: the folder that holds the package; it comes first, and is the answer if none has
-            the file.
+        name: relative path of a file or folder.
+        source: folder that holds the package, returned also if the path exists in no folder.
     """
     roots = (source, *(root.parent for root in own_modules()))
     return next((root for root in roots if (root / name).exists()), source)
 
 
 def check_own_modules() -> None:
-    """Refuse a user's own module with the name of another module, which would run instead of it.
+    """Refuse a user's own module that never runs, because another one with its name comes first.
 
     Raises:
-        StpError: there is such a module.
+        StpError: such a module exists.
     """
     paths: dict[Path, Path] = {}
     for root in own_modules():
@@ -160,7 +166,7 @@ def check_own_modules() -> None:
 
 
 class _Finder:
-    """Has the package's folders searched first, and then those of `own_modules`."""
+    """Import hook by which Python searches the package first, and then `own_modules`."""
 
     @staticmethod
     def find_spec(
@@ -182,7 +188,7 @@ def _extended(package: str, folders: Sequence[str]) -> list[str]:
 
 
 def _find_own_modules() -> None:
-    """Make them importable, also from packages that are imported already."""
+    """Make a user's own modules importable, also in packages that are imported already."""
     if not own_modules():
         return
     sys.meta_path.insert(0, _Finder)

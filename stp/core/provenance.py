@@ -22,7 +22,7 @@ PACKAGES = (
 
 
 def describe_machine() -> Provenance:
-    """User, machine and versions of packages; no part of a fingerprint."""
+    """Record user, machine, commit and versions of packages, which no fingerprint depends on."""
     return Provenance(
         host=socket.gethostname(),
         user=user(),
@@ -40,7 +40,7 @@ def describe_machine() -> Provenance:
 
 @cache
 def versions() -> Mapping[str, str]:
-    """Versions of the packages that compute."""
+    """Versions of the packages in `PACKAGES`, by name; ``not installed`` for missing ones."""
     installed = {}
     for name in PACKAGES:
         try:
@@ -51,10 +51,10 @@ def versions() -> Mapping[str, str]:
 
 
 def version_of(name: str) -> str:
-    """The version of an installed package that counts in fingerprints (see ``versions``).
+    """The version of an installed package, for fingerprints (``versions`` of a scale).
 
     Raises:
-        StpError: it is not installed.
+        StpError: the package is not installed.
     """
     try:
         return metadata.version(name)
@@ -67,7 +67,7 @@ def version_of(name: str) -> str:
 
 
 def user() -> str:
-    """Name of the user; the number in a container without a password file."""
+    """Name of the user, or the user's number in a container without a password file."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):
@@ -84,7 +84,7 @@ def _processor() -> str:
 
 
 def _device() -> str:
-    """Name of the GPU that torch has; ``cpu`` also where torch was not imported."""
+    """Name of the GPU that torch uses; ``cpu`` without a GPU, or if torch was not imported."""
     torch = sys.modules.get("torch")
     if torch is None or not torch.cuda.is_available():
         return "cpu"
@@ -92,7 +92,7 @@ def _device() -> str:
 
 
 def commit() -> str | None:
-    """The commit of the checkout, marked if files were changed since; None without git."""
+    """The commit of the checkout, with ``-dirty`` if files were changed since; None without git."""
     if not IS_CHECKOUT:  # Git would name the commit of whatever the environment lies in
         return None
     try:

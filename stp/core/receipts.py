@@ -19,7 +19,7 @@ SEALED = ".sealed.json"
 
 @dataclass(frozen=True)
 class RecordedFile:
-    """A file of an artefact: its size and checksum."""
+    """Size in bytes and SHA-256 of a file of an artefact."""
 
     bytes: int
     sha256: str
@@ -31,8 +31,9 @@ class RecordedCode:
 
     Attributes:
         fingerprint: fingerprint of all modules.
-        modules: module -> hash of its syntax tree.
-        definitions: module -> its functions and classes -> digests.
+        modules: hash of the syntax tree of each module, by name.
+        definitions: hashes of the definitions of each module (`stp.core.canonical.definitions`), by
+            the name of the module.
     """
 
     fingerprint: str = ""
@@ -45,8 +46,8 @@ class Provenance:
     """Who made an artefact, where and when; see `stp.core.provenance`. None stands for unknown.
 
     Attributes:
-        started, finished: Unix time.
-        seconds: from the start to the end.
+        started, finished: Unix time of start and end.
+        seconds: duration from start to end.
     """
 
     host: str | None = None
@@ -67,16 +68,16 @@ class Provenance:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedAttempt:
-    """An attempt at an artefact; see `stp.run.cluster.attempts`. None stands for unknown.
+    """An attempt to make an artefact; see `stp.run.cluster.attempts`. None stands for unknown.
 
     Attributes:
         attempt: number of the attempt, from 1.
         time: time of its start, Unix time.
-        gpus: number of its GPUs.
-        memory_mb: its memory limit in MB; None also without a limit.
-        how: done, failed, killed, out of memory, time limit, requeued or saved; None before its
-            end.
-        detail: the reason of that end.
+        gpus: number of GPUs of the attempt.
+        memory_mb: memory limit in MB; None also without a limit.
+        how: how the attempt ended: done, failed, killed, out of memory, time limit, requeued or
+            saved; None before the end.
+        detail: reason of this end.
         peak_mb: peak memory in MB.
         ended: time of its end, Unix time.
     """
@@ -99,15 +100,16 @@ class Receipt:
     """The record of a finished artefact.
 
     Attributes:
-        fingerprint: fingerprint of code, recipe and inputs; the name of its folder.
+        fingerprint: fingerprint of code, recipe and inputs, which is the name of the folder.
         stage: prepare, train, predict, features or score.
-        path: path of its folder, relative to the store.
-        label: a readable name.
-        recipe: all settings that may influence it.
-        inputs: name -> folder or lock file, relative to the store.
-        extras: results that its core reported; each core has keys of its own.
-        attempts: all attempts; the last one succeeded.
-        files: by their path in its folder.
+        path: path of the folder, relative to the store.
+        label: readable name of the artefact.
+        recipe: all settings that may influence the artefact.
+        inputs: folders or lock files that the artefact was made from, relative to the store, by
+            name.
+        extras: results that the core of the stage reported; the keys depend on the core.
+        attempts: all attempts to make the artefact, of which the last one succeeded.
+        files: size and checksum of each file, by its path in the folder.
     """
 
     fingerprint: str
@@ -132,7 +134,7 @@ def parse_receipt(text: str | bytes) -> Receipt:
     """Read a receipt from JSON; missing keys are empty, and keys of other versions are ignored.
 
     Raises:
-        ValueError, KeyError, TypeError, AttributeError, RecursionError: it is no receipt.
+        ValueError, KeyError, TypeError, AttributeError, RecursionError: the text is no receipt.
     """
     content = json.loads(text)
     return Receipt(
@@ -165,16 +167,19 @@ def _known(
 
 
 def checksum(path: Path) -> str:
-    """Compute the sha256 of a file."""
+    """Compute the SHA-256 of a file, as hexadecimal digits."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def making(folder: Path) -> str:
-    """The checksum of an artefact's receipt; empty without a receipt.
+    """The checksum of an artefact's receipt, which tells apart two makings of the same artefact.
 
     An artefact that is made twice has the same fingerprint, but its files may differ: processors
     round differently.
+
+    Returns:
+        SHA-256 of the receipt, or of the sealed copy if the receipt is missing; empty without both.
     """
     for name in (RECEIPT, SEALED):
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
@@ -196,7 +201,7 @@ _NO_RECEIPT = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
 def is_altered(folder: Path) -> bool:
-    """Does the receipt of a folder differ from its sealed copy?"""
+    """Whether the receipt of a folder differs from its sealed copy; False if either is missing."""
     try:
         declared, sealed = ((folder / name).read_bytes() for name in (RECEIPT, SEALED))
         # A torn receipt is not altered: its sealed copy is read instead.
@@ -209,7 +214,7 @@ def refuse_altered(folder: Path) -> None:
     """Refuse a receipt that was changed after the artefact was finished.
 
     Raises:
-        ArtefactError: it differs from its sealed copy.
+        ArtefactError: the receipt differs from its sealed copy.
     """
     if is_altered(folder):
         raise ArtefactError(
@@ -223,7 +228,7 @@ def require_receipt(folder: Path) -> Receipt:
     """Read the receipt of an artefact folder ``.../<fingerprint>``.
 
     Raises:
-        ArtefactError: the receipt is missing, damaged, that of another artefact, or was altered
+        ArtefactError: the receipt is missing, damaged, belongs to another artefact, or was altered
             since the artefact was finished.
     """
     path = folder / RECEIPT

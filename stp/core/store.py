@@ -1,4 +1,4 @@
-"""The store: immutable folders, published by a rename that never replaces.
+"""The store: immutable folders, moved there by a rename that never replaces a finished folder.
 
 A finished folder holds the receipt ``artefact.json`` and a sealed copy of it
 (stp/core/receipts.py). Snakemake may delete the receipt, as the output that a rule declares; it is
@@ -35,9 +35,9 @@ from stp.core.receipts import (
 )
 
 DROPPED = "dropped.json"
-"""Beside the receipt of an artefact whose data were deleted on purpose."""
+"""Name of the file that lies beside the receipt if the data were deleted on purpose."""
 LEASE_SECONDS = 60
-"""Age of the heartbeat from which on the holder of a lease counts as dead."""
+"""Seconds since the last heartbeat after which the holder of a lease counts as dead."""
 
 
 def list_files(folder: Path) -> dict[str, RecordedFile]:
@@ -50,9 +50,9 @@ def list_files(folder: Path) -> dict[str, RecordedFile]:
 
 
 def is_complete(folder: Path) -> bool:
-    """Does a folder hold every file of its receipt, in full size?
+    """Whether a folder has every file of its receipt, in full size.
 
-    An altered receipt is not trusted: its folder is not complete.
+    A folder with an altered receipt is not complete, because the receipt is not trusted.
     """
     receipt = read_receipt(folder)
     return (
@@ -77,7 +77,7 @@ def verify(folder: Path) -> None:
     """Check every file of an artefact against its receipt.
 
     Raises:
-        StpError: the receipt or a file is missing, or a file differs from it.
+        StpError: the receipt or a file is missing, or a file differs from the receipt.
     """
     receipt = _readable_receipt(folder)
     for name in receipt.files:
@@ -95,12 +95,12 @@ def _readable_receipt(folder: Path) -> Receipt:
 def check_input(folder: Path, chunk_sums: str) -> None:
     """Check the files of an artefact, except for shards of arrays whose chunks have checksums.
 
-    Those are checked chunk by chunk when they are read: a job that needs a few clips does not read
-    300 GB first.
+    Shards are checked chunk by chunk when they are read, so that a job that needs a few clips does
+    not read 300 GB first.
 
     Args:
         folder: folder of the artefact.
-        chunk_sums: name of the file of checksums in the folder of an array.
+        chunk_sums: name of the file, in the folder of an array, with the checksums of its chunks.
 
     Raises:
         StpError: a file is missing, or differs from the receipt.
@@ -116,7 +116,12 @@ def check_input(folder: Path, chunk_sums: str) -> None:
 
 
 def drop(folder: Path, why: str) -> None:
-    """Delete the data of an artefact, but not its receipt: tables still show its provenance."""
+    """Delete the data of an artefact, but keep its receipt, as tables still show its provenance.
+
+    Args:
+        folder: folder of the artefact.
+        why: reason, which is written to `DROPPED`.
+    """
     write_text(folder / DROPPED, json.dumps({"time": time.time(), "why": why}))
     for path in folder.iterdir():
         if path.is_dir():
@@ -126,19 +131,19 @@ def drop(folder: Path, why: str) -> None:
 
 
 def is_dropped(folder: Path) -> bool:
-    """Were the data of an artefact deleted on purpose, and its receipt kept?"""
+    """Whether the data of an artefact were deleted on purpose, and its receipt kept."""
     return (folder / DROPPED).exists()
 
 
 def call_back(root: Path, folder: str) -> None:
     """Delete the receipt of an artefact whose data were dropped, so that it is made again.
 
-    The receipts of its inputs are deleted as well where their data were dropped, and so on. An
+    The receipts of its inputs are deleted as well if their data were dropped, and so on. An
     artefact whose data exist is left as it is. The next run of Snakemake makes every artefact
     without a receipt.
 
     Args:
-        root: the store.
+        root: folder of the store.
         folder: folder of the artefact, relative to the store.
     """
     receipt = read_receipt(root / folder)
@@ -163,7 +168,7 @@ def adopt(folder: Path) -> bool:
 
 
 def temporary_folder(final: Path) -> Path:
-    """Make a folder to write into, beside the final one and so on the same file system.
+    """Make a folder to write into, beside the final one so that both are on one file system.
 
     Raises:
         StpError: the disk is full or read-only.
@@ -177,7 +182,7 @@ def temporary_folder(final: Path) -> Path:
 
 
 def remove_leftovers(final: Path) -> None:
-    """Remove folders that killed processes left; only the holder of the lease may."""
+    """Remove temporary folders left by killed processes; only the holder of the lease may do so."""
     for leftover in final.parent.glob(f".{final.name}.*.partial"):
         shutil.rmtree(leftover, ignore_errors=True)
 
@@ -186,12 +191,13 @@ def publish(temporary: Path, final: Path, receipt: Receipt) -> bool:
     """Seal a folder and move it to its final name, replacing nothing.
 
     Args:
-        temporary: the folder that was written.
-        final: its name in the store.
-        receipt: without ``files``, which are added here.
+        temporary: folder that was written.
+        final: path of the folder in the store.
+        receipt: receipt without ``files``, which are added here.
 
     Returns:
-        False if another process was faster: its artefact is kept and this one deleted.
+        whether this folder was published; False if another process was faster, so that its artefact
+        is kept and this one deleted.
     """
     text = receipt_text(replace(receipt, files=list_files(temporary)))
     (temporary / SEALED).write_text(text)
@@ -203,7 +209,8 @@ def place(temporary: Path, final: Path) -> bool:
     """Move a sealed folder to its final name, replacing nothing.
 
     Returns:
-        False if a complete artefact exists already: it is kept and this one deleted.
+        whether the folder was moved; False if a complete artefact exists already, which is kept,
+        while the folder is deleted.
     """
     final.parent.mkdir(parents=True, exist_ok=True)
     while True:
@@ -225,7 +232,11 @@ def place(temporary: Path, final: Path) -> bool:
 
 
 def set_aside(path: Path) -> Path:
-    """Rename a damaged folder, so that its name is free and no file is lost."""
+    """Rename a damaged folder, so that its name is free and no file is lost.
+
+    Returns:
+        the new path.
+    """
     aside = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.damaged")
     path.rename(aside)
     return aside
@@ -239,11 +250,16 @@ def lease(
 ) -> Iterator[None]:
     """Hold a folder of training state; wait while another living process holds it.
 
-    A heartbeat keeps the lease fresh. The lease of a dead process is taken over: at once if it ran
-    on this machine, else after a minute.
+    A heartbeat keeps the lease fresh. The lease of a dead process is taken over: at once if the
+    process ran on this machine, else after a minute.
+
+    Args:
+        folder: the folder, which is made if it does not exist.
+        report: function that is told in words when waiting begins.
+        interrupted: function that returns whether to stop waiting.
 
     Raises:
-        Interrupted: it was asked to stop while it waited.
+        Interrupted: this process was asked to stop while it waited.
     """
     path = folder / "lease.json"
     holder = {"host": socket.gethostname(), "pid": os.getpid(), "token": uuid.uuid4().hex}
@@ -292,7 +308,7 @@ def lease(
 
 
 def is_held(folder: Path) -> bool:
-    """Does a living process hold a folder's lease?"""
+    """Whether a living process holds the lease of a folder."""
     path = folder / "lease.json"
     try:
         return not _is_dead(path, path.read_text())
@@ -301,7 +317,11 @@ def is_held(folder: Path) -> bool:
 
 
 def _take_over(path: Path) -> bool:
-    """Remove the lease of a dead holder; one that was taken meanwhile is put back."""
+    """Remove the lease of a dead holder; a lease that was taken meanwhile is put back.
+
+    Returns:
+        whether the lease is gone, so that it can be taken.
+    """
     try:
         content = path.read_text()
     except FileNotFoundError:

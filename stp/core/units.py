@@ -1,8 +1,8 @@
-"""Durations and sizes as text, in one form everywhere."""
+"""Durations and sizes as text, in the same form everywhere."""
 
 
 def duration(seconds: float) -> str:
-    """Write a duration: ``42 s``, ``3:07 min``, ``5:20 h``, ``12 d 3 h``."""
+    """Format a duration in seconds: ``42 s``, ``3:07 min``, ``5:20 h``, ``12 d 3 h``."""
     seconds = round(seconds)
     if seconds < 60:
         return f"{seconds} s"
@@ -14,7 +14,7 @@ def duration(seconds: float) -> str:
 
 
 def size_text(size: float) -> str:
-    """Write a number of bytes: ``512 B``, ``3.4 MB``."""
+    """Format a size in bytes: ``512 B``, ``3.4 MB``."""
     for unit in ("B", "kB", "MB", "GB"):
         if size < 1000:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"

@@ -13,9 +13,9 @@ class CalibrationOptions(Options):
     """How a predictor is calibrated.
 
     Attributes:
-        trials: number of sets of parameters, of which the default ones are the first.
-        search: optuna (a tree-structured Parzen estimator), or smac (random forests, as in Atlas;
-            needs the extra ``smac``).
+        trials: number of sets of parameters that are tried; the first one is the default set.
+        search: algorithm of the search: optuna (a tree-structured Parzen estimator), or smac
+            (random forests, as in Atlas; needs the extra ``smac``).
         seed: seed of the search.
         threads: CPU threads.
     """
@@ -34,7 +34,7 @@ class FittingOptions(Options):
 
     Attributes:
         steps: number of steps of the optimiser (Adam with a cosine schedule).
-        batch_size: number of people of a step.
+        batch_size: number of people in each step.
         lr: initial learning rate.
         validate_every: steps between validations.
         threads: CPU threads.

@@ -18,22 +18,31 @@ COMPOSITIONS = {
     "members": "members",
     "batch": "batches",
 }
-"""Option -> the module of ``stp.metrics`` whose ``compose(metric, value)`` applies it, in the order
-of composition. Whole names would be imports, and add all four to the code of every score."""
+"""For each option, the module of ``stp.metrics`` whose ``compose(metric, value)`` applies it, in
+the order of composition. Full names of modules would count as imports, so that all four modules
+were in the fingerprint of every score."""
 
 
 def function_of(definition: Mapping[str, Any]) -> tuple[str, str]:
-    """Module of ``stp.metrics`` and function: of ``wrmse``, both; of ``nino34.rmse``, each."""
+    """The module of ``stp.metrics`` and the function that a definition names.
+
+    Returns:
+        names of module and function: for ``nino34.rmse``, the two parts; for ``wrmse``, twice this
+        name.
+    """
     module, _, function = str(definition["function"]).partition(".")
     return module, function or module
 
 
 def module_of(definition: Mapping[str, Any], folder: Path = named_modules.SOURCE_FOLDER) -> str:
-    """The module that has the function: of ``stp.metrics``, or of a suite.
+    """The full name of the module that has the function of a convention.
 
     Args:
-        definition: definition of a convention.
+        definition: definition of the convention.
         folder: folder that holds the package.
+
+    Returns:
+        a module of ``stp.metrics``, or of a suite.
     """
     return named_modules.module_of(ROOM, function_of(definition)[0], folder)
 
@@ -41,6 +50,11 @@ def module_of(definition: Mapping[str, Any], folder: Path = named_modules.SOURCE
 def modules_of(
     definition: Mapping[str, Any], folder: Path = named_modules.SOURCE_FOLDER
 ) -> list[str]:
-    """The modules of the function and the compositions of a convention."""
+    """The full names of the modules of the function and the compositions of a convention.
+
+    Args:
+        definition: definition of the convention.
+        folder: folder that holds the package.
+    """
     composed = [f"{ROOM}.{name}" for option, name in COMPOSITIONS.items() if option in definition]
     return [module_of(definition, folder), *composed]

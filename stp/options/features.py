@@ -13,16 +13,16 @@ class FeatureOptions(Options):
     """Network, layer and clips of network features.
 
     Attributes:
-        network: name in config/weights.yaml.
-        module: of stp.features.networks.
-        layer: layer of the network.
-        frames: frames of the clips, a choice of stp.features.frames.
+        network: name of the network in config/weights.yaml.
+        module: full name of a module in stp.features.networks, which computes the features.
+        layer: name of the layer of the network.
+        frames: which frames of the clips are used, a choice of stp.features.frames.
         weights: checksums of the network's weights; empty if they are random.
         seed: seed of random weights; None if they come from a file.
         split: split or subset of the data.
         lead_times: number of frames after the context.
         interval: spacing of the frames of a clip, in frames of the data.
-        member: of several forecasts of a clip: the first, or the mean of their frames.
+        member: which of several forecasts of a clip is used: the first, or the mean of all.
         threads: number of threads of the network.
     """
 

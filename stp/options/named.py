@@ -21,7 +21,7 @@ from stp.core.json_files import Json
 from stp.core.options import check_keys
 
 ENTRY = {"schedules": "learning_rate", "losses": "loss", "callbacks": "Callback"}
-"""Kind -> function or class of its modules."""
+"""Name of the function or class that a module must have, by the kind of module."""
 DEFAULT_SCHEDULE = "onecycle"
 
 
@@ -37,7 +37,7 @@ def choice(where: str, kind: str, value: object) -> tuple[str, Json]:
         name and options.
 
     Raises:
-        ConfigurationError: it is neither, or there is no such module.
+        ConfigurationError: the value is neither, or no such module exists.
     """
     name: object = value
     options: Any = {}
@@ -60,10 +60,13 @@ def choice(where: str, kind: str, value: object) -> tuple[str, Json]:
 
 
 def modules(train: Json) -> list[str]:
-    """The modules that the settings of a training name.
+    """Full names of the modules that the settings of a training name.
+
+    Args:
+        train: settings of the training, ``train`` of a recipe.
 
     Raises:
-        ConfigurationError: one does not exist.
+        ConfigurationError: a module does not exist.
     """
     chosen = [("schedules", "schedule", train.get("schedule", DEFAULT_SCHEDULE))]
     chosen += [("losses", "loss", train["loss"])] if train.get("loss") else []
@@ -78,16 +81,21 @@ def modules(train: Json) -> list[str]:
 
 @functools.cache
 def names(kind: str) -> list[str]:
-    """Names of the modules of a kind."""
+    """Names of the modules of a kind: schedules, losses or callbacks."""
     folder = Path(__file__).parents[1] / "train" / kind
     return sorted(path.stem for path in folder.glob("[a-z]*.py"))
 
 
 def load(where: str, kind: str, value: object) -> Callable[..., Any]:
-    """Import the function or class of a module, with its options as arguments.
+    """Import the function or class of a module, and bind the options as keyword arguments.
+
+    Args:
+        where: key of the recipe, for errors.
+        kind: schedules, losses or callbacks.
+        value: ``name`` or ``{name: {option: value}}``.
 
     Raises:
-        ConfigurationError: there is no such module, or it has no such option.
+        ConfigurationError: no such module exists, or it has no such option.
     """
     name, options = choice(where, kind, value)
     entry = getattr(importlib.import_module(f"stp.train.{kind}.{name}"), ENTRY[kind])

@@ -16,9 +16,9 @@ class PredictOptions(Options):
         batch_size: number of samples that are predicted at once.
         threads: CPU threads.
         precision: bf16 (mixed, where the device supports it) or float32.
-        samples: number of forecasts of each clip, its members; 1 of models that do not draw them.
-        trainings: number of members, instead of samples, each by a training with a seed of its own:
-            that of the cell and the following ones.
+        samples: number of forecasts (members) of each clip; 1 for models that draw none.
+        trainings: number of members that are computed by as many trainings, instead of drawn. The
+            first training has the seed of the cell, the others have the following seeds.
     """
 
     PART = "predict"
@@ -35,5 +35,5 @@ class PredictOptions(Options):
 
     @property
     def members(self) -> int:
-        """Forecasts of each clip."""
+        """Number of forecasts of each clip."""
         return max(self.samples, self.trainings)

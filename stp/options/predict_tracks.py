@@ -1,4 +1,4 @@
-"""How people are predicted; light, since the plan reads it."""
+"""Options of predictions of people: ``predict`` of a recipe."""
 
 from dataclasses import dataclass
 
@@ -12,10 +12,10 @@ class MotionOptions(Options):
     """How people are predicted.
 
     Attributes:
-        samples: number of predictions of each scenario; more than one are jittered, or drawn by the
-            predictor.
-        jitter: standard deviation of velocities added in each direction, in m/s; 0.3 in Atlas'
-            released code.
+        samples: number of predictions of each scenario. If there are several, they are jittered, or
+            drawn by the predictor.
+        jitter: standard deviation in m/s of the random velocities that are added in each direction;
+            0.3 in Atlas' released code.
         seed: seed of jitter and observation noise.
         threads: CPU threads.
     """

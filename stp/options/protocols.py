@@ -8,10 +8,11 @@ class Protocol:
     """How scenarios are cut from tracks; see `stp.tracks.scenarios`.
 
     Attributes:
-        title: a description.
-        is_released: whether it is that of released code: whole tracks are filled and smoothed
-            before they are cut, calibration and test follow each other in its time and may share
-            people, noise depends on the frame rate, and goals have no effect.
+        title: description of the protocol.
+        is_released: whether the protocol follows the released code of Atlas: whole tracks are
+            filled and smoothed before they are cut, calibration and test scenarios follow each
+            other in time and may share people, noise depends on the frame rate, and goals have no
+            effect.
         may_come_and_go: whether a scenario may have people who are present in a part of it only.
     """
 
@@ -25,5 +26,5 @@ PROTOCOLS = {
     "strict": Protocol("scenarios whose observation holds no future"),
     "strict-relaxed": Protocol("as strict, and others may come and go", may_come_and_go=True),
 }
-"""Protocols by name; their names are those of subsets."""
+"""Protocols by name; subsets of datasets have the same names."""
 RELEASED = next(name for name, protocol in PROTOCOLS.items() if protocol.is_released)

@@ -23,14 +23,14 @@ CELL_KEYS = (
     "setting",
     "seed",
 )
-"""Key columns of every row; all are text but the seed."""
+"""Names of the key columns of every row; all of them are text, except for the seed."""
 CellValues = Mapping[str, str | int | None]
-"""Values of the key columns."""
+"""Values of the key columns, by the name of the column."""
 NOTE = "note.json"
-"""File beside scores with a ``note`` on their predictions, and optionally ``members``, the number
-that was counted."""
+"""Name of a file beside scores that has a ``note`` on their predictions, and optionally
+``members``, the number of forecasts that were counted."""
 Statistic = Literal["mean_of_members", "ensemble_mean", "best_of_members"]
-"""Of several forecasts, scored by metrics of one forecast; see `stp.score.members`."""
+"""How metrics of one forecast score several forecasts; see `stp.score.members`."""
 STATISTICS = get_args(Statistic)
 
 
@@ -50,25 +50,26 @@ class Bootstrap:
 
 @dataclass(frozen=True)
 class ScoreOptions(Options):
-    """A score recipe.
+    """The recipe of the scores of a cell.
 
     Attributes:
         cell: key of the cell (``CELL_KEYS``), written into every row.
-        conventions: ``<metric>.<choice>`` -> function and options (see
-            `stp.options.conventions`); empty if all conventions of a cell compare features of
-            networks, which have a recipe of their own.
+        conventions: function and options of each convention (see `stp.options.conventions`), by its
+            name ``<metric>.<choice>``. Empty if all conventions of a cell compare features of
+            networks, for which there is another recipe.
         split: split of the data that the predictions belong to.
         interval: spacing of the predicted frames of a clip, in frames of the data.
         bootstrap: options of the bootstrap of confidence intervals.
         threads: number of threads of the networks that conventions use.
-        statistic: of several forecasts of a sample, scored by metrics of one forecast; see
-            `stp.score.members`. None of one forecast.
-        higher_is_better: direction by convention, for the best of several forecasts only; None if
-            neither higher nor lower is better.
+        statistic: how metrics of one forecast score several forecasts of a sample; see
+            `stp.score.members`. None for one forecast.
+        higher_is_better: direction of each convention, by name; set only if the best of several
+            forecasts is scored. None if neither higher nor lower is better.
         weights: checksums of the weights that conventions of single clips use, by the name of the
-            network; conventions without their weights have no value.
-        features: of distances between sets of clips: convention -> name of its inputs,
-            ``<name>.observed`` and ``<name>.predicted``; those without have no value.
+            network; a convention whose weights are missing has no value.
+        features: name of the inputs of each distance between sets of clips, by convention: the
+            inputs are ``<name>.observed`` and ``<name>.predicted``. A distance without inputs has
+            no value.
     """
 
     PART = "score recipe"
@@ -106,10 +107,10 @@ class ScoreOptions(Options):
 
     @classmethod
     def from_recipe(cls, recipe: Recipe) -> "ScoreOptions":
-        """Read a recipe.
+        """Build the options from a recipe.
 
         Raises:
-            StpError: an unknown key, a missing key or a value out of range.
+            StpError: a key is unknown or missing, or a value is out of range.
         """
         bootstrap = build(Bootstrap, recipe.get("bootstrap", {}), "score recipe: bootstrap")
         options = {key: value for key, value in recipe.items() if key != "bootstrap"}

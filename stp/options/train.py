@@ -11,9 +11,9 @@ from stp.options.named import DEFAULT_SCHEDULE, choice, load
 from stp.options.precisions import Precision
 
 MOST_SNAPSHOTS = 90
-"""Most snapshots of a training: an artefact has at most 100 files."""
+"""Largest number of snapshots of a training: an artefact has at most 100 files."""
 LOW_RATE = 1e-6
-"""Learning rates up to this one do not make a training diverge."""
+"""Learning rate up to which trainings are assumed not to diverge."""
 
 
 @dataclass(frozen=True)
@@ -22,21 +22,23 @@ class TrainOptions(Options):
 
     Attributes:
         epochs: passes over the training clips.
-        iterations: steps, instead of epochs; the last pass may end early. Null for whole epochs.
+        iterations: number of steps, which replaces `epochs`; the last pass may end early. Null for
+            whole epochs.
         validate_every: epochs between validations; the last epoch always has one.
-        batch_size: clips of a step on all devices together.
+        batch_size: number of clips in each step, on all devices together.
         lr: highest learning rate of the schedule.
         optimizer: adam or adamw.
-        weight_decay: added to the gradient (adam) or decoupled from it (adamw).
+        weight_decay: factor of the weight decay, which is added to the gradient (adam) or decoupled
+            from it (adamw).
         schedule: schedule of the learning rate; a module of stp.train.schedules, as ``name`` or
             ``{name: {option: value}}``.
         loss: a module of stp.train.losses, as ``name`` or ``{name: {option: value}}``. Null for the
-            model's own.
+            model's own loss.
         targets: names of the channels that this loss and the validation compare; empty for all.
             A network forecasts all channels anyway, and its own forecasts are its next input.
         horizon: number of lead times of training and validation clips. Null for that of the
             dataset.
-        callbacks: modules of stp.train.callbacks -> their options.
+        callbacks: options of callbacks, by the name of their module in stp.train.callbacks.
         clip_norm: greatest norm of a gradient; null for no limit.
         ema: share of the weights in each update of their moving average, which is validated and
             kept. Null for no average.
@@ -108,7 +110,7 @@ class TrainOptions(Options):
         """The learning rate of a step.
 
         Args:
-            step: its number, from 0.
+            step: number of the step, from 0.
             steps: number of all steps.
 
         Raises:

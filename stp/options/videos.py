@@ -8,11 +8,11 @@ from pydantic import Field, PositiveInt
 
 @dataclass(frozen=True)
 class VideoOptions:
-    """Network of the features of videos.
+    """The network that computes features of videos, and its input.
 
     Attributes:
-        network: name in config/weights.yaml.
-        weights: checksums of its weights.
+        network: name of the network in config/weights.yaml.
+        weights: checksums of the weights of the network.
         context: number of observed frames of each video.
         threads: number of threads of the network.
     """

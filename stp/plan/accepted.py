@@ -1,8 +1,8 @@
 """Artefacts of older code that a user declared current (`stp store accept`).
 
 An entry is a file of the store, ``accepted/<new fingerprint>.json``. While the older artefact
-exists, the plan uses it instead of the one with the new fingerprint, and all that is made from it
-stays current as well. Receipts are never changed.
+exists, the plan uses it in place of the artefact with the new fingerprint, so that all that is made
+from it stays current as well. Receipts are never changed.
 """
 
 from pathlib import Path
@@ -24,10 +24,10 @@ class Accepted(Strict):
         address: folder of the artefact without its fingerprint, relative to the store.
         recipe: hash of the recipe, with the seed.
         old: fingerprint of the older artefact.
-        new: fingerprint in the plan.
+        new: fingerprint that the plan computes for the artefact, with the current code.
         reason: why both are equivalent, in the user's words.
         author: account of the user.
-        commit: commit of the checkout at that time.
+        commit: commit of the checkout when the user declared this; None if unknown.
         date: date of the declaration (UTC, ISO 8601).
     """
 
@@ -51,7 +51,7 @@ class Accepted(Strict):
 
 
 def entry_path(store: Path, new: str) -> Path:
-    """The file of the entry for a new fingerprint."""
+    """The path of the entry for a new fingerprint."""
     return store / FOLDER / f"{new}.json"
 
 
@@ -59,7 +59,7 @@ def read_accepted(store: Path) -> dict[str, Accepted]:
     """All entries of a store whose older artefact exists, by the new fingerprint.
 
     Raises:
-        StpError: a file is no entry.
+        StpError: a file in the folder of entries is no valid entry.
     """
     entries: dict[str, Accepted] = {}
     for path in sorted((store / FOLDER).glob("*.json")):

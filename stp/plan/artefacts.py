@@ -17,13 +17,13 @@ FOLDERS = {
     "features": "features",
     "score": "scores",
 }
-"""Stage -> folder of its artefacts in the store."""
+"""Folder of artefacts in the store, by stage."""
 IDENTITY = ("environment", "reads", "versions")
-"""Keys of recipes that only distinguish artefacts; cores do not get them."""
+"""Keys of recipes that only distinguish artefacts, and that cores do not get."""
 EXTERNAL = "external"
-"""Stands for a dataset where raw files are imported predictions."""
+"""Name used in place of a dataset's where the raw files are imported predictions."""
 READ = "read"
-"""`fit` of models whose forecasts are read from files, and scored without storing them."""
+"""The `fit` of models whose forecasts are read from files, and scored without storing them."""
 PERCEPTUAL = "perceptual"
 """Folder, within that of a cell's scores, of the scores that compare features of networks."""
 
@@ -35,14 +35,15 @@ class Raw:
     Attributes:
         dataset: name of the dataset.
         release: name of the release.
-        lock: the lock file, relative to the store.
+        lock: path of the lock file, relative to the store.
         identity: hash of the names of dataset, release and files. The lock file guarantees that
             these files stay the same; checksums, sizes and URLs that are declared later are
             compared with the lock, and nothing is made again.
-        generated: folder of generated files, relative to the raw folder; None of others.
-        declared: entry of the release.
+        generated: folder of generated files, relative to the raw folder; None if the files are not
+            generated.
+        declared: entry of the release in the configuration.
         reads: files of the checkout that the generator reads, besides its static imports.
-        place: file and keys of the release's entry, for people.
+        place: file and keys of this entry, for messages.
     """
 
     dataset: str
@@ -61,20 +62,22 @@ class Artefact:
 
     Attributes:
         stage: prepare, train, predict, features or score.
-        folder: relative to the store; ends with the fingerprint.
-        label: a readable name.
+        folder: path relative to the store, whose last part is the fingerprint.
+        label: readable name of the artefact.
         recipe: all that may influence the content, besides code and inputs.
-        inputs: artefacts and raw files that it is made from, by name.
-        code: the code that can influence it.
-        core: the module whose ``run(job)`` makes it.
-        kind: the task of its samples.
-        dataset: dataset that it is made from; of predictions and scores, the tested one.
-        dimension: that it belongs to; None for data, models and features of observed clips, which
-            all dimensions share.
-        is_perceptual: whether it holds scores that compare features of networks.
-        entries: files of the configuration that name its modules, and may declare files that these
-            read (`reads`).
-        accepted: who declared this artefact of older code to be current, and why; None of others.
+        inputs: artefacts and raw files that the artefact is made from, by name.
+        code: code that can influence the content.
+        core: full name of the module whose ``run(job)`` makes the artefact.
+        kind: task of the samples.
+        dataset: name of the dataset that the artefact is made from; for predictions and scores, the
+            tested dataset.
+        dimension: dimension that the artefact belongs to; None for data, models and features of
+            observed clips, which all dimensions share.
+        is_perceptual: whether the artefact holds scores that compare features of networks.
+        entries: files of the configuration that name modules of the artefact, and may declare files
+            that these modules read (`reads`).
+        accepted: who declared this artefact of older code to be current, and why; None for an
+            artefact of current code.
     """
 
     stage: str
@@ -97,7 +100,7 @@ class Artefact:
 
     @property
     def words(self) -> frozenset[str]:
-        """Words by which commands select it: the parts of its path, and its stage."""
+        """Words by which commands select the artefact: the parts of its path, and its stage."""
         return frozenset((*self.folder.split("/"), self.stage))
 
     @property
@@ -106,13 +109,13 @@ class Artefact:
 
     @property
     def rule(self) -> str:
-        """The rule of the workflow that makes it, such as ``predict_short_term``."""
+        """Name of the workflow's rule that makes the artefact, such as ``predict_short_term``."""
         perceptual = [PERCEPTUAL] if self.is_perceptual else []
         return "_".join([self.stage, *perceptual, *([self.dimension] if self.dimension else [])])
 
     @property
     def is_rollout(self) -> bool:
-        """Are these scores or features of forecasts that are computed and not stored?"""
+        """Whether these are scores or features of forecasts that are not stored."""
         return "rollout" in self.recipe
 
     @property
@@ -126,13 +129,13 @@ class Artefact:
 
     @property
     def is_resumable(self) -> bool:
-        """Can its job be stopped at any time, and be resumed?"""
+        """Whether the job can be stopped at any time, and be resumed."""
         is_scored_rollout = self.is_rollout and self.stage == "score" and not self.is_perceptual
         return is_scored_rollout or self.recipe.get("fit") in ("sgd", "calibrate")
 
     @property
     def work(self) -> str:
-        """Stage and model or network: durations are estimated for each such kind of work."""
+        """The kind of work, for estimates of durations: stage, and model or network."""
         if self.stage == "features":
             suffix = " of rollouts" if self.is_rollout else ""
             return f"features {self.recipe['network']}{suffix}"
@@ -147,13 +150,13 @@ class CellArtefacts:
 
     Attributes:
         cell: key of the cell.
-        data: the prepared data of the test.
+        data: prepared test data.
         models: trained models: one, one for each lead time or member, or none.
-        predictions: None where forecasts are scored without storing them.
-        scores: those without features of networks.
+        predictions: stored predictions; None if forecasts are scored without storing them.
+        scores: scores that do not compare features of networks.
         perceptual: scores that compare features of networks; None without such metrics.
-        features: network features of its observed and predicted clips.
-        keep: number of forecasts stored with the scores; None where all predictions are stored.
+        features: network features of the observed and predicted clips.
+        keep: number of forecasts stored with the scores; None if all predictions are stored.
     """
 
     cell: CellKey
@@ -177,8 +180,9 @@ def fingerprint_of(stage: str, code: str, recipe: Json, inputs: Mapping[str, str
 
     Args:
         stage: prepare, train, predict, features or score.
-        code: fingerprint of the code that can influence it.
-        recipe: all else that may influence the content.
-        inputs: fingerprints of its inputs by name; of raw files, their identity.
+        code: fingerprint of the code that can influence the artefact.
+        recipe: all that may influence the content, besides code and inputs.
+        inputs: fingerprints of artefacts, and identities of raw files, that the artefact is made
+            from, by name.
     """
     return digest({"stage": stage, "code": code, "recipe": recipe, "inputs": dict(inputs)})

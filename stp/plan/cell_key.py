@@ -44,7 +44,7 @@ class CellKey:
 
     @property
     def tested(self) -> str:
-        """Training and test in short: ``kitti -> caltech``, ``bridge x2``."""
+        """Datasets of training and test in short: ``kitti -> caltech``, ``bridge x2``."""
         is_same = self.tested_on == self.trained_on
         parts = [self.tested_on if is_same else f"{self.trained_on} -> {self.tested_on}"]
         parts += [] if self.subset in ("test", ROBUSTNESS) else [self.subset]
@@ -58,8 +58,8 @@ class CellKey:
     def case_name(self) -> str:
         """Name of the case in file names: ``kitti-caltech``, ``bridge-interval-2``.
 
-        Within a dimension, it is unique among cells that differ in data, subset or setting, unless
-        they differ in the horizon alone.
+        Within a dimension, cells that differ in data, subset or setting have different names,
+        unless they differ in the horizon alone.
         """
         is_same = self.tested_on == self.trained_on
         parts = [self.tested_on] if is_same else [self.trained_on, self.tested_on]
@@ -71,5 +71,5 @@ class CellKey:
 
 
 def seed_name(seed: int | None) -> str:
-    """Name a seed in a path; None is that of models that are not random."""
+    """Name a seed in a path, such as ``seed-0``; None is the seed of models that are not random."""
     return "seed-none" if seed is None else f"seed-{seed}"

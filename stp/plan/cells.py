@@ -1,7 +1,8 @@
-"""The plan: all cells, their artefacts, and the folders of these.
+"""The plan: all cells, their artefacts, and the folders of the artefacts.
 
-A cell is one model, trained on one dataset, tested on one dataset in one setting. The plan is made
-from configuration and source code, without torch; of the store, only accepted artefacts are read.
+A cell is one model, trained on one dataset, and tested on one dataset in one setting. The plan is
+made from configuration and source code, without torch. From the store, it only reads which
+artefacts were accepted.
 """
 
 from collections.abc import Collection, Mapping
@@ -31,7 +32,7 @@ class Plan:
 
     Args:
         config: the checked configuration.
-        source: the folder that holds the package (tests plan for copies of it).
+        source: folder that holds the package (tests make plans for copies of it).
     """
 
     def __init__(self, config: Config, source: Path = SOURCE_FOLDER) -> None:
@@ -62,7 +63,7 @@ class Plan:
         """Read the configuration and make the plan.
 
         Args:
-            scale: a scale file or its content.
+            scale: path of a scale file, or its content.
             where: name of the scale in errors; the path of the file unless given.
 
         Raises:
@@ -82,14 +83,16 @@ class Plan:
         """Find raw files by the name of a dataset or the path of a lock file.
 
         Raises:
-            StpError: there is no such dataset or lock file.
+            StpError: no release has this dataset or lock file.
         """
         return self._raws.find(target, self.store)
 
     def registered(self, raw: Raw) -> Path | None:
-        """Path of the lock of an official release in the configuration; the file need not exist.
+        """The path that the registered lock of a release has, where the file need not exist.
 
-        None for generated data, network weights and external data.
+        Returns:
+            the path in the configuration; None for generated data, network weights and imported
+            predictions.
         """
         return raw_releases.registered(raw)
 
@@ -105,11 +108,11 @@ class Plan:
         return [self.raw_folder, *([self.raw_mirror] if self.raw_mirror else [])]
 
     def members(self, cell: CellKey) -> tuple[int, str | None]:
-        """Number of forecasts of each clip, and the statistic that is scored of several."""
+        """Number of forecasts of each clip, and how several are scored (None for one forecast)."""
         return self._walk.members(cell)
 
     def submission(self, cell: CellKey) -> Submission | None:
-        """The imported predictions of a cell; None of a model that predicts here."""
+        """The imported predictions of a cell; None for a model that stp runs or reads itself."""
         return self._walk.submission(cell)
 
     def data(self, name: str) -> Artefact:
@@ -129,8 +132,12 @@ class Plan:
     def find(self, receipt: str | Path) -> Artefact:
         """Find the planned artefact of a receipt.
 
+        Args:
+            receipt: path of the receipt, or of the artefact's folder, absolute or relative to the
+                store.
+
         Raises:
-            StpError: the plan has no such artefact, or no longer.
+            StpError: the plan has no such artefact, or does not have it any longer.
         """
         # Called several times for each job by Snakemake: strings are faster than paths.
         folder = str(receipt).removeprefix(f"{self.store}/").removesuffix(f"/{RECEIPT}")
@@ -154,14 +161,14 @@ class Plan:
         )
 
     def inputs(self, artefact: Artefact) -> list[str]:
-        """List the files that an artefact waits for: receipts and lock files, absolute."""
+        """Absolute paths of the files that an artefact waits for: receipts and lock files."""
         return [
             f"{self.store}/{value.lock if isinstance(value, Raw) else value.receipt}"
             for value in artefact.inputs.values()
         ]
 
     def receipts(self, dimension: str) -> list[str]:
-        """List the receipts that the tables of a dimension wait for."""
+        """Absolute paths of the receipts that the tables of a dimension wait for."""
         return [
             f"{self.store}/{scores.receipt}"
             for made in self.cells
@@ -171,12 +178,12 @@ class Plan:
         ]
 
     def pictured(self, dimension: str) -> list[str]:
-        """Names of the cases of a dimension of which some model keeps forecasts to draw."""
+        """Names of the cases of a dimension for which some model keeps forecasts to draw."""
         cells = [made for made in self.cells if made.cell.dimension == dimension]
         return list(dict.fromkeys(made.cell.case_name for made in cells if made.keep != 0))
 
     def count(self, dimensions: Collection[str]) -> None:
-        """Set the dimensions that count as work of a run; all do by default."""
+        """Choose the dimensions whose artefacts count as work of a run; by default, all do."""
         self.dimensions = [name for name in self.config.scale.dimensions if name in dimensions]
         self._needed = {
             artefact.folder
@@ -186,10 +193,10 @@ class Plan:
         }
 
     def is_wanted(self, artefact: Artefact) -> bool:
-        """Does an artefact count as work of this run?
+        """Whether an artefact counts as work of this run.
 
-        Data that no cell needs (`prepared` in the scale file) count from the start of their
-        preparation.
+        Data that no cell needs (`prepared` in the scale file) count once their preparation has
+        started.
         """
         if artefact.folder in self._needed:
             return True
@@ -198,7 +205,7 @@ class Plan:
         return artefact.stage == "prepare" and is_started
 
     def threads(self, artefact: Artefact) -> int:
-        """Threads of a training or prediction, as in its recipe; processes of a preparation."""
+        """Number of threads of a training or prediction, or of processes of a preparation."""
         if artefact.stage == "prepare":
             return max(1, int(self.config.scale.runtime.get("prepare_workers", 1)))
         if artefact.forecast is not None:
@@ -206,14 +213,14 @@ class Plan:
         return int(artefact.recipe.get(artefact.stage, {}).get("threads", 1))
 
     def ranks(self, artefact: Artefact) -> int:
-        """Processes that share a training: one for each GPU, or what runtime.ranks says."""
+        """Number of processes that share a training: ``runtime.ranks``, or one for each GPU."""
         if artefact.stage != "train" or artefact.recipe["fit"] != "sgd" or not artefact.kind.on_gpu:
             return 1
         runtime = self.config.scale.runtime
         return max(1, int(runtime.get("ranks") or runtime.get("gpus") or 0))
 
     def gpus(self, artefact: Artefact) -> int:
-        """Number of GPUs of a job: trainings of networks get all, other uses of networks one."""
+        """Number of GPUs of a job: all for the training of a network, one for its other uses."""
         network = artefact.forecast or (artefact.recipe if artefact.stage == "train" else None)
         # Distances of sets of clips compare stored features; other perceptual scores run networks.
         has_network = artefact.stage == "features"

@@ -61,9 +61,13 @@ S = TypeVar("S", bound=Strict)
 
 
 def merge(base: Mapping[str, Any], *layers: Mapping[str, Any]) -> Json:
-    """Lay mappings over one another; nested mappings are merged, all else is replaced.
+    """Lay mappings over one another: nested mappings are merged, and all else is replaced.
 
-    `ORDERED` mappings are replaced as well: a merged one would have the order of neither.
+    `ORDERED` mappings are replaced as well: a merged mapping would have the order of neither.
+
+    Args:
+        base: the lowest mapping.
+        layers: mappings over it, the last one being the strongest.
     """
     merged = dict(base)
     for layer in layers:
@@ -77,9 +81,12 @@ def merge(base: Mapping[str, Any], *layers: Mapping[str, Any]) -> Json:
 
 
 def in_order(options: Json) -> Json:
-    """Turn a mapping of variables to levels into a list of records.
+    """Turn the option ``variables``, a mapping of names to levels, into a list of records.
 
-    Their order is that of the channels, and keys of a mapping in a recipe have no order.
+    The order of variables is that of the channels, but keys of a mapping in a recipe have no order.
+
+    Args:
+        options: options of a reader.
     """
     variables = options.get("variables")
     if not isinstance(variables, Mapping) or not variables:
@@ -91,18 +98,21 @@ def in_order(options: Json) -> Json:
 
 
 SUITE_FILE = "suite.yaml"
-"""The file of a suite, in a folder with its other files."""
+"""Name of the file of a suite, in a folder with the suite's other files."""
 
 
 def entries(kind: str, folder: Path = CONFIG_FOLDER) -> dict[str, Path]:
-    """The files of a kind by their names: of the configuration, and of installed extensions.
+    """The files of all entries of a kind, in the configuration and in installed extensions.
 
     Args:
         kind: datasets, models, conventions or suites.
-        folder: the configuration.
+        folder: folder of the configuration.
+
+    Returns:
+        paths of the files, by the name of the entry.
 
     Raises:
-        StpError: two files have one name.
+        ConfigurationError: two entries have the same name.
     """
     paths: dict[str, Path] = {}
     pattern = f"*/{SUITE_FILE}" if kind == "suites" else "*.yaml"
@@ -166,7 +176,8 @@ _Loader.yaml_implicit_resolvers = {
 
 
 _SHALLOW = 1000
-"""Harmless levels of a YAML file; only files with more, or with aliases, are counted."""
+"""Harmless number of levels in a YAML file. Levels and values are counted only in files that may
+have more levels, or that have aliases."""
 
 
 def read_yaml(path: Path) -> Any:
@@ -174,7 +185,7 @@ def read_yaml(path: Path) -> Any:
 
     Raises:
         ConfigurationError: the file is missing, or not YAML.
-        StpError: it is above a limit of `stp.core.limits`.
+        StpError: the file is above a limit of `stp.core.limits`.
     """
     try:
         status = path.stat()
@@ -209,10 +220,10 @@ def read_yaml(path: Path) -> Any:
 
 @lru_cache(maxsize=1000)
 def _parsed(content: bytes, path: str) -> bytes:
-    """The value of a YAML file, pickled: each caller gets a copy of its own.
+    """The value of a YAML file, pickled, so that each caller gets a copy of its own.
 
-    Cached in this process, and for other processes too if the file is of the project: each plan
-    would parse the same hundred files.
+    It is cached in this process, and for other processes too if the file belongs to the project:
+    otherwise each plan would parse the same hundred files.
     """
     if not Path(path).is_relative_to(CONFIG_FOLDER):
         return _value(content)
@@ -236,7 +247,7 @@ def save_cache() -> None:
 
 @lru_cache(maxsize=1000)
 def _excess(content: bytes, most: Limits) -> tuple[str, int, str, str] | None:
-    """The first excess of a limit, as arguments of `require`; None without any.
+    """The first size that is above its limit, as arguments of `require`; None if all are below.
 
     Ten lines of aliases can expand to 10^9 values.
     """
@@ -272,8 +283,13 @@ _UNKNOWN_KEY = ("extra_forbidden", "unexpected_keyword_argument")
 def check(kind: type[S], value: object, where: str) -> S:
     """Check a mapping against its schema.
 
+    Args:
+        kind: class that is the schema.
+        value: the mapping.
+        where: place of the mapping in the configuration, for the error.
+
     Raises:
-        ConfigurationError: it names the first problem.
+        ConfigurationError: the mapping does not fit; the message names the first problem.
     """
     try:
         return kind.model_validate(value)
@@ -333,7 +349,7 @@ _EXPECTED = {
     "too_short": "at least {min_length} of them",
     "string_pattern_mismatch": "text of the pattern {pattern}",
 }
-"""Type of a problem of pydantic -> what was expected, in the words of the other messages."""
+"""What was expected, in the words of the other messages, by the type of a problem in pydantic."""
 
 
 def _expected(problem: "ErrorDetails") -> str:
@@ -369,7 +385,7 @@ def check_name(name: str, what: str, where: object) -> None:
     """Refuse a name that does not match `NAME`.
 
     Raises:
-        ConfigurationError: it has other characters.
+        ConfigurationError: the name does not match.
     """
     if not re.fullmatch(NAME, name):
         raise ConfigurationError(

@@ -19,7 +19,12 @@ COLLECT = ("stp.collect.scores", "stp.collect.database")
 
 
 def entries_of(kind: str, *names: str) -> tuple[str, ...]:
-    """Files of entries in the configuration: of datasets, models or conventions."""
+    """Paths of entries in the configuration, such as ``config/models/tau.yaml``.
+
+    Args:
+        kind: datasets, models or conventions.
+        names: names of the entries.
+    """
     return tuple(f"config/{kind}/{name}.yaml" for name in names)
 
 
@@ -28,7 +33,7 @@ class CodeOfPlan:
 
     Args:
         config: the checked configuration.
-        source: the folder that holds the package.
+        source: folder that holds the package.
     """
 
     def __init__(self, config: Config, source: Path) -> None:
@@ -51,21 +56,23 @@ class CodeOfPlan:
     def of(self, *roots: str) -> Code:
         """Fingerprint the code that root modules can run.
 
-        Modules that are chosen by name (models, readers, metrics, virtual clips) are not found by
-        static imports, so they are roots as well.
+        Args:
+            roots: full names of the modules. Modules that are chosen by name (models, readers,
+                metrics, virtual clips) have to be among them, because static imports do not find
+                them.
         """
         if roots not in self._codes:
             self._codes[roots] = self.sources.code_of(roots)
         return self._codes[roots]
 
     def declared(self, entries: Iterable[str]) -> dict[str, str]:
-        """Checksums of files that modules named by entries of the configuration read.
+        """Checksums of the files that entries of the configuration declare as read by their code.
 
         Args:
-            entries: such as ``config/models/tau.yaml``.
+            entries: paths of the entries, such as ``config/models/tau.yaml``.
 
         Returns:
-            path -> SHA-256.
+            SHA-256 of each file, by its path.
 
         Raises:
             ConfigurationError: a file is missing, or outside of the checkout.
@@ -93,10 +100,10 @@ class CodeOfPlan:
         return {name.partition(".")[0].partition(":")[0]: named_class.digest_of(name)}
 
     def environment(self, entries: Iterable[str]) -> dict[str, str]:
-        """Declared variables of the environment, with their values.
+        """Values of the variables of the environment that entries declare, by name.
 
         Args:
-            entries: such as ``config/models/tau.yaml``.
+            entries: paths of the entries, such as ``config/models/tau.yaml``.
 
         Raises:
             ConfigurationError: a declared variable is not set.
@@ -114,7 +121,11 @@ class CodeOfPlan:
         return values
 
     def checksums(self, names: Iterable[str], where: str) -> dict[str, str]:
-        """SHA-256 of files and of all files of folders, by their paths in the checkout.
+        """SHA-256 of files and of all files in folders, by their paths in the checkout.
+
+        Args:
+            names: paths of the files and folders, relative to the checkout.
+            where: file and key that name them, for errors.
 
         Raises:
             ConfigurationError: a file is missing, or outside of the checkout.

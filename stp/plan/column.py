@@ -55,16 +55,16 @@ class Column(Strict):
     """A column of a table; the name of a convention stands for a column with this heading.
 
     Attributes:
-        heading: printed after the variable; published values are matched by it. The name of the
-            convention unless set.
-        convention: convention of its values, such as ssim.range1.
-        variable: of its values; all together unless set.
-        threshold: threshold of its values; the mean over all thresholds unless set.
-        lead: time in steps from 1, or a range such as 1-7; all of them unless set. Over a range,
-            values are means or, of conventions that pool, one value of all its samples.
+        heading: text that is printed after the variable, and by which published values are matched.
+            The name of the convention unless set.
+        convention: convention of the values, such as ssim.range1.
+        variable: variable of the values; all together unless set.
+        threshold: threshold of the values; the mean over all thresholds unless set.
+        lead: lead time in steps from 1, or a range such as 1-7; all of them unless set. Over a
+            range, values are means or, for conventions that pool, one value of all its samples.
         statistic: mean or sd (standard deviation with ddof 0, without interval and rank) over
             samples, or median over splits.
-        unit: unit of its values, in words, where it is not that of the convention.
+        unit: unit of the values, in words, where it is not that of the convention.
         digits: significant digits on pages; values that agree in them count as ties.
     """
 
@@ -91,7 +91,7 @@ class Column(Strict):
 
     @property
     def part(self) -> Part:
-        """The part of the convention's values that it shows."""
+        """The part of the convention's values that the column shows."""
         return Part(self.variable, self.threshold, self.lead, self.statistic)
 
     @property
@@ -115,8 +115,8 @@ class ReproducedColumn(Column):
     """A column of a reproduction table.
 
     Attributes:
-        factor: by which our value is multiplied, to be in the units of the column.
-        doubt: why the column may mean something else; it then has no difference.
+        factor: factor that turns the value of stp into the units of the column.
+        doubt: reason why the column may mean something else; then no difference is shown.
     """
 
     factor: float = 1.0
@@ -157,7 +157,8 @@ def variables_in(options: Json) -> frozenset[str] | None:
     """Names of the variables in options of a reader; None if the options do not name them.
 
     Args:
-        options: ``variables`` are names, or names with levels; other lists may name more.
+        options: options of the reader. ``variables`` has names, or names with levels; other lists
+            of texts may name further variables.
     """
     listed = options.get("variables")
     if not listed:

@@ -33,8 +33,8 @@ class Config(Strict):
     """The checked configuration of a scale, from which a plan is made.
 
     Attributes:
-        declared: dataset -> place of its declaration (a file, or a key in the scale file), for
-            messages.
+        declared: place where each dataset is declared (a file, or a key in the scale file), for
+            messages, by dataset.
     """
 
     scale: Scale
@@ -186,12 +186,12 @@ def load(
     """Read the whole configuration for one scale.
 
     Args:
-        scale: a scale file or its content.
+        scale: path of a scale file, or its content.
         folder: folder of the configuration.
         where: name of the scale in errors; the path of the file unless given.
 
     Raises:
-        StpError: an unknown key or name, or a value out of range.
+        StpError: a key or name is unknown, or a value is out of range.
     """
     where = where or (str(scale) if isinstance(scale, Path) else "the scale file")
     content = read_yaml(scale) if isinstance(scale, Path) else scale

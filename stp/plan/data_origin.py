@@ -1,7 +1,7 @@
 """Authenticity and completeness of the raw files of each cell.
 
-The plan knows declared files; locked files and prepared clips are in the store. So this is
-determined when manifests are read, for tables, figures, views and reports.
+The plan knows declared files only; locked files and prepared clips are in the store. So both are
+determined when a manifest is read, for tables, figures, views and reports.
 """
 
 from dataclasses import replace
@@ -23,9 +23,10 @@ from stp.plan.manifest_types import Cell, Manifest, RawFacts
 def judged(manifest: Manifest) -> tuple[Cell, ...]:
     """The cells of a manifest, with the evidence that their data are official.
 
-    The fields ``bytes_known_by`` (the weakest evidence of its datasets, see
-    `stp.core.lock.KNOWN_BY`; None where data are not declared official, or behind the paper's
-    numbers), ``lacking``, ``official_paper_protocol`` and ``comparable`` are set.
+    The fields ``bytes_known_by``, ``lacking``, ``official_paper_protocol`` and ``comparable`` are
+    set. ``bytes_known_by`` is the weakest evidence for any dataset of the cell, see
+    `stp.core.lock.KNOWN_BY`; None if one is neither declared official nor behind the paper's
+    numbers.
 
     Raises:
         StpError: a lock cannot be read, or disagrees with the declaration.
@@ -50,7 +51,12 @@ def _judged(cell: Cell, evidence: list[tuple[str | None, str]]) -> Cell:
 
 
 def bytes_text(source: str, known_by: str | None) -> str:
-    """Origin of data and evidence of it: ``official data, known by counts``."""
+    """Origin of data, and the evidence for it, in words: ``official data, known by counts``.
+
+    Args:
+        source: official, sample, synthetic or own.
+        known_by: evidence, one of `stp.core.lock.KNOWN_BY`; None without evidence.
+    """
     text = f"{'unverified ' if known_by == STATED else ''}{source} data"
     return text + (", known by counts" if known_by == COUNTS else "")
 
@@ -59,7 +65,7 @@ BYTES_TEXT = (
     f"CASE WHEN bytes_known_by = '{STATED}' THEN 'unverified ' ELSE '' END || source || ' data' "
     f"|| CASE WHEN bytes_known_by = '{COUNTS}' THEN ', known by counts' ELSE '' END"
 )
-"""The same in SQL, of columns of the table cells."""
+"""The text of `bytes_text` as an expression in SQL, of columns of the table cells."""
 
 
 def _evidence(name: str, raw: RawFacts) -> tuple[str | None, str]:

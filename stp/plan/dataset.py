@@ -21,7 +21,7 @@ class Obtained(Strict):
     """A file below a raw folder, downloaded or put there by a person.
 
     Attributes:
-        path: below a raw folder, such as ``kth/00sequences.txt``.
+        path: path of the file below a raw folder, such as ``kth/00sequences.txt``.
         url: address of the download; null if it cannot be downloaded.
         bytes: size of the file in bytes.
         sha256: checksum of the file.
@@ -41,8 +41,8 @@ class RawFile(Obtained):
     """One raw file of a release, or with `many` all files that match a pattern.
 
     Attributes:
-        md5_uncompressed: of a packed file: MD5 of its unpacked content.
-        licence: licence of the file, where it has one of its own.
+        md5_uncompressed: MD5 of the unpacked content of a packed file.
+        licence: licence of the file, if it differs from that of the dataset.
         many: whether ``path`` is a pattern for many files, such as ``kth/*.avi``.
         min_files: least number of files that match the pattern.
     """
@@ -79,8 +79,8 @@ class Release(Strict):
     instead of generated files of the same names.
 
     Attributes:
-        archives: from which some of the files are unpacked; they are no part of the identity of a
-            release.
+        archives: archives from which some of the files are unpacked; they are no part of the
+            identity of a release.
         source: origin of the files, which is shown with all numbers made from them.
         files: files of the release.
         generator: folder of stp.datasets whose ``generator.py`` generates the files, or another
@@ -119,7 +119,7 @@ class Release(Strict):
 
     @property
     def is_papers(self) -> bool:
-        """Is the release official, or the very files behind the paper's numbers?"""
+        """Whether the release is official, or has the very files behind the paper's numbers."""
         return (self.source == "official" or self.behind_paper) and bool(self.files)
 
 
@@ -144,7 +144,7 @@ class Counts(ClipsOfSplits):
         frames: number of stored frames, where clips share frames.
         source: who counted them.
         published: numbers in the paper.
-        explained: split -> reason why its number differs from the published one.
+        explained: reason why the number of a split differs from the published one, by split.
         estimated: splits whose official clips have not all been counted.
     """
 
@@ -197,8 +197,9 @@ class Dataset(Strict):
     Attributes:
         title: name in tables.
         kind: the task: frames, tracks of people, or opinions.
-        domain: what it shows, to group datasets.
-        units: of its values: "1" of video in [0, 1]; of several variables, a text for people.
+        domain: what the data show, by which datasets are grouped.
+        units: units of the values: "1" for video in [0, 1]; for several variables, a text for
+            people.
         protocol_source: source of splits, context and horizon.
         homepage: address of its publisher.
         citation: key of references.yaml, or the work to cite.
@@ -294,5 +295,5 @@ class Dataset(Strict):
 
     @property
     def samples(self) -> Task:
-        """Its task."""
+        """The task of the dataset."""
         return tasks.find(self.kind)

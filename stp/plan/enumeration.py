@@ -12,14 +12,14 @@ from stp.plan.recipes import Recipes
 def enumerate_cells(config: Config) -> Iterator[tuple[CellKey, int | tuple[str, ...] | None]]:
     """Yield all cells of a scale file, dataset by dataset.
 
-    Models with imported predictions have only the cells of these.
+    A model with imported predictions has only the cells for which predictions were imported.
 
     Yields:
         each cell, and the number of predictions to keep, or names of their clips; None for all.
 
     Raises:
-        ConfigurationError: a cell is declared twice, or a model without predictions was to be
-            imported.
+        ConfigurationError: a cell is declared twice, or no predictions were imported for an
+            external model.
     """
     scale, cells, recipes = config.scale, set(), Recipes(config)
     for dimension, declared in scale.dimensions.items():

@@ -17,7 +17,7 @@ SUMS = "cluster_sums.parquet"
 
 
 def counted_once(cells: Sequence[Cell]) -> tuple[Cell, ...]:
-    """Remove cells whose predictions are those of another seed, which gets a note.
+    """Remove cells whose predictions equal those of another seed, whose cell gets a note.
 
     Cells whose predictions do not exist yet, or are not stored, are unchanged.
     """

@@ -38,14 +38,14 @@ class Settings(Strict):
     Attributes:
         horizon: number of frames to predict; that of the tested dataset unless set.
         interval: spacing of the frames of a clip, in frames of the training.
-        update: of models that are trained with `snapshots`: number of the update whose weights
-            forecast; the best ones of the validation unless set.
-        intensity: of distortions: number of the intensity, from 1.
-        observe: of tracks: observed positions; those of the tested dataset unless set.
-        noise: of tracks: standard deviation of noise on observed positions, in millimetres.
-        people: of tracks: least number of people of a scenario.
-        components: of opinions: most principal components of a regression.
-        training: of opinions: percentage of all videos that are used for training; all training
+        update: for models that are trained with `snapshots`: number of the update whose weights are
+            used; the weights that are best in the validation unless set.
+        intensity: for distortions: number of the intensity, from 1.
+        observe: for tracks: number of observed positions; that of the tested dataset unless set.
+        noise: for tracks: standard deviation of the noise on observed positions, in millimetres.
+        people: for tracks: least number of people of a scenario.
+        components: for opinions: largest number of principal components of a regression.
+        training: for opinions: percentage of all videos that are used for training; all training
             videos unless set.
     """
 
@@ -66,7 +66,7 @@ class Settings(Strict):
     training: Numbers = (None,)
 
     def combinations(self) -> Iterator[dict[str, int]]:
-        """The product of all lists, without unset keys."""
+        """All combinations of the listed values; each is a mapping without unset keys."""
         values = self.__dict__
         for chosen in product(*values.values()):
             pairs = zip(values, chosen, strict=True)
@@ -78,13 +78,13 @@ class Case:
     """One evaluation of trained models.
 
     Attributes:
-        trained_on: the dataset of training.
-        tested_on: the dataset of the test.
-        train_subset: all training clips, or a training subset that the dataset declares.
-        subset: the test split, or a subset that the tested dataset declares.
+        trained_on: dataset of the training.
+        tested_on: dataset of the test.
+        train_subset: ``all`` training clips, or a training subset that the dataset declares.
+        subset: ``test``, the test split, or a subset that the tested dataset declares.
         variant: variant of the models; see `stp.plan.model.Variant`.
-        setting: further settings, name -> value.
-        models: that are evaluated.
+        setting: values of further settings, by name.
+        models: names of the models that are evaluated.
         keep: number of forecasts, or names of their clips, that are stored for pictures (0 for
             none), while all are scored without storing them: for forecasts that are too large. None
             if all are stored before they are scored. Scores are the same.
@@ -105,12 +105,12 @@ class Case:
 
 
 class Combinations(Strict):
-    """Combinations of a grid that are left out: those that match all keys that are set here.
+    """Combinations of a grid that are left out, because they match all keys that are set.
 
     Attributes:
         trained_on, tested_on, train_subset, subset, variant: one value, or any of several.
         setting: for each key one value, or any of several; null matches an unset key.
-        models: that are left out of these combinations; all unless set.
+        models: models that are left out of these combinations; all unless set.
     """
 
     trained_on: Names | None = None
@@ -122,7 +122,7 @@ class Combinations(Strict):
     models: Names | None = None
 
     def matches(self, case: Case) -> bool:
-        """Is a case one of them, for some of its models?"""
+        """Whether a case, for some of its models, is among the combinations."""
         names = ("trained_on", "tested_on", "train_subset", "subset", "variant")
         chosen = {name: getattr(self, name) for name in names}
         if any(values and getattr(case, name) not in values for name, values in chosen.items()):
@@ -133,7 +133,7 @@ class Combinations(Strict):
         return self.models is None or bool(set(self.models) & set(case.models))
 
     def out_of(self, case: Case) -> tuple[str, ...]:
-        """The remaining models of a case."""
+        """The models of a case that remain when the combinations are left out."""
         if not self.matches(case):
             return case.models
         return tuple(name for name in case.models if self.models and name not in self.models)
@@ -147,7 +147,7 @@ class Grid(Strict):
             lists.
         tested_on: as of a `Case`, or a list; the dataset of the training unless set.
         setting: further settings; each of them may be a list.
-        models: some of those of the dimension; all unless set.
+        models: some of the dimension's models; all unless set.
         without: combinations that are left out.
     """
 
@@ -162,10 +162,10 @@ class Grid(Strict):
     without: tuple[Combinations, ...] = ()
 
     def cases(self, models: tuple[str, ...], where: str) -> list[Case]:
-        """All evaluations, in the order of the lists: those of a subset together.
+        """All evaluations in the order of the lists, so that those of a subset are together.
 
         Args:
-            models: those of the dimension.
+            models: names of the dimension's models.
             where: place of the entry, for errors.
 
         Raises:

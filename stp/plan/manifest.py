@@ -30,8 +30,8 @@ _SCHEMA = TypeAdapter(Manifest)
 def load_manifest(path: Path) -> Manifest:
     """Read a manifest, and complete its cells.
 
-    The authenticity of their data is determined (`stp.plan.data_origin`), notes of their scores are
-    added (`stp.plan.score_notes`), and of seeds with equal predictions one is kept
+    The authenticity of the data is determined (`stp.plan.data_origin`), notes on the scores are
+    added (`stp.plan.score_notes`), and of seeds with equal predictions only one is kept
     (`stp.plan.equal_seeds`).
 
     Raises:
@@ -72,7 +72,7 @@ def load_manifest(path: Path) -> Manifest:
 
 
 def manifest_digest(path: Path) -> str:
-    """Hash of a manifest without the path of the published values, whose checksum it has.
+    """Hash a manifest, without the path of the published values, whose checksum it contains.
 
     Raises:
         OSError, ValueError: the file is missing, or not JSON.
@@ -83,7 +83,7 @@ def manifest_digest(path: Path) -> str:
 
 
 def manifest_text(manifest: Manifest) -> str:
-    """Write a manifest as JSON, a line for each cell: thousands of them, read by machines."""
+    """The text of a manifest as JSON, with one line for each cell, of which there are thousands."""
     content = _SCHEMA.dump_python(manifest, mode="json", exclude_defaults=True)
     cells = ",\n".join(json.dumps(cell) for cell in content.pop("cells"))
     lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in content.items()]
@@ -127,11 +127,11 @@ def title_of(titles: Names, key: CellKey) -> str:
 def forecast_recipe(cell: StoredCell) -> Json:
     """The recipe of a cell's forecasts; see `stp.plan.recipe_records.PredictRecipe`.
 
-    It is that of its predictions, or part of that of its scores where forecasts are scored without
+    It is read from the receipt of the predictions, or of the scores if forecasts are scored without
     storing them.
 
     Raises:
-        StpError: there is no receipt.
+        StpError: the receipt is missing.
     """
     if cell.predictions:
         return require_receipt(Path(cell.predictions)).recipe
@@ -140,12 +140,12 @@ def forecast_recipe(cell: StoredCell) -> Json:
 
 
 def describe(key: CellKey) -> str:
-    """A cell as text: the parts of its key that are set."""
+    """The key of a cell as text, without unset parts: ``suite x, dimension y, model z, ...``."""
     return ", ".join(f"{name} {value}" for name, value in vars(key).items() if value is not None)
 
 
 def stored_of(manifest: Manifest, cell: Cell) -> list[tuple[str, Part]]:
-    """Convention and part of all stored values of a cell, in columns of tables or not."""
+    """Convention and part of all stored values of a cell, whether or not tables show them."""
     values: list[tuple[str, Part]] = []
     for table, columns in manifest.tables.items():
         values += [column.place for column in columns_of(manifest, table, cell).values()]
@@ -156,7 +156,7 @@ def stored_of(manifest: Manifest, cell: Cell) -> list[tuple[str, Part]]:
 
 
 def over_leads(manifest: Manifest) -> Manifest:
-    """A manifest with the panels over lead time as columns, where its suite has panels."""
+    """A manifest whose columns are the panels over lead time, if its suite declares panels."""
     curves = manifest.tables[manifest.dimension].curves
     if not curves:
         return manifest
@@ -164,11 +164,15 @@ def over_leads(manifest: Manifest) -> Manifest:
 
 
 def names_of_members(samples: int, statistic: str | None) -> dict[str, str]:
-    """Values of the fields in headings of models that draw several forecasts.
+    """Values of the placeholders in headings of columns for several forecasts.
+
+    Args:
+        samples: number of forecasts.
+        statistic: how several forecasts are scored; see `stp.score.members`.
 
     Returns:
         ``K``: number of forecasts; ``members``: the scored statistic, such as ``best-of-100``;
-        ``seen``: forecast in distances between sets of clips, such as ``first-of-100``.
+        ``seen``: forecast used in distances between sets of clips, such as ``first-of-100``.
     """
     statistics = {"best_of_members": "best", "ensemble_mean": "ensemble-mean"}
     basis = "ensemble-mean" if statistic == "ensemble_mean" else "first"
@@ -183,7 +187,7 @@ def columns_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, Column]:
     """The columns of a cell by name; none if its dataset is not in the table.
 
     Raises:
-        StpError: there is no such table.
+        StpError: the manifest has no such table.
     """
     if table not in manifest.tables:
         raise StpError(

@@ -1,6 +1,6 @@
 """Types of manifests: the cells of one dimension, and facts for their tables.
 
-Fields at their default are not in the text of a manifest.
+The text of a manifest leaves out fields that have their default.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ class StoredCell:
     """Fields of a cell in manifests and in the results store: origin of its data, and folders.
 
     Attributes:
-        key: identifies the cell.
+        key: key of the cell.
         kind: task of the test dataset, see `stp.tasks`.
         source: origin of the test data: official, sample, synthetic or own.
         release: release of the test dataset.
@@ -27,15 +27,15 @@ class StoredCell:
         best_of: number of forecasts of which the best one is scored.
         data: folder of the prepared test data.
         models: folders of the trained models: one, one for each lead time or member, or none.
-        predictions: folder of the predictions; None where forecasts are not stored.
+        predictions: folder of the predictions; None if forecasts are not stored.
         scores: folder of the scores.
         perceptual: folder of the scores that compare features of networks; None without any.
-        accepted: its artefacts of older code, and who declared them current; None without any.
+        accepted: artefacts of older code, and who declared them current; None without any.
         bytes_known_by: evidence that the data are official, see `stp.plan.data_origin`. This field
             and the following ones are set when a manifest is loaded.
         lacking: missing raw files, in words; None if there are none.
         comparable: whether differences from published values are shown.
-        official_paper_protocol: whether it is comparable, on official data.
+        official_paper_protocol: whether the cell is comparable, and its data are official.
     """
 
     key: CellKey
@@ -57,7 +57,11 @@ class StoredCell:
     official_paper_protocol: bool = False
 
     def folders(self, stages: Iterable[str]) -> list[Path]:
-        """The folders of its artefacts of some stages, in the order of these."""
+        """The folders of the artefacts of some stages, in the order of the stages.
+
+        Args:
+            stages: names of fields with folders, such as ``models`` and ``scores``.
+        """
         folders: list[str] = []
         for stage in stages:
             value: str | tuple[str, ...] | None = getattr(self, stage)
@@ -72,7 +76,7 @@ class StoredCell:
         """The folder of the predictions.
 
         Raises:
-            StpError: they are not kept.
+            StpError: the predictions are not stored.
         """
         if self.predictions is None:
             raise StpError("its predictions are not kept")
@@ -84,14 +88,14 @@ class Cell(StoredCell):
     """A cell of a manifest.
 
     Attributes:
-        follows_paper: whether it is an evaluation of the paper, with its recipes.
-        bytes_of: the datasets whose raw files influence its scores.
+        follows_paper: whether the paper has this evaluation, with the same recipes.
+        bytes_of: names of the datasets whose raw files influence the scores.
         subset_note: footnote of tables on the release, and on imported predictions.
-        samples: forecasts of each clip.
-        statistic: of several forecasts, scored by metrics of one forecast.
-        kept: number of forecasts stored with the scores, where the others are not stored.
-        features: folders of network features of its clips.
-        clusters: kind of the clusters of intervals and tests, if the data have several kinds.
+        samples: number of forecasts of each clip.
+        statistic: how metrics of one forecast score several forecasts; None for one forecast.
+        kept: number of forecasts stored with the scores; None if all predictions are stored.
+        features: folders of the network features of the clips.
+        clusters: kind of clusters that intervals and tests use, if the data have several kinds.
         calibrated: data of the model's calibration, in words; empty for other models.
         external: whether the predictions were imported.
         reference: the reference of an imported model.
@@ -117,7 +121,7 @@ class DimensionFacts:
     """Facts about a dimension; see `stp.plan.suite.Dimension`.
 
     Attributes:
-        place: number in the order of the suite, from 1.
+        place: position of the dimension in the order of the suite, from 1.
     """
 
     title: str
@@ -134,7 +138,7 @@ class SuiteFacts:
     """Facts about a suite; see `stp.plan.suite.Suite`.
 
     Attributes:
-        views: name -> SQL of the suite's own views of the results store.
+        views: SQL of the suite's own views of the results store, by name.
     """
 
     name: str
@@ -151,14 +155,14 @@ class RawFacts:
 
     Attributes:
         release: name of the release.
-        source: their origin: official, sample, synthetic or own.
-        is_papers: whether they are declared official, or behind the paper's numbers.
+        source: origin of the files: official, sample, synthetic or own.
+        is_papers: whether the files are declared official, or behind the paper's numbers.
         lock: path of the lock file.
         data: folder of the prepared data.
         files: declared files: ``path`` and, where declared, ``bytes``, ``sha256``,
             ``md5_uncompressed``, ``many`` and ``min_files``.
         registered: path of the registered lock file of the release; None without one.
-        registered_sha256: checksum of that file.
+        registered_sha256: SHA-256 of the registered lock file; None without one.
         clips: number of clips of the complete official release, by split.
     """
 
@@ -193,11 +197,11 @@ class TableColumns:
     """The columns of a table.
 
     Attributes:
-        columns: by dataset.
-        sampled: as `columns`, for models that draw several forecasts; {K} in a heading stands for
-            their number.
+        columns: columns, by dataset.
+        sampled: further columns for models that draw several forecasts, by dataset; {K} in a
+            heading stands for the number of forecasts.
         curves: panels over lead time, by dataset.
-        unscored: dataset -> further conventions that are unavailable.
+        unscored: further conventions that are unavailable, by dataset.
     """
 
     columns: dict[str, Columns]
@@ -227,10 +231,12 @@ class ModelFacts:
 
     Attributes:
         is_archived: whether its forecasts are read from an archive.
-        role: of a measure of opinions. This field and the following ones are None for other models.
-        network: network whose features it uses; None if it uses none.
-        parts: parts of the features that it uses.
-        learns: whether it learns from opinions; else a logistic function is fitted to its value.
+        role: role of a measure of opinions. This field and the following ones are None for models
+            that are no such measures.
+        network: name of the network whose features the measure uses; None if it uses none.
+        parts: parts of the features that the measure uses.
+        learns: whether a regression is learnt from opinions; otherwise, a logistic function is
+            fitted to the value of the measure.
     """
 
     reference: str
@@ -293,28 +299,28 @@ class Manifest:
     """All that the tables of one dimension are made from.
 
     Attributes:
-        dimension: its name.
-        suite: suite of the dimension.
-        scale: scale of the plan.
-        code: fingerprint of the code that collects and renders.
-        store: folder of all artefacts.
-        cells: in the order of the tables' rows.
-        kinds: tasks of the test datasets, by name.
-        raw: by dataset whose raw files influence scores.
-        unavailable: convention -> reason why it has no values.
-        conventions: by name.
-        tables: by name.
+        dimension: name of the dimension.
+        suite: facts about the suite of the dimension.
+        scale: name of the plan's scale.
+        code: fingerprint of the code that collects scores.
+        store: folder of the store, which holds all artefacts.
+        cells: cells in the order of the tables' rows.
+        kinds: facts about the tasks of the test datasets, by name.
+        raw: raw files that influence scores, by dataset.
+        unavailable: reason why a convention has no values, by convention.
+        conventions: facts about the conventions, by name.
+        tables: columns of the tables, by the name of the table.
         steps: seconds between two positions, by dataset of tracks.
-        absent: method of the paper without values here -> reason.
+        absent: reason why a method of the paper has no values here, by method.
         deviations: differences between the paper and its code.
-        are_rivals: whether its rows compete to be the best.
-        controls: the dimension of the single forecasts that ensembles are compared with.
-        reproduction: dataset -> its table of what the paper reproduced.
+        are_rivals: whether the rows compete to be the best.
+        controls: name of the dimension with the single forecasts that ensembles are compared with.
+        reproduction: the table of what the paper reproduced, by dataset.
         names: titles of the models and datasets of the cells.
-        models: by name.
-        datasets: by name.
-        published: path of the file of the paper's values.
-        published_sha256: checksum of that file.
+        models: facts about the models, by name.
+        datasets: facts about the datasets, by name.
+        published: path of the file of the paper's values; None without one.
+        published_sha256: SHA-256 of this file; None without one.
         published_clips: number of test clips in the paper, by dataset.
         published_names: names of models and datasets in the paper.
     """

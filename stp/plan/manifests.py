@@ -51,8 +51,8 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Manife
 
     Args:
         plan: the plan.
-        dimension: of its scale file.
-        paper: the paper's protocol; read from the configuration unless given.
+        dimension: name of a dimension in the scale file of the plan.
+        paper: protocol of the paper; read from the configuration unless given.
     """
     artefacts = [made for made in plan.cells if made.cell.dimension == dimension]
     cells = [made.cell for made in artefacts]
@@ -160,7 +160,7 @@ def _steps(plan: Plan, datasets: list[str]) -> dict[str, float]:
 
 
 class Paper:
-    """The protocol of a suite's paper, without overrides of a scale file.
+    """The protocol of a suite's paper, as the paper's own scale file declares it.
 
     Args:
         name: name of the suite.
@@ -178,11 +178,11 @@ class Paper:
             self.evaluations = {_evaluation(cell) for cell, _ in enumerate_cells(config)}
 
     def is_followed(self, recipes: Recipes, cell: CellKey) -> bool:
-        """Is a cell an evaluation of the paper, with its recipes from data to predictions?
+        """Whether the paper has the evaluation of a cell, with the same recipes up to predictions.
 
         Args:
-            recipes: recipes of the plan of the cell.
-            cell: the cell.
+            recipes: recipes of the plan that has the cell.
+            cell: key of the cell.
         """
         if {cell.subset, cell.train_subset} & set(self.suite.not_printed):
             return False
@@ -275,7 +275,7 @@ def _raw_facts(plan: Plan, name: str) -> RawFacts:
 
 
 class _Cells:
-    """Describes cells; those that differ in the seed alone share a protocol."""
+    """Describes cells, and finds the protocol once for all cells that differ in the seed alone."""
 
     def __init__(self, plan: Plan, paper: Paper) -> None:
         self.plan, self.paper = plan, paper

@@ -20,10 +20,10 @@ class NetworkFeatures(Strict):
     """Features of clips that a distance between sets of clips compares.
 
     Attributes:
-        network: network that computes them, in config/weights.yaml.
+        network: name in config/weights.yaml of the network that computes the features.
         layer: layer of the network.
-        frames: frames of the clips: a choice of stp.features.frames.
-        module: of stp.features.networks; named like the network unless set.
+        frames: which frames of the clips are used: a choice of stp.features.frames.
+        module: module of stp.features.networks; the one named like the network unless set.
         seed: seed of random weights; such a network needs no file and is not in the list of
             weights.
     """
@@ -36,12 +36,12 @@ class NetworkFeatures(Strict):
 
     @property
     def name(self) -> str:
-        """Part of a path: ``predicted_only/i3d.logits``."""
+        """Name of the features, as part of a path: ``predicted_only/i3d.logits``."""
         return f"{self.frames}/{self.network}.{self.layer}"
 
     @property
     def code(self) -> str:
-        """The module that computes them, chosen by name."""
+        """Full name of the module that computes the features."""
         return f"stp.features.networks.{self.module or self.network}"
 
 
@@ -52,13 +52,14 @@ class Convention(Strict):
     (region, windows, members, batch; docs/own_metrics.md).
 
     Attributes:
-        about: what it computes, and its source.
-        function: function of stp.metrics: a module with a function of its name, or module.function.
+        about: what the convention computes, and its source.
+        function: function of stp.metrics: a module with a function of the same name, or
+            module.function.
         title: heading in tables; that of the metric unless set.
-        unit: unit of its values; that of the metric unless set.
+        unit: unit of the values; that of the metric unless set.
         higher_is_better: the direction, where it differs from that of the metric.
         best_at: the best value, such as 1 for a ratio; the closer the better.
-        success: as of the metric, where it differs.
+        success: kind of success, where it differs from that of the metric.
         compares_sets: whether values depend on the number of clips, as distances between sets of
             clips do, so that only those of equal numbers are ranked together. True where layer is
             set, unless this is set to false.
@@ -66,9 +67,10 @@ class Convention(Strict):
         layer: layer of the network whose features of all clips are compared; a job of its own
             computes them.
         frames: frames of the clips, where layer is set: a choice of stp.features.frames.
-        module: of stp.features.networks, where layer is set; named like the network unless set.
+        module: module of stp.features.networks, where layer is set; the one named like the network
+            unless set.
         seed: seed of random weights, where layer is set.
-        weights: entry of config/weights.yaml that it needs, where that is not its network.
+        weights: entry of config/weights.yaml that the function needs, if that is not `network`.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -90,7 +92,7 @@ class Convention(Strict):
 
     @property
     def features(self) -> NetworkFeatures | None:
-        """Features that a distance between sets of clips compares; None of other conventions."""
+        """Features that a distance between sets of clips compares; None for other conventions."""
         if self.layer is None or self.network is None:
             return None
         return NetworkFeatures(
@@ -114,16 +116,17 @@ class Metric(Strict):
 
     Attributes:
         title: heading in tables.
-        unit: unit of its values; "1" of dimensionless ones.
-        reason: why it is not available.
-        higher_is_better: the direction; null if neither higher nor lower is better.
-        success: of metrics that rate whether a predicted event happens or can happen: `strict` if
-            each sample is right or wrong, `graded` if a share of it is right; null of others.
-        available: whether stp.metrics has it; if not, tables show `reason`.
-        perceptual: whether it compares features of networks, in a job of its own, on a GPU.
-        reads: files and folders that its modules, or those of its networks, read or import, besides
-            their static imports: paths in the checkout. Their content is part of the fingerprints.
-        conventions: by name.
+        unit: unit of the values; "1" for dimensionless values.
+        reason: reason why the metric is not available.
+        higher_is_better: whether higher values are better; null if neither higher nor lower is.
+        success: for metrics that rate whether a predicted event happens or can happen: `strict` if
+            each sample is right or wrong, `graded` if a share of it is right; null for others.
+        available: whether stp.metrics has the metric; if not, tables show `reason`.
+        perceptual: whether the metric compares features of networks, in a separate job, on a GPU.
+        reads: files and folders that modules of the metric, or of its networks, read or import,
+            besides their static imports: paths in the checkout. Their content is part of the
+            fingerprints.
+        conventions: conventions of the metric, by name.
     """
 
     title: str
@@ -145,11 +148,14 @@ class Metric(Strict):
         return self.conventions[choice].unit or self.unit
 
     def success_of(self, choice: str) -> str | None:
-        """The kind of success that a convention rates; None of other conventions."""
+        """The kind of success that a convention rates; None if it rates no success."""
         return self.conventions[choice].success or self.success
 
     def is_higher_better(self, choice: str) -> bool | None:
-        """The direction of a convention; None if it is best at a value, or has none."""
+        """Whether higher values of a convention are better.
+
+        None if values are best at ``best_at``, or if neither higher nor lower is better.
+        """
         convention = self.conventions[choice]
         if convention.best_at is not None:
             return None
@@ -158,7 +164,7 @@ class Metric(Strict):
         return self.higher_is_better
 
     def compares_sets(self, choice: str) -> bool:
-        """Does the value of a convention depend on the number of clips?"""
+        """Whether the value of a convention depends on the number of clips."""
         convention = self.conventions[choice]
         if convention.compares_sets is not None:
             return convention.compares_sets
@@ -166,15 +172,15 @@ class Metric(Strict):
 
 
 def find(name: str, metrics: Mapping[str, Metric], where: str) -> Convention:
-    """A convention by its name.
+    """Find a convention by its name.
 
     Args:
-        name: ``<metric>.<choice>``.
-        metrics: all, by name.
-        where: place of the name, for errors.
+        name: name of the convention, ``<metric>.<choice>``.
+        metrics: all metrics, by name.
+        where: place of the name in the configuration, for errors.
 
     Raises:
-        StpError: there is no such convention.
+        StpError: the metric or its convention is unknown.
     """
     metric, _, choice = name.partition(".")
     check_known(metric, metrics, "metric", where)
@@ -188,9 +194,9 @@ def with_definitions(
     """Add conventions to metrics.
 
     Args:
-        metrics: by name.
-        definitions: by the name of the convention; the first one of a new metric has the title, the
-            unit and the direction of the metric.
+        metrics: metrics by name.
+        definitions: new conventions by name; the first convention of a new metric has the title,
+            the unit and the direction of the metric.
         where: place of the definitions, for errors.
 
     Raises:
@@ -230,7 +236,7 @@ def declared(name: str, where: str) -> tuple[Metric, Convention]:
     """A convention of the project's configuration, and its metric.
 
     Raises:
-        StpError: there is none, or its file is wrong.
+        StpError: the convention is unknown, or the file of the metric is wrong.
     """
     name_of_metric, _, _ = name.partition(".")
     files = entries("conventions")
@@ -299,7 +305,7 @@ class Option(NamedTuple):
 
     Attributes:
         is_needed: whether it has no default.
-        choices: its values, where its type is a `Literal`; else empty.
+        choices: possible values, if the type of the option is a `Literal`; else empty.
     """
 
     is_needed: bool
@@ -307,7 +313,8 @@ class Option(NamedTuple):
 
 
 Functions = dict[str, dict[str, Option] | None]
-"""Options of functions by name; None of functions that are imported or take any option."""
+"""Options by name, for each function by name; None for functions that are imported or take any
+option."""
 
 
 @cache

@@ -17,7 +17,7 @@ from stp.tasks import task as tasks
 
 
 class Size(Strict):
-    """Costs of a network, for estimates of time, memory and storage only: in no recipe.
+    """Costs of a network, for estimates of time, memory and storage only; no recipe has them.
 
     All figures are of one forecast of Moving-MNIST (10 -> 10 frames of 1 x 64 x 64) with the
     options beside them; they are converted for other datasets (stp/run/costs/work.py).
@@ -53,7 +53,7 @@ class Weights(Strict):
         url: address of the download of a file below a raw folder.
         sha256: SHA-256 of the file, which identifies the trained model.
         use: ``initialise`` a training, or ``replace`` it.
-        access: as of a raw file.
+        access: open files are downloaded; for others, a person follows the instructions.
         instructions: how a person gets the file, if it is not open.
         licence: licence of the weights.
     """
@@ -88,7 +88,7 @@ class OwnForecasts(Strict):
     Attributes:
         title: name in tables; that in the scale file unless set.
         files: pattern of the files: ``mine/*.nc``, or ``mine/forecasts.zarr/**/*``.
-        variables: channel of the data -> name in the files, or ``{name, level, units}``; all
+        variables: name in the files, or ``{name, level, units}``, by channel of the data; all
             channels whose names are in the files unless set.
         names: names of dimensions, where they are unusual (stp/predict/forecast_files.py).
         members: number of forecasts of each start.
@@ -107,7 +107,7 @@ class OwnForecasts(Strict):
 
         Args:
             name: name of the forecasts.
-            releases: dataset of the suite -> name of its release.
+            releases: names of releases, by dataset of the suite.
         """
         files = RawFile(
             path=self.files,
@@ -134,15 +134,14 @@ class Submission(Strict):
     """Imported predictions of one cell (written by `stp external import`).
 
     Attributes:
-        dimension, trained_on, train_subset, tested_on, subset, setting: of the cell; the training
-            data are the submitter's statement.
-        data: hash of the recipe of the prepared data: another release, or other clips, are another
-            test.
+        dimension, trained_on, train_subset, tested_on, subset, setting: key of the cell; the
+            training data are as the submitter states them.
+        data: hash of the recipe of the prepared data, which differs for other releases and clips.
         windows: checksum of the windows that were predicted (stp/predict/windows.py).
         bytes: size of the file.
         sha256: SHA-256 of the file, which identifies it and is its name.
         members: number of forecasts of each sample.
-        statistic: of several forecasts, scored by metrics of one (stp/score/members.py).
+        statistic: how metrics of one forecast score several forecasts (stp/score/members.py).
         note: footnote of tables, such as agreement with the truth, or equal members.
     """
 
@@ -162,13 +161,13 @@ class Submission(Strict):
 
     @property
     def cell(self) -> tuple[str, ...]:
-        """The key that distinguishes it from other submissions of its model."""
+        """The key that distinguishes the submission from others of the same model."""
         datasets = (self.dimension, self.trained_on, self.train_subset, self.tested_on)
         return (*datasets, self.subset, self.setting, self.data)
 
     @property
     def release(self) -> Release:
-        """The file as a release: .npy of float32, (sample, [member,] lead, channel, y, x)."""
+        """The file as a release: .npy of float32, shape (sample, [member,] lead, channel, y, x)."""
         file = RawFile(
             path=f"external/{self.sha256[:16]}.npy",
             bytes=self.bytes,
@@ -184,8 +183,8 @@ class PerDataset(Strict):
 
     Attributes:
         options: keyword arguments of the model's class.
-        train: settings of its training.
-        predict: settings of its prediction.
+        train: settings of the training.
+        predict: settings of the prediction.
         statistic: statistic of several forecasts of a clip (``predict: {samples: 10}``) that is
             scored; mean_of_members unless set.
         size: size of the network with these options, for estimates.
@@ -207,10 +206,11 @@ class Leads(Strict):
     """Lead times that a model forecasts; all from 1 to the horizon unless set.
 
     Attributes:
-        lead_times: the only ones; a cell has those that are not beyond its horizon.
-        per_lead: whether a network is trained for each of them, which forecasts it directly; else
-            one forecasts all.
-        interpolated: whether forecasts of the lead times between them are interpolated, linearly.
+        lead_times: the only lead times that the model forecasts; a cell has those up to its
+            horizon.
+        per_lead: whether a network is trained for each lead time, and forecasts it directly;
+            otherwise, one network forecasts all.
+        interpolated: whether forecasts between these lead times are interpolated linearly.
     """
 
     lead_times: tuple[Lead, ...] = ()
@@ -232,26 +232,28 @@ class ModelSettings(PerDataset, Leads):
     """What a scale may override in a model.
 
     Attributes:
-        datasets: settings for single datasets, by dataset; they win over those beside them.
+        datasets: settings for single datasets, by dataset; they override those for all datasets.
     """
 
     datasets: dict[str, PerDataset] = {}
 
 
 class Variant(Leads):
-    """A variant of a model: settings that win over all others, or released parameters.
+    """A variant of a model: settings that override all others, or released parameters.
 
-    One that changes forecasts only (`predict`, `lead_times`) shares the trainings of the model.
+    A variant that only changes forecasts (`predict`, `lead_times`) shares the trainings of the
+    model.
 
     Attributes:
         title: name in tables.
-        published_name: name in the paper. That of the model for released parameters; a trained
-            variant without a name has no published values.
-        reference: its source.
-        options, train, predict: its settings.
-        channels: patterns of the names of the channels that it sees and forecasts; all unless set.
-        datasets: released parameters, instead of a training: dataset that they were fitted to ->
-            options of the model.
+        published_name: name in the paper; that of the model for released parameters, unless set. A
+            trained variant without this name has no published values.
+        reference: source of the variant.
+        options, train, predict: settings of the variant.
+        channels: patterns of the names of the channels that the variant sees and forecasts; all
+            unless set.
+        datasets: released parameters that replace a training: options of the model, by the dataset
+            that they were fitted to.
     """
 
     title: str
@@ -265,12 +267,12 @@ class Variant(Leads):
 
     @property
     def is_given(self) -> bool:
-        """Are its parameters released, so that nothing is trained?"""
+        """Whether the parameters are released, so that nothing is trained."""
         return bool(self.datasets)
 
     @property
     def has_trainings(self) -> bool:
-        """Does it have trainings or parameters of its own?"""
+        """Whether the variant has other trainings or parameters than the default."""
         return bool(self.options or self.train or self.channels or self.datasets)
 
 
@@ -283,7 +285,7 @@ class VariantGrid(Strict):
     They are named after their values: ``lr_0_001_kl_weight_1e_05``.
 
     Attributes:
-        reference: their source.
+        reference: source of the variants.
         values: several values of each option of the model (``options.kl_weight``) or setting of its
             training (``train.lr``).
     """
@@ -322,30 +324,31 @@ class Model(ModelSettings):
 
     Attributes:
         title: name in tables.
-        reference: its publication.
-        published_name: name in tables of the suite's paper; null if they do not have it.
+        reference: publication of the model.
+        published_name: name in tables of the suite's paper; null if they do not have the model.
         fit: none (nothing to learn), closed_form (one pass over the training data), sgd
             (gradient descent; has seeds), calibrate (a search over parameters), read (forecasts are
             read from files and scored without storing them) or external (its predictions are
             imported).
-        is_sampled: whether it draws its forecasts, so that a clip can have several
+        is_sampled: whether the model draws its forecasts, so that a clip can have several
             (``predict: {samples: 10}``).
-        density: whether it predicts densities of positions (`stp.tracks.densities`): true, or the
-            name of the option that switches them on.
+        density: whether the model predicts densities of positions (`stp.tracks.densities`): true,
+            or the name of the option that switches them on.
         datasets: the paper's settings for single datasets.
         variants: variants of its settings, by name.
         grids: grids of variants, by name; in `cells`, the name stands for all of its variants.
-        reads: files and folders that its code reads or imports, besides its static imports: paths
-            in the checkout. Their content is part of its fingerprints.
-        environment: variables of the environment that its code reads; their values are part of its
-            fingerprints. Jobs have no other variables but those of the machine.
+        reads: files and folders that code of the model reads or imports, besides its static
+            imports: paths in the checkout. Their content is part of the fingerprints.
+        environment: variables of the environment that code of the model reads; their values are
+            part of the fingerprints. Jobs have no other variables but those of the machine.
         source: module that reads forecasts (stp/predict/sources), for `fit: read`; or module that
             computes a measure of opinions (stp/opinions/measures), if it has another name.
         network: entry of config/weights.yaml whose features of videos a measure of opinions uses.
-        role: of a measure of opinions. ``baseline``: shows how much can be known without a measure;
-            ``full_reference``: needs the true future; ``no_reference``: any other, and the default.
-        archives: from which forecasts are read: dataset -> name of its release -> archive. None if
-            they are computed from the prepared data.
+        role: role of a measure of opinions. ``baseline``: shows how much can be known without a
+            measure; ``full_reference``: needs the true future; ``no_reference``: any other measure,
+            and the default.
+        archives: archives from which forecasts are read, by dataset and then by the name of its
+            release. Empty if forecasts are computed from the prepared data.
         kind: the task: frames, tracks of people, or opinions.
         class: ``package.module:Class``, any torch.nn.Module (docs/own_models.md), for a model of
             frames that is not the ``Model`` of the module of stp/models with its name.
@@ -377,7 +380,7 @@ class Model(ModelSettings):
         """The model with all points of its grids among its variants.
 
         Raises:
-            ConfigurationError: two of them have one name.
+            ConfigurationError: two variants have the same name.
         """
         variants = dict(self.variants)
         for name, grid in self.grids.items():
@@ -391,7 +394,7 @@ class Model(ModelSettings):
         return self.model_copy(update={"variants": variants})
 
     def named(self, variant: str) -> tuple[str, ...]:
-        """The variants that a name in `cells` stands for: itself, or all of a grid."""
+        """The variants that a name in `cells` stands for: this variant, or all of a grid."""
         return tuple(self.grids[variant].variants()) if variant in self.grids else (variant,)
 
     @model_validator(mode="after")

@@ -15,12 +15,12 @@ ABOUT_DATA = frozenset({"self", "shape", "context", "horizon"})
 
 
 def check_model_options(source: Path, entry: str, values: Json, label: str) -> None:
-    """Refuse unknown options while planning, before a job would after hours of waiting.
+    """Refuse unknown options of a model while planning, not hours later when its job starts.
 
     Args:
-        source: the module of the model; a missing one has any options.
-        entry: the class in it whose arguments, or fields, are the options.
-        values: the options that are set, by name.
+        source: path of the model's module; if it is missing, nothing is refused.
+        entry: name of the class in the module whose arguments, or fields, are the options.
+        values: values of the options that are set, by name.
         label: label of the artefact, for errors.
 
     Raises:
@@ -38,10 +38,15 @@ def check_model_options(source: Path, entry: str, values: Json, label: str) -> N
 
 
 def check_options(kind: type[Options], settings: Json, label: str) -> None:
-    """Refuse settings while planning that a job would refuse after hours of waiting.
+    """Refuse wrong settings of a stage while planning, not hours later when its job starts.
+
+    Args:
+        kind: class of the options of the stage.
+        settings: values that are set, by name.
+        label: what the settings belong to, for errors.
 
     Raises:
-        ConfigurationError: a key is unknown, or its value out of range.
+        ConfigurationError: a key is unknown, or a value is out of range.
     """
     try:
         options = kind.from_recipe(settings)

@@ -1,7 +1,7 @@
 """Files of the class of a model, ``class: package.module:Class``, found without importing it.
 
-Modules of this package are fingerprinted like any other code. Of another package, all files count
-in fingerprints, like those of ``reads``.
+Modules of this package are fingerprinted like any other code. If the class is in another package,
+fingerprints cover all files of that package, like the files of ``reads``.
 """
 
 import ast
@@ -22,10 +22,12 @@ EXPECTED = "package.module:Class, of an installed package or of a module of stp"
 
 
 def of_suite(room: str, name: str) -> str | None:
-    """The class of a model in the folder of a suite; None if the room of models has it.
+    """The class of a model in the folder of a suite, as ``package.module:Model``.
+
+    It is None if the module of the model is in the room of models.
 
     Args:
-        room: the package of models.
+        room: full name of the package of models.
         name: name of the model.
 
     Raises:
@@ -41,7 +43,7 @@ def module_of(class_name: str) -> str:
 
 
 def is_ours(class_name: str) -> bool:
-    """Is it a class of this package, or of a user's own module?"""
+    """Whether a class is in this package, or in a user's own module."""
     return class_name.startswith(f"{PACKAGE}.")
 
 
@@ -53,7 +55,7 @@ def source_of(class_name: str, where: str) -> Path:
         where: file and key of the name, for errors.
 
     Raises:
-        ConfigurationError: there is no such module, or it does not bind this name.
+        ConfigurationError: the module does not exist, or does not bind the name of the class.
     """
     module, _, name = class_name.partition(":")
     source = _file_of(module)
@@ -74,7 +76,10 @@ def source_of(class_name: str, where: str) -> Path:
 
 
 def package_of(recipe: Json) -> list[Path]:
-    """Folders, or the file, of the other package with the class of a recipe's model."""
+    """Folders, or the file, of another package that has the class of a recipe's model.
+
+    The list is empty if the class is in this package.
+    """
     class_name = recipe.get("rollout", recipe).get("class")
     return _package(class_name) if class_name and not is_ours(class_name) else []
 
@@ -85,7 +90,7 @@ def _package(class_name: str) -> list[Path]:
 
 
 def digest_of(class_name: str) -> str:
-    """SHA-256 of all files of the package that a class belongs to, without compiled code."""
+    """One SHA-256 of all files of the package that a class belongs to, without compiled code."""
     total = hashlib.sha256()
     for top in _package(class_name):
         for path in [top] if top.is_file() else sorted(top.rglob("*")):

@@ -49,7 +49,13 @@ def network(config: Config, model: str, dataset: str) -> Json:
 
 
 def made_from(config: Config, model: str, dataset: str) -> str:
-    """Network and code of a measurement as text, which changes when the measurement is outdated."""
+    """Network and code of a measurement as JSON text, which differs once the measurement is old.
+
+    Args:
+        config: the checked configuration.
+        model: name of the model.
+        dataset: name of the dataset whose shape, context and horizon the network has.
+    """
     recipe = network(config, model, dataset)
     class_name = recipe.get("class")
     module = f"stp.models.{model}" if class_name is None else named_class.module_of(class_name)

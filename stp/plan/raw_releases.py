@@ -63,7 +63,8 @@ class Raws:
     def archive(self, model: str, dataset: str) -> Raw | None:
         """The archive from which a model's forecasts of a dataset are read; None without archives.
 
-        It belongs to a release of the dataset: synthetic forecasts to synthetic data.
+        Each release of a dataset has an archive of its own, so that synthetic forecasts belong to
+        synthetic data.
 
         Raises:
             ConfigurationError: the model has archives, but none for this dataset and release.
@@ -109,11 +110,11 @@ class Raws:
         """Find raw files by the name of a dataset or the path of a lock file.
 
         Args:
-            target: the name, or a path relative to the store or absolute.
+            target: name of a dataset, or path of a lock file, absolute or relative to the store.
             store: folder of the store.
 
         Raises:
-            StpError: there is no such dataset or lock file.
+            StpError: the dataset is unknown, or no release has the lock file.
         """
         if not target.endswith(".json"):
             configuration.check_known(target, self.config.datasets, "dataset", "fetch")
@@ -135,7 +136,11 @@ class Raws:
 
 
 def registered(raw: Raw) -> Path | None:
-    """Path of the registered lock of an official release; the file need not exist."""
+    """The path that the registered lock of a release has, where the file need not exist.
+
+    Returns:
+        the path; None for generated files, network weights and imported predictions.
+    """
     if raw.generated or raw.dataset in (WEIGHTS, EXTERNAL):
         return None
     return configuration.CONFIG_FOLDER / "locks" / f"{raw.dataset}-{raw.release}.json"

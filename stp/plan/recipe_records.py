@@ -18,15 +18,15 @@ class PrepareRecipe:
 
     Attributes:
         dataset: name of the dataset.
-        reader: the module that reads the raw files.
-        release: name of the release that the raw files are.
+        reader: ``reader`` of the dataset, which names the module that reads the raw files.
+        release: name of the release of the raw files.
         source: origin of the release: official, sample, synthetic or own.
         context: number of context frames, or of observed positions.
         horizon: number of frames, or of positions, to predict.
-        units: of the values.
+        units: units of the values.
         options: options of the reader.
-        shape: channels, height and width of a frame; None for other tasks.
-        kind: the task, where samples have no shape.
+        shape: channels, height and width of a frame; None for tasks without frames.
+        kind: name of the task; None for tasks whose samples have a shape.
     """
 
     dataset: str
@@ -47,14 +47,15 @@ class NetworkRecipe:
 
     Attributes:
         model: name of the model.
-        class_: ``package.module:Class``, where it is not a module of the task's models.
+        class_: ``package.module:Class``; None if a module of the task's models has the class.
         options: options of the model.
         context: number of context frames, or of observed positions.
         horizon: number of frames that a training clip has to predict; None for forecasts of tasks
             without a shape, whose models do not depend on it.
-        shape: channels, height and width of a frame; None for other tasks.
-        kind: the task, where samples have no shape.
-        channels: patterns of the names of the channels that it sees and forecasts; empty for all.
+        shape: channels, height and width of a frame; None for tasks without frames.
+        kind: name of the task; None for tasks whose samples have a shape.
+        channels: patterns of the names of the channels that the model sees and forecasts; empty for
+            all.
     """
 
     model: str
@@ -72,12 +73,12 @@ class TrainRecipe(NetworkRecipe):
     """How a model is trained.
 
     Attributes:
-        fit: the kind of training; see `stp.plan.model.Model`.
-        seed: seed of the training; None where nothing is drawn.
-        train: settings of the training, options of its task's `Fit`.
+        fit: kind of training; see `stp.plan.model.Model`.
+        seed: seed of the training; None if nothing is drawn.
+        train: settings of the training, which are the options of the task's `Fit`.
         weights: how given weights are used: ``initialise`` or ``replace``; None without any.
         lead: the only lead time that is forecast; None for all of the horizon.
-        train_subset: the training clips.
+        train_subset: ``all`` training clips, or the name of a training subset.
     """
 
     fit: str
@@ -95,20 +96,20 @@ class PredictRecipe(NetworkRecipe):
     Attributes:
         lead_times: number of lead times of a forecast.
         split: split or subset of the tested dataset.
-        predict: settings of the prediction, `Task.predict_options`.
-        leads: the lead times that the model forecasts, ascending; empty for all.
-        per_lead: a network of its own forecasts each of `leads`.
-        interpolated: forecasts of the lead times between `leads` are interpolated.
+        predict: settings of the prediction, for `Task.predict_options`.
+        leads: lead times that the model forecasts, ascending; empty for all.
+        per_lead: whether there is one network for each of `leads`.
+        interpolated: whether forecasts of the lead times between `leads` are interpolated.
         interval: spacing of the frames of a clip, in frames of the data.
         update: number of the update after which the weights were kept.
-        intensity: of a distortion, from 1.
-        observe: observed positions of each person.
+        intensity: number of the intensity of a distortion, from 1.
+        observe: number of observed positions of each person.
         noise: standard deviation of the observation noise in millimetres.
         people: least number of people of a scenario.
         components: number of principal components.
         training: percentage of the videos whose ratings are used for training.
-        source: the module that reads the forecasts, where none are computed.
-        submission: of imported forecasts: ``windows``, the identity of their windows.
+        source: name of the module that reads forecasts; None if forecasts are computed.
+        submission: for imported forecasts, ``windows``: the checksum of the predicted windows.
     """
 
     lead_times: int

@@ -1,6 +1,6 @@
 """Recipes of all artefacts, resolved from the configuration.
 
-Every value of a recipe may influence its artefact: it is part of the fingerprint.
+Every value of a recipe may influence the artefact, and is part of the fingerprint.
 """
 
 from collections.abc import Iterator, Mapping
@@ -49,8 +49,8 @@ class Recipes(ScoredConventions):
     def settings(self, model: str, dataset: str, key: str, variant: str = "default") -> Json:
         """Merge the settings of a model for a dataset.
 
-        The scale wins over the model's own entry, the dataset over all datasets, and a variant over
-        all of them.
+        Settings of the scale override those of the model's own entry, settings for the dataset
+        override those for all datasets, and settings of a variant override all others.
 
         Args:
             model: name of the model.
@@ -164,7 +164,8 @@ class Recipes(ScoredConventions):
     def _layers(self, model: str, dataset: str) -> Iterator[PerDataset]:
         """The settings of a model, the strongest first.
 
-        The scale wins over the model's own entry, and the dataset over all datasets.
+        Settings of the scale precede those of the model's own entry, and within both, settings for
+        the dataset precede those for all datasets.
         """
         for settings in (self.config.scale.models.get(model), self.config.models[model]):
             if settings is not None:
@@ -180,10 +181,15 @@ class Recipes(ScoredConventions):
     def leads(self, model: str, variant: str, horizon: int) -> Leads:
         """The lead times of a horizon that a model forecasts; none if one network forecasts all.
 
-        A variant wins over the scale, and the scale over the model's own entry.
+        A variant overrides the scale, and the scale overrides the model's own entry.
+
+        Args:
+            model: name of the model.
+            variant: variant of the model.
+            horizon: largest lead time of the forecasts, in steps.
 
         Raises:
-            ConfigurationError: none of its lead times is within the horizon.
+            ConfigurationError: none of the declared lead times is within the horizon.
         """
         layers: tuple[Leads | None, ...] = (
             self.variant(model, variant),
@@ -220,7 +226,7 @@ class Recipes(ScoredConventions):
             seed: seed of the training.
             subset: subset of the training clips.
             variant: variant of the model.
-            lead: the only lead time that it forecasts; None for all of the horizon.
+            lead: the only lead time that the network forecasts; None for all of the horizon.
 
         Raises:
             ConfigurationError: weights or a lead time are set for a fit that has no use for them.
@@ -273,15 +279,16 @@ class Recipes(ScoredConventions):
 
         Args:
             model: name of the model.
-            trained_on: the dataset of its training.
-            tested_on: the dataset of the test.
+            trained_on: dataset of the training.
+            tested_on: dataset of the test.
             subset: split or subset of the tested dataset.
-            setting: horizon, and those of the task's `settings` that are set.
+            setting: values of ``horizon``, and of those of the task's `settings` that are set.
             variant: variant of the model.
 
         Raises:
-            ConfigurationError: none of its lead times is within the horizon, its training leaves no
-                such snapshot, or lead times or an intensity are set where they have no meaning.
+            ConfigurationError: none of the model's lead times is within the horizon, the training
+                keeps no snapshot of this update, or lead times or an intensity are set for a model
+                that has none.
         """
         predict = self.settings(model, trained_on, "predict", variant)
         # 1 member is the default: a recipe that says so is that of all other models.
@@ -391,10 +398,11 @@ class Recipes(ScoredConventions):
     def members(
         self, model: str, trained_on: str, variant: str = "default"
     ) -> tuple[int, Statistic | None]:
-        """Number of forecasts of each clip, and the statistic that is scored of several.
+        """Number of forecasts of each clip, and how several are scored (None for one forecast).
 
         Raises:
-            ConfigurationError: several of a model that always forecasts the same.
+            ConfigurationError: several forecasts are set for a model that always forecasts the
+                same.
         """
         key = model, trained_on, variant
         if key not in self._members:
@@ -454,9 +462,9 @@ class Recipes(ScoredConventions):
         """The recipe of a cell's scores.
 
         Args:
-            cell: the cell.
-            conventions: to compute.
-            statistic: of several forecasts of a clip that is scored; None of one forecast.
+            cell: key of the cell.
+            conventions: names of the conventions to compute.
+            statistic: how several forecasts of a clip are scored; None for one forecast.
         """
         features, networks = self.networks_of(conventions)
         directions = conventions if statistic == "best_of_members" else ()

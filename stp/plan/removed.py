@@ -84,7 +84,7 @@ def refuse_files(folder: Path) -> None:
     """Refuse a configuration with files that are no longer read.
 
     Raises:
-        ConfigurationError: it names what replaces them.
+        ConfigurationError: there is such a file; the message names what replaces it.
     """
     for pattern, remedy in FILES.items():
         for path in sorted(folder.glob(pattern)):
@@ -95,7 +95,7 @@ def current_generator(name: str) -> str:
     """Refuse the old name of a generator.
 
     Raises:
-        PydanticCustomError: it gives the current name.
+        PydanticCustomError: the name is old; the message has the current one.
     """
     if name in GENERATORS:
         raise PydanticCustomError("removed", "{name}, its new name", {"name": GENERATORS[name]})
@@ -106,7 +106,7 @@ def current_options(options: Json) -> Json:
     """Refuse old values of the options of a reader.
 
     Raises:
-        PydanticCustomError: it gives what replaces the value.
+        PydanticCustomError: a value is old; the message says what replaces it.
     """
     splits = options.get("splits")
     for mapping in (options, splits if isinstance(splits, dict) else {}):
@@ -136,8 +136,8 @@ def refuse_option(context: Any, name: str) -> None:
     """Name the replacement of a removed option.
 
     Args:
-        context: Typer's context of the verb.
-        name: an option that the verb does not have.
+        context: context of the verb in Typer.
+        name: option that the verb does not have, such as ``--json``.
 
     Raises:
         StpError: the option was removed.

@@ -22,8 +22,8 @@ class DimensionCells(Strict):
 
     Attributes:
         models: names of models.
-        datasets: short for cells: datasets on which models are trained and tested.
-        cells: all other evaluations; each entry is one of them or a grid.
+        datasets: short form of `cells`: datasets on which models are trained and tested.
+        cells: all other evaluations; each entry is one evaluation or a grid of them.
     """
 
     models: tuple[str, ...]
@@ -31,7 +31,7 @@ class DimensionCells(Strict):
     cells: tuple[Grid, ...] = ()
 
     def entries(self, where: str) -> list[tuple[str, Grid]]:
-        """All grids with their keys in the scale file, the short form first."""
+        """All grids, each after its key in the scale file; the short form comes first."""
         short = [(f"{where}.datasets", Grid(trained_on=self.datasets))] if self.datasets else []
         return short + [(f"{where}.cells.{n}", grid) for n, grid in enumerate(self.cells)]
 
@@ -49,7 +49,7 @@ class DimensionCells(Strict):
 
 
 class Paths(Strict):
-    """Folders; the environment variables STP_STORE_DIR, ... win over the configuration.
+    """Folders; the environment variables STP_STORE_DIR, ... override the configuration.
 
     Attributes:
         store: all results (STP_STORE_DIR).
@@ -65,19 +65,21 @@ class Paths(Strict):
 
 
 class Runtime(TypedDict, total=False):
-    """How jobs run on a machine: in no recipe.
+    """How jobs run on a machine; no recipe has these settings.
 
     Attributes:
         device: where networks compute; auto takes a GPU if there is one.
         gpus: number of GPUs of a training; a forecast takes one at most.
-        ranks: processes of a training; one for each GPU unless set.
-        micro_batch: clips of a batch that are computed at once: less memory, the same gradient.
-        recompute: compute activations again in the backward pass: less memory, more time.
+        ranks: number of processes of a training; one for each GPU unless set.
+        micro_batch: number of clips of a batch that are computed at once; fewer take less memory,
+            with the same gradient.
+        recompute: whether activations are computed again in the backward pass, which takes less
+            memory and more time.
         checkpoint_every_s: seconds between saved states of a training.
-        prepare_workers: processes that prepare a dataset.
-        score_threads: threads that score forecasts while these are computed.
-        block_samples: forecasts that are scored at a time.
-        block_leads: lead times that are scored at a time.
+        prepare_workers: number of processes that prepare a dataset.
+        score_threads: number of threads that score forecasts while further ones are computed.
+        block_samples: number of forecasts that are scored at a time.
+        block_leads: number of lead times that are scored at a time.
         downloads: number of simultaneous downloads.
     """
 
@@ -111,16 +113,16 @@ class Scale(Strict):
 
     Attributes:
         scale: name of the scale; results lie in ``results/<scale>/``.
-        suite: the suite, a name in ``suites/``; that of its dimensions unless set.
+        suite: name of the suite, in ``suites/``; the suite of the dimensions unless set.
         seeds: seeds of trainings.
         paths: folders.
-        dimensions: for each dimension of the suite, its evaluations.
+        dimensions: evaluations, by dimension of the suite.
         prepared: datasets that ``results/data/all`` prepares, besides those of the cells.
         datasets: values that replace those of the dataset's entry, by dataset; or a whole entry.
         models: values that replace those of the model's entry, by model.
         forecasts: your own forecasts that are read from files, by the name of their model.
         metrics: values that replace those of the metric's entry, by metric.
-        definitions: conventions of its own, by their names, <metric>.<choice>; see the files of
+        definitions: further conventions, by their names, <metric>.<choice>; see the files of
             config/conventions.
         train: settings of training, for all models and datasets.
         predict: settings of prediction, for all models and datasets.
@@ -151,10 +153,12 @@ def folders(paths: Paths) -> dict[str, Path | None]:
     """Resolve the folders: environment first, then configuration.
 
     Returns:
-        absolute paths for store, raw, mirror and weights; the last two may be None.
+        absolute paths of the folders store, raw, mirror and weights; None for one that is not set,
+            which only the last two may be.
 
     Raises:
-        ConfigurationError: one is a file, or has characters that Snakemake does not allow.
+        ConfigurationError: a path is that of a file, or has characters that Snakemake does not
+            allow.
     """
     variables = {
         "store": "STP_STORE_DIR",

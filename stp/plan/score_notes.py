@@ -1,6 +1,6 @@
-"""Notes of scores on their predictions, such as that they equal the truth.
+"""Notes that scores have on their predictions, such as that predictions equal the truth.
 
-The plan cannot know them, so they are read with manifests, for tables, views and reports.
+The plan cannot know these notes, so they are read with manifests, for tables, views and reports.
 """
 
 from dataclasses import replace

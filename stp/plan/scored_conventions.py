@@ -30,7 +30,7 @@ class ScoredConventions:
 
         Args:
             dataset: dataset of the test.
-            samples: forecasts of each clip.
+            samples: number of forecasts of each clip.
 
         Raises:
             StpError: a convention is not declared in config/conventions.
@@ -113,11 +113,11 @@ class ScoredConventions:
         return (*self.config.suite.columns.get(row, ()), *self.config.datasets[dataset].metrics)
 
     def sampled_columns(self, dataset: str) -> tuple[Column, ...]:
-        """Further columns of models that draw several forecasts."""
+        """Further columns of a dataset's table, for models that draw several forecasts."""
         return self.config.suite.sampled.get(self.config.suite.datasets.get(dataset, ""), ())
 
     def curves(self, dataset: str) -> tuple[Column, ...]:
-        """Panels of the figure over lead time; none where columns are the panels."""
+        """Panels of a dataset's figure over lead time; none if its columns are the panels."""
         return self.config.suite.curves.get(self.config.suite.datasets.get(dataset, ""), ())
 
     def also(self, dataset: str) -> list[str]:
@@ -147,9 +147,13 @@ class ScoredConventions:
         return entry.weights or entry.network
 
     def networks_of(self, conventions: list[str]) -> tuple[dict[str, NetworkFeatures], list[str]]:
-        """Features by convention, of distances between sets of clips, and networks of all others.
+        """Features and networks that conventions need.
 
-        Features are computed by jobs of their own, and the other networks run while scoring.
+        Features are computed by separate jobs, and the other networks run while scoring.
+
+        Returns:
+            the features that distances between sets of clips compare, by convention; and the names
+            of the networks of all other conventions.
         """
         key = tuple(conventions)
         if key not in self._networks_of:
@@ -173,8 +177,8 @@ class ScoredConventions:
 
         Args:
             dataset: dataset of the test.
-            perceptual: those that compare features of networks, or all others.
-            samples: forecasts of each clip.
+            perceptual: whether the conventions that need networks are listed, or all others.
+            samples: number of forecasts of each clip.
         """
         key = dataset, perceptual, samples > 1
         if key not in self._scored:

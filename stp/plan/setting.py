@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from stp.core.errors import ConfigurationError
 
 ROBUSTNESS = "robustness"
-"""The subset with windows for all frame intervals."""
+"""Name of the subset whose windows are long enough for all frame intervals."""
 JOINT = "+"
 """Separates the parts of the name of a setting or variant. Not a comma: at commas, Snakemake splits
 the wildcards of jobs that it submits to a cluster."""
@@ -37,7 +37,7 @@ def setting_name(setting: Mapping[str, int]) -> str:
 
 
 def setting_of(name: str) -> dict[str, int]:
-    """The setting of a name."""
+    """The values of a setting by key, read from its name."""
     parts = (part.partition("-") for part in parts_of_name(name))
     return {key: int(value) for key, _, value in parts}
 
@@ -46,11 +46,11 @@ def check_path(path: str, what: str) -> None:
     """Refuse a path in the store with a part that does not match `WILDCARD`.
 
     Args:
-        path: relative to the store.
-        what: the object with this path, for the error.
+        path: path relative to the store.
+        what: object that has this path, for the error.
 
     Raises:
-        ConfigurationError: there is such a part.
+        ConfigurationError: a part does not match.
     """
     if not _PATH.fullmatch(path):  # one call: there are thousands of paths
         wrong = next(part for part in path.split("/") if not re.fullmatch(WILDCARD, part))

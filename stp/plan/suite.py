@@ -30,8 +30,8 @@ class Reproduction(Strict):
     """The paper's table of results on one dataset, reproduced with the original code.
 
     Attributes:
-        table: its name among the published values.
-        columns: its columns, in the order of the paper.
+        table: name of the table among the published values.
+        columns: columns of the table, in the order of the paper.
     """
 
     table: str
@@ -46,7 +46,7 @@ class Deviation(Strict):
         paper: statement of the paper.
         code: behaviour of the released code, and of the protocol named after the paper.
         strict: behaviour of the protocol `strict`; of a suite without protocols, that of stp.
-        dimensions: in whose tables it is printed; all unless set.
+        dimensions: dimensions in whose tables the point is printed; all unless set.
     """
 
     about: str
@@ -61,7 +61,7 @@ class FactPage(Strict):
 
     Attributes:
         sections: columns whose values head the sections.
-        columns: that are shown; all unless set.
+        columns: columns that are shown; all unless set.
         across: [column, column of values]: one row for all facts that agree in `columns`, with a
             column for each value of the first one, which holds the value of the second one.
         notes: text above the rows.
@@ -101,8 +101,8 @@ class NamedTable(Strict):
     """A table besides those of the dimensions.
 
     Attributes:
-        about: its content, in a few words.
-        printed: where the paper prints it; empty if nowhere.
+        about: content of the table, in a few words.
+        printed: where the paper prints the table; empty if nowhere.
     """
 
     about: str
@@ -110,12 +110,12 @@ class NamedTable(Strict):
 
 
 class MadeTable(NamedTable):
-    """A table that a module of its name makes.
+    """A table that is made by a module with the same name.
 
     Attributes:
-        drawn: whether there is a figure beside it.
-        reads: other tables of the suite that are made before it.
-        study: file of the human study, in config/, whose answers it is made from.
+        drawn: whether a figure is drawn beside the table.
+        reads: other tables of the suite, which are made first.
+        study: file in config/ of the human study from whose answers the table is made.
     """
 
     drawn: bool = False
@@ -138,9 +138,9 @@ class SuiteTable(MadeTable):
     """A table of a suite that belongs to no dimension; made from the results store by default.
 
     Attributes:
-        facts: source of its rows, if they are facts that the paper prints.
-        measured: whether speeds are measured for it on this machine, so that it is made on demand
-            only.
+        facts: source of the rows, if they are facts that the paper prints.
+        measured: whether speeds are measured on this machine for the table, which is then made on
+            demand only.
     """
 
     facts: FactSource | None = None
@@ -148,7 +148,7 @@ class SuiteTable(MadeTable):
 
     @property
     def from_store(self) -> bool:
-        """Whether it is made from the results store."""
+        """Whether the table is made from the results store."""
         return self.facts is None and self.study is None and not self.measured
 
 
@@ -169,7 +169,7 @@ class Dimension(Strict):
 
     Attributes:
         title: name in reports and cards.
-        question: that its table answers.
+        question: question that the table of the dimension answers.
         about: content of its table, in a few words.
         printed: where the paper prints it, such as "Tables 2-6"; empty if nowhere.
         figures: kinds of figures (`stp.render.figures.kinds`) that are drawn, where its cells have
@@ -214,22 +214,23 @@ class Suite(Strict):
             files of SQL in ``views/`` beside this file.
         tables: tables of the suite that belong to no dimension, by name.
         view_tables: views that are also tables of the suite, by name.
-        dimensions: in the order of reports.
-        columns: group of datasets -> columns of its tables.
-        also: group -> further conventions that are scored.
-        ensembles: group -> further conventions that are scored for several forecasts of a clip.
-        curves: group -> panels of the figure of scores over lead time, instead of its columns:
-            columns of conventions that are scored. Published values at single lead times under
-            these headings are drawn beside them.
-        datasets: dataset -> its group.
+        dimensions: dimensions by name, in the order of reports.
+        columns: columns of tables, by group of datasets.
+        also: further conventions that are scored, by group of datasets.
+        ensembles: further conventions that are scored for several forecasts of a clip, by group of
+            datasets.
+        curves: panels of the figure of scores over lead time, by group of datasets, which replace
+            the columns of the group: columns of conventions that are scored. Published values at
+            single lead times under these headings are drawn beside them.
+        datasets: name of the group of each dataset, by dataset.
         definitions: conventions of its own, by their names, <metric>.<choice>; see the files of
             config/conventions.
-        reproduction: dataset -> its table of reproduced results.
-        sampled: group -> further columns of models that draw several forecasts, which replace
-            columns with the same values. {K} in a heading stands for the number of forecasts,
-            {members} for the scored statistic (``best-of-100``), {seen} for the forecast in
-            distances between sets of clips (``first-of-100``).
-        absent: method of the paper without values here -> reason.
+        reproduction: table of reproduced results, by dataset.
+        sampled: further columns for models that draw several forecasts, by group of datasets; they
+            replace columns with the same values. {K} in a heading stands for the number of
+            forecasts, {members} for the scored statistic (``best-of-100``), {seen} for the forecast
+            in distances between sets of clips (``first-of-100``).
+        absent: reason why a method of the paper has no values here, by method.
         deviations: differences between the paper and its code, which tables print.
     """
 
@@ -260,12 +261,12 @@ class Suite(Strict):
 
     @property
     def folder(self) -> Path:
-        """The folder of its files: config/suites/<name>."""
+        """The folder of the suite's files: config/suites/<name>."""
         return self._folder
 
     @property
     def queries(self) -> list[Path]:
-        """The SQL files of its findings, in their order."""
+        """The SQL files of the suite's findings, in their order; empty without findings."""
         return sorted((self.folder / FINDINGS).glob("*.sql")) if self.findings else []
 
     def all_tables(self) -> dict[str, NamedTable]:
@@ -279,7 +280,7 @@ class Suite(Strict):
         return {**tables, **self.tables, **self.view_tables}
 
     def table_of(self, table: str) -> str | None:
-        """The dimension whose rows a table is made from; None of other tables."""
+        """The dimension whose rows a further table is made from; None for other tables."""
         return next(
             (name for name, dimension in self.dimensions.items() if table in dimension.tables), None
         )
@@ -327,11 +328,11 @@ def draft_for(kind: str, suites: Mapping[str, Suite] | None = None) -> tuple[str
     """The suite and dimension into which a user's own data are drafted.
 
     Args:
-        kind: task, such as frames.
-        suites: by name; all of the configuration unless given.
+        kind: name of the task, such as frames.
+        suites: suites by name; all suites of the configuration unless given.
 
     Raises:
-        ConfigurationError: there is none.
+        ConfigurationError: no dimension takes own data of this task.
     """
     for name, suite in (read_suites() if suites is None else suites).items():
         for dimension, declared in suite.dimensions.items():

@@ -41,7 +41,10 @@ from stp.tasks.task import Task
 
 
 def variant_name(variant: str, lead: int | None) -> str:
-    """Name a variant in the path of a trained model, such as ``default+lead-5``."""
+    """Name a variant, with its only lead time if it has one, in the path of a trained model.
+
+    Such a name is ``default+lead-5``.
+    """
     return variant if lead is None else joined(variant, f"lead-{lead}")
 
 
@@ -49,11 +52,12 @@ class _Forecasts(NamedTuple):
     """The forecasts of a cell, stored or not.
 
     Attributes:
-        recipe: how they are made.
-        sources: what they are made from, prepared data included.
-        core: the module that stores them.
-        scoring_core: the module that scores them without storing them; None if there is none.
-        modules: code of the model, or of the source that reads them.
+        recipe: recipe of the forecasts.
+        sources: artefacts and raw files that the forecasts are made from, with the prepared data.
+        core: full name of the module that stores the forecasts.
+        scoring_core: full name of the module that scores the forecasts without storing them; None
+            without one.
+        modules: full names of the modules of the model, or of the source that reads the forecasts.
         entries: files of the configuration that name these modules.
         features: network features among the sources.
     """
@@ -77,7 +81,7 @@ class Walk:
         accepted: artefacts of older code that are taken as current, by the new fingerprint.
 
     Attributes:
-        artefacts: by folder, in the order in which they can be made.
+        artefacts: artefacts by folder, in the order in which they can be made.
         prepared: prepared data, by dataset.
     """
 
@@ -234,14 +238,14 @@ class Walk:
         return self._parts[key]
 
     def submission(self, cell: CellKey) -> Submission | None:
-        """The imported predictions of a cell; None of a model that predicts here."""
+        """The imported predictions of a cell; None for a model that stp runs or reads itself."""
         if self.config.models[cell.model].fit != EXTERNAL:
             return None
         key = (cell.dimension, cell.trained_on, cell.train_subset, cell.tested_on, cell.subset)
         return self.recipes.submission(cell.model, *key, cell.setting)
 
     def members(self, cell: CellKey) -> tuple[int, Statistic | None]:
-        """Number of forecasts of each clip, and the statistic that is scored of several."""
+        """Number of forecasts of each clip, and how several are scored (None for one forecast)."""
         submission = self.submission(cell)
         if submission is not None:
             return submission.members, submission.statistic
@@ -287,7 +291,7 @@ class Walk:
         """All artefacts of a cell.
 
         Args:
-            cell: the cell.
+            cell: key of the cell.
             keep: number of predictions that are stored, or names of their clips; None for all.
         """
         data, models = self.data(cell.tested_on), self._models(cell)

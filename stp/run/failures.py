@@ -11,7 +11,7 @@ from stp.plan.artefacts import Artefact
 from stp.plan.cells import Plan
 
 FILE = "failure.json"
-"""Name in the state folder of the artefact; a success removes the file."""
+"""Name of the record in the state folder of the artefact; a success removes the file."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,8 +22,8 @@ class Failure:
         stage: stage of the artefact.
         label: label of the artefact.
         folder: folder of the artefact, relative to the store.
-        error: the message, of one line or several.
-        log: path of the log; None if there was none.
+        error: message of the error, of one line or several.
+        log: path of the log; None without a log.
         time: Unix time; None if unknown.
     """
 
@@ -36,7 +36,14 @@ class Failure:
 
 
 def record(state: Path, artefact: Artefact, error: BaseException, log: Path | None) -> None:
-    """Record a failure, for tables with gaps. Errors of the disk are ignored here."""
+    """Record a failure, for tables with gaps; errors of the disk are ignored.
+
+    Args:
+        state: state folder of the artefact.
+        artefact: artefact that could not be made.
+        error: error that ended the attempt.
+        log: path of the log; None without a log.
+    """
     failure = Failure(
         stage=artefact.stage,
         label=artefact.label,

@@ -1,4 +1,4 @@
-"""Keeping freed memory for the next allocation."""
+"""Keep freed memory in the process, for the next allocation."""
 
 import contextlib
 import ctypes

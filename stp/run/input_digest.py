@@ -1,9 +1,9 @@
 """Notes beside results that say what they were made from.
 
-A note holds a digest of all inputs of a table, a figure or a report, and checksums of its files. A
-result whose note has another digest than the plan gets a further input, `OUTDATED`, which is newer
-than any result. So Snakemake makes it again, whatever the times of other files are, and whatever
-Snakemake has recorded of earlier runs.
+A note holds a digest of all inputs of a table, a figure or a report, and checksums of the files of
+this result. If the digest in the note is not that of the plan, the result gets a further input,
+`OUTDATED`, which is newer than any result. So Snakemake makes the result again, whatever the times
+of other files are, and whatever Snakemake has recorded of earlier runs.
 
 Rules write notes by ``python -m stp.run.input_digest note DIGEST NOTE FILE...``.
 """
@@ -22,25 +22,26 @@ from stp.core.receipts import checksum
 from stp.run.results import RESULTS
 
 OUTDATED = RESULTS / "plan" / "outdated"
-"""The input of outdated results; each run writes it anew."""
+"""Path of the file that is an input of outdated results; each run writes it anew."""
 BESIDE = ("_tidy", "_leads", "_agreement")
 """Endings of the names of further files of a table, such as ``short_term_tidy.csv``."""
 
 
 def note_of(path: Path | str) -> str:
-    """The path of the note beside a result, with its wildcards of Snakemake.
+    """The path of the note beside a result: that of ``tables/ranks.csv`` is ``tables/.ranks.made``.
 
-    The note of ``tables/ranks.csv`` is ``tables/.ranks.made``.
+    Args:
+        path: path of the result, which may contain wildcards of Snakemake.
     """
     folder, _, name = str(path).rpartition("/")
     return f"{folder}/.{name.rpartition('.')[0] or name}.made"
 
 
 def write_outdated(*folders: Path) -> None:
-    """Write the input of outdated results, newer than all files of results.
+    """Write `OUTDATED`, the input of outdated results, so that it is newer than all results.
 
     Args:
-        folders: folders of results.
+        folders: folders of results, in which times in the future are set to now.
     """
     now = time.time() - 1  # clocks of file systems tick coarsely
     for folder in folders:
@@ -50,12 +51,12 @@ def write_outdated(*folders: Path) -> None:
 
 
 def clamp_future_time(path: Path, now: float) -> None:
-    """Set the time of a file that lies in the future, because of another clock, to now.
+    """Set the time of a file to now if it is in the future, because another clock was ahead.
 
     Snakemake refuses a result that is older than its inputs. Files of other users stay as they are.
 
     Args:
-        path: the file.
+        path: path of the file.
         now: current Unix time.
     """
     with contextlib.suppress(OSError):
@@ -68,7 +69,7 @@ def write_note(digest: str, note: Path, files: Iterable[Path] = ()) -> None:
 
     Args:
         digest: digest of all inputs of the result.
-        note: the file to write.
+        note: path of the note to write.
         files: files of the result, in the folder of the note, whose checksums are recorded.
     """
     content = {"digest": digest, "files": {path.name: checksum(path) for path in files}}
@@ -76,7 +77,12 @@ def write_note(digest: str, note: Path, files: Iterable[Path] = ()) -> None:
 
 
 def is_current(note: Path, digest: str) -> bool:
-    """Whether a note has this digest, and its files are unchanged."""
+    """Whether a note has this digest, and the files that it lists are unchanged.
+
+    Args:
+        note: path of the note.
+        digest: digest of all inputs of the result, according to the plan.
+    """
     try:
         content = json.loads(note.read_bytes())
         return bool(
@@ -88,7 +94,12 @@ def is_current(note: Path, digest: str) -> bool:
 
 
 def is_copy_current(copy: Path, digest: str) -> bool:
-    """Whether a copied table is current (see `is_current`), and has no file of an older copy."""
+    """Whether a copied table is current (see `is_current`), without files of an older copy.
+
+    Args:
+        copy: CSV file of the copy.
+        digest: digest of all inputs of the table, according to the plan.
+    """
     note = Path(note_of(copy))
     return is_current(note, digest) and {path.name for path in files_of_table(copy)} == set(
         json.loads(note.read_bytes())["files"]
@@ -106,7 +117,7 @@ def copy_table(table: Path, copy: Path) -> None:
 
     Args:
         table: CSV file of the table.
-        copy: the CSV file to write, with the same name.
+        copy: path of the CSV file to write, which has the same name.
     """
     for path in files_of_table(copy):
         path.unlink()

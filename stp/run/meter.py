@@ -8,10 +8,10 @@ from stp.run.progress import LOG_SECONDS, TERMINAL_SECONDS
 
 
 class CountMeter:
-    """The callback of long work: prints every few seconds, rewriting its line on a terminal.
+    """A progress callback that prints every few seconds; on a terminal, it rewrites its line.
 
     Args:
-        verb: name of the verb, at the beginning of the line.
+        verb: name of the verb, printed at the beginning of the line.
     """
 
     def __init__(self, verb: str) -> None:
@@ -20,7 +20,13 @@ class CountMeter:
         self.open_line = False
 
     def __call__(self, what: str, done: int, total: int) -> None:
-        """Show the progress of the work."""
+        """Show the progress of the work.
+
+        Args:
+            what: what is counted, in words.
+            done: number of finished parts.
+            total: number of all parts.
+        """
         now, terminal = time.monotonic(), sys.stderr.isatty()
         if now - self.shown < (TERMINAL_SECONDS if terminal else LOG_SECONDS):
             return

@@ -22,13 +22,14 @@ from stp.run.costs.estimate import Costs
 from stp.run.results import RESULTS
 
 PAGES = RESULTS / "plan" / "pages.json"
-"""Lists the tables, figures and reports of the current run, with the time of its start."""
+"""Path of the list of tables, figures and reports of the current run, with its start time."""
 PAGE_FOLDERS = ("tables", "figures", "report")
-"""Their folders in the results of a scale."""
+"""Folders of tables, figures and reports in the results of a scale."""
 TERMINAL_SECONDS = 0.5
 LOG_SECONDS = 10.0
 COUNT_SECONDS = 300.0
-"""A working job counts receipts at most this often: on a cluster, hundreds of jobs do."""
+"""Least seconds between two counts of receipts by a working job: on a cluster, hundreds of jobs
+count them."""
 
 
 class Progress:
@@ -36,9 +37,9 @@ class Progress:
 
     Args:
         stage: name of the stage or verb.
-        label: what it works on, such as ``convlstm on kth, seed 0``.
+        label: what the verb works on, such as ``convlstm on kth, seed 0``.
         plan: plan whose artefacts are counted.
-        log: a file for every line, or None.
+        log: open file to which every line is written; None for no file.
         artefact: the artefact being made, whose duration is recorded; None for other work.
     """
 
@@ -76,7 +77,13 @@ class Progress:
             print(time.strftime("%H:%M:%S"), line, file=self.log, flush=True)
 
     def report(self, what: str, done: int, total: int) -> None:
-        """Show the progress of the work; the callback of a job."""
+        """Show the progress of the work; this is the callback of a job, ``Job.report``.
+
+        Args:
+            what: what is counted, in words.
+            done: number of finished parts.
+            total: number of all parts.
+        """
         now = time.time()
         terminal = self.screen.isatty()
         if now - self.shown < (TERMINAL_SECONDS if terminal else LOG_SECONDS):
@@ -102,10 +109,10 @@ class Progress:
         return waiting, len(needed)
 
     def count(self, max_age: float = 0.0) -> str:
-        """The numbers of finished and of all artefacts: ``[ 3/72]``.
+        """The numbers of finished and of all artefacts, as text: ``[ 3/72]``.
 
         Args:
-            max_age: seconds for which the last count is reused.
+            max_age: age in seconds up to which the last count is reused.
         """
         if time.time() - self._counted_at >= max_age:
             waiting, total = self._states()
@@ -114,7 +121,11 @@ class Progress:
         return self._counted
 
     def finish(self, adopted: bool = False) -> None:
-        """Print that the work is done, and the estimated time for the rest."""
+        """Print that the work is done, and the estimated time for the rest.
+
+        Args:
+            adopted: whether the artefact existed already, so that no duration is recorded.
+        """
         seconds = time.time() - self.begun
         if adopted:
             self.say("was there already")
@@ -127,7 +138,10 @@ class Progress:
         self.say(f"done in {duration(seconds)}{rest}")
 
     def _speed(self) -> dict[str, float]:
-        """Amount of work and processors, for speeds; empty if an earlier attempt did a part."""
+        """Amount of work, GPUs and threads, from which speeds are estimated.
+
+        Empty for other work than artefacts, and if an earlier attempt did a part of the work.
+        """
         if self.artefact is None:
             return {}
         receipt = read_receipt(self.plan.store / self.artefact.folder)
@@ -143,7 +157,7 @@ class Progress:
 
 
 def start_file(plan: Plan) -> Path:
-    """The file whose time is that of the start of the current run."""
+    """The path of the file whose time is that of the start of the current run."""
     return plan.store / "state" / "run-started"
 
 
@@ -188,10 +202,11 @@ def count_pages(out: Path) -> str:
     """Count the finished tables, figures and reports of the current run.
 
     Args:
-        out: the one that was made last.
+        out: path of the table, figure or report that was made last.
 
     Returns:
-        the finished and all of them: ``"[ 12/301] "``; empty if the run does not make `out`.
+        the numbers of finished and of all of them, ``"[ 12/301] "``; empty if `out` is not part of
+        the run.
     """
     recorded = json_or_none(PAGES)
     pages = [Path(path) for path in recorded["pages"]] if isinstance(recorded, dict) else []

@@ -1,8 +1,8 @@
-"""An audit of what a core reads: a file that its fingerprint does not cover ends the job.
+"""An audit of what a core reads: a file that the fingerprint does not cover ends the job.
 
 A fingerprint covers the modules that import statements name, the recipe and the inputs. Anything
-else that a core reads (a module beside the package, a file beside a model) could change a number
-without changing its path. So it has to be declared (``reads:`` in its entry of the configuration).
+else that a core reads (a module beside the package, a file beside a model) could change the result
+without changing its path. So such files have to be declared (``reads:`` in the configuration).
 Python raises audit events for opened files and imported compiled modules, in every thread and in
 forked processes. Reading the environment raises no event, so a core runs with only the variables
 of the machine, and those that its model declares (``environment:``).
@@ -37,7 +37,7 @@ SETTINGS = (
     *(".config", ".triton", ".nv"),
     *(".cache/fontconfig", ".cache/matplotlib", ".cache/numba"),
 )
-"""Folders of the home where libraries keep their settings and compiled code."""
+"""Folders, relative to the home folder, where libraries keep their settings and compiled code."""
 VARIABLES = (
     *("HOME", "HOSTNAME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "TMPDIR", "TZ", "USER"),
     *("LC_", "XDG_", "LD_", "DYLD_", "PYTHON", "VIRTUAL_ENV", "CONDA_", "SSL_", "SLURM_", "STP_"),
@@ -64,7 +64,7 @@ def _installed() -> tuple[str, ...]:
 
 
 def _absolute(name: str) -> str:
-    """A path from the root, through the same links."""
+    """The absolute form of a path, in which links are not resolved."""
     return os.path.abspath(name)  # noqa: PTH100 (Path.resolve follows links)
 
 
@@ -93,13 +93,13 @@ class ReadAudit:
     """The files that a core may read.
 
     Attributes:
-        what: the work, for errors, such as ``train of convlstm on kth, seed 0``.
-        modules: modules of the package that its fingerprint covers.
-        folders: folders and files of its job: inputs, raw files, output, state.
-        declared: files of the checkout that its configuration declares.
+        what: name of the work, for errors, such as ``train of convlstm on kth, seed 0``.
+        modules: full names of the modules of the package that the fingerprint covers.
+        folders: folders and files of the job: inputs, raw files, output, state.
+        declared: files of the checkout that the configuration declares.
         entries: files of the configuration that can declare more, such as
             ``config/models/tau.yaml``.
-        environment: variables that its model declares, with their values.
+        environment: values of the variables of the environment that the model declares, by name.
     """
 
     what: str
@@ -127,9 +127,12 @@ class ReadAudit:
     def watch(self, work: Callable[[], T]) -> T:
         """Run some work of the core, and return its result.
 
+        Args:
+            work: function without arguments that does the work.
+
         Raises:
-            StpError: it reads an undeclared file. The error is raised where the file is read, and
-                again at the end if the core has caught it.
+            StpError: the work reads an undeclared file. The error is raised where the file is read,
+                and again at the end if the core has caught it.
         """
         before = set(map(id, list(sys.modules.values())))  # other threads may import meanwhile
         try:
@@ -148,7 +151,13 @@ class ReadAudit:
         return result
 
     def opened(self, path: Any, mode: Any, flags: Any) -> None:
-        """Check a file that is being opened; one that is created is known from then on."""
+        """Check a file that is being opened; a file that is created may be read from then on.
+
+        Args:
+            path: path of the file, or a file descriptor, which is not checked.
+            mode: mode of Python's ``open``; None for ``os.open``.
+            flags: flags of ``os.open``.
+        """
         if isinstance(path, int) or path is None:
             return
         name = os.fsdecode(path)
@@ -162,6 +171,10 @@ class ReadAudit:
 
     def see(self, name: str, reader: str | None = None) -> None:
         """Refuse an undeclared file.
+
+        Args:
+            name: path of the file.
+            reader: full name of the module that reads it, for the error; None to find it out.
 
         Raises:
             StpError: the fingerprint does not cover the file.
@@ -229,7 +242,7 @@ class ReadAudit:
         raise error
 
     def _remedy(self, reader: str) -> str:
-        """How to declare a file: in the entry named like the reading module, if there is one."""
+        """The remedy for an undeclared file, which names the entry in which to declare the file."""
         files = tuple(f"/{part}.yaml" for part in reader.split("."))
         entries = [entry for entry in self.entries if entry.endswith(files)] or self.entries
         if not entries:

@@ -21,7 +21,7 @@ OPEN = (
 )
 """Folders of the package to which users add files."""
 WHOLE = "STP_WHOLE_TRACEBACK"
-"""Variable that, if set, makes tracebacks complete."""
+"""Environment variable that, if set, makes tracebacks complete."""
 _LIBRARIES = tuple(sysconfig.get_paths()[key] for key in ("stdlib", "platstdlib", "purelib"))
 
 
@@ -48,7 +48,7 @@ def failed_import(error: BaseException) -> StpError | None:
     """A readable form of an error raised during the import of a user's module.
 
     Returns:
-        an error with file and line; None for other errors, and if tracebacks are complete.
+        an error with file and line; None for other errors, and if `WHOLE` is set.
     """
     if isinstance(error, StpError) or os.environ.get(WHOLE):
         return None

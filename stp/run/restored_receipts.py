@@ -1,4 +1,4 @@
-"""Restoring of receipts that Snakemake has deleted.
+"""Restore receipts that Snakemake has deleted.
 
 When a job of a group fails, Snakemake deletes the outputs of the whole group. A finished artefact
 has a sealed copy of its receipt (stp/core/receipts.py), so nothing is computed or submitted again.

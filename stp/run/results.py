@@ -4,11 +4,11 @@ from pathlib import Path
 
 RESULTS = Path("results")
 LAST_RUN = RESULTS / "plan" / "last-run"
-"""Holds the name of the scale of the last run."""
+"""Path of the file that holds the name of the scale of the last run."""
 
 
 def last_scale() -> str | None:
-    """The scale of the last run here; None if there was none."""
+    """The name of the scale of the last run in the working directory; None without a run."""
     try:
         return LAST_RUN.read_text().strip() or None
     except OSError:
@@ -16,10 +16,14 @@ def last_scale() -> str | None:
 
 
 def last_results() -> Path:
-    """The folder of results of the last run here, or else of the demo."""
+    """The folder of results of the last run in the working directory, or else of the demo."""
     return RESULTS / (last_scale() or "demo")
 
 
 def rows_of(manifest: Path) -> Path:
-    """The collected rows of a manifest, in the folder of results that both lie in."""
+    """The path of the rows collected for a manifest, in the same folder of results.
+
+    Args:
+        manifest: path of the manifest.
+    """
     return manifest.parent.parent / "collected" / f"{manifest.stem}.parquet"

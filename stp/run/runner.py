@@ -1,7 +1,7 @@
 """The shell around the core of every stage: checks, leases, publishing, records of failures.
 
-Cores get a plain job and are part of the fingerprint. This shell is not, because it cannot
-influence what they compute.
+Cores get a plain job, and are part of the fingerprint. This shell is not part of it, because it
+cannot influence what cores compute.
 """
 
 import contextlib
@@ -43,11 +43,16 @@ from stp.run.readable_traceback import failed_import
 from stp.run.source_changes import refuse_if_changed
 
 REQUEUE_SECONDS = 300
-"""How long a requeued job waits until Slurm ends it."""
+"""Most seconds that a requeued job waits for Slurm to end it."""
 
 
 def state_folder(plan: Plan, folder: str) -> Path:
-    """The folder of an artefact's checkpoints and records of attempts."""
+    """The folder of an artefact's checkpoints and records of attempts.
+
+    Args:
+        plan: plan, in whose store the folder lies.
+        folder: folder of the artefact, relative to the store.
+    """
     return plan.store / "state" / folder
 
 
@@ -55,18 +60,18 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
     """Make an artefact, unless it exists.
 
     Args:
-        plan: the plan that has it.
-        artefact: the artefact.
-        log: a file for all progress lines and tracebacks; None for no file.
+        plan: plan of the artefact.
+        artefact: artefact to make.
+        log: path of a file for all progress lines and tracebacks; None for no file.
         runtime: settings without influence on the result, which override the configuration.
 
     Returns:
-        its folder in the store.
+        the folder of the artefact in the store.
 
     Raises:
         StpError: an input is missing or damaged, the code changed meanwhile, the disk is full, or
-            the core raised it.
-        Interrupted: a signal interrupted it, and it has saved its state.
+            the core raised this error.
+        Interrupted: a signal interrupted the core, which has saved its state.
     """
     final = plan.store / artefact.folder
     state = state_folder(plan, artefact.folder)
@@ -107,8 +112,11 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
 def imported(core: str) -> ModuleType:
     """Import a core without the garbage collector, and exempt its objects from collection.
 
-    With torch, these are a million objects that live as long as the process. A job starts in three
-    quarters of the time.
+    With torch, these are a million objects that live as long as the process. Without collection, a
+    job starts in three quarters of the time.
+
+    Args:
+        core: full name of the module.
     """
     if core in sys.modules:
         return sys.modules[core]
@@ -199,8 +207,8 @@ def run_core(plan: Plan, artefact: Artefact, job: Job) -> Any:
         the return value of the core.
 
     Raises:
-        StpError: the core reads an undeclared file, its compiled code is stale, or it raised the
-            error itself.
+        StpError: the core reads an undeclared file, the compiled code of a module differs from its
+            source, or the core raised this error.
     """
     audit = _audit(plan, artefact, job)
     core = audit.watch(lambda: imported(artefact.core))
@@ -212,7 +220,7 @@ def run_core(plan: Plan, artefact: Artefact, job: Job) -> Any:
 
 
 def _audit(plan: Plan, artefact: Artefact, job: Job) -> ReadAudit:
-    """The audit of a core: it may read its code, the files of its job, and declared files."""
+    """The audit of a core, which may read its code, the files of its job, and declared files."""
     raws = [value for value in artefact.inputs.values() if isinstance(value, Raw)]
     declared = [file for raw in raws for file in raw.declared.files]
     return ReadAudit(
@@ -257,8 +265,12 @@ def _of_generator(plan: Plan, raw: Raw) -> dict[str, Any]:
 def warned_of_time_limit(resumable: bool, stop: Stop) -> Iterator[None]:
     """Ask a training to stop some time before Slurm would kill it.
 
-    Slurm's own warning (sbatch --signal) may come a minute early, before the training handles it,
-    and only once. So the time limit is checked as well.
+    Slurm's own warning (sbatch --signal) comes only once, and up to a minute early, when the
+    training may not handle it yet. So the time limit is checked as well.
+
+    Args:
+        resumable: whether the job can be stopped and resumed; otherwise nothing is done.
+        stop: request to stop, which the job looks at.
     """
     job, over = slurm.job_id(), threading.Event()
     if job is None or not resumable:
@@ -291,9 +303,14 @@ def _both(first: Report, second: Report) -> Report:
 def requeue(state: Path, stop: Stop, lines: progress_lines.Progress) -> None:
     """Put the Slurm job of a training that saved its state back into the queue.
 
-    Only if it reached its time limit or is preempted, not if a user cancelled it. The lease is
-    free by now, so the restarted job need not wait for it. Snakemake sees one job that waits and
-    runs, and counts no retry.
+    This is done only if the job reached its time limit or is preempted, not if a user cancelled it.
+    The lease is free by now, so that the restarted job need not wait for it. Snakemake sees one job
+    that waits and runs, and counts no retry.
+
+    Args:
+        state: state folder of the artefact.
+        stop: request to stop, with its reason.
+        lines: progress to which the outcome is printed.
     """
     job = slurm.job_id()
     if job is None:
@@ -328,16 +345,20 @@ def refuse_missing_code(artefact: Artefact) -> None:
 
 
 def canonical_recipe(artefact: Artefact) -> dict[str, Any]:
-    """The recipe as a core gets it, without the keys that only serve the identity.
+    """The recipe as a core gets it, without the keys that only distinguish artefacts (`IDENTITY`).
 
-    Keys are sorted, since no fingerprint depends on their order: ordered values are lists.
+    Keys are sorted, since no fingerprint depends on their order; values with an order are lists.
     """
     recipe: Recipe = json.loads(json.dumps(artefact.recipe, sort_keys=True))
     return {key: value for key, value in recipe.items() if key not in IDENTITY}
 
 
 def raw_roots(plan: Plan, artefact: Artefact) -> dict[str, Any]:
-    """The setting with the folders of raw files, for a core that reads raw files."""
+    """The runtime setting ``raw_roots``, the folders of raw files, for a core that reads them.
+
+    Returns:
+        the setting by its name; empty for other cores.
+    """
     for raw in artefact.inputs.values():
         if isinstance(raw, Raw):
             return {"raw_roots": [str(folder) for folder in plan.raw_roots(raw)]}
@@ -345,7 +366,11 @@ def raw_roots(plan: Plan, artefact: Artefact) -> dict[str, Any]:
 
 
 def weight_files(plan: Plan, artefact: Artefact) -> dict[str, Any]:
-    """The setting with the files of weights, for a core that computes features or scores them."""
+    """The runtime setting ``weights``, the files of weights, for a core that computes features.
+
+    Returns:
+        the setting by its name, also for scores that compare features; empty for other cores.
+    """
     if not artefact.is_perceptual and artefact.stage != "features":
         return {}
     return {"weights": {name: str(path) for name, path in plan.weight_files.items()}}
@@ -379,13 +404,13 @@ def fetch(plan: Plan, raw: Raw, log: Path | None = None, accept_incomplete: bool
     The user's own files are locked again, as they are now, until an artefact is made from them.
 
     Args:
-        plan: the plan of the scale.
-        raw: the release.
-        log: a file for all progress lines and tracebacks; None for no file.
-        accept_incomplete: whether a release with missing files is locked.
+        plan: plan of the scale.
+        raw: raw files of the release.
+        log: path of a file for all progress lines and tracebacks; None for no file.
+        accept_incomplete: whether a release with missing files is locked as well.
 
     Returns:
-        the lock file.
+        the path of the lock file.
 
     Raises:
         StpError: files are missing, or differ from what is declared or locked.
@@ -415,7 +440,7 @@ def fetch(plan: Plan, raw: Raw, log: Path | None = None, accept_incomplete: bool
 
 
 def _may_be_locked_anew(plan: Plan, raw: Raw) -> bool:
-    """Whether files are the user's own, locked completely, and not used by any artefact yet."""
+    """Whether raw files are the user's own, locked completely, and not used by an artefact yet."""
     if raw.declared.source != "own" or raw.dataset not in plan.config.datasets:
         return False
     header = header_of(raw.dataset, raw.release, raw.declared.source)
@@ -439,12 +464,12 @@ def check_raw(plan: Plan, raw: Raw) -> list[Any]:
 
 
 def _fetching(module: str) -> ModuleType:
-    """Import a module of `stp.fetch`: by name, as the cores of all stages."""
+    """Import a module of `stp.fetch` by name, as cores are imported."""
     return importlib.import_module(f"stp.fetch.{module}")
 
 
 def _manners(plan: Plan) -> Any:
-    """The settings of downloads: runtime.downloads is the number of connections to one host."""
+    """The settings of downloads, with the number of connections to one host (runtime.downloads)."""
     manners = _fetching("download").Manners
 
     connections = plan.config.scale.runtime.get("downloads", manners.connections)
@@ -474,7 +499,7 @@ def _release(plan: Plan, raw: Raw) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def open_log(path: Path | None) -> Iterator[IO[str] | None]:
-    """Open the log of a verb for appending; None without a path."""
+    """Open the log of a verb for appending; yield None if the path is None."""
     if path is None:
         yield None
         return

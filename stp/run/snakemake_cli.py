@@ -1,6 +1,6 @@
-"""How Snakemake was called, looked at before it acts on it.
+"""Checks of the command line of Snakemake, before Snakemake acts on it.
 
-`profiles/default`, which every run loads, and the Snakefile ask for this.
+`profiles/default`, which every run loads, and the Snakefile call these checks.
 """
 
 import logging
@@ -22,9 +22,10 @@ CONFIGURATION = (".yaml", ".yml", ".json")
 
 
 def arguments(argv: Sequence[str] | None = None) -> Namespace:
-    """The arguments of Snakemake, those of this process unless others are given.
+    """Parse arguments of Snakemake, without those that profiles add.
 
-    What profiles add is not among them.
+    Args:
+        argv: words of the command line; None for those of this process.
     """
     from snakemake.cli import get_argument_parser  # slow; not for tests that need nothing of it
 
@@ -33,7 +34,11 @@ def arguments(argv: Sequence[str] | None = None) -> Namespace:
 
 
 def is_dry_run(argv: Sequence[str] | None = None) -> bool:
-    """Does this process only plan (``-n``)?"""
+    """Whether this process only plans (``-n``).
+
+    Args:
+        argv: words of the command line; None for those of this process.
+    """
     return bool(arguments(argv).dryrun)
 
 
@@ -52,10 +57,10 @@ class _LastCount(logging.Filter):
 
 
 def count_once() -> None:
-    """Let a plan (``-n``) count its jobs once.
+    """Let Snakemake print the table of planned jobs (``-n``) only once.
 
-    Snakemake prints the same table before and after the list of jobs, which the profiles hide. The
-    last one stays, where a person looks.
+    Snakemake prints the same table before and after the list of jobs, which the profiles hide. Only
+    the last table is kept, at the end of the output, where a person looks.
     """
     from snakemake.logging import logger
 
@@ -65,9 +70,12 @@ def count_once() -> None:
 def check_configfiles(argv: Sequence[str] | None = None) -> None:
     """Refuse configuration files that Snakemake would fail to read with a traceback.
 
+    Args:
+        argv: words of the command line; None for those of this process.
+
     Raises:
-        StpError: a target stands behind ``--configfile``, which takes it for one more file; or a
-            file is missing or is not YAML.
+        StpError: a target follows ``--configfile``, which takes it for one more file; or a file is
+            missing or is not YAML.
     """
     argv = sys.argv[1:] if argv is None else argv
     call = arguments(argv)
@@ -103,7 +111,7 @@ def exits_plainly() -> Iterator[None]:
 
 
 def refuse_bad_configfiles() -> None:
-    """End this process with a message where `check_configfiles` has one."""
+    """End this process with a message if `check_configfiles` refuses a file."""
     with exits_plainly():
         check_configfiles()
 
@@ -112,7 +120,7 @@ def check_device(runtime: Mapping[str, Any]) -> None:
     """Refuse a GPU that this machine does not have, before a job is started that asks for it.
 
     Raises:
-        StpError: the runtime settings name a device that is not there.
+        StpError: the runtime settings name a device that this machine does not have.
     """
     if runtime.get("device") == "cuda":
         from stp.models.compute import settle  # torch, only where the answer needs it
@@ -130,7 +138,7 @@ def check_targets(targets: Iterable[str], rules: Iterable[Any], suggestions: Ite
         suggestions: paths that the workflow makes, one of which the user may have meant.
 
     Raises:
-        StpError: a target is unknown; it is named with the most similar suggestion.
+        StpError: a target is unknown; the message names it and the most similar suggestion.
     """
     rules, suggestions = list(rules), list(suggestions)
     for target in targets:
@@ -141,7 +149,12 @@ def check_targets(targets: Iterable[str], rules: Iterable[Any], suggestions: Ite
 
 
 def unknown_target(target: str, suggestions: Iterable[str]) -> StpError:
-    """An error that names the path that is most like a target, or whose file name is."""
+    """The error for an unknown target, which suggests the path with the most similar name.
+
+    Args:
+        target: the unknown target.
+        suggestions: paths that the workflow makes.
+    """
     by_name = {Path(path).name: path for path in suggestions}
     close = get_close_matches(target, by_name.values(), n=1)
     close = close or [by_name[name] for name in get_close_matches(Path(target).name, by_name, n=1)]

@@ -8,9 +8,9 @@ from stp.plan.checked_config import CONFIG_FOLDER, read_yaml
 from stp.run.results import RESULTS
 
 DEFAULTS = {"local": "demo", "slurm": "paper"}
-"""The scale that each profile names (profiles/)."""
+"""Name of the scale that each profile (profiles/) runs, by the name of the profile."""
 OF_THE_SCALE = {"figures": "figures/all", "report": "report/index.html", "data": "data/all"}
-"""Targets with a short name, below the folder of results of their scale."""
+"""Paths of targets with a short name, relative to the folder of results of a scale."""
 
 
 def arguments(
@@ -19,17 +19,17 @@ def arguments(
     cluster: str | None = None,
     passed: Sequence[str] = (),
 ) -> list[str]:
-    """The arguments of Snakemake.
+    """The arguments of Snakemake that make targets of a scale.
 
     Args:
         targets: names of tables, ``all``, ``tables``, one of `OF_THE_SCALE`, or paths.
-        scale: name of a scale file in the folder of the configuration, or its path; that of the
-            profile if None.
-        cluster: the profile of a cluster; this machine if None.
+        scale: name of a scale file in the folder of the configuration, or its path; None for the
+            scale of the profile.
+        cluster: name of the profile of a cluster; None for this machine.
         passed: further arguments of Snakemake.
 
     Raises:
-        StpError: there is no such scale, or the profile is not in this folder.
+        StpError: the scale is unknown, or the working directory has no such profile.
     """
     profile = cluster or "local"
     if not Path(profile, "config.yaml").is_file() and not Path("profiles", profile).is_dir():
@@ -59,7 +59,7 @@ def scale_file(scale: str) -> Path:
     """The file of a scale, by its name or path.
 
     Raises:
-        StpError: there is none; names the most similar one.
+        StpError: the scale is unknown; the message names the most similar one.
     """
     path = Path(scale)
     if path.suffix in (".yaml", ".yml") or "/" in scale:

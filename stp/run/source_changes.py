@@ -9,7 +9,8 @@ from stp.plan.code_fingerprint import CodeOfPlan
 def refuse_if_changed(plan: Plan, artefact: Artefact) -> None:
     """Refuse to publish an artefact whose code changed while it was being made.
 
-    Changes of code that only made its inputs are ignored: the next plan has other paths for both.
+    Changes of code that only made the inputs of the artefact are ignored: the next plan has other
+    paths for inputs and artefact.
 
     Raises:
         StpError: the code was edited since this job started.

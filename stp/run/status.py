@@ -1,7 +1,7 @@
 """State of the artefacts and cells of a plan: done, running, failed, partly done or missing.
 
-Only receipts are looked up, and the state folders of artefacts without one, which is fast enough
-to be repeated often, even on a network disk.
+Only receipts are looked up, and the state folders of artefacts without a receipt. This is fast
+enough to be repeated often, even on a network disk.
 """
 
 import os
@@ -28,10 +28,10 @@ class ArtefactState:
 
     Attributes:
         state: done, running, failed, partly (begun, to be continued) or missing.
-        percent: progress of a running artefact, if known.
-        where: host and Slurm job of a running artefact.
-        failure: the recorded failure, if it failed.
-        attempts: all attempts without success.
+        percent: progress of a running artefact in percent; None if unknown.
+        where: host and Slurm job of a running artefact, in words; else empty.
+        failure: recorded failure of a failed artefact; else None.
+        attempts: all attempts at an unfinished artefact, oldest first; else empty.
     """
 
     state: str
@@ -86,9 +86,14 @@ def _where(tried: list[RecordedAttempt]) -> str:
 
 
 def cell_state(made: CellArtefacts, states: dict[str, ArtefactState]) -> ArtefactState:
-    """The state of a cell: that of its running or failed artefact, if there is one.
+    """The state of a cell: that of a running or failed artefact, if the cell has one.
 
-    Data belong to many cells: a cell does not begin with their preparation, but fails with it.
+    Prepared data belong to many cells: a cell is not running while they are prepared, but has
+    failed if their preparation has.
+
+    Args:
+        made: the cell and its artefacts.
+        states: states of all artefacts, by their folders.
     """
     states_of_cell = [states[a.folder] for a in made.artefacts if a is not made.data]
     scores = [states[a.folder] for a in made.artefacts if a.stage.startswith("score")]
@@ -111,8 +116,8 @@ def bad_attempts(
 
     Args:
         plan: the plan.
-        states: states of all its artefacts, by their folders.
-        since: Unix time; receipts of artefacts finished earlier are not opened.
+        states: states of all artefacts of the plan, by their folders.
+        since: Unix time; attempts at artefacts that were finished earlier are left out.
     """
     entries = []
     for folder, artefact in plan.artefacts.items():

@@ -29,21 +29,21 @@ SYMBOLS = {DONE: "+", RUNNING: ">", FAILED: "x", PARTLY: "~", MISSING: "."}
 LEGEND = "+ done   > running (progress)   x failed   ~ partly done   . missing"
 SEEDS = "2/3: two of three cells (seeds, settings) are done"
 ATTEMPTS = 20
-"""Lines about attempts that ended badly, at most."""
+"""Largest number of lines about attempts that ended badly."""
 DETAIL = 100
-"""Characters of why one ended badly, at most."""
+"""Largest number of characters shown of the reason why an attempt ended badly."""
 
 
 def lines(
     plan: Plan, states: dict[str, ArtefactState], driver: Driver | None, width: int
 ) -> Iterator[str]:
-    """Write down how a plan stands.
+    """Yield the lines of ``stp status``.
 
     Args:
         plan: the plan.
-        states: states of all its artefacts.
-        driver: the Snakemake of this checkout's last run, if one was noted.
-        width: characters of a line; wider grids are cut into blocks of columns.
+        states: states of all artefacts of the plan, by their folders.
+        driver: process of Snakemake of the last run in this checkout; None without one.
+        width: number of characters of a line; wider grids are cut into blocks of columns.
     """
     yield summary(plan, states)
     yield from _run(plan, states, driver)
@@ -100,7 +100,14 @@ def _run(plan: Plan, states: dict[str, ArtefactState], driver: Driver | None) ->
 def grid(
     dimension: str, cells: list[CellArtefacts], states: dict[str, ArtefactState], width: int
 ) -> Iterator[str]:
-    """Draw the grid of models and datasets of a dimension."""
+    """Yield the lines of the grid of models and datasets of a dimension.
+
+    Args:
+        dimension: name of the dimension.
+        cells: cells of the dimension, with their artefacts.
+        states: states of all artefacts, by their folders.
+        width: number of characters of a line.
+    """
     entries: dict[tuple[str, str], list[ArtefactState]] = {}
     for made in cells:
         entries.setdefault((_row(made.cell), made.cell.tested), []).append(cell_state(made, states))
@@ -202,6 +209,6 @@ def _results(plan: Plan, driver: Driver | None) -> Iterator[str]:
 
 
 def short(path: Path) -> Path:
-    """A path relative to the working directory, if it is below it."""
+    """A path, made relative to the working directory if it is below this directory."""
     cwd = Path.cwd()
     return path.relative_to(cwd) if path.is_relative_to(cwd) else path

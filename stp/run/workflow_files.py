@@ -21,7 +21,11 @@ from stp.run.results import LAST_RUN, RESULTS
 
 
 def write_config(plan: Plan, results: Path = RESULTS) -> Path:
-    """Write the effective configuration, so that all verbs make the same plan."""
+    """Write the effective content of the scale file, so that all verbs make the same plan.
+
+    Returns:
+        the path of the file, whose name has a hash of the content.
+    """
     content = plan.config.scale.model_dump(mode="json", exclude_unset=True)
     text = json.dumps(content, indent=1) + "\n"  # keys are not sorted: variables have an order
     path = results / "plan" / f"config-{digest(text)}.json"
@@ -32,7 +36,8 @@ def write_config(plan: Plan, results: Path = RESULTS) -> Path:
 def write_counted(plan: Plan, targets: Iterable[str], results: Path = RESULTS) -> None:
     """Record which dimensions the targets of a run need, so that progress counts only these.
 
-    A target names its dimension (``results/tables/short_term.csv``); others need all of them.
+    A target that names a dimension (``results/tables/short_term.csv``) needs this one; any other
+    target needs all of them.
     """
     words = [set(re.split(r"[/.]", target)) for target in targets]
     dimensions = [
@@ -50,12 +55,12 @@ def read_counted(results: Path = RESULTS) -> list[str] | None:
 
 
 def results_of(plan: Plan) -> Path:
-    """The folder of the results of a scale, which are all that a run makes besides the store."""
+    """The folder of the results of a plan's scale: all that a run makes outside of the store."""
     return RESULTS / plan.config.scale.scale
 
 
 def write_last_run(plan: Plan) -> None:
-    """Record the scale of a run, the default of verbs."""
+    """Record the scale of a run, which other verbs use by default."""
     write_text_if_changed(LAST_RUN, f"{plan.config.scale.scale}\n")
 
 
@@ -66,6 +71,11 @@ def manifest_path(dimension: str, results: Path) -> Path:
 
 def write_manifests(plan: Plan, write: bool = True, results: Path | None = None) -> dict[str, Path]:
     """Write the manifest of each dimension, if it has changed.
+
+    Args:
+        plan: the plan.
+        write: whether files are written; otherwise only their paths are returned.
+        results: folder of results; None for that of the plan's scale.
 
     Returns:
         the paths, by dimension.
@@ -80,7 +90,7 @@ def write_manifests(plan: Plan, write: bool = True, results: Path | None = None)
 
 
 def data_origins(plan: Plan) -> dict[str, str]:
-    """The origin of the data of each dimension, as text, and of all together (``all``)."""
+    """The origin of the tested data in words, by dimension; ``all`` for all dimensions together."""
     tested: dict[str, set[str]] = {name: set() for name in plan.config.scale.dimensions}
     for made in plan.cells:
         tested[made.cell.dimension].add(made.cell.tested_on)
@@ -98,11 +108,17 @@ def write_profile_input(
 ) -> Path:
     """Write the input of the measurement of a network of the paper's scale, if it has changed.
 
+    Args:
+        model: name of the network.
+        dataset: name of the dataset whose samples the network is made for.
+        write: whether the file is written; otherwise only its path is returned.
+        results: folder of all results.
+
     Returns:
         the path of the file.
 
     Raises:
-        StpError: unknown network or dataset.
+        StpError: the network or dataset is unknown.
     """
     path = results / "plan" / "profile" / f"{model}-{dataset}.json"
     if write:

@@ -39,15 +39,15 @@ class Frames(Task):
     own_reader = "own.reader"
 
     def title_of(self, fit: str) -> str:
-        """Networks are trained; all others are baselines."""
+        """``trained network`` for models fitted by gradient descent, ``baseline`` for others."""
         return "trained network" if fit == "sgd" else "baseline"
 
     def takes_class(self, fit: str) -> bool:
-        """Networks and rules may; models in closed form need a method for their fit."""
+        """True except for models fitted in closed form, which need a method of their own."""
         return fit in ("none", "sgd")
 
     def is_profiled(self, fit: str) -> bool:
-        """Networks are profiled."""
+        """True for networks only."""
         return fit == "sgd"
 
 

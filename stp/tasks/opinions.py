@@ -23,7 +23,7 @@ class Opinions(Task):
     has_opinions = True
 
     def title_of(self, fit: str) -> str:
-        """All of them are measures."""
+        """``measure of quality``, whatever the ``fit``."""
         return "measure of quality"
 
 

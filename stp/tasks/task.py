@@ -16,9 +16,10 @@ class Fit(NamedTuple):
     """One way to fit models.
 
     Attributes:
-        core: the module that fits them.
-        options: options of the training in a recipe; None for none.
-        given: the module that uses given weights; None if models cannot have given weights.
+        core: full name of the module that fits the models.
+        options: class of the options of a training in a recipe; None without options.
+        given: full name of the module that uses given weights instead of a training; None if models
+            cannot have given weights.
     """
 
     core: str
@@ -28,17 +29,17 @@ class Fit(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Cores:
-    """The module of each stage, by name; None of stages that the task does not have.
+    """Full names of the modules of the stages; None for a stage that the task does not have.
 
     Attributes:
-        predict, score: of these stages.
-        imported: imports predictions made elsewhere.
-        rollout: computes forecasts and scores them without storing them.
-        read: reads forecasts and scores them without storing them.
-        video_features: computes network features of the prepared data, for models with a
-            ``network``.
-        features, features_rollout, features_read: compute network features of stored clips, of
-            forecasts that are computed and not stored, and of those that are read.
+        predict, score: modules of these stages.
+        imported: module that imports predictions made elsewhere.
+        rollout: module that computes forecasts and scores them without storing them.
+        read: module that reads forecasts and scores them without storing them.
+        video_features: module that computes network features of the prepared data, for models with
+            a ``network``.
+        features, features_rollout, features_read: modules that compute network features of stored
+            clips, of forecasts that are computed and not stored, and of forecasts that are read.
     """
 
     predict: str
@@ -62,23 +63,26 @@ class Task(ABC):
         sources: package with a module for each source of forecasts that are read, or for code that
             several models share; None without such modules.
         cores: modules of the stages.
-        fits: ``fit`` of a model -> how it is fitted; other models are not fitted here.
+        fits: how models are fitted, by the ``fit`` of a model; models with another ``fit`` are not
+            fitted.
         predict_options: options of predictions in a recipe.
         settings: keys of a setting, besides the horizon, that change forecasts.
-        protocols: subsets of all datasets: name -> title. A cell names one of them.
+        protocols: titles of the subsets that all datasets of the task have, by name; each cell
+            names one of them.
         has_shape: whether samples have a shape: channels, height and width.
         on_gpu: whether networks use GPUs, and a training may use several processes.
-        is_light: whether all jobs take seconds and store little.
+        is_light: whether each job takes seconds only and stores little.
         pictures: drawings of forecasts: ``strips`` of frames, ``trajectories`` over a map, or
             ``none``.
         prepared_pictures: module whose ``draw_prepared`` draws prepared data.
         inspect: module that counts and describes a dataset
             (`stp.inspect.descriptions.DatasetDescriber`).
-        own_reader: reader of a user's own files.
+        own_reader: ``reader`` of datasets made of a user's own files.
         has_scenarios: whether samples are scenarios that a protocol cuts from recordings, so that
             ``stp check leak`` can measure how much of the future they show.
         names_training: whether tables name the training data beside the model, and compare all
-            models with the same test; else the training data are part of the evaluation.
+            models with the same test data. Otherwise the training data are part of the evaluation,
+            and only models with the same training data are compared.
         counts_people: whether receipts of predictions count scenarios, people and episodes.
         has_person_errors: whether scores have the error of each person at each lead time.
         has_opinions: whether scores have the predicted and observed opinion of each video of each
@@ -110,23 +114,31 @@ class Task(ABC):
     has_runtime: ClassVar[bool] = False
 
     def shape_recipe(self, shape: Sequence[int]) -> Json:
-        """The fields of a recipe that describe a dataset's samples."""
+        """The fields of a recipe that describe the samples of a dataset.
+
+        Args:
+            shape: channels, height and width of a sample; unused by tasks without `has_shape`.
+        """
         return {"shape": shape} if self.has_shape else {"kind": self.name}
 
     @abstractmethod
     def title_of(self, fit: str) -> str:
-        """The kind of a model in lists, by its fit."""
+        """The kind of a model in words, for lists, by the ``fit`` of the model."""
 
     def takes_class(self, fit: str) -> bool:
-        """May a model with this fit have a ``class`` of another module?"""
+        """Whether a model with this ``fit`` may have a ``class`` of another module."""
         return False
 
     def is_profiled(self, fit: str) -> bool:
-        """Does ``stp profile`` measure models with this fit?"""
+        """Whether ``stp profile`` measures models with this ``fit``."""
         return False
 
     def seconds_per_step(self, options: Json) -> float | None:
-        """Seconds between two positions, from options of a reader; None for other samples."""
+        """Seconds between two positions of a person; None for samples without positions.
+
+        Args:
+            options: options of the reader of a dataset.
+        """
         return None
 
 

@@ -36,11 +36,11 @@ class Tracks(Task):
     has_runtime = True
 
     def title_of(self, fit: str) -> str:
-        """All of them, whether calibrated, trained or neither."""
+        """``predictor of people``, whatever the ``fit``."""
         return "predictor of people"
 
     def seconds_per_step(self, options: Json) -> float:
-        """From the time between positions (``dt``) or the frame rate (``fps``)."""
+        """Seconds between two positions, from their spacing (``dt``) or frame rate (``fps``)."""
         step = float(options.get("dt") or options.get("step", 1) / options["fps"])
         return round(step * int(options.get("decimate", 1)), 6)
 

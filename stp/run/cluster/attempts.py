@@ -1,7 +1,8 @@
 """Attempts at artefacts: when they began, how they ended, and what memory they needed.
 
-``attempts.jsonl`` in the artefact's state folder gets a line when an attempt starts and one when
-it ends. A killed attempt leaves no second line: the next attempt finds out the cause and adds it.
+``attempts.jsonl`` in the artefact's state folder gets a line when an attempt starts, and another
+line when the attempt ends. A killed attempt leaves no second line; the next attempt finds out the
+cause and adds the line.
 After success, the list moves into the receipt.
 """
 
@@ -22,7 +23,7 @@ from stp.run.cluster import slurm
 
 FILE = "attempts.jsonl"
 PROGRESS = "now.json"
-"""Holds the progress of a running attempt."""
+"""Name of the file with the progress of a running attempt, in the state folder."""
 
 OUT_OF_MEMORY = "out of memory"
 TIME_LIMIT = "time limit"
@@ -35,10 +36,10 @@ DONE = "done"
 SAMPLE_SECONDS = 0.5
 WRITE_SECONDS = 5.0
 MEMORY_SHARE = 0.85
-"""A job that vanished while it used this share of its memory limit counts as out of memory:
-clusters without cgroups report only a failure."""
+"""Share of the memory limit from which on a job that vanished counts as out of memory: clusters
+without cgroups only report a failure."""
 SNAKEMAKE_MB = 320
-"""Two processes of Snakemake share the memory of a Slurm job (2 x 156 MB, measured)."""
+"""Memory in MB of the two processes of Snakemake in a Slurm job (2 x 156 MB, measured)."""
 
 _SLURM_ENDS = {
     "OUT_OF_MEMORY": OUT_OF_MEMORY,
@@ -52,10 +53,10 @@ class AttemptProgress:
     """The progress of a running attempt.
 
     Attributes:
-        peak_mb: its peak memory so far, in MB.
-        what: the current step, of its last report.
-        done: number of finished pieces of work, of its last report.
-        total: number of all pieces, of its last report; 0 if unknown.
+        peak_mb: peak memory so far, in MB.
+        what: name of the current step in the last report.
+        done: number of finished pieces of work in the last report.
+        total: number of all pieces of work in the last report; 0 if unknown.
     """
 
     peak_mb: int = 0
@@ -90,7 +91,12 @@ def read(state: Path) -> list[RecordedAttempt]:
 
 
 def count(state: Path, how: str) -> int:
-    """The number of attempts at an artefact that ended in a certain way."""
+    """The number of attempts at an artefact that ended in a certain way.
+
+    Args:
+        state: the artefact's state folder.
+        how: end of the attempts, such as `OUT_OF_MEMORY`.
+    """
     return sum(attempt.how == how for attempt in read(state))
 
 
@@ -113,7 +119,7 @@ class Attempt:
 
     Args:
         state: the artefact's state folder; the caller holds its lease.
-        gpus: number of GPUs that it uses.
+        gpus: number of GPUs that the attempt uses.
     """
 
     def __init__(self, state: Path, gpus: int = 0) -> None:
@@ -141,7 +147,12 @@ class Attempt:
         self.now.what, self.now.done, self.now.total = what, done, total
 
     def end(self, how: str, detail: str = "") -> None:
-        """Record how the attempt ended."""
+        """Record how the attempt ended.
+
+        Args:
+            how: the end, such as `DONE`.
+            detail: reason of this end.
+        """
         self._over.set()
         self._watch.join()
         _append(
@@ -150,7 +161,7 @@ class Attempt:
         (self.state / PROGRESS).unlink(missing_ok=True)
 
     def _watch_memory(self) -> None:
-        """Write the peak memory while it grows: a job killed for it cannot do so any more."""
+        """Write the peak memory while it grows, as a job killed for it cannot write it any more."""
         written, at = 0.0, 0.0
         while not self._over.wait(SAMPLE_SECONDS):
             self.now.peak_mb = peak = peak_memory_mb()
@@ -173,12 +184,12 @@ def amend(state: Path, how: str, detail: str) -> None:
 
 
 def add_unbegun(state: Path, job: str | None, detail: str) -> None:
-    """Record an attempt whose job ended before it could do so itself.
+    """Record an attempt whose job ended before it could record the attempt itself.
 
     Args:
         state: the artefact's state folder.
         job: ID of the Slurm job; None if Slurm refused it.
-        detail: why it ended.
+        detail: reason why the job ended.
     """
     number, facts = len(read(state)) + 1, slurm.describe(job) if job else {}
     job_state = facts.get("JobState") or (slurm.state(job) if job else None)
@@ -198,8 +209,8 @@ def _append(state: Path, number: int, **entry: str | float | None) -> None:
 def settle_vanished(state: Path) -> None:
     """Record the ends of attempts that left no record, with their probable causes.
 
-    Only for attempts whose process has certainly ended: the caller holds the lease, or knows that
-    the job has ended.
+    The processes of these attempts must have ended: the caller holds the lease, or knows that the
+    job has ended.
     """
     for attempt in read(state):
         if attempt.how is not None:
@@ -229,7 +240,7 @@ def recorded(state: Path, gpus: int, why_stopped: Callable[[], str | None]) -> I
     Args:
         state: the artefact's state folder; the caller holds its lease.
         gpus: number of GPUs that the attempt uses.
-        why_stopped: returns the name of the signal that ended it, or None.
+        why_stopped: function that returns the name of the signal that ended the attempt, or None.
     """
     attempt = Attempt(state, gpus)
     try:

@@ -19,7 +19,7 @@ FILE = ".driver.json"
 NO_DRIVER = {"--mode", "-n", "--dry-run", "--dryrun", "--unlock"}
 """Options of Snakemake processes that hold no lock: those of jobs, and dry runs."""
 OF_ONE_RUN = "STP_JOB_SERVER"
-"""Variable that names the job server, which ends with the run (job_client.ADDRESS)."""
+"""Environment variable with the address of the job server, which ends with the run."""
 
 _PROC = Path("/proc")
 _ALIVE = ("PENDING", "RUNNING", "SUSPENDED", "COMPLETING", "CONFIGURING", "REQUEUED", "RESIZING")
@@ -30,16 +30,16 @@ class Driver:
     """The Snakemake process of a run.
 
     Attributes:
-        host: name of its machine.
-        boot: ID of the boot of that machine.
+        host: name of the machine.
+        boot: ID of the boot of the machine.
         pid: ID of the process.
         ticks: start of the process, in clock ticks since the boot.
-        slurm_job: ID of the Slurm job that it runs in; None outside of Slurm.
+        slurm_job: ID of the Slurm job that the process runs in; None outside of Slurm.
         time: time of the record, as Unix time.
         arguments: arguments of snakemake.
-        environment: the variables STP_... that it was started with.
-        configfile: the effective configuration of the run.
-        succeeded: whether it has finished all of its targets.
+        environment: values of the variables STP_... that the process was started with, by name.
+        configfile: path of the file with the effective configuration of the run.
+        succeeded: whether the run has finished all of its targets.
     """
 
     host: str
@@ -59,14 +59,14 @@ class Driver:
         return f"snakemake, process {self.pid} on {self.host}{job}, started {began}"
 
     def is_ending(self) -> bool:
-        """Whether it is an ancestor of this process, which it starts only at its end."""
+        """Whether the driver is ending: it starts this process, or an ancestor, only at its end."""
         pid = os.getppid()
         while pid > 1 and pid != self.pid:
             pid = _parent(pid)
         return pid == self.pid and self.host == socket.gethostname() and self.is_alive() is True
 
     def is_alive(self) -> bool | None:
-        """Whether it is still running; None if that is unknown on this machine."""
+        """Whether the driver is still running; None if that is unknown on this machine."""
         if self.host == socket.gethostname():
             return self.boot == _boot() and self.ticks == _ticks(self.pid)
         job_state = slurm.state(self.slurm_job) if self.slurm_job else None
@@ -74,7 +74,15 @@ class Driver:
 
 
 def write_driver(configfile: Path, results: Path = RESULTS) -> Driver | None:
-    """Record the Snakemake that started this process; None if there is none."""
+    """Record the Snakemake that started this process.
+
+    Args:
+        configfile: path of the file with the effective configuration of the run.
+        results: folder of all results, in which the record lies.
+
+    Returns:
+        the record; None if no Snakemake started this process.
+    """
     pid = os.getppid()
     while pid > 1:
         arguments = _snakemake_arguments(pid)

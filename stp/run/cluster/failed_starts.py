@@ -23,17 +23,17 @@ SNAKEMAKE_LOGS = Path(".snakemake/log")
 ERROR_LINE = re.compile(
     r"\w*(Error|Exception)\b.*:|\berror: |not found|No such file|CANCELLED|DUE TO"
 )
-"""Of a line that says why a job ended."""
+"""Pattern of a line that says why a job ended."""
 LONGEST = 300
-"""Characters of such a line."""
+"""Largest number of characters of the reason why a job ended."""
 
 
 class SubmittedJob(NamedTuple):
     """A job of Snakemake: one of those in a submission to Slurm.
 
     Attributes:
-        output: the receipt or lock file that it makes.
-        log: the log of its verb; None if it has none.
+        output: path of the receipt or lock file that the job makes.
+        log: path of the log of the job's verb; None without a log.
     """
 
     output: str
@@ -44,9 +44,9 @@ class FailedSubmission(NamedTuple):
     """A failed submission to Slurm.
 
     Attributes:
-        job: the Slurm job; None if Slurm refused it.
+        job: ID of the Slurm job; None if Slurm refused it.
         submitted: time of submission, as Unix time.
-        log: the log that Slurm writes; None if there is none.
+        log: path of the log that Slurm writes; None without a log.
         message: Snakemake's message about the failure.
     """
 
@@ -97,8 +97,9 @@ def _first(logs: Iterable[object]) -> Path | None:
 def record(plan: Plan, members: Iterable[SubmittedJob], ended: FailedSubmission) -> list[Artefact]:
     """Record the failure of a submission that none of its verbs has recorded.
 
-    If a verb began and failed, its own record explains the failure of the submission, and the jobs
-    behind it are simply tried again. If none began, all jobs without an output have failed.
+    If a verb began and failed, its own record explains the failure of the submission, and the later
+    jobs of the submission are simply tried again. If no verb began, all jobs without an output have
+    failed.
 
     Args:
         plan: the plan.
@@ -106,7 +107,7 @@ def record(plan: Plan, members: Iterable[SubmittedJob], ended: FailedSubmission)
         ended: the failed submission.
 
     Returns:
-        the artefacts that have failed.
+        the artefacts whose failure was recorded; empty if a verb began.
     """
     unfinished: list[tuple[Artefact, str]] = []
     for member in members:
@@ -125,9 +126,9 @@ def record(plan: Plan, members: Iterable[SubmittedJob], ended: FailedSubmission)
 
 
 def _made_by(plan: Plan, member: SubmittedJob) -> list[tuple[Artefact, str]]:
-    """The artefacts that a job should have made and has not, each with a name of the job.
+    """The artefacts that a job should have made but did not make, each with a name of the job.
 
-    Raw files are no artefacts: if they could not be fetched, the data could not be prepared.
+    For a job that fetches raw files, these are the artefacts that need the files.
     """
     if Path(member.output).exists():
         return []

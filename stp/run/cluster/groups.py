@@ -1,8 +1,8 @@
 """A limit of the CPUs that a submission of several jobs asks for.
 
-Snakemake adds up the CPUs of all jobs that could run side by side: ten cells of a few short jobs
-each ask for more than a small node has, and would wait for ever. `--cores` would limit them, too,
-but also the CPUs of single jobs.
+Snakemake adds up the CPUs of all jobs that could run side by side, so that a submission with ten
+cells may ask for more than a small node has, and wait for ever. `--cores` would limit these CPUs,
+but also those of single jobs.
 """
 
 import copy
@@ -15,7 +15,7 @@ def limit_cpus(cpus: int) -> None:
     Jobs that do not fit side by side run one after another.
 
     Args:
-        cpus: the limit; a single job that asks for more gets more.
+        cpus: largest number of CPUs; a submission gets more if a single job of it asks for more.
     """
     from snakemake.jobs import GroupJob
 

@@ -1,7 +1,7 @@
 """Training in several processes: started by srun inside a Slurm job, as children elsewhere.
 
-This process keeps the lease, reports and publishes. The others (``python -m`` this module) run the
-core; they meet at a TCP store that this process serves.
+The first process keeps the lease, reports and publishes. It starts the others (``python -m`` this
+module), which run the core and find each other by a TCP store that the first process serves.
 """
 
 import contextlib
@@ -35,16 +35,17 @@ Json = dict[str, Any]
 
 
 def run_ranks(core: str, job: Job, ranks: int, audit: ReadAudit) -> Json:
-    """Run a core in several processes, and return what the first of them returns.
+    """Run a core in several processes, and return the value that the first of them returns.
 
     Args:
-        core: module with ``run(job)``, which joins the others at ``job.runtime["ranks"]``.
-        job: the work; all machines of the Slurm job see its state folder.
+        core: full name of a module with ``run(job)``, which joins the other processes by
+            ``job.runtime["ranks"]``.
+        job: the work; all machines of the Slurm job must see its state folder.
         ranks: number of processes; in a Slurm job, they are spread over its nodes.
-        audit: checks what the core reads.
+        audit: audit of what the core reads.
 
     Raises:
-        StpError: raised by the core; or a process died.
+        StpError: the core raised this error, or a process died.
         Interrupted: the work was interrupted, and has saved its state.
     """
     from torch.distributed import TCPStore
@@ -136,7 +137,14 @@ def _forward_report(report: Path, job: Job) -> None:
 
 
 def main(path: Path) -> int:
-    """Run the core as one of the processes; return the exit status."""
+    """Run the core as one of several processes.
+
+    Args:
+        path: path of the file that describes the work.
+
+    Returns:
+        the exit status: 0, 1 after an error, or `SAVED`.
+    """
     folder = path.parent
     work = json.loads(path.read_text())
     rank = int(os.environ["SLURM_PROCID"])

@@ -1,7 +1,8 @@
 """Resources that a job requests, from expected costs, settings of the site, and earlier attempts.
 
-They are computed again before every retry: memory doubles for each attempt that ran out of memory,
-and the time limit for each attempt that ran out of time. Other failures change nothing.
+Resources are computed again before every retry: memory doubles for each attempt that ran out of
+memory, and the time limit doubles for each attempt that ran out of time. Other failures change
+nothing.
 """
 
 import math
@@ -15,11 +16,11 @@ from stp.run.cluster.site import Site, small_group
 from stp.run.costs.estimate import Cost, Costs
 
 SITE_RESOURCES = ("gpu_model", "nodes", "slurm_partition", "slurm_account", "qos", "constraint")
-"""Resources that jobs request only if the site (or the size of a training) needs them."""
+"""Names of resources that jobs request only if the site, or the size of a training, needs them."""
 SAFETY = 2.0
 """Requested time as a multiple of the expected time."""
 START_MINUTES = 15
-"""Further minutes for a slow start on a busy file system."""
+"""Minutes added to the requested time, for a slow start on a busy file system."""
 ROUND_MINUTES = 5
 PROFILE_MB = 8000
 PROFILE_SECONDS = 1200.0
@@ -68,9 +69,9 @@ class JobResources:
     def group(self, receipt: str) -> str | None:
         """The group in which a job is submitted; None if it is submitted alone.
 
-        Short jobs without a GPU that wait for nothing are submitted together. A group starts when
-        all inputs of its members exist, and a failed member stops those that have not begun. So
-        jobs that wait for a training, or that were tried before, are submitted alone.
+        Short jobs without a GPU that wait for no long job are submitted together. A group starts
+        when all inputs of its members exist, and a failed member stops those that have not begun.
+        So jobs that wait for a training, or that were tried before, are submitted alone.
         """
         return small_group(self.plan.find(receipt).dataset) if self._is_small(receipt) else None
 

@@ -1,4 +1,4 @@
-"""Continuing after a crash of Snakemake: remove the lock of a dead owner, and run again."""
+"""Continue after a crash of Snakemake: remove the lock of a dead owner, and run again."""
 
 import os
 import subprocess
@@ -96,17 +96,17 @@ def refuse_if_alive(checkout: Path, owner_is_dead: bool) -> None:
 
 
 def command(checkout: Path, passed: list[str]) -> tuple[list[str], dict[str, str]]:
-    """The arguments of Snakemake to continue with, and variables of the environment.
+    """The arguments of Snakemake, and the variables of the environment, that continue a run.
 
     Args:
         checkout: the working directory of the runs.
-        passed: arguments of Snakemake; those of the crashed run if empty.
+        passed: arguments of Snakemake; empty for those of the crashed run.
 
     Returns:
         the arguments, and those variables STP_... of the crashed run that are not set now.
 
     Raises:
-        StpError: there are neither arguments nor an earlier run.
+        StpError: no arguments are given, and no earlier run is recorded.
     """
     recorded = driver.read_driver(checkout / RESULTS)
     arguments = passed or (recorded.arguments if recorded else [])
@@ -131,8 +131,13 @@ def living_jobs(plan: Plan) -> Iterator[str]:
 def resume(passed: list[str], owner_is_dead: bool, say: Callable[[str], None] = print) -> NoReturn:
     """Replace this process by Snakemake, which continues a run (`stp run --resume`).
 
+    Args:
+        passed: arguments of Snakemake; empty for those of the crashed run.
+        owner_is_dead: whether the user says that a driver on another machine has ended.
+        say: function that prints a line.
+
     Raises:
-        StpError: the driver is alive, there is no earlier run, or Snakemake does not unlock.
+        StpError: the driver is alive, no earlier run is recorded, or Snakemake does not unlock.
     """
     checkout = Path.cwd()
     refuse_if_alive(checkout, owner_is_dead)

@@ -1,4 +1,4 @@
-"""Signals that ask a job to stop, as requests that work can check between two steps."""
+"""Turn signals that ask a job to stop into requests that the work can check between two steps."""
 
 import signal
 import threading
@@ -7,21 +7,21 @@ from contextlib import contextmanager
 from types import FrameType
 
 WARNING = signal.SIGURG
-"""Slurm sends it ahead of the time limit (profiles/slurm). Unlike other signals, it is ignored by
-processes of the job that do not handle it (shells, Snakemake)."""
+"""Signal that Slurm sends ahead of the time limit (profiles/slurm). Unlike other signals, it is
+ignored by processes of the job that do not handle it (shells, Snakemake)."""
 
 
 class Stop:
     """Whether the work was asked to stop, and by which signal.
 
     Attributes:
-        reason: name of the first signal, such as ``SIGTERM``; None as long as there was none.
+        reason: name of the first signal, such as ``SIGTERM``; None before any signal.
     """
 
     reason: str | None = None
 
     def ask(self, received: signal.Signals) -> None:
-        """Ask the work to stop; the first reason counts."""
+        """Ask the work to stop; `reason` is set by the first call only."""
         self.reason = self.reason or received.name
 
     def __call__(self) -> bool:

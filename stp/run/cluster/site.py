@@ -1,7 +1,7 @@
 """Settings of one computing site: partitions, accounts, GPUs, limits.
 
 People copy config/site.example.yaml to config/site.yaml and change what differs at their site.
-Nothing here can change a result, so nothing of it is in a fingerprint.
+These settings cannot change a result, so that no fingerprint contains them.
 """
 
 import os
@@ -113,7 +113,7 @@ class Site(Strict):
         return _read(path.absolute())
 
     def nodes(self, gpus: int) -> Nodes:
-        """The nodes for a job."""
+        """The kind of node for a job with this number of GPUs."""
         return self.gpu if gpus else self.cpu
 
     def has_accounting(self) -> bool:
@@ -123,7 +123,7 @@ class Site(Strict):
         return self.accounting
 
     def job_setup(self) -> str:
-        """Shell commands at the start of every rule: temporary files go to the node's disk."""
+        """Shell commands that start every rule, and put temporary files on the node's disk."""
         if self.scratch is None:
             return ""
         return (

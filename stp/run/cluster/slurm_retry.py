@@ -1,11 +1,12 @@
-"""Waiting for a Slurm controller that does not answer for a while (a restart, an upgrade).
+"""Wait for a Slurm controller that does not answer for a while (a restart, an upgrade).
 
 Snakemake's plugin (2.8) asks five times in a row, and then forgets all jobs that it was watching,
-so that it waits for ever. It takes a missing answer for a reason to ask ``sacct``, which knows
-nothing where there is no accounting. And a job that cannot be submitted counts as failed.
+so that it waits for ever. After a missing answer it asks ``sacct``, which knows nothing on a
+cluster without accounting. And a job that cannot be submitted counts as failed.
 
-No option of a profile replaces this: with many ``slurm-status-attempts`` the plugin would keep its
-jobs, but Ctrl-C would not end it while the controller is down; for the other two there is none.
+No option of a profile solves these problems: with many ``slurm-status-attempts`` the plugin would
+keep its jobs, but Ctrl-C would not end it while the controller is down; the other two problems have
+no option.
 """
 
 import subprocess

@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 MEASURED_SECONDS = 60.0
-"""Shorter work measures starting rather than speed."""
+"""Least seconds of work from which a speed is measured: most of shorter work is its start."""
 
 Json = dict[str, Any]
 
@@ -30,8 +30,8 @@ class Durations:
             kind: a stage, and its model if it has one.
             started: start, as Unix time.
             seconds: duration.
-            speed: if it was done in one attempt: ``work`` (see stp.run.costs.work), ``gpus`` and
-                ``threads``.
+            speed: ``work`` (see stp.run.costs.work), ``gpus`` and ``threads``, if the work was done
+                in one attempt; else nothing.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         line = json.dumps({"kind": kind, "started": started, "seconds": seconds, **speed})

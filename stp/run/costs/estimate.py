@@ -23,7 +23,8 @@ GPU_COPIES = 4
 COPIES = GPU_COPIES + 1
 """Copies of the weights in training, with the best weights."""
 MEMORY_HEADROOM = 1.25
-"""Headroom of a memory request: a job that vanishes near its limit counts as out of memory."""
+"""Requested memory as a multiple of the estimate: a job that vanishes near its limit counts as out
+of memory."""
 ROUND_MB = 100
 LEAST_MB = 1000
 
@@ -34,13 +35,13 @@ class Cost:
 
     Attributes:
         gpus: number of GPUs.
-        threads: number of CPU threads of each of its processes.
-        memory_mb: main memory of all its processes and of Snakemake, in MB.
+        threads: number of CPU threads of each process of the job.
+        memory_mb: main memory of all processes of the job and of Snakemake, in MB.
         seconds: wall time, in seconds.
-        bytes: size of its result.
-        files: number of files of its result, at most.
+        bytes: size of the result, in bytes.
+        files: largest number of files of the result.
         basis: assumptions behind the time, and behind the memory of GPUs.
-        gpu_mb: memory of a training on each of its GPUs, in MB; None for other jobs.
+        gpu_mb: memory of a training on each GPU, in MB; None for other jobs.
         computing_s: wall time of computing without the start, in seconds.
         reading_s: wall time of reading during the computation, in seconds.
     """
@@ -226,7 +227,7 @@ class Costs:
         return self._known[key]
 
     def of_raw(self, raw: Raw) -> Cost:
-        """What fetching raw bytes costs: storage in the raw folder, a lock in the store."""
+        """The cost of fetching raw files: storage in the raw folder, and a lock in the store."""
         if raw.lock not in self._known:
             work = self.workload.of_raw(raw)
             rate = getattr(self.constants.rates, work.rate)
@@ -242,7 +243,7 @@ class Costs:
         return self._known[raw.lock]
 
     def of_table(self) -> Cost:
-        """What collecting or rendering one table costs."""
+        """The cost of collecting or rendering one table."""
         return Cost(
             gpus=0,
             threads=1,
@@ -254,7 +255,7 @@ class Costs:
         )
 
     def processors(self, artefact: Artefact) -> int:
-        """CPU threads of a job, of all its processes."""
+        """Number of CPU threads of all processes of a job."""
         return self._threads(artefact) * self.plan.ranks(artefact)
 
     def _threads(self, artefact: Artefact) -> int:
@@ -283,7 +284,7 @@ class Costs:
         return files + (self.constants.files.predict if artefact.is_rollout else 0)
 
     def _seconds(self, artefact: Artefact, work: Work) -> tuple[float, float, float, str]:
-        """Wall time of a job, of its computing and of its reading, and what it rests on."""
+        """Wall times of a job, of its computing and of its reading, and their assumptions."""
         gpus, threads = self.plan.gpus(artefact), self.processors(artefact)
         start: float = getattr(self.constants.start_s, artefact.stage)
         start += self.constants.start_s.predict if artefact.is_rollout else 0

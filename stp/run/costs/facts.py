@@ -33,8 +33,8 @@ class Unknown(Strict):
     """Assumptions where the configuration has no value (config/costs.yaml).
 
     Attributes:
-        clips: clips of a dataset without counts.
-        size: size of a network without one.
+        clips: numbers of clips of a dataset without counts.
+        size: size of a network without a declared size.
     """
 
     clips: Clips
@@ -72,8 +72,9 @@ class Facts:
     def clips(self, data: Artefact) -> Fact:
         """Clips of each split and subset of a dataset.
 
-        They are those counted when it was prepared, else those of its reader's options, else its
-        declared counts. A subset without a count is taken as large as the test split.
+        The numbers are those counted when the dataset was prepared, else those in the options of
+        its reader, else the declared ones. A subset without a count is taken to be as large as the
+        test split.
         """
         name = data.recipe["dataset"]
         if name not in self._clips:

@@ -19,7 +19,7 @@ GENERAL = (
 
 
 SHARED = "shared"
-"""Stands for the dimension of jobs that all dimensions need."""
+"""Name used in place of a dimension for jobs that all dimensions need."""
 
 
 class Entry(NamedTuple):
@@ -27,13 +27,13 @@ class Entry(NamedTuple):
 
     Attributes:
         stage: fetch, prepare, ...; ``score, perceptual`` is separate from ``score``.
-        dimension: its dimension, or `SHARED`.
+        dimension: dimension of the job, or `SHARED`.
         what: label of the result.
         done: whether the result exists.
-        has_code: whether all of its code exists.
+        has_code: whether all code of the job exists.
         cost: estimated cost of the job.
-        processors: number of CPU threads of all its processes.
-        output: its declared output.
+        processors: number of CPU threads of all processes of the job.
+        output: path of the declared output of the job.
     """
 
     stage: str
@@ -77,7 +77,12 @@ class Line:
     files: int = 0
 
     def add(self, entry: Entry, counted: bool) -> None:
-        """Add a job; its cost only if `counted`."""
+        """Add a job.
+
+        Args:
+            entry: the job.
+            counted: whether the cost of the job is added, besides its number.
+        """
         self.jobs += 1
         self.done += entry.done
         if not counted:

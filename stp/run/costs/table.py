@@ -27,7 +27,7 @@ def show(console: Console, entries: list[Entry], everything: bool) -> None:
     Args:
         console: the console to print to.
         entries: the jobs of the plan.
-        everything: whether finished jobs count, too.
+        everything: whether finished jobs are counted as well.
     """
     table = Table(title="all jobs" if everything else "still to do")
     table.add_column("rule")

@@ -1,7 +1,7 @@
 """The work of jobs, their memory and the size of their results, without torch and without data.
 
-They follow from recipes and facts (clips of a dataset, size of a network). Work of networks counts
-in 10^9 multiply-adds, all other work in MB (10^6 bytes) or in 10^6 values.
+All of them follow from recipes and facts (clips of a dataset, size of a network). The unit of the
+work of networks is 10^9 multiply-adds; that of all other work is MB (10^6 bytes) or 10^6 values.
 """
 
 import math
@@ -18,7 +18,7 @@ from stp.plan.model import Size
 from stp.run.costs.facts import FLOAT, MB, Facts, stored_mb
 
 TRAINING = 3
-"""A training step counts as three forecasts: one forward, and twice as much backward."""
+"""Work of a training step in forecasts: one for the forward pass, two for the backward pass."""
 
 # Facts are about Moving-MNIST, 10 -> 10 frames of 1 x 64 x 64. Fitted to the multiply-adds of
 # ConvLSTM and SimVPv2, counted for the shapes of all 14 datasets: within 7 %, but for SimVPv2 on
@@ -28,21 +28,22 @@ REFERENCE_STEPS = 19
 REFERENCE_CONTEXT = 10
 REFERENCE_LEADS = 10
 PER_CHANNEL = 0.005
-"""Only the first and the last layer see the channels of a frame; the others are far wider."""
+"""Share of a network's work that each further channel of a frame adds. It is small, as only the
+first and the last layer see these channels, and the other layers are far wider."""
 PASS_SHARE = 0.5
 """Share of the work of a pass that does not depend on its number of context frames."""
 
 
 LOOK_GMACS = 1.74
-"""Multiply-adds of I3D for a frame of 224 x 224, in clips of 16, counted on the module."""
+"""10^9 multiply-adds of I3D for a frame of 224 x 224, in clips of 16, counted on the module."""
 LOOK_PIXELS = 224 * 224
 LOOK_FEATURES = 400
 LOOK_MB = 800.0
-"""Memory of a block of clips in the first layers: 32 frames of 25 MB."""
+"""Memory in MB of a block of clips in the first layers of I3D: 32 frames of 25 MB."""
 TRIAL_MB = 20.0
-"""A trial of a calibration counts as a pass over this many MB of frames, about 0.1 s."""
+"""Work of a trial of a calibration, as MB of frames that are passed over: about 0.1 s."""
 PEOPLE_MB = 10.0
-"""Assumed size of a table of people."""
+"""Assumed size of a table of people, in MB."""
 
 
 @dataclass(frozen=True)
@@ -52,19 +53,21 @@ class Work:
     Attributes:
         rate: name of the rate in config/costs.yaml that applies to the amount.
         amount: amount of work, in the unit of that rate.
-        reading_mb: stored frames that are read during the work.
-        bytes: size of the result.
-        batch_mb: float32 frames in memory.
-        weights_mb: weights of the network.
-        activations_mb: activations kept for the backward pass, of the clips computed at once.
+        reading_mb: size of the stored frames that are read during the work, in MB.
+        bytes: size of the result in bytes.
+        batch_mb: size of the float32 frames in memory, in MB.
+        weights_mb: size of the weights of the network, in MB.
+        activations_mb: size of the activations kept for the backward pass, for the clips computed
+            at once, in MB.
         is_counted: whether activations were counted on the module rather than assumed.
         gpu_gmacs_per_s: speed of the network on a GPU, in 10^9 multiply-adds per second.
-        scored_mvalues: 10^6 predicted values x conventions that are scored during the work.
-        block_mb: float32 frames that are scored at a time.
+        scored_mvalues: number of predicted values that are scored during the work, times the number
+            of conventions, in 10^6.
+        block_mb: size of the float32 frames that are scored at a time, in MB.
         trained: number of training clips, times their repetitions.
         validated: number of validation clips, times their repetitions.
         forecasts: number of forecasts, as multiples of those with the horizon of the training.
-        unknown: the assumptions.
+        unknown: assumptions for missing facts, in words.
     """
 
     rate: str
@@ -89,7 +92,7 @@ class Workload:
 
     Args:
         plan: the plan.
-        facts: facts about its datasets and models.
+        facts: facts about the datasets and models of the plan.
         per_gmac: MB of activations per 10^9 multiply-adds, for models without a count.
         per_mb: MB of activations per MB of a clip, for models without a count.
     """
@@ -106,7 +109,7 @@ class Workload:
         return work
 
     def of_raw(self, raw: Raw) -> Work:
-        """The work of fetching raw files; generated files count as the data prepared from them."""
+        """The work of fetching raw files; for generated files, the size of the prepared data."""
         raw_mb, unknown = self.facts.raw_mb(raw)
         rate = "generate_mb" if raw.declared.generator else "download_mb"
         own_paths = _paths(raw)
@@ -285,7 +288,7 @@ def forecast_gmacs(size: Size, recipe: Mapping[str, Any], leads: int) -> float:
 
     Args:
         size: size of the network on Moving-MNIST.
-        recipe: recipe with shape and context.
+        recipe: recipe with ``shape`` (channels, height, width) and ``context``.
         leads: number of lead times of the forecast.
     """
     channels, height, width = recipe["shape"]
