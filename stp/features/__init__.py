@@ -1,5 +1,5 @@
-"""Stage `features`: clips, observed or predicted -> features that networks compute of them.
+"""Stage `features`: features that networks compute of observed or predicted clips.
 
-An artefact between predictions and scores, for each set of clips, network, layer and weights;
-distances between sets of clips, such as FVD, are computed from it.
+They are an artefact between predictions and scores, one for each set of clips, network, layer and
+weights; distances between sets of clips, such as FVD, are computed from it.
 """

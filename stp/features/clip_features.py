@@ -64,10 +64,10 @@ def write_features(
 
 
 def blocks_of(parts: Iterable[np.ndarray], size: int = BLOCK) -> Iterator[np.ndarray]:
-    """Cut arrays anew along their first axis: blocks of `size` rows, and a last one of the rest.
+    """Regroup arrays along their first axis into blocks of `size` rows; the last has the rest.
 
-    The number of clips in a batch may change the last bits of features, so it is the same wherever
-    forecasts come from.
+    The number of clips in a batch may change the last bits of features, so it must not depend on
+    where forecasts come from.
     """
     held: list[np.ndarray] = []
     for part in parts:

@@ -1,7 +1,7 @@
-"""Choices of the frames of a clip that a network reads.
+"""Functions that choose the frames of a clip that a network reads.
 
-Each takes the context and the frames after it, predicted or observed, (N, T, C, H, W) each, and
-gives the clips, (N, T', C, H, W).
+Each takes the context and the predicted or observed frames after it, (N, T, C, H, W) each, and
+returns the chosen frames, (N, T', C, H, W).
 """
 
 from collections.abc import Callable
@@ -16,18 +16,19 @@ GREY = 0.5
 
 
 def predicted_only(context: np.ndarray, frames: np.ndarray) -> np.ndarray:
-    """The clips without their context: PredBench's code."""
+    """Clips without their context, as in PredBench's code."""
     return frames
 
 
 def with_context(context: np.ndarray, frames: np.ndarray) -> np.ndarray:
-    """The clips after their context: the paper of FVD (section 4, 2 + 14 frames of BAIR)."""
+    """Clips with their context first, as in the paper of FVD (section 4, 2 + 14 frames of BAIR)."""
     return np.concatenate([context, frames], axis=1)
 
 
 def zero_padded(context: np.ndarray, frames: np.ndarray) -> np.ndarray:
-    """The clips without their context, filled up to ten frames with grey at the end:
-    PredBench's code for Human3.6M and CityScapes.
+    """Clips without their context, filled up to ten frames with grey ones at the end.
+
+    PredBench's code does so for Human3.6M and CityScapes.
     """
     lacking = max(0, PADDED - frames.shape[1])
     return np.pad(frames, ((0, 0), (0, lacking), (0, 0), (0, 0), (0, 0)), constant_values=GREY)

@@ -15,7 +15,7 @@ from stp.predict.source import Source, open_source, request_for
 
 
 def run(job: Job) -> dict[str, Any]:
-    """Write what `stp.features.run` writes, of forecasts that are read on demand.
+    """Write what `stp.features.run` writes, for forecasts that are read on demand.
 
     Args:
         job: the recipe is a `FeatureOptions` with ``rollout``, a recipe of forecasts with

@@ -1,9 +1,10 @@
-"""Features of forecasts that are not stored: they are computed again here, and dropped.
+"""Features of forecasts that are not stored, which are made again for the features and dropped.
 
 A forecast that is too large to be stored is made once for all metrics of single clips
-(`stp.score.rollout`), and once more for each network and layer. So scores do not wait for weights,
-a further network costs no other computation, and features are in the same place whether predictions
-are stored or not. Of several forecasts of a clip only those that the network reads are drawn.
+(`stp.score.rollout`), and once more for each network and layer. Thus scores do not wait for the
+weights of networks, a further network leaves other results untouched, and features are in the same
+place whether predictions are stored or not. Of several forecasts of a clip only those that the
+network reads are drawn.
 """
 
 from stp.core.job import Extras, Job

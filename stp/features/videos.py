@@ -51,10 +51,9 @@ def run(job: Job) -> Extras:
             file), ``device``.
 
     Returns:
-        Numbers of videos and of maps, seconds that a video took (all parts together, and each part
-        in its `STEPS`), how much features have in common (two coefficients for each pair; see
-        `stp.opinions.dependence`), and how unlike the first observed and the last predicted frame
-        are (median over videos).
+        Numbers of videos and of maps; seconds per video, in all and for each of `STEPS`; dependence
+        of features on each other (two coefficients for each pair; see `stp.opinions.dependence`);
+        and difference between the first observed and the last predicted frame (median over videos).
 
     Raises:
         StpError: a bad recipe, damaged inputs, weights that are gone or have other bytes, or videos
@@ -95,11 +94,11 @@ def run(job: Job) -> Extras:
 
 
 def _dependence(parts: dict[str, np.ndarray], maps: int) -> dict[str, object]:
-    """How much features have in common, as in sections 4.2 and 5.2.1 of Somraj et al. (2022).
+    """Dependence of features on each other, as in sections 4.2 and 5.2.1 of Somraj et al. (2022).
 
     Args:
         parts: features of the videos, (V, D) each.
-        maps: number of maps K.
+        maps: number K of the network's maps.
     """
     pairs = [("ssa", "rfd"), ("mcs", "rfd")]
     if len(parts["rfd"]) < 3 or np.isnan(parts["rfd"]).any():

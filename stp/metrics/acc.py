@@ -3,11 +3,11 @@
     sum of w p' o' / sqrt(sum of w p'^2  sum of w o'^2)
 
 with latitude weights w and anomalies p', o' of forecast and observation from the mean of the
-calendar day of the valid time (PredBench, appendix B, equation 5; ChaosBench, equation S3), from
-``climatology.zarr`` of the prepared data. The conventions differ in the years of the climatology,
-in whether the mean of the anomalies over the globe is removed first, and in what is summed before
-the division. Each weight counts once or, as in ChaosBench's released code, not at all. Points where
-nothing was observed are left out (`stp.metrics.globe`).
+calendar day of the valid time (PredBench, appendix B, equation 5; ChaosBench, equation S3). That
+mean is read from ``climatology.zarr`` of the prepared data. The conventions differ in the years of
+the climatology, in whether the mean of the anomalies over the globe is removed first, in what is
+summed before the division, and in whether weights are used (ChaosBench's released code has none).
+Points where nothing was observed are left out (`stp.metrics.globe`).
 """
 
 from collections.abc import Callable
@@ -33,17 +33,18 @@ def anomaly_products(
     *,
     centred: bool = False,
 ) -> np.ndarray:
-    """Weighted means of the products of anomalies.
+    """Latitude-weighted means of the products of anomalies.
 
     Args:
-        predicted: (N, T, C, H, W).
-        observed: (N, T, C, H, W).
-        climatology: (sample, lead) to (C, H, W), at the valid time.
+        predicted: predicted fields, (N, T, C, H, W).
+        observed: observed fields, (N, T, C, H, W).
+        climatology: function of the indices of sample and lead time to the climatological mean at
+            the valid time, (C, H, W).
         weights: weights of latitudes, (H,).
-        centred: remove the weighted mean of the anomalies of each frame first.
+        centred: whether the weighted mean of the anomalies of each frame is removed first.
 
     Returns:
-        float64 (N, C, 3, T): means over H, W of w p' o', w p'^2, w o'^2.
+        means over H, W of w p' o', w p'^2 and w o'^2, float64 (N, C, 3, T).
     """
     samples, leads, channels = predicted.shape[:3]
     products = np.empty((samples, channels, 3, leads))
@@ -56,13 +57,20 @@ def anomaly_products(
 
 
 def _variance(square: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """Mean square less the square of the mean; 0 where that is what rounding leaves."""
+    """Mean square minus squared mean; 0 where the difference is mere rounding error."""
     variance = square - mean * mean
     return np.where(variance <= 1e-12 * square, 0.0, variance)
 
 
 def correlation(products: np.ndarray) -> np.ndarray:
-    """(..., C, 3, T) to (..., C, T); infinite where an anomaly vanishes everywhere, NaN stays."""
+    """Correlation of anomalies from the means of their products (`anomaly_products`).
+
+    Args:
+        products: means of p' o', p'^2 and o'^2, (..., C, 3, T).
+
+    Returns:
+        correlations, (..., C, T); infinite where p' or o' is zero everywhere; NaN stays NaN.
+    """
     po, pp, oo = np.moveaxis(products, -2, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where((pp == 0) | (oo == 0), np.inf, po / np.sqrt(pp * oo))
@@ -80,20 +88,20 @@ def acc(
     pooled: bool = False,
     weighted: bool = True,
 ) -> Metric:
-    """One convention.
+    """Anomaly correlation coefficient of each variable.
 
     Args:
-        climatology: 1993-2016, which has the validation year in it (PredBench, appendix B, equation
-            5, and its code); training years only, which no choice of a model has seen (ChaosBench,
-            equation S3; the paper's climatology is of 1994-2023); or that of ChaosBench's released
-            code, 1994-2023 by the number of the day in its year, test years among them. Data have
-            the last one that were prepared with ``published_climatology``.
-        centred: without the mean anomaly of the globe, the form of forecast centres.
-        pooled: products are summed over samples (for all lead times together, over these too)
-            before the division, so that days with large anomalies count more.
-        weighted: by the cosine of latitude. In ChaosBench's released code weights cancel, because
-            they are broadcast against the flattened fields, and each point of all frames counts
-            alike; it sums the starts of batches of 32.
+        climatology: years of the climatology: "with_validation", 1993-2016, validation year
+            included (PredBench, appendix B, equation 5, and its code); "without_validation",
+            training years only (ChaosBench, equation S3, whose paper has 1994-2023); "published",
+            that of ChaosBench's released code, 1994-2023 by the number of the day in its year, test
+            years included, which exists in data prepared with ``published_climatology``.
+        centred: whether the mean anomaly of the globe is removed first, as forecast centres do.
+        pooled: whether products are summed over samples (for all lead times together, over these
+            too) before the division, so that days with large anomalies count more.
+        weighted: whether grid points are weighted by the cosine of latitude. In ChaosBench's
+            released code weights cancel, because they are broadcast against the flattened fields,
+            and each point of all frames counts alike; it sums the starts of batches of 32.
     """
 
     def bind(metric: Metric, compared: Comparison) -> Metric:

@@ -13,12 +13,12 @@ class Agreement(NamedTuple):
     """A convention that compares predicted and observed ratings of the videos of a split.
 
     Attributes:
-        value: function of observed and predicted ratings of N videos, float64 (N,) each, to the
-            value; NaN where it is undefined.
-        weighted: the same function of B resamples: (observed, predicted, counts) to B values;
+        value: function of observed and predicted ratings of N videos, float64 (N,) each, that
+            returns the value of the convention, NaN where it is undefined.
+        weighted: the same function for B resamples: (observed, predicted, counts) to B values;
             counts (B, N) say how often a resample contains each video.
-        signless: ``value`` is the size of what ``weighted`` gives with its sign, which intervals
-            need (`stp.score.opinions.magnitude_ends`).
+        signless: whether ``value`` is the absolute value of a number that ``weighted`` returns with
+            its sign, which intervals need (`stp.score.opinions.magnitude_ends`).
     """
 
     value: Callable[[np.ndarray, np.ndarray], float]

@@ -1,4 +1,4 @@
-"""Means of batches, then their unweighted mean: how PredBench's code averages.
+"""The unweighted mean of the means of batches, which is how PredBench's code averages.
 
 The mean over samples and the mean over batches differ where the last batch is short: its samples
 weigh more. With 500 clips in batches of 16 (TaxiBJ as released) each of the last 4 counts fourfold.
@@ -12,12 +12,15 @@ from stp.metrics.metric import Metric, batch_weights, first_component
 
 
 def batches_in_time(frames: np.ndarray, size: int) -> np.ndarray:
-    """The number of each sample's batch, from 0, int64 (N,), whatever the order of the samples.
+    """Assign samples to batches of successive frames, whatever the order of the samples.
 
     Args:
         frames: number of the observed frame of each sample and lead time, (N, T).
-        size: how many frames the samples of a batch begin in, counted from the first sample;
-            there need not be a sample for each.
+        size: length of a batch, frames: its samples begin in so many successive frames, counted
+            from the first sample; there need not be a sample for each frame.
+
+    Returns:
+        number of the batch of each sample, from 0, int64 (N,).
     """
     batch = (frames[:, 0] - frames[:, 0].min()) // size
     return np.unique(batch, return_inverse=True)[1]
@@ -31,12 +34,13 @@ def _weighted_mean(means: np.ndarray) -> np.ndarray:
 def compose(metric: Metric, size: int) -> Metric:
     """A convention whose value is the mean of the means of batches.
 
-    Weights are a component of their own: in a resample, or without a cluster, they do not have the
-    mean 1. A sample has another weight among other samples, so its statistics are not kept.
+    The weights of samples are a second component of its statistics, because their mean is not 1 in
+    a resample or where a cluster is left out. The weight of a sample depends on the other samples,
+    so its statistics are not kept.
 
     Args:
         metric: a convention with a value for each sample, whose ``finish`` is the mean.
-        size: samples of a batch, in the order of the split; the last one may be shorter.
+        size: number of samples of a batch, in the order of the split; the last may have fewer.
 
     Raises:
         StpError: the value of the convention is no mean over samples, or `size` is below 1.

@@ -15,7 +15,8 @@ def _on(metric: Metric, compared: Comparison) -> Metric:
 
 
 def bias() -> Metric:
-    """Mean of the errors, weighted by the cosine of latitude (ChaosBench, equation S2). The mean of
-    an ensemble has the mean bias of its members (equation S15).
+    """Mean error of each variable, weighted by the cosine of latitude (ChaosBench, equation S2).
+
+    The mean of an ensemble has the mean bias of its members (equation S15).
     """
     return Metric(needs_data, finish=every_component, on_data=_on)

@@ -13,11 +13,11 @@ class Climatology:
 
     Args:
         data: the prepared data.
-        kind: name of the array: "with_validation" (as PredBench publishes), "without_validation"
-            (training years), "windowed" (these, over a window of days) or "published" (as
-            ChaosBench's code); or the standard deviation of one, "climatology_deviation",
-            "windowed_deviation" or "published_deviation". Data have those that they were prepared
-            with.
+        kind: name of the array: a mean, "with_validation" (as PredBench publishes),
+            "without_validation" (training years), "windowed" (training years, over a window of
+            days) or "published" (as ChaosBench's code); or a standard deviation,
+            "climatology_deviation", "windowed_deviation" or "published_deviation". Which arrays
+            exist depends on how the data were prepared.
 
     Attributes:
         missing: why there is no such climatology; empty if there is one.
@@ -42,7 +42,7 @@ class Climatology:
             self._by_number = bool(array_attributes(store / kind).get("by_number"))
 
     def day(self, frame: int) -> str:
-        """Calendar day of a frame of the prepared data: "02-29"."""
+        """Calendar day of a frame of the prepared data, such as "02-29"."""
         return str(self._stamps[frame].astype("datetime64[D]"))[5:]
 
     def missing_of(self, frames: np.ndarray) -> str:
@@ -57,7 +57,7 @@ class Climatology:
         return ""
 
     def _row_of(self, frame: int) -> int | None:
-        """The row of a frame, or None."""
+        """Row of the climatology for a frame; None if it has none."""
         if not self._by_number:
             return self._row.get(self.day(frame))
         stamp = self._stamps[frame]

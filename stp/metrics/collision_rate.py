@@ -1,4 +1,4 @@
-"""How often people are predicted to walk into each other."""
+"""Collision rate: the share of people who are predicted to walk into another person."""
 
 from functools import partial
 
@@ -18,10 +18,10 @@ def _collisions(predicted: np.ndarray, observed: np.ndarray, apart: float) -> np
 
 
 def collision_rate(*, apart: float) -> Metric:
-    """Share of people who are predicted to come closer to another than people who touch.
+    """Share of people who are predicted to collide: to come closer to another than ``apart``.
 
     Args:
-        apart: metres between the centres of two people who touch; 0.5 in Atlas' released
+        apart: distance between the centres of two people who touch, metres; 0.5 in Atlas' released
             configuration.
     """
     statistics = partial(_collisions, apart=apart)

@@ -41,8 +41,9 @@ class Comparison(NamedTuple):
         frames: index, in the frames of ``data``, of the frame that was observed at each sample and
             lead time, int64 (N, T).
         members: number of members of each forecast, 1 unless it is an ensemble.
-        densities: logarithms of the predicted densities at the observed positions of people, by
-            kind, ``mixture`` or ``grid``: (N, people, T), nats; NaN where nobody is.
+        densities: kind of density, ``mixture`` or ``grid``, to the logarithms of the predicted
+            densities at the observed positions of people, nats, (N, people, T); NaN where nobody
+            is.
     """
 
     data: ComparedData

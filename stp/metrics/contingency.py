@@ -1,7 +1,7 @@
-"""Counts of hits, misses and false alarms: the ground of CSI, POD, success ratio and bias.
+"""Counts of hits, misses and false alarms, from which CSI, POD, success ratio and bias are made.
 
-An event is a value at or above a threshold, in the units of the data, or on a scale that data of a
-fixed range are brought to (PredBench, appendix B, equation 6).
+An event is a value at or above a threshold. The threshold is in the units of the data, or on a
+scale to which data of a fixed range are brought (PredBench, appendix B, equation 6).
 """
 
 from collections.abc import Callable, Sequence
@@ -17,22 +17,22 @@ from stp.metrics.scale import NO_RANGE, unit_range
 COUNTS = ("hits", "misses", "false_alarms")
 
 Score = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
-"""(hits, misses, false alarms) to a score, NaN where it has none."""
+"""Function of hits, misses and false alarms that returns a score, NaN where there is none."""
 
 
 def contingency(
     predicted: np.ndarray, observed: np.ndarray, thresholds: Sequence[np.ndarray | float]
 ) -> np.ndarray:
-    """Count events of each frame.
+    """Count hits, misses and false alarms of each frame.
 
     Args:
-        predicted: (N, T, C, H, W).
-        observed: (N, T, C, H, W).
-        thresholds: in the units of the frames, each a number or (C, 1, 1).
+        predicted: predicted frames, (N, T, C, H, W).
+        observed: observed frames, (N, T, C, H, W).
+        thresholds: thresholds in the units of the frames, each a number or an array (C, 1, 1).
 
     Returns:
-        float64 (N, 3 per threshold, T): hits, misses, false alarms. A frame with NaN on either
-        side has NaN counts: NaN does not mean "no event".
+        hits, misses and false alarms of each threshold in turn, float64 (N, 3 x thresholds, T);
+        NaN for a frame with NaN, predicted or observed, since NaN does not mean "no event".
     """
     counts = np.empty((len(predicted), len(thresholds), 3, predicted.shape[1]))
     for n, (p, o) in enumerate(zip(predicted, observed, strict=True)):
@@ -60,13 +60,13 @@ def mean_over_thresholds(
     """A convention with a value for each threshold and, first, their mean.
 
     Args:
-        score: score of counts that are summed over samples and pixels.
-        thresholds: lower limits of events, which are values at or above one.
-        of_range: they are on a scale of 0 to this number, and data of a fixed range are compared as
-            if scaled to it; None: they are in the units of the data.
-        over_leads: for all lead times together, counts are summed over these as well ("sum"), or
-            scores are averaged ("mean").
-        no_value: when ``score`` has no value.
+        score: function of the counts, summed over samples and pixels, that returns the score.
+        thresholds: thresholds; a value at or above one is an event.
+        of_range: upper end of the scale of the thresholds, which begins at 0 and to which data of a
+            fixed range are brought; None: thresholds are in the units of the data.
+        over_leads: how the value of all lead times together is made: "sum", from counts summed over
+            lead times; "mean", as the mean of the scores of lead times.
+        no_value: reason why ``score`` has no value where it has none.
 
     Raises:
         StpError: there are no thresholds, or other values than numbers.
@@ -89,7 +89,10 @@ def mean_over_thresholds(
 
 
 def _scores(means: np.ndarray, score: Score) -> np.ndarray:
-    """(..., 3 K, T) to (..., 1 + K, T): the mean over thresholds and each; NaN makes it NaN."""
+    """Scores from counts (..., 3 K, T): (..., 1 + K, T), the mean over K thresholds, then each.
+
+    The mean is NaN if the score of a threshold is NaN.
+    """
     *outer, components, leads = means.shape
     counts = means.reshape(*outer, components // 3, 3, leads)
     with np.errstate(divide="ignore", invalid="ignore"):

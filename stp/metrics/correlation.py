@@ -16,11 +16,11 @@ def weighted_correlation(x: np.ndarray, y: np.ndarray, counts: np.ndarray) -> np
     """Pearson's correlation of B resamples of N pairs.
 
     Args:
-        x, y: float64 (N,), or (B, N) where they depend on the resample.
-        counts: how often a resample contains each pair, (B, N).
+        x, y: values of the pairs, float64 (N,), or (B, N) where they depend on the resample.
+        counts: number of times that a resample contains each pair, (B, N).
 
     Returns:
-        float64 (B,); NaN where all values of a resample are equal.
+        correlations, float64 (B,); NaN where all x, or all y, of a resample are equal.
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         total = counts.sum(axis=1, keepdims=True)
@@ -35,11 +35,11 @@ def weighted_ranks(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Ranks within resamples, from 1; equal values share the mean of their ranks.
 
     Args:
-        values: (N,).
-        counts: how often each occurs, (B, N).
+        values: values to rank, (N,).
+        counts: number of times that a resample contains each value, (B, N).
 
     Returns:
-        float64 (B, N).
+        ranks, float64 (B, N).
     """
     distinct, index = np.unique(values, return_inverse=True)
     occurrences = counts @ np.eye(len(distinct))[index]

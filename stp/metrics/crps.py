@@ -26,16 +26,17 @@ CHUNK = 1 << 15
 def crps_ensemble(
     members: np.ndarray, observed: np.ndarray, *, axis: int = 0, fair: bool = False
 ) -> np.ndarray:
-    """Score an ensemble at every point.
+    """CRPS of an ensemble at every point.
 
     Args:
-        members: with M values along ``axis``.
-        observed: the shape of ``members`` without ``axis``.
+        members: predicted values of M members, which lie along ``axis``.
+        observed: observed values, of the shape of ``members`` without ``axis``.
         axis: axis of the members.
-        fair: the members are a sample of the forecast's distribution.
+        fair: whether members are a sample of the forecast's distribution, so that the second term
+            is divided by M (M - 1), not M^2.
 
     Returns:
-        float64, the shape of ``observed``; in its units. NaN where a value is NaN.
+        scores, float64, of the shape and in the units of ``observed``; NaN where a value is NaN.
     """
     count = members.shape[axis]
     rows = np.moveaxis(members, axis, 0).reshape(count, -1)
@@ -66,7 +67,17 @@ def _pixel_mean(predicted: np.ndarray, observed: np.ndarray, fair: bool) -> np.n
 def weighted_crps(
     predicted: np.ndarray, observed: np.ndarray, weights: np.ndarray, *, fair: bool
 ) -> np.ndarray:
-    """Mean over the globe: (N, M, T, C, H, W), (N, T, C, H, W), (H,) to float64 (N, C, T)."""
+    """Latitude-weighted mean CRPS over the globe.
+
+    Args:
+        predicted: predicted fields of M members, (N, M, T, C, H, W).
+        observed: observed fields, (N, T, C, H, W).
+        weights: weights of latitudes, (H,).
+        fair: whether members are a sample of the forecast's distribution (`crps_ensemble`).
+
+    Returns:
+        mean scores, float64 (N, C, T).
+    """
 
     def score(area: Area, members: np.ndarray, truth: np.ndarray) -> tuple[np.ndarray]:
         return (area.mean(area.only(crps_ensemble(members, truth, fair=fair))),)
@@ -83,14 +94,15 @@ def _weighted_on(metric: Metric, compared: Comparison, fair: bool) -> Metric:
 
 
 def crps(*, fair: bool, weighted: bool = False) -> Metric:
-    """One convention.
+    """Mean continuous ranked probability score of an ensemble.
 
     Args:
-        fair: the members are a sample of the forecast's distribution: comparable between ensembles
-            of different size, and maybe negative at single points. If not, they are the
-            distribution (the form that properscoring and xskillscore compute).
-        weighted: for each variable, weighted by latitude (ChaosBench, equation S20, which is not
-            fair). If not, the mean over H, W, and over C unless variables have units of their own.
+        fair: whether members are taken as a sample of the forecast's distribution: scores are
+            comparable between ensembles of different size, and may be negative at single points.
+            If not, members are the whole distribution, as in properscoring and xskillscore.
+        weighted: whether grid points are weighted by latitude, with one value for each variable
+            (ChaosBench, equation S20, which is not fair). If not, the mean is over H, W, and over C
+            unless variables have units of their own.
     """
     if weighted:
         on_data = partial(_weighted_on, fair=fair)

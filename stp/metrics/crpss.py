@@ -4,8 +4,8 @@
 
 (ChaosBench, equation S21); both means are over the globe, weighted by latitude, and over samples,
 and the ratio is taken last. The climatology is a normal distribution with the mean and the standard
-deviation of the calendar day of the valid time at each grid point, over training years. Above 0 is
-skill, 1 is perfect.
+deviation of the calendar day of the valid time at each grid point. A score above 0 is skill, 1 is
+perfect.
 """
 
 from functools import partial
@@ -25,7 +25,7 @@ KINDS = {
     "training": ("without_validation", "climatology_deviation"),
     "published": ("published", "published_deviation"),
 }
-"""Mean and deviation of a climatology."""
+"""Kind of climatology to the names of the arrays of its mean and its standard deviation."""
 SCORES = ("forecast", "climatology")
 
 
@@ -44,7 +44,7 @@ def crps_normal(mean: np.ndarray, deviation: np.ndarray, observed: np.ndarray) -
 
 
 def skill(means: np.ndarray) -> np.ndarray:
-    """1 less the ratio of the scores of forecast and climatology: (..., 2 S, T) to (..., S, T)."""
+    """1 minus the ratio of the CRPS of forecast and climatology: (..., 2 S, T) to (..., S, T)."""
     *outer, components, leads = means.shape
     scores = means.reshape(*outer, components // 2, 2, leads)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -52,14 +52,15 @@ def skill(means: np.ndarray) -> np.ndarray:
 
 
 def crpss(*, climatology: Literal["training", "published"] = "training", fair: bool) -> Metric:
-    """One convention.
+    """Latitude-weighted CRPS skill score of each variable, against the climatology.
 
     Args:
-        climatology: of training years; or ChaosBench's, 1994-2023 by the number of the day in its
-            year, so that days after February are one off in leap years.
-        fair: the fair CRPS, so that ensembles of different size are comparable; if not, that of the
-            members as a distribution, as ChaosBench's code, which takes the ratio within batches of
-            32 samples, and a climatology that includes the test years.
+        climatology: years of the climatology: "training", the training years; "published",
+            ChaosBench's 1994-2023, test years included, by the number of the day in its year, so
+            that days after February are one off in leap years.
+        fair: whether the CRPS is the fair one, so that ensembles of different size are comparable;
+            if not, members are taken as the whole distribution, as in ChaosBench's code (which
+            also takes the ratio within batches of 32 samples).
     """
     return Metric(
         needs_data,

@@ -21,10 +21,11 @@ def csi(
     of_range: float | None = None,
     over_leads: Literal["sum", "mean"] = "sum",
 ) -> Metric:
-    """The index at each threshold, of counts summed over samples and pixels, and their mean.
+    """Critical success index at each threshold, and its mean over thresholds.
 
-    PredBench's code adds 1e-4 to the denominator, so that a threshold without events counts as 0;
-    here it has no value, nor has the mean with it.
+    Counts are summed over samples and pixels before the division. PredBench's code adds 1e-4 to the
+    denominator, so that a threshold without events counts as 0; here neither that threshold nor the
+    mean has a value.
 
     Args:
         thresholds, of_range, over_leads: see `stp.metrics.contingency.mean_over_thresholds`.

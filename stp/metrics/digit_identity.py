@@ -1,10 +1,10 @@
 """Share of predicted frames of Moving-MNIST with the same digits as the observed frames.
 
 No labels are needed: the digits recognised in the observed frame are the truth. A digit is a
-connected area; it is set upright and to one size, and the directions of its edges are compared with
-those of the 1797 scans that scikit-learn contains (the digits that the generator draws). Its label
-is that of most of the five nearest scans; it is sure if all five have it. docs/scv.md has the
-shares of digits that are recognised, and of those that are recognised correctly.
+connected area; it is set upright and brought to one size, and the directions of its edges are
+compared with those of the 1797 scans that scikit-learn contains (the digits that the generator
+draws). The label of a digit is that of most of the five nearest scans, and is sure if all agree.
+docs/scv.md has the shares of digits that are recognised, and that are recognised correctly.
 """
 
 from functools import cache, partial
@@ -26,11 +26,11 @@ LONGEST_SIDE = (0.15, 0.4)
 """Height or width of a digit, whichever is larger, as a share of the frame's: 0.31 in the official
 data. Smaller areas are noise, larger ones several digits."""
 SIDE = 20
-"""Pixels of a digit as it is compared, with a margin of one."""
+"""Height and width to which a digit is brought before it is compared, pixels, margin included."""
 CELLS, DIRECTIONS = 4, 8
 """Histograms of edge directions: cells along each side, and parts of the circle."""
 NEAREST = 5
-"""Scans that vote."""
+"""Number of nearest scans that decide the label of a digit."""
 
 
 class Digit(NamedTuple):
@@ -46,7 +46,10 @@ class Digit(NamedTuple):
 
 
 def areas(frames: np.ndarray) -> list[list[np.ndarray]]:
-    """The connected areas of frames (T, H, W) that are larger than noise, each alone in its box."""
+    """Connected areas of each of the frames (T, H, W) that are larger than noise.
+
+    Each area is cut out with its bounding box; other areas in the box are set to 0.
+    """
     # Parts of a broken stroke, up to two pixels apart, are one digit; frames are apart.
     around = np.zeros((3, 3, 3), bool)
     around[1] = True
@@ -61,7 +64,7 @@ def areas(frames: np.ndarray) -> list[list[np.ndarray]]:
 
 
 def _longest_side(area: np.ndarray) -> int:
-    """Height or width of the ink in an area (H, W)."""
+    """Height or width, whichever is larger, of the ink in an area (H, W), pixels."""
     rows, columns = np.nonzero(area > INK)
     return int(max(rows[-1] - rows[0], columns.max() - columns.min())) + 1
 
@@ -122,7 +125,10 @@ def recognise(digits: list[np.ndarray]) -> list[Digit]:
 
 
 def digits_of(frames: np.ndarray) -> list[list[Digit]]:
-    """Digits in each frame of (T, H, W), sorted; too large an area is an unsure digit -1."""
+    """Digits in each of the frames (T, H, W), sorted.
+
+    An area that is too large for a digit has the label -1, and is not sure.
+    """
     patches = areas(frames)
     most = LONGEST_SIDE[1] * max(frames.shape[1:]) + 2  # a box has a margin of one
     small = [[area for area in some if max(area.shape) <= most] for some in patches]
@@ -162,7 +168,7 @@ def _share(means: np.ndarray) -> np.ndarray:
 
 
 def _of_clips(metric: Metric, compared: Comparison) -> Metric:
-    """The metric for clips of as many digits as the prepared data say."""
+    """Bind the metric to the number of digits of a clip that the prepared data state."""
     number = compared.data.attrs.get("virtual", {}).get("train", {}).get("n_digits")
     if number is None:
         return metric._replace(reason="the data do not say how many digits a clip has")
@@ -171,8 +177,10 @@ def _of_clips(metric: Metric, compared: Comparison) -> Metric:
 
 
 def digit_identity() -> Metric:
-    """Share of predicted frames with the digits of the observed frame, of those frames in which the
-    observed digits are apart (as many areas as a clip has digits) and recognised surely.
+    """Share of predicted frames that show the same digits as the observed frame.
+
+    Only frames count in which the observed digits are apart (as many areas as a clip has digits)
+    and recognised surely.
     """
     return Metric(
         _statistics,

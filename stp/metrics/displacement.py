@@ -1,8 +1,9 @@
 """Distances between predicted and true positions of people.
 
-A sample is a scenario: "frames" are positions, channels x and y, with a column for each person; NaN
-where nobody is. The mean is over the people of each scenario, so that every scenario counts alike,
-as in Atlas, or over all people. Over all lead times it is the average displacement error (ADE).
+A sample is a scenario. Its "frames" hold positions: channels are x and y, columns are people, and
+NaN stands where nobody is. The mean is over the people of each scenario and then over scenarios, so
+that every scenario counts alike, as in Atlas, or over all people. The value of all lead times
+together is the average displacement error (ADE).
 """
 
 from typing import Literal
@@ -13,14 +14,14 @@ from stp.metrics.metric import Metric
 
 
 def distances(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    """Distances of positions, metres.
+    """Distances between predicted and observed positions of N people.
 
     Args:
-        predicted: (..., T, 2, 1, N).
-        observed: (..., T, 2, 1, N), metres; NaN where nobody is.
+        predicted: predicted positions, metres, (..., T, 2, 1, N).
+        observed: observed positions, metres, (..., T, 2, 1, N); NaN where nobody is.
 
     Returns:
-        float64 (..., T, N); NaN where nobody is.
+        distances, metres, float64 (..., T, N); NaN where nobody is.
     """
     away = predicted.astype(np.float64) - observed
     return np.asarray(np.sqrt((away * away).sum(axis=-3))[..., 0, :])
@@ -47,11 +48,11 @@ def _ratio(means: np.ndarray) -> np.ndarray:
 
 
 def displacement(*, over: Literal["scenarios", "people"]) -> Metric:
-    """One convention.
+    """Mean distance between predicted and true positions of people, metres.
 
     Args:
-        over: the mean over people, then over scenarios (Atlas, section III); or over all people of
-            all scenarios.
+        over: what is averaged: "scenarios", the mean over people of each scenario (Atlas, section
+            III); "people", all people of all scenarios alike.
     """
     if over == "scenarios":
         return Metric(_by_scenario)

@@ -1,10 +1,10 @@
 """Multi-scale structural similarity of fields on the globe, a value for each variable.
 
-It follows ChaosBench (appendix F.1.4) and its code: an odd number of rows or columns gets one more
-before the first, and at the last scale the window is not applied in a direction in which it does
-not fit, so that 121 x 240 grid points have five scales, the last of 8 x 15. All grid points weigh
-the same. Where nothing was observed, both fields have their own mean of the points that were. The
-formula is that of `stp.metrics.ms_ssim`.
+It follows ChaosBench (appendix F.1.4) and its code: where the number of rows or columns is odd, one
+is added before the first, and at the last scale the window is not applied in a direction in which
+it does not fit, so that 121 x 240 grid points have five scales, the last of 8 x 15. All grid points
+weigh the same. Points where nothing was observed are filled, in each field, with the mean of that
+field over the observed points. The formula is that of `stp.metrics.ms_ssim`.
 """
 
 from functools import partial
@@ -45,34 +45,38 @@ def _halved_with(frames: np.ndarray, *, zero: bool) -> np.ndarray:
 
 
 def _range(fields: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Smallest value of fields (G, H, W) and the factor to 0..255, (G, 1, 1); NaN if constant."""
+    """Smallest value of fields (G, H, W), and the factor that scales their range to 255.
+
+    Both are (G, 1, 1); the factor is NaN where a field is constant.
+    """
     low = fields.min(axis=(1, 2), keepdims=True)
     size = fields.max(axis=(1, 2), keepdims=True) - low
     return low, 255 / np.where(size == 0, np.nan, size)
 
 
 def _scaled(fields: np.ndarray, low: np.ndarray, factor: np.ndarray) -> np.ndarray:
-    """Fields of a range in 0..255, float32."""
+    """Fields scaled to 0..255 by what `_range` returns, float32."""
     return np.asarray((fields - low) * factor, np.float32)
 
 
 def field_similarity(
     area: Area, predicted: np.ndarray, observed: np.ndarray, *, scales: int, own_range: bool
 ) -> np.ndarray:
-    """Compare fields.
+    """Multi-scale structural similarity of G pairs of fields.
 
     Args:
         area: the observed points.
-        predicted, observed: (G, H, W), in any unit.
+        predicted, observed: fields, (G, H, W), in any unit.
         scales: number of scales, from the finest; if not all, their weights are divided by their
             sum.
-        own_range: each field is scaled by its own range, and the added row or column is 0; else
-            both are scaled by the range of the observed field, and it repeats its neighbour.
+        own_range: whether each field is scaled by its own range, and an added row or column is 0;
+            if not, both fields are scaled by the range of the observed one, and an added row or
+            column repeats its neighbour.
 
     Returns:
-        float64 (G,), computed in float32. The mean of each scale is right to 1e-6, and so is the
-        value unless one of them is nearly 0, whose power magnifies that (4e-4 in a benchmark).
-        Infinite where a field that gives a range is constant; NaN stays NaN.
+        similarities, float64 (G,), computed in float32: the mean of each scale is right to 1e-6,
+        and so is the similarity unless such a mean is nearly 0, whose power magnifies the error
+        (4e-4 in a benchmark). Infinite where a field that gives a range is constant; NaN stays NaN.
     """
     x, y = area.filled(predicted), area.filled(observed)
     of_x, of_y = _range(x), _range(y)
@@ -102,14 +106,14 @@ def _fields_on(metric: Metric, compared: Comparison, scales: int, own_range: boo
 
 
 def field_ms_ssim(*, scales: int, value_range: Literal["own", "observed"]) -> Metric:
-    """MS-SSIM of each variable on a grid.
+    """Multi-scale structural similarity (MS-SSIM) of each variable on a grid.
 
     Args:
-        scales: five, for grids from 81 points, or so many of the finest: three for grids from 21
-            points. Values of different numbers of scales are not comparable.
-        value_range: each field is scaled to 0..255 by its own range (ChaosBench's code; the paper
-            does not say by which range), so that no error of mean or amplitude counts; or both by
-            that of the observed one, so that they count.
+        scales: number of scales, from the finest, 1 to 5: five need grids from 81 points a side,
+            three from 21. Values of different numbers of scales are not comparable.
+        value_range: range by which fields are scaled to 0..255: "own", that of each field
+            (ChaosBench's code; the paper does not say which), so that errors of mean or amplitude
+            do not count; "observed", that of the observed field for both, so that they count.
 
     Raises:
         StpError: `scales` is not 1 to 5.

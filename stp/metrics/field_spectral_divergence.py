@@ -6,14 +6,16 @@ from stp.metrics.spectral_divergence import divergence
 
 
 def field_spectral_divergence(*, starts: int | None = None) -> Metric:
-    """Spectral divergence of each variable over ChaosBench's finest bins, then the mean over frames
-    (ChaosBench, equations 2 and S9 to S13; the mean power of a bin, as its code has).
+    """Mean over frames of the spectral divergence of each variable, over the finest wavenumbers.
+
+    Bins of wavenumbers are ChaosBench's (equations 2 and S9 to S13); the power of a bin is a mean,
+    as in its code.
 
     Args:
-        starts: number of starts on successive days whose mean field is compared; the result is the
-            mean over such batches, as ChaosBench's listing S1 and code compute it for most of its
-            models, with 32. A mean of fields is blurred, so other numbers give other values. Where
-            a day has no forecast, its observed field is not in the mean; in the code it is. Each
-            frame is compared unless set.
+        starts: number of starts on successive days whose fields are averaged before they are
+            compared; the result is the mean over such batches, as ChaosBench's listing S1 and code
+            compute it for most of its models, with 32. A mean of fields is blurred, so other
+            numbers give other values. Where a day has no forecast, its observed field is left out
+            of the mean; in the code it is not. None: each frame is compared.
     """
     return finest.of_fields(divergence, starts)

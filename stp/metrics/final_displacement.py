@@ -17,7 +17,7 @@ def _last(statistics: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
 
 
 def final_displacement(*, over: Literal["scenarios", "people"]) -> Metric:
-    """One convention.
+    """Mean distance between predicted and true position at the last lead time, metres.
 
     Args:
         over: see `stp.metrics.displacement.displacement`.

@@ -1,7 +1,7 @@
 """ChaosBench's finest wavenumbers, and scores of their power spectra.
 
-Wavenumbers count cycles across the whole field, in each direction its own, up to the corners of the
-transform. A score is of each field, or of the mean of successive starts.
+Wavenumbers count cycles across the whole field, separately in each direction, up to the corners of
+the transform. Each field is scored, or the mean field of successive starts.
 """
 
 from collections.abc import Callable
@@ -22,18 +22,18 @@ FINEST_SHARE = 0.9  # of the bins of all wavenumbers that ``finest_spectrum`` le
 def finest_spectrum(frames: np.ndarray) -> np.ndarray:
     """Mean power in the finest tenth of the bins of wavenumbers.
 
-    Wavenumbers are sqrt(ky^2 + kx^2) of the two-dimensional transform with ky in cycles over H and
-    kx in cycles over W; from 0.5 to the largest one, that of the corners, they are divided into
-    bins of equal width, as many as there are k + 0.5 below it, and the last tenth of them is kept:
-    on 121 x 240 points 14 of 134 bins, from 120.2 to 134.2 (ChaosBench, appendix F.2 and its code;
-    equation S12 has the sum over a bin). Grid points are not weighted. Bins without a coefficient
-    are left out.
+    A coefficient of the two-dimensional transform has the wavenumber sqrt(ky^2 + kx^2), with ky in
+    cycles over H and kx in cycles over W. The range from 0.5 to the largest wavenumber, that of the
+    corners, is divided into bins of equal width, one for each k + 0.5 below it, and the last tenth
+    of the bins is kept: on 121 x 240 points 14 of 134, from 120.2 to 134.2 (ChaosBench, appendix
+    F.2 and its code; equation S12 has the sum over a bin). Grid points are not weighted. Bins
+    without a coefficient are left out.
 
     Args:
-        frames: (..., H, W).
+        frames: frames, (..., H, W).
 
     Returns:
-        float64 (..., bins), in squared units of the frames.
+        mean power of each bin, in squared units of the frames, float64 (..., bins).
     """
     return spectrum_of(finest_waves(frames), *frames.shape[-2:])
 
@@ -41,14 +41,14 @@ def finest_spectrum(frames: np.ndarray) -> np.ndarray:
 def finest_waves(frames: np.ndarray) -> np.ndarray:
     """Coefficients of the transform that `finest_spectrum` is made from.
 
-    They are linear: those of a mean of frames are the mean of theirs. Only the columns that lie in
-    these bins are transformed, a sixth of all.
+    They are linear: the coefficients of a mean of frames are the mean of the frames' coefficients.
+    Only the columns that lie in the finest bins are transformed, a sixth of all.
 
     Args:
-        frames: (..., H, W).
+        frames: frames, (..., H, W).
 
     Returns:
-        complex128 (..., waves), in units of the frames.
+        coefficients, in units of the frames, complex128 (..., waves).
     """
     *outer, height, width = frames.shape
     corner = _corner(height, width)
@@ -68,11 +68,11 @@ def spectrum_of(waves: np.ndarray, height: int, width: int) -> np.ndarray:
 
 
 class _Corner(NamedTuple):
-    """How the finest bins are made.
+    """Arrays from which the finest bins of one size of grid are computed.
 
     Attributes:
-        waves: exp(-2 pi i kx x / W) of the n columns that have a part in them, cosine and sine in
-            turn, (W, 2 n).
+        waves: exp(-2 pi i kx x / W) of the n columns that have a part in the bins, cosine and sine
+            in turn, (W, 2 n).
         kept: which of the H n coefficients of these columns lie in a bin, (waves,).
         shares: weight of each of these in the mean of each bin, (waves, bins).
     """
@@ -106,21 +106,21 @@ def _corner(height: int, width: int) -> _Corner:
 
 
 def finest_bins(height: int, width: int) -> int:
-    """How many bins `finest_spectrum` has on a grid."""
+    """Number of bins that `finest_spectrum` has on a grid of height x width points."""
     return int(_corner(height, width).shares.shape[1])
 
 
 Score = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""(observed, predicted) spectra (..., bins) to a score (...), infinite where there is none."""
+"""Function of observed and predicted spectra (..., bins): scores (...), infinite without one."""
 
 
 def of_fields(score: Score, starts: int | None = None) -> Metric:
-    """A convention of each variable of each frame, or of mean fields.
+    """A convention that scores the spectra of each frame, or of mean fields, of each variable.
 
     Args:
-        score: function of two spectra.
+        score: function of an observed and a predicted spectrum.
         starts: number of successive days whose starts are averaged to one field; the value is the
-            mean over such batches (`batches_in_time`). None: the score of each frame.
+            mean over such batches (`batches_in_time`). None: the mean score of frames.
     """
     on_data = partial(_on, score=score)
     if starts is not None:
@@ -149,9 +149,9 @@ def _on(metric: Metric, compared: Comparison, score: Score) -> Metric:
 
 @cache
 def _waves(weights: tuple[float, ...]) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """A transform of frames to `finest_waves`, complex128 (N, T, C, waves).
+    """A function that transforms frames to their `finest_waves`, complex128 (N, T, C, waves).
 
-    Cached, so that conventions with equal weights share one transform, and what it computes.
+    It is cached, so that conventions with equal weights share the transform and its results.
     """
 
     def transform(frames: np.ndarray, observed: np.ndarray) -> np.ndarray:
@@ -172,7 +172,7 @@ def _in_batches(metric: Metric, compared: Comparison, score: Score, size: int) -
     waves = finest_waves(np.zeros((height, width))).shape[-1]
 
     def statistics(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
-        """Real and imaginary parts of the waves of both, (N, C * components, T)."""
+        """Real and imaginary parts of predicted and observed waves, (N, C * components, T)."""
         samples, leads = observed.shape[:2]
         pair = np.ascontiguousarray(np.stack([predicted, observed], axis=3))
         return np.moveaxis(pair.view(np.float64).reshape(samples, leads, -1), 1, -1)

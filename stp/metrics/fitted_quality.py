@@ -1,10 +1,10 @@
 """Prediction of people's opinion of a video by a measure trained on rated videos.
 
-A measure looks at a video through a network; a linear function of the features (PVQA; Somraj et
-al. 2022) is its prediction. Videos as long as the rated ones are seen frame by frame; of others,
-features are the mean and standard deviation over the predicted frames. A video is far if its
-features are farther from those of all rated videos than any of these is from its nearest
-neighbour: nothing is known of its like, and it has no value.
+A network computes features of a video; the prediction is a linear function of them (PVQA; Somraj et
+al. 2022). If the video is as long as the rated ones, features are those of each frame; otherwise
+they are the mean and standard deviation over the predicted frames. A video is called far if its
+features are farther from those of every rated video than any rated video is from its nearest
+neighbour: no similar video was rated, so no prediction is made.
 
 The file of a measure (`write`) holds all that it needs, the weights of its network included.
 """
@@ -26,14 +26,14 @@ from stp.metrics.networks.maps import NETWORKS, Looker, check_size
 from stp.metrics.networks.state import State
 
 EXACT, POOLED = "exact", "pooled"
-"""Features of frames in their order, for clips of the length of the rated videos; of others, their
-mean and deviation over the predicted frames."""
+"""Kinds of features: exact, those of each frame, for clips as long as the rated videos; pooled,
+their mean and deviation over the predicted frames, for other clips."""
 OBSERVED = 4
 """Frames of the real clip that count as observed where data have no context, as of distortions."""
 FAR = "farther from all rated videos than any of these is from the others"
 MOST_ARE_FAR = "half of the clips or more are far from all rated videos"
 OFFICIAL = "official"
-"""Source of opinions of people; all others are synthetic."""
+"""Source of the opinions of people; opinions of all other sources are synthetic."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,11 @@ class Estimate:
     """Predicted opinion of people about a video.
 
     Attributes:
-        value: points, mostly from 0 to 100; None where the video is far from all rated ones.
-        low, high: ends of its 95 % interval.
-        distance: distance of its features from those of the nearest rated video; 1 is that of the
-            rated video that is farthest from all others.
+        value: predicted opinion, points, mostly from 0 to 100; None where the video is far from all
+            rated ones.
+        low, high: ends of the 95 % interval of ``value``, points; None where that is None.
+        distance: distance of the video's features from those of the nearest rated video, in units
+            of the largest distance of a rated video from its nearest neighbour.
     """
 
     value: float | None
@@ -58,15 +59,14 @@ class Learnt:
     """The part of a measure that was trained on one kind of features.
 
     Attributes:
-        parts: features of the V rated videos, float (V, D) each; distances are those of the part in
-            which a video is farthest.
-        farthest: for each part, the distance to its nearest neighbour of the rated video that is
-            farthest from all others.
+        parts: features of the V rated videos, float (V, D) for each part; the distance of a video
+            is that of the part in which it is farthest.
+        farthest: for each part, the largest distance of a rated video from its nearest neighbour.
         weights: weights of the features of all parts, float64 (sum of D,).
-        offset: points.
+        offset: constant that is added to the weighted features, points.
         srocc: Spearman's correlation of predicted and observed opinions of test videos, median
             over splits.
-        margin: half width of a 95 % interval, points.
+        margin: half the width of the 95 % interval of a prediction, points.
     """
 
     parts: Sequence[np.ndarray]
@@ -77,7 +77,7 @@ class Learnt:
     margin: float
 
     def estimate(self, parts: Sequence[np.ndarray]) -> Estimate:
-        """Predict the opinion of another video from its features, (D,) each."""
+        """Predict the opinion of another video from the features (D,) of each of its parts."""
         away = [
             float(np.sqrt(np.square(rated - new).sum(axis=1, dtype=np.float64).min())) / farthest
             for rated, new, farthest in zip(self.parts, parts, self.farthest, strict=True)
@@ -93,12 +93,12 @@ class FittedQuality:
     """A measure of quality that was trained on rated videos.
 
     Attributes:
-        network: network whose features it uses.
-        names: names of the features, `stp.metrics.frame_features.PARTS`.
-        context, horizon: observed and predicted frames of the rated videos.
+        network: name of the network whose features it uses.
+        names: names of the features, out of `stp.metrics.frame_features.PARTS`.
+        context, horizon: numbers of observed and of predicted frames of a rated video.
         rated: number of rated videos.
         source: source of the opinions, `OFFICIAL` or synthetic.
-        learnt: by kind, `EXACT` and `POOLED`.
+        learnt: kind of features, `EXACT` or `POOLED`, to what was trained on them.
     """
 
     network: str
@@ -112,16 +112,16 @@ class FittedQuality:
     def rate(
         self, frames: np.ndarray, context: int, looker: Looker, name: str = "a clip"
     ) -> tuple[str, Estimate]:
-        """Rate a clip.
+        """Predict the opinion of people about a clip.
 
         Args:
-            frames: uint8 (T, H, W, 3), observed and predicted ones.
-            context: observed ones.
+            frames: observed and then predicted frames, uint8 (T, H, W, 3).
+            context: number of observed frames.
             looker: the network.
             name: name of the clip, for errors.
 
         Returns:
-            the kind of features, and what they say.
+            the kind of features, `EXACT` or `POOLED`, and the prediction from them.
 
         Raises:
             StpError: a clip is too short, or too small for the network.
@@ -151,26 +151,26 @@ class FittedQuality:
 
 
 def pooled(part: np.ndarray, channels: int, predicted: int) -> np.ndarray:
-    """Mean and standard deviation over the predicted frames: features that know no length.
+    """Mean and standard deviation over the predicted frames: features for videos of any length.
 
     Args:
-        part: features of videos, float (V, T x K), frame by frame.
-        channels: channels of a frame, K.
-        predicted: frames at the end that are predicted.
+        part: features of V videos, frame by frame, float (V, T x K).
+        channels: number of features of a frame, K.
+        predicted: number of predicted frames, at the end of a video.
 
     Returns:
-        float64 (V, 2 x K).
+        means, then standard deviations, float64 (V, 2 x K).
     """
     frames = part.reshape(len(part), -1, channels)[:, -predicted:].astype(np.float64)
     return np.concatenate([frames.mean(axis=1), frames.std(axis=1)], axis=1)
 
 
 def mean_rated(rated: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """The mean quality of the rated clips; NaN unless these are more than half of all.
+    """Mean predicted quality of the clips that have one; NaN unless they are more than half.
 
     Args:
-        rated: share of clips that are not far from all rated videos.
-        total: sum of their qualities, divided by the number of all clips, points.
+        rated: share of clips that have a prediction, 0 to 1.
+        total: sum of the predictions, divided by the number of all clips, points.
     """
     enough = rated > 0.5
     return np.asarray(np.divide(total, rated, out=np.full(np.shape(rated), np.nan), where=enough))
@@ -212,7 +212,7 @@ def read(path: Path, declared: Mapping[str, Any]) -> tuple[FittedQuality, State]
 
     Args:
         path: path of the file.
-        declared: its checksums; a file with another one is refused.
+        declared: checksums of the file; a file with another one is refused.
 
     Returns:
         the measure, and the weights of its network.

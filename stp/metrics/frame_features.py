@@ -1,4 +1,4 @@
-"""Features of a video from the maps that a network computes of its frames.
+"""Features of a video, from the feature maps that a network computes for its frames.
 
 Shape letters: T frames, H x W pixels, h x w locations of a map, K channels of a map. The first
 frames are observed (context), the others are predicted. Each of the three features is a vector of K
@@ -23,16 +23,17 @@ EPSILON = 1e-15
 def motion_compensated_similarity(maps: np.ndarray, context: int, form: Form) -> np.ndarray:
     """Compare each frame with the last observed one after motion compensation (MCS).
 
-    Each location of the last observed frame is matched with the location of a frame whose channels
-    are most similar; of equal ones the first. Each channel is then compared over all locations.
+    Each location of the last observed frame is matched with that location of the other frame whose
+    channels are most similar (the first of equally similar ones). Each channel is then compared
+    over all matched locations.
 
     Args:
-        maps: float (T, h, w, K).
-        context: observed frames.
-        form: ``released`` compares all T frames, ``written`` the predicted ones.
+        maps: feature maps of the frames, float (T, h, w, K).
+        context: number of observed frames.
+        form: frames that are compared: ``released``, all T; ``written``, the predicted ones.
 
     Returns:
-        float64 (T or T - context, K): cosine similarities.
+        cosine similarities, float64 (T, K) or (T - context, K).
     """
     flat = maps.reshape(len(maps), -1, maps.shape[-1]).astype(np.float64)
     reference = flat[context - 1]
@@ -53,12 +54,12 @@ def rescaled_differences(video: np.ndarray, form: Form) -> np.ndarray:
     """Rescale differences of adjacent frames to pictures (RFD).
 
     Args:
-        video: uint8 (T, H, W, C).
-        form: ``released`` brings the smallest and largest difference of the whole video to 0 and
-            255, all channels together; ``written`` those of each channel.
+        video: frames, uint8 (T, H, W, C).
+        form: range that is brought to 0..255: ``released``, the smallest to the largest difference
+            of the whole video, all channels together; ``written``, those of each channel.
 
     Returns:
-        uint8 (T - 1, H, W, C), truncated; zero where nothing in the video changes.
+        rescaled differences, truncated, uint8 (T - 1, H, W, C); all zero if the video is still.
     """
     away = np.diff(video.astype(np.int16), axis=0)
     axes = None if form == "released" else (0, 1, 2)
@@ -76,11 +77,11 @@ def of_differences(maps: np.ndarray, form: Form) -> np.ndarray:
     """Average the maps of rescaled differences over locations.
 
     Args:
-        maps: float (T - 1, h, w, K).
-        form: ``released`` puts zeros before them, for the first frame.
+        maps: feature maps of the rescaled differences, float (T - 1, h, w, K).
+        form: ``released`` puts zeros first, for the first frame; ``written`` does not.
 
     Returns:
-        float64 (T or T - 1, K).
+        means, float64 (T, K) or (T - 1, K).
     """
     means = spatial_means(maps)
     return means if form == "written" else np.concatenate([np.zeros_like(means[:1]), means])

@@ -2,14 +2,15 @@
 
     d(X, Y) = |mx - my|^2 + tr(Sx) + tr(Sy) - 2 tr((Sx Sy)^(1/2))
 
-Heusel et al. (2017, arXiv 1706.08500) call it Frechet distance; it is the square of one. The trace
+with means mx, my and covariances Sx, Sy. Heusel et al. (2017, arXiv 1706.08500) call it the Frechet
+distance, although it is the square of one. The trace
 of the square root is the sum of the square roots of the eigenvalues of Sx Sy. These are real and
 never negative, although Sx Sy is not symmetric: no square root of a matrix is needed, nothing turns
 complex, and covariances may be singular.
 
-- Of N <= D samples, they are the squared singular values of A B', the products of all pairs of
-  centred samples divided by N - 1: only an N x N matrix is decomposed.
-- Else they are those of the symmetric L' Sy L, where L L' = Sx.
+- With N <= D samples, the eigenvalues are the squared singular values of A B', the products of all
+  pairs of centred samples divided by N - 1: only an N x N matrix is decomposed.
+- With more samples, they are the eigenvalues of the symmetric L' Sy L, where L L' = Sx.
 """
 
 import numpy as np
@@ -19,14 +20,14 @@ from stp.metrics.set_distance import SetDistance
 
 
 def distance(x: np.ndarray, y: np.ndarray) -> float:
-    """Compare two sets of samples.
+    """Frechet distance between two sets of samples, with covariances divided by N - 1.
 
     Args:
-        x: (N, D); covariances are unbiased, divided by N - 1.
-        y: (N, D): as many, because the distance grows as N shrinks.
+        x: features of the first set, (N, D).
+        y: features of the second set, (N, D): as many, because the distance grows as N shrinks.
 
     Returns:
-        float64; never negative.
+        the distance, never negative.
 
     Raises:
         StpError: different numbers, fewer than two samples, or values that are not finite.
@@ -45,7 +46,12 @@ def distance(x: np.ndarray, y: np.ndarray) -> float:
 def distance_of_gaussians(
     mean_x: np.ndarray, covariance_x: np.ndarray, mean_y: np.ndarray, covariance_y: np.ndarray
 ) -> float:
-    """Compare two Gaussians; means (D,), symmetric covariances (D, D), singular ones included."""
+    """Frechet distance between two Gaussians.
+
+    Args:
+        mean_x, mean_y: means, (D,).
+        covariance_x, covariance_y: symmetric covariances, (D, D), which may be singular.
+    """
     mean = np.asarray(mean_x, np.float64) - np.asarray(mean_y, np.float64)
     covariance_x = np.asarray(covariance_x, np.float64)
     covariance_y = np.asarray(covariance_y, np.float64)

@@ -21,9 +21,10 @@ def frequency_bias(
     of_range: float | None = None,
     over_leads: Literal["sum", "mean"] = "sum",
 ) -> Metric:
-    """The ratio at each threshold, of counts summed over samples and pixels, and their mean.
+    """Frequency bias at each threshold, and its mean over thresholds.
 
-    (The released code also has a "log bias", (bias / ln 2)^2: no logarithm, and not offered here.)
+    Counts are summed over samples and pixels before the division. (The released code also has a
+    "log bias", (bias / ln 2)^2, which is no logarithm and is not offered here.)
 
     Args:
         thresholds, of_range, over_leads: see `stp.metrics.contingency.mean_over_thresholds`.

@@ -46,14 +46,14 @@ class Area:
         return values
 
     def difference(self, fields: np.ndarray, others: np.ndarray) -> np.ndarray:
-        """Fields less others (G, H, W), as float64, 0 where nothing was observed."""
+        """Fields minus others, float64 (G, H, W); 0 where nothing was observed."""
         errors = np.subtract(fields, others, dtype=np.float64)
         if self.is_observed is not None:
             np.copyto(errors, 0.0, where=~self.is_observed)
         return np.asarray(errors)
 
     def filled(self, fields: np.ndarray) -> np.ndarray:
-        """Fields (G, H, W), with the mean of the rest of each where nothing was observed."""
+        """Fields (G, H, W) whose unobserved points have the mean of the observed points."""
         if self.is_observed is None:
             return fields
         values = self.only(fields)
@@ -77,13 +77,12 @@ def moments(
     """Weighted means of p' = predicted - centre, o' = observed - centre, and of their products.
 
     Args:
-        predicted, observed: (..., H, W).
-        centre: (..., H, W), or a shape that is broadcast to it.
+        predicted, observed: fields, (..., H, W) each.
+        centre: fields that are subtracted, (..., H, W), or of a shape that is broadcast to it.
         weights: weights of latitudes, in any unit, (H,).
 
     Returns:
-        float64 (5, ...): of p', o', p'^2, p' o', o'^2, over the points where something was
-        observed.
+        means of p', o', p'^2, p' o' and o'^2 over the observed points, float64 (5, ...).
 
     Raises:
         ValueError: predicted and observed fields have different shapes.
@@ -137,7 +136,7 @@ def groups(shape: tuple[int, ...], fields: int = 1) -> Iterator[tuple[int, int, 
 
     Args:
         shape: shape of the observed frames, (N, T, C, H, W).
-        fields: fields that are in memory for each observed one, such as members.
+        fields: number of fields in memory for each observed field, such as that of members.
     """
     samples, leads, channels, height, width = shape
     size = max(1, GROUP_BYTES // (8 * height * width * fields))
@@ -158,13 +157,13 @@ def by_group(
     Args:
         statistics: function of (observed area, predicted fields, observed fields) to ``parts``
             arrays (G,); fields are (G, H, W), predicted fields of an ensemble (M, G, H, W).
-        predicted: (N, T, C, H, W) or (N, M, T, C, H, W).
-        observed: (N, T, C, H, W).
+        predicted: predicted fields, (N, T, C, H, W) or (N, M, T, C, H, W).
+        observed: observed fields, (N, T, C, H, W).
         weights: weights of latitudes, (H,).
         parts: number of statistics of each field.
 
     Returns:
-        float64 (N, C * parts, T).
+        statistics, float64 (N, C * parts, T).
     """
     samples, leads, channels = observed.shape[:3]
     results = np.empty((samples, channels, parts, leads))

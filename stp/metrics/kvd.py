@@ -20,14 +20,14 @@ ROWS = 512
 
 
 def distance(x: np.ndarray, y: np.ndarray) -> float:
-    """Compare two sets of samples.
+    """Kernel distance between two sets of samples.
 
     Args:
-        x: (M, D).
-        y: (N, D).
+        x: features of the first set, (M, D).
+        y: features of the second set, (N, D).
 
     Returns:
-        float64; may be negative.
+        the distance, which may be negative.
 
     Raises:
         StpError: fewer than two samples in a set, or values that are not finite.
@@ -50,7 +50,7 @@ def distance(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def _pairs(x: np.ndarray) -> float:
-    """Mean kernel of all pairs of different samples."""
+    """Mean of the kernel over all pairs of different samples."""
     own = np.sum((np.square(x).sum(axis=1) + 1) ** 3)
     return float((_sum(x, x) - own) / (len(x) * (len(x) - 1)))
 

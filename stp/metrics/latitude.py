@@ -48,7 +48,7 @@ class Box:
         return self.whole.channels
 
     def only(self, channels: np.ndarray) -> Self:
-        """The same for some of the channels, by their numbers here, from 0."""
+        """The box with only some of its channels, selected by their numbers in it, from 0."""
         return replace(self, whole=self.whole.only(channels))
 
     def cut(self, fields: np.ndarray) -> np.ndarray:
@@ -57,8 +57,10 @@ class Box:
 
 
 def cosine_weights(latitudes: np.ndarray) -> np.ndarray:
-    """Cosine of the latitudes in degrees over its mean, float64 (H,) (PredBench, appendix B,
-    equation 4). On boxes of equal extent in degrees it is the share of their area.
+    """Cosine of latitudes, in degrees, divided by its mean: float64 (H,).
+
+    It is PredBench's appendix B, equation 4. On grid boxes of equal extent in degrees the weights
+    are proportional to area.
     """
     weights = np.cos(np.deg2rad(np.asarray(latitudes, np.float64)))
     return np.asarray(weights / weights.mean())
@@ -76,7 +78,7 @@ def coordinate(data: ComparedData, name: str) -> np.ndarray | None:
 def weights_of(data: ComparedData) -> np.ndarray | None:
     """`cosine_weights` of the data's grid, (H,); None without a coordinate ``lat``.
 
-    Those of a box are the weights that its latitudes have on the whole grid.
+    The weights of a box are those that its latitudes have on the whole grid.
     """
     if isinstance(data, Box):
         weights = weights_of(data.whole)
@@ -88,7 +90,7 @@ def weights_of(data: ComparedData) -> np.ndarray | None:
 
 
 def variables_of(data: ComparedData) -> tuple[str, ...]:
-    """Names of the channels as papers write them: ``t2m``, ``z500`` for ``z_500``."""
+    """Names of the channels as papers write them, such as ``z500`` for ``z_500``."""
     count = data.shape[0]
     names = data.attrs.get("variables") or [f"channel{c}" for c in range(count)]
     levels = coordinate(data, "level")

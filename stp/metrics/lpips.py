@@ -41,13 +41,13 @@ PACKAGED = {"alexnet": "alex", "squeezenet": "squeeze", "vgg16": "vgg"}
 
 
 class Lpips(nn.Module):
-    """The distance for one network.
+    """Module that computes LPIPS through the features of one network.
 
     Args:
-        name: alexnet, squeezenet or vgg16.
+        name: name of the network: alexnet, squeezenet or vgg16.
         state: weights of the network, as torchvision names them.
-        linear: the weights w as the package names them (``lin0.model.1.weight``, ...); those of
-            the package unless given.
+        linear: weights w as the package names them (``lin0.model.1.weight``, ...); None for those
+            of the package.
 
     Raises:
         StpError: weights of another network; the package is not installed.
@@ -64,7 +64,7 @@ class Lpips(nn.Module):
         self.register_buffer("scale", torch.tensor(SCALE)[:, None, None])
 
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
-        """Compare frames (N, 3, H, W) in [-1, 1] with others: (N,)."""
+        """Distances, (N,), between frames x and y, (N, 3, H, W) each, in [-1, 1]."""
         shift, scale = self.get_buffer("shift"), self.get_buffer("scale")
         maps = self.trunk((torch.cat([x, y]) - shift) / scale)
         total = x.new_zeros(len(x))
@@ -95,15 +95,16 @@ def linear_weights(name: str) -> State:
 
 
 def compare(network: Lpips, predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    """Compare frames.
+    """Distances between predicted and observed frames.
 
     Args:
-        network: already on its device.
-        predicted: (N, T, C, H, W), C is 1 or 3, in [0, 1]; what lies outside is clipped.
-        observed: (N, T, C, H, W).
+        network: the network, on its device.
+        predicted: predicted frames in [0, 1], (N, T, C, H, W), C is 1 or 3; values outside are
+            clipped.
+        observed: observed frames, of the same shape and range.
 
     Returns:
-        float64 (N, T); NaN where a frame has NaN.
+        distances, float64 (N, T); NaN where a frame has NaN.
 
     Raises:
         StpError: frames are too small, or neither grey nor RGB.
@@ -151,9 +152,10 @@ def build(weights: Weights, name: str) -> Metric:
 
 
 def lpips(*, network: Literal["alexnet", "squeezenet", "vgg16"]) -> LearnedMetric:
-    """One convention; AlexNet is what PredBench and most others print.
+    """Learned perceptual image patch similarity, a distance of predicted from observed frames.
 
     Args:
-        network: network whose features are compared; SqueezeNet is 1.1.
+        network: network whose features are compared; PredBench and most others print values of
+            AlexNet; SqueezeNet is version 1.1.
     """
     return LearnedMetric(network, partial(build, name=network))

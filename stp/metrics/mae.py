@@ -17,11 +17,11 @@ def _pixel_mean(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
 
 
 def mae(*, over_pixels: Literal["sum", "mean"]) -> Metric:
-    """One convention.
+    """Mean over samples and lead times of the absolute errors of frames.
 
     Args:
-        over_pixels: the sum over C, H, W, then the mean over samples and lead times, what video
-            papers print as MAE, on frames in [0, 1] (PredBench, appendix C.2, Tables 13 and 14); or
-            the mean over everything, in units of the variable (PredBench, traffic tables).
+        over_pixels: what is done with the absolute errors of a frame over C, H and W: "sum", which
+            video papers print as MAE, on frames in [0, 1] (PredBench, appendix C.2, Tables 13 and
+            14); "mean", in units of the variable (PredBench, traffic tables).
     """
     return Metric(_pixel_sum if over_pixels == "sum" else _pixel_mean)

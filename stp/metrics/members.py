@@ -8,10 +8,13 @@ from stp.metrics.metric import Metric
 
 
 def of_members(metric: Metric) -> Metric:
-    """The mean over members of the score of each; for a single forecast, the convention itself.
+    """A convention whose value is the mean over members of their scores.
+
+    For a single forecast it is the convention itself.
 
     Args:
-        metric: a convention whose values are means of statistics, so that means commute.
+        metric: a convention whose values are means of statistics, so that the order of the means
+            over members and over samples does not matter.
     """
 
     def bind(own: Metric, compared: Comparison) -> Metric:
@@ -39,7 +42,7 @@ def of_members(metric: Metric) -> Metric:
 
 
 def of_mean(metric: Metric) -> Metric:
-    """The score of the mean of the members.
+    """A convention whose value is the score of the mean of the members.
 
     Args:
         metric: a convention of single forecasts.
@@ -68,11 +71,12 @@ def of_mean(metric: Metric) -> Metric:
 
 
 def compose(metric: Metric, members: str) -> Metric:
-    """The mean of the scores of all members, or the score of their mean.
+    """A convention of ensembles from one of single forecasts.
 
     Args:
         metric: a convention of single forecasts.
-        members: "mean_of_scores" or "score_of_mean".
+        members: "mean_of_scores", the mean of the scores of all members; "score_of_mean", the score
+            of the mean of the members.
 
     Raises:
         StpError: `members` is something else, or the convention is one of ensembles.

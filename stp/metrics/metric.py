@@ -15,12 +15,12 @@ Windows = tuple[tuple[int, int], ...]
 
 
 class NetworkInputs(NamedTuple):
-    """What conventions that use a network are computed from.
+    """Weights, features and device for conventions that use a network.
 
     Attributes:
-        weights: checksums of the declared weights, by network.
-        files: paths of files of weights, by network.
-        features: name of the features of each distance between sets of clips.
+        weights: network to the checksums of its declared weights.
+        files: network to the path of its file of weights.
+        features: convention of a distance between sets of clips to the name of its features.
         folders: artefacts of features, ``<name>.observed`` and ``<name>.predicted``.
         device: "auto", "cpu" or "cuda".
         threads: number of CPU threads.
@@ -40,7 +40,7 @@ class SetValue(NamedTuple):
     Attributes:
         value: the value; None where there is a ``reason``.
         n: number of clips.
-        reason: why the value is missing.
+        reason: reason why the value is missing; None if it is not.
     """
 
     value: float | None
@@ -66,12 +66,12 @@ class Convention(Protocol):
 
 
 class Series(NamedTuple):
-    """The subject of one of several values of a convention; None where it is everything.
+    """The subject of one of several values of a convention; None where values are not split.
 
     Attributes:
-        variable: a variable, such as ``z500``.
-        level: a level, in the units of the data's coordinate.
-        threshold: a threshold of events.
+        variable: name of the variable, such as ``z500``.
+        level: level, in the units of the data's coordinate.
+        threshold: threshold of events.
     """
 
     variable: str | None = None
@@ -80,12 +80,12 @@ class Series(NamedTuple):
 
 
 def first_component(means: np.ndarray) -> np.ndarray:
-    """The mean itself is the value: (..., K, T) -> (..., T)."""
+    """The value is the mean of the first component: (..., K, T) to (..., T)."""
     return means[..., 0, :]
 
 
 def every_component(means: np.ndarray) -> np.ndarray:
-    """The mean of each component is the value of a series: (..., K, T) -> (..., S = K, T)."""
+    """Each component is a series, whose value is its mean: (..., K, T) to (..., S = K, T)."""
     return means
 
 
@@ -94,8 +94,9 @@ class Batches(NamedTuple):
 
     Attributes:
         number: number of the batch of each sample, from 0, int64 (N,).
-        components: statistics of each variable.
-        score: means over the samples of a batch, (C * components, T'), to values (C, T').
+        components: number of statistics of each variable.
+        score: function of the means over the samples of a batch, (C * components, T'), that returns
+            the values, (C, T').
     """
 
     number: np.ndarray
@@ -104,13 +105,13 @@ class Batches(NamedTuple):
 
 
 def batch_weights(number: np.ndarray) -> np.ndarray:
-    """Weights with mean 1 of each sample in the mean of means of batches, which weigh alike.
+    """Weights of samples with which their mean is the unweighted mean of the means of batches.
 
     Args:
         number: number of the batch of each sample, from 0, (N,).
 
     Returns:
-        float64 (N,).
+        weights with mean 1, float64 (N,).
     """
     sizes = np.bincount(number)
     return np.asarray(len(number) / (len(sizes) * sizes[number]))
@@ -123,40 +124,42 @@ class Metric(NamedTuple):
     samples is enough, sums of parts can be merged in any order, and a bootstrap needs only sums.
 
     Attributes:
-        statistics: (predicted, observed), each float32 (N, T, C, H, W) in the dataset's units, to
-            float64 (N, K, T'). NaN means bad data; infinite means a frame without a value, for the
-            reason ``no_value``. T' is at most T; the last entry always belongs to lead time T.
-        finish: means over samples (..., K, T') to values (..., T'), or (..., S, T') where there
-            are several series; NaN or infinite where there is no value.
+        statistics: function of predicted and observed frames, float32 (N, T, C, H, W) each, in the
+            dataset's units, that returns statistics, float64 (N, K, T'). NaN means bad data;
+            infinite means a frame without a value, for the reason ``no_value``. T' is at most T;
+            the last entry always belongs to lead time T.
+        finish: function of means over samples (..., K, T') that returns values (..., T'), or
+            (..., S, T') where there are several series; NaN or infinite where there is no value.
         components: names of the K statistics; where series are variables, those of one variable.
-        leads: the value for all lead times is the mean of the values per lead time ("mean"), or
-            ``finish`` of the statistics averaged over lead times ("pool").
-        no_value: why a value may be infinite or undefined although nothing is wrong with the data.
+        leads: how the value of all lead times together is made: "mean", as the mean of the values
+            of lead times; "pool", as ``finish`` of the statistics averaged over lead times.
+        no_value: reason why a value may be infinite or undefined although the data are good.
         series: subjects of the S values. Where K is a multiple of S, the components of a series
             are adjacent, in the order of the series, and so are the series of a variable.
-        on_data: (this metric, `stp.metrics.comparison.Comparison`) to the metric for these data,
-            with other statistics or series, or with a ``reason``.
-        numbered: ``statistics`` also takes the numbers of the samples, int64 (N,), and of the lead
-            times, from 0, int64 (T,).
-        with_context: ``statistics`` also takes, last, the context frames of the samples, float32
-            (N, context, C, H, W).
-        independent_leads: the statistics of a lead time need no frames of other lead times, and T'
-            is T: lead times may be computed in blocks, and some may be absent.
+        on_data: function of this metric and a `stp.metrics.comparison.Comparison` that returns the
+            metric for these data, with other statistics or series, or with a ``reason``.
+        numbered: whether ``statistics`` also takes the numbers of the samples, int64 (N,), and of
+            the lead times, from 0, int64 (T,).
+        with_context: whether ``statistics`` also takes, as its last argument, the context frames of
+            the samples, float32 (N, context, C, H, W).
+        independent_leads: whether the statistics of a lead time need no frames of other lead times
+            (T' is then T): lead times may be computed in blocks, and some may be absent.
         windows: first and last lead time, from 1, of each window. ``statistics`` takes the mean of
             the frames of a window as the frame of its last lead time; other lead times have no
             value. Empty: frames are compared as they are.
-        transform: (frames, observed frames), (N, T, C, H, W) each, to what ``statistics`` takes
-            instead of frames. It is computed once for all conventions with the same transform.
+        transform: function of frames and observed frames, (N, T, C, H, W) each, that returns what
+            ``statistics`` takes instead of frames. It is computed once for all conventions with the
+            same transform.
         batches: samples that share one value. ``statistics`` then has their ``components`` of each
             variable instead of K; the score of their means is the value of each sample of a batch.
             All batches have the same weight.
         best_by: number of the component whose mean over lead times decides which of several
             forecasts of a sample is the best, where ``finish`` is undefined for a single sample.
-        ensemble: ``statistics`` takes all members: predicted is (N, M, T, C, H, W).
+        ensemble: whether ``statistics`` takes all members, predicted (N, M, T, C, H, W).
         keep_samples: whether the statistics of single samples are kept, or only their sums.
-        share: the statistic of a sample is 0 or 1, or a share between, and the value is its mean:
-            intervals lie between 0 and 1, and exist even where all samples are equal.
-        reason: why there is no value at all for these data; empty if there is.
+        share: whether the statistic of a sample is a share from 0 to 1 and the value is its mean:
+            intervals then lie between 0 and 1, and exist even where all samples are equal.
+        reason: reason why there is no value at all for these data; empty if there is one.
     """
 
     statistics: Callable[..., np.ndarray]
@@ -183,7 +186,7 @@ class Metric(NamedTuple):
         return self
 
     def valued(self, leads: Iterable[int]) -> frozenset[int]:
-        """The lead times with a value, of forecasts with the lead times `leads`; numbers from 0."""
+        """Those of the forecast's lead times `leads`, from 0, that have a value."""
         present = frozenset(leads)
         if not self.windows:
             return present

@@ -1,4 +1,4 @@
-"""How often no prediction ends near where somebody went."""
+"""Share of people none of whose predicted paths ends near the true end."""
 
 from functools import partial
 
@@ -16,10 +16,10 @@ def _misses(predicted: np.ndarray, observed: np.ndarray, near: float) -> np.ndar
 
 
 def miss_rate(*, near: float) -> Metric:
-    """Share of people whose every predicted path ends away from the truth.
+    """Share of people whose predicted paths all end farther than ``near`` from the true end.
 
     Args:
-        near: metres; farther ends are misses.
+        near: largest distance between predicted and true end that is no miss, metres.
     """
     statistics = partial(_misses, near=near)
     return Metric(statistics, ensemble=True, independent_leads=False, share=True)

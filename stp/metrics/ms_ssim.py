@@ -35,16 +35,16 @@ Halve = Callable[[np.ndarray], np.ndarray]
 def multi_scale_similarity(
     predicted: np.ndarray, observed: np.ndarray, *, data_range: float, scales: int = 5
 ) -> np.ndarray:
-    """Compare frames.
+    """MS-SSIM of frames.
 
     Args:
-        predicted: (N, T, C, H, W); H and W at least `smallest_side` (scales).
-        observed: (N, T, C, H, W).
+        predicted: predicted frames, (N, T, C, H, W); H and W at least `smallest_side` (scales).
+        observed: observed frames, (N, T, C, H, W).
         data_range: distance between the smallest and the largest possible value.
-        scales: how many, from the finest; their weights are divided by their sum.
+        scales: number of scales, from the finest; their weights are divided by their sum.
 
     Returns:
-        float64 (N, T): mean over channels.
+        means over channels, float64 (N, T).
     """
     values = np.empty(predicted.shape[:3])
     for n, t in np.ndindex(values.shape[:2]):
@@ -56,7 +56,14 @@ def multi_scale_similarity(
 def similarity(
     x: np.ndarray, y: np.ndarray, data_range: float, weights: np.ndarray, halve: Halve
 ) -> np.ndarray:
-    """MS-SSIM of frames ``x`` and ``y``, (F, H, W) each, in their precision; result (F,)."""
+    """MS-SSIM of F pairs of frames, (F,), computed in their precision.
+
+    Args:
+        x, y: frames, (F, H, W) each.
+        data_range: distance between the smallest and the largest possible value.
+        weights: weights of the scales, from the finest.
+        halve: function that halves the height and width of frames between scales.
+    """
     c1, c2 = (x.dtype.type(2 * (k * data_range) ** 2) for k in (0.01, 0.03))
     product = np.ones(len(x))
     for scale, weight in enumerate(weights):
@@ -113,9 +120,9 @@ def _mean_terms(
 
     Args:
         x, y: frames (F, H, W).
-        down, across: the first six taps of the window, which is symmetric.
-        twice_c1, twice_c2: the constants.
-        whole: whether luminance has a part.
+        down, across: first six taps of the window, which is symmetric, in each direction.
+        twice_c1, twice_c2: the constants 2 C1 and 2 C2.
+        whole: whether the result is the whole SSIM, luminance included.
     """
     count, height, width = x.shape
     inside = width - WINDOW + 1
@@ -174,7 +181,7 @@ def _mean_terms(
 
 
 def smallest_side(scales: int) -> int:
-    """Pixels that a frame needs for the window to fit at the coarsest scale."""
+    """Smallest height and width of a frame, pixels, whose coarsest scale the window fits."""
     return WINDOW << (scales - 1)
 
 
@@ -203,12 +210,14 @@ def _fitting(metric: Metric, compared: Comparison, scales: int) -> Metric:
 
 
 def ms_ssim(*, scales: int) -> Metric:
-    """MS-SSIM, data range 1, of frames in [0, 1], or brought there by a fixed normalisation.
+    """MS-SSIM of frames in [0, 1], or brought to that range by a fixed normalisation.
+
+    The data range is 1.
 
     Args:
-        scales: all five, for frames of at least 176 x 176 pixels, or so many of the finest, their
-            weights divided by their sum: three for frames from 44 x 44. Values of different numbers
-            of scales are not comparable.
+        scales: number of scales, from the finest, 1 to 5, whose weights are divided by their sum:
+            five need frames of at least 176 x 176 pixels, three of 44 x 44. Values of different
+            numbers of scales are not comparable.
 
     Raises:
         StpError: `scales` is not 1 to 5.

@@ -17,11 +17,11 @@ def _pixel_mean(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
 
 
 def mse(*, over_pixels: Literal["sum", "mean"]) -> Metric:
-    """One convention.
+    """Mean over samples and lead times of the squared errors of frames.
 
     Args:
-        over_pixels: the sum over C, H, W, then the mean over samples and lead times, what video
-            papers print as MSE, on frames in [0, 1] (PredBench, appendix C.2, Tables 13 and 14); or
-            the mean over everything, in squared units of the variable.
+        over_pixels: what is done with the squared errors of a frame over C, H and W: "sum", which
+            video papers print as MSE, on frames in [0, 1] (PredBench, appendix C.2, Tables 13 and
+            14); "mean", in squared units of the variable.
     """
     return Metric(_pixel_sum if over_pixels == "sum" else _pixel_mean)

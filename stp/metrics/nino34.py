@@ -18,7 +18,10 @@ MONTHS = 3
 
 
 def index(sst: np.ndarray) -> np.ndarray:
-    """The smoothed index: sea surface temperature (N, T, 1, 24, 48) to float64 (N, T - 2).
+    """The smoothed Nino3.4 index, float64 (N, T - 2).
+
+    Args:
+        sst: sea surface temperature, (N, T, 1, 24, 48).
 
     Raises:
         StpError: another grid, or fewer than 3 lead times.
@@ -36,11 +39,11 @@ def index(sst: np.ndarray) -> np.ndarray:
 
 
 def weights(leads: int) -> np.ndarray:
-    """Weights of lead times 1..n in the weighted correlation: a_k ln k, float64 (n,).
+    """Weights a_k ln k of lead times k = 1..n in the weighted correlation, float64 (n,).
 
-    a = 1.5 for the first 4, 2 for the next 7, 3 for the next 7, then 4; the scoring rule of the
-    competition behind ICAR-ENSO, as in the code of Earthformer and PredBench. k counts the smoothed
-    values from 1, so the first one has weight ln 1 = 0.
+    a_k is 1.5 for the first 4 lead times, 2 for the next 7, 3 for the next 7, then 4: the scoring
+    rule of the competition behind ICAR-ENSO, as in the code of Earthformer and PredBench. k counts
+    the smoothed values from 1, so the first one has weight ln 1 = 0.
     """
     steps = np.array([1.5] * 4 + [2.0] * 7 + [3.0] * 7 + [4.0] * max(0, leads - 18))[:leads]
     return steps * np.log(np.arange(1, leads + 1))
@@ -85,12 +88,13 @@ _CONSTANT = "the predicted or the observed index does not vary"
 
 
 def correlation(*, weighted: bool = False) -> Metric:
-    """C-Nino3.4-M: correlation over samples for each lead time, then the mean over lead times.
+    """Correlation of the index over samples, averaged over lead times (C-Nino3.4-M).
 
     Args:
-        weighted: C-Nino3.4-WM: sum of weight times correlation, divided by the number of lead times
-            (not by the sum of weights): 12 lead times with perfect forecasts give 3.41, not 1. The
-            value of one lead time is its weight times its correlation.
+        weighted: whether lead times are weighted (C-Nino3.4-WM): the value is the sum of weight
+            times correlation, divided by the number of lead times (not by the sum of weights), so
+            that 12 lead times with perfect forecasts give 3.41, not 1. The value of one lead time
+            is its weight times its correlation.
     """
     return Metric(
         _moments,
@@ -102,7 +106,5 @@ def correlation(*, weighted: bool = False) -> Metric:
 
 
 def rmse() -> Metric:
-    """RMSE over samples of the index for each lead time, then the mean over lead times; in the
-    dataset's units.
-    """
+    """RMSE of the index over samples, averaged over lead times, in the dataset's units."""
     return Metric(_squared_error, finish=_root, independent_leads=False)

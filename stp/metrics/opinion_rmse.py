@@ -6,7 +6,7 @@ from stp.metrics.agreement import Agreement
 
 
 def error(observed: np.ndarray, predicted: np.ndarray) -> float:
-    """Root mean square error of predicted opinions; both float64 (N,)."""
+    """Root mean squared error of predicted opinions; observed and predicted are float64 (N,)."""
     return float(np.sqrt(np.mean((predicted - observed) ** 2)))
 
 
@@ -16,5 +16,5 @@ def _weighted(observed: np.ndarray, predicted: np.ndarray, counts: np.ndarray) -
 
 
 def opinion_rmse() -> Agreement:
-    """In points of the scale from 0 to 100."""
+    """Root mean squared error of predicted opinions, in points of the scale from 0 to 100."""
     return Agreement(error, _weighted)

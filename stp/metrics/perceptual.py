@@ -21,7 +21,8 @@ class Weights(NamedTuple):
 
     Attributes:
         path: path of the file of weights.
-        declared: its checksums (`stp.core.file_identity`); a file with another one is refused.
+        declared: checksums of the file (`stp.core.file_identity`); a file with another one is
+            refused.
         device: "auto", "cpu" or "cuda".
         threads: number of CPU threads.
     """
@@ -57,10 +58,10 @@ class LearnedMetric(NamedTuple):
     """A convention whose statistics a network computes.
 
     Attributes:
-        weights: name in config/weights.yaml.
-        build: reads the weights, and makes the metric.
-        of_means: how values follow from means of its statistics, for which no weights are needed;
-            by default they are these means.
+        weights: name of the weights in config/weights.yaml.
+        build: function that reads the weights and makes the metric.
+        of_means: metric that computes values from means of the statistics, for which no weights
+            are needed; by default values are these means.
     """
 
     weights: str
@@ -68,7 +69,7 @@ class LearnedMetric(NamedTuple):
     of_means: Metric = Metric(needs_data)
 
     def loaded(self, _: str, networks: NetworkInputs) -> Metric:
-        """The metric with its weights; one without values if no weights are declared.
+        """The metric with its weights, or a metric without values if no weights are declared.
 
         Raises:
             StpError: the file of weights is missing or has other checksums, the device does not

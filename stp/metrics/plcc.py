@@ -21,11 +21,11 @@ def _magnitude(observed: np.ndarray, predicted: np.ndarray) -> float:
 
 
 def plcc(*, signed: bool) -> Agreement:
-    """One convention of the correlation.
+    """Pearson's correlation of predicted and observed opinions.
 
     Args:
-        signed: whether the correlation keeps its sign. Without it, as Somraj et al. (2022) print
-            it, it hides a measure that ranks backwards.
+        signed: whether the correlation keeps its sign. Its absolute value, which Somraj et al.
+            (2022) print, does not show that a measure ranks backwards.
     """
     if signed:
         return Agreement(correlation, weighted_correlation)

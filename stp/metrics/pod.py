@@ -21,7 +21,9 @@ def pod(
     of_range: float | None = None,
     over_leads: Literal["sum", "mean"] = "sum",
 ) -> Metric:
-    """The probability at each threshold, of counts summed over samples and pixels, and their mean.
+    """Probability of detection at each threshold, and its mean over thresholds.
+
+    Counts are summed over samples and pixels before the division.
 
     Args:
         thresholds, of_range, over_leads: see `stp.metrics.contingency.mean_over_thresholds`.

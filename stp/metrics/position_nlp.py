@@ -1,8 +1,8 @@
 """Negative log-probability of where people went, in nats (of a density per square metre).
 
-Its sources are samples (``final_gaussian``, ``kde``), mixtures of Gaussians and grids
-(``density``); values of one do not compare with those of another. Where a source is absent there is
-no value.
+The density comes from predicted samples (``final_gaussian``, ``kde``), or from a predicted mixture
+of Gaussians or grid (``density``). Values from different sources are not comparable. Where a
+prediction lacks the source there is no value.
 """
 
 from functools import partial
@@ -29,11 +29,11 @@ def gaussian_nlp(samples: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """Negative log-density of the truth under one Gaussian that is fitted to samples.
 
     Args:
-        samples: (M, ..., 2), metres.
-        truth: (..., 2), metres; NaN where nobody is.
+        samples: predicted positions, metres, (M, ..., 2).
+        truth: true positions, metres, (..., 2); NaN where nobody is.
 
     Returns:
-        (...); NaN where nobody is.
+        negative log-densities, nats, (...); NaN where nobody is.
     """
     mean = samples.mean(axis=0)
     away = samples - mean
@@ -54,7 +54,10 @@ def _final_gaussian(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
 
 
 def final_gaussian() -> Metric:
-    """One Gaussian of all samples of the last position: the only NLP in Atlas' released code."""
+    """Negative log-density of the last true position under a Gaussian fitted to its samples.
+
+    It is the only negative log-probability in Atlas' released code.
+    """
     return Metric(
         _final_gaussian,
         ensemble=True,
@@ -64,16 +67,18 @@ def final_gaussian() -> Metric:
 
 
 def kde_log_density(samples: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Log-density under Gaussian kernels around samples, as wide as `scipy.stats.gaussian_kde`'s.
+    """Log-density of the truth under Gaussian kernels around samples.
 
-    Their covariance is that of the samples times M^(-1/3) (Scott's rule in two dimensions).
+    The covariance of a kernel is that of the samples times M^(-1/3) (Scott's rule in two
+    dimensions), as in `scipy.stats.gaussian_kde`.
 
     Args:
-        samples: (M, ..., 2), metres.
-        truth: (..., 2), metres; NaN where nobody is.
+        samples: predicted positions, metres, (M, ..., 2).
+        truth: true positions, metres, (..., 2); NaN where nobody is.
 
     Returns:
-        (...), not clipped; NaN where nobody is; infinite where all samples lie on a line.
+        log-densities, nats, not clipped, (...); NaN where nobody is; infinite where all samples lie
+        on a line.
     """
     count = len(samples)
     away = samples - samples.mean(axis=0)
@@ -100,13 +105,16 @@ def _kde(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
 
 
 def _over_people(values: np.ndarray) -> np.ndarray:
-    """(n, T, N) to (n, 1, T): infinite, and so without a value, where that of one person is."""
+    """Mean over the N people of scenarios, (n, T, N) to (n, 1, T).
+
+    The mean is infinite, and so counts as no value, where that of one person is infinite.
+    """
     none = np.isinf(values).any(axis=-1)
     return np.where(none, np.inf, over_people(values))[:, None]
 
 
 def _on_density(metric: Metric, compared: Comparison, kind: str) -> Metric:
-    """The metric for predictions that have a density of some kind."""
+    """Bind the metric to the predicted densities of one kind, or to the reason without them."""
     stored = compared.densities.get(kind)
     if stored is None:
         return metric._replace(reason=f"these predictions have no {kind}")
@@ -121,17 +129,21 @@ def _on_density(metric: Metric, compared: Comparison, kind: str) -> Metric:
 
 
 def kde() -> Metric:
-    """Kernels around the samples of each step, log-density -20 at least (TrajNet++)."""
+    """Negative log-density of the truth under kernels around the samples of each step.
+
+    Log-densities below -20 count as -20 (TrajNet++).
+    """
     why = f"fewer than {FEWEST} samples of each prediction, or some on a line, have no density"
     return Metric(_kde, ensemble=True, no_value=why)
 
 
 def density(*, kind: Literal["mixture", "grid"]) -> Metric:
-    """One convention.
+    """Negative log-density of the truth under the predicted density.
 
     Args:
-        kind: the density of the predicted mixture of Gaussians, as it is; or the probability of the
-            predicted cell that holds the truth, over its area, its logarithm -20 at least.
+        kind: form of the density: "mixture", a mixture of Gaussians, taken as it is; "grid", the
+            probability of the cell that holds the truth divided by the area of the cell, where
+            logarithms below -20 count as -20.
     """
     return Metric(
         needs_data,

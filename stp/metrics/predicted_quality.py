@@ -1,10 +1,10 @@
 """Predicted opinion of people about predicted videos, in points from 0 to 100.
 
 A measure of quality learns opinions from rated videos (`stp videos quality --save`, docs/pvqa.md).
-Its input are the observed and the predicted frames; it needs no true future. Where data have no
+Its input is the observed and the predicted frames; it needs no true future. Where data have no
 context, as in studies of distortions, the first frames of the real clip count as observed. The
-value is the mean over clips that are not far from all rated videos, if these are more than half of
-all clips.
+value is the mean over the clips that are not far from all rated videos
+(`stp.metrics.fitted_quality`), if these are more than half of all clips.
 """
 
 from functools import partial
@@ -103,10 +103,11 @@ def build(weights: Weights, network: str, is_official: bool) -> Metric:
 
 
 def predicted_quality(*, network: str, weights: str, is_official: bool = True) -> LearnedMetric:
-    """One convention; ResNet-50 is what the paper proposes.
+    """Mean predicted opinion of people about clips, points.
 
     Args:
-        network: network whose features the measure is trained on.
+        network: name of the network on whose features the measure is trained; the paper proposes
+            ResNet-50.
         weights: name of the file of the measure in config/weights.yaml.
         is_official: whether it is trained on opinions of people, or on synthetic ones, which say
             nothing about people.

@@ -42,12 +42,13 @@ def _of_observed_range(predicted: np.ndarray, observed: np.ndarray) -> np.ndarra
 
 
 def psnr(*, mean_of: Literal["frames", "errors"]) -> Metric:
-    """One convention, for frames in [0, 1] or brought there by a fixed normalisation.
+    """PSNR of frames in [0, 1], or brought to that range by a fixed normalisation, dB.
 
     Args:
-        mean_of: PSNR of each frame, then the mean over frames (PredBench, appendix B, equation 2);
-            or PSNR of the mean squared error over everything, which by Jensen's inequality is never
-            above it, and hardly moved by single frames that are nearly exact.
+        mean_of: what is averaged: "frames", the PSNR of each frame (PredBench, appendix B, equation
+            2); "errors", the squared errors of everything, before one PSNR is computed, which by
+            Jensen's inequality is never above the mean of frames, and which single frames that are
+            nearly exact hardly change.
     """
     if mean_of == "frames":
         return Metric(_per_frame, no_value="predicted exactly", on_data=in_unit_range)
@@ -61,8 +62,10 @@ def psnr(*, mean_of: Literal["frames", "errors"]) -> Metric:
 
 
 def of_frame_range() -> Metric:
-    """20 log10(largest minus smallest value of the observed frame / RMSE) of each frame, then the
-    mean: for data of any units. Not comparable with the others.
+    """Mean PSNR of frames whose peak is the range of the observed frame, for data of any units.
+
+    The PSNR of a frame is 20 log10((largest - smallest observed value) / RMSE), in dB. Values are
+    not comparable with those of the other conventions.
     """
     why = "predicted exactly, or a constant frame was observed"
     return Metric(_of_observed_range, no_value=why)

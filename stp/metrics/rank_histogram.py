@@ -1,9 +1,9 @@
 """Rank histogram: how often the observation exceeds 0, 1, ..., M of the M members.
 
-A reliable ensemble has 1 / (M + 1) everywhere; a U shape says that it spreads too little, a slope
-that it is biased (Hamill 2001, https://doi.org/10.1175/1520-0493(2001)129<0550:IORHFV>2.0.CO;2).
-Rows have the number of members below the observation as their ``threshold``. Where members equal
-the observation, its ranks share the point evenly, without a draw.
+A reliable ensemble has 1 / (M + 1) at every rank; a U shape indicates too small a spread, a slope
+a bias (Hamill 2001, https://doi.org/10.1175/1520-0493(2001)129<0550:IORHFV>2.0.CO;2). The
+``threshold`` of a row of scores is the rank, the number of members below the observation. Where
+members equal the observation, the point is shared evenly among its possible ranks, not drawn.
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ def _shares(area: Area, members: np.ndarray, observed: np.ndarray) -> tuple[np.n
 def _of_ranks(
     area: Area, members: np.ndarray, observed: np.ndarray, ranks: Iterable[int]
 ) -> tuple[np.ndarray, ...]:
-    """Shares of the area in which the observation has each of some ranks, (G,) each."""
+    """Share of the area in which the observation has a rank, (G,), for each of some ranks."""
     below = (members < observed).sum(axis=0)
     equal = (members == observed).sum(axis=0)
     bad = np.isnan(members).any(axis=0)
@@ -64,15 +64,20 @@ def _outliers_on(metric: Metric, compared: Comparison) -> Metric:
 
 
 def rank_histogram() -> Metric:
-    """Shares of the area of the globe, for each variable and rank; they sum to 1 over the ranks."""
+    """Share of the globe's area in which the observation has a rank, by variable and rank.
+
+    The shares of all ranks sum to 1.
+    """
     return Metric(
         needs_data, finish=every_component, on_data=_on, ensemble=True, keep_samples=False
     )
 
 
 def outliers() -> Metric:
-    """The shares of the lowest and the highest rank, over 2 / (M + 1): 1 for reliable ensembles of
-    any size, above 1 for too small a spread or a bias (the percentage of outliers of Buizza and
-    Palmer 1998, over that of even ranks).
+    """Share of observations outside the ensemble, relative to that of a reliable ensemble.
+
+    It is the sum of the shares of the lowest and the highest rank divided by 2 / (M + 1): 1 for
+    reliable ensembles of any size, above 1 for too small a spread or a bias (Buizza and Palmer 1998
+    have the percentage of outliers, without this division).
     """
     return Metric(needs_data, finish=every_component, on_data=_outliers_on, ensemble=True)

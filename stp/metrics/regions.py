@@ -1,6 +1,7 @@
 """Regions of the globe that are scored separately: boxes of latitudes and longitudes.
 
-Borders belong to a box. Weights are those of the latitudes in it; points outside are excluded.
+A box includes its borders. Its grid points have the weights of their latitudes; points outside are
+excluded.
 """
 
 from typing import NamedTuple
@@ -14,7 +15,7 @@ from stp.metrics.metric import Metric
 
 
 class Borders(NamedTuple):
-    """Degrees north and east; a box may lie across the meridian of Greenwich."""
+    """Borders of a box, degrees north and east; it may lie across the meridian of Greenwich."""
 
     south: float
     north: float
@@ -33,11 +34,11 @@ BOXES = {
 
 
 def compose(metric: Metric, region: str) -> Metric:
-    """The same convention of the fields in a box.
+    """A convention restricted to the fields in a box.
 
     Args:
         metric: a convention for any grid.
-        region: one of ``BOXES``.
+        region: name of the box, one of ``BOXES``.
 
     Raises:
         StpError: there is no such box.

@@ -1,4 +1,4 @@
-"""Root mean squared error: the conventions differ in what stands under the root."""
+"""Root mean squared error (RMSE); its conventions differ in what stands under the root."""
 
 from typing import Literal
 
@@ -31,14 +31,15 @@ def _root(means: np.ndarray) -> np.ndarray:
 def rmse(
     *, root: Literal["frames", "pooled"], over_pixels: Literal["sum", "mean"] = "mean"
 ) -> Metric:
-    """One convention.
+    """Root of the mean squared error of frames.
 
     Args:
-        root: of each frame, then the mean over frames; or one of the mean over samples, lead times,
-            C, H, W, as in OpenSTL. By Jensen's inequality the second is never below the first.
-        over_pixels: what is under the root of a frame: of the mean over C, H, W, it is PredBench's
-            RMSE for data in physical units (traffic, ICAR-ENSO, SEVIR); of the sum, what its code
-            calls RMSE for video.
+        root: "frames": mean over frames of the root of each frame; "pooled": one root of the mean
+            over samples, lead times, C, H and W, as in OpenSTL, which by Jensen's inequality is
+            never below the mean of roots.
+        over_pixels: what is done with the squared errors of a frame over C, H and W: "mean",
+            PredBench's RMSE for data in physical units (traffic, ICAR-ENSO, SEVIR); or "sum", which
+            PredBench's code calls RMSE for video.
     """
     if root == "pooled":
         statistics = _mean_square if over_pixels == "mean" else _square_sum

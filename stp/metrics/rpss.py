@@ -2,13 +2,14 @@
 
     1 - mean RPS of the forecasts / mean RPS of the climatology
 
-Below, near and above normal are the terciles of the calendar day over training years at each grid
-point (``lower_tercile``, ``upper_tercile`` of ``climatology.zarr``). RPS is the sum of the squared
-errors of the cumulative probabilities of the first two categories (Epstein 1969; Wilks 2019,
-section 9.5.1). Probabilities are the shares of the members; the climatology says 1/3 of each.
-"Fair" takes off what sampling adds, F (1 - F) / (M - 1) of each cumulative probability F of M
-members (Ferro 2014, https://doi.org/10.1002/qj.2270), so that ensembles of different size are
-comparable; one forecast is left as it is. Above 0 is skill, 1 is perfect.
+The three categories, below, near and above normal, are separated by the terciles of the calendar
+day over training years at each grid point (``lower_tercile``, ``upper_tercile`` of
+``climatology.zarr``). RPS is the sum of the squared errors of the cumulative probabilities of the
+first two categories (Epstein 1969; Wilks 2019, section 9.5.1). The probability of a category is the
+share of the members in it; the climatology gives each 1/3. The fair RPS subtracts what sampling
+adds, F (1 - F) / (M - 1) for each cumulative probability F of M members (Ferro 2014,
+https://doi.org/10.1002/qj.2270), so that ensembles of different size are comparable; a single
+forecast is not corrected. A score above 0 is skill, 1 is perfect.
 """
 
 from functools import partial
@@ -30,16 +31,17 @@ def rps_terciles(
 ) -> tuple[np.ndarray, np.ndarray]:
     """RPS of an ensemble and of the climatology at each point.
 
-    Values on a tercile are near normal.
+    Values on a tercile count as near normal.
 
     Args:
-        members: (M, ...).
-        observed, lower, upper: (...).
-        fair: take off what sampling adds.
+        members: predicted values of M members, (M, ...).
+        observed: observed values, (...).
+        lower, upper: lower and upper tercile, (...) each.
+        fair: whether what sampling adds is subtracted.
 
     Returns:
-        float64 (...) each: 0 to 2 (of the fair one, down to -1 / (2 (M - 1))), and 2/9 or 5/9. NaN
-        where a value is NaN.
+        RPS of the ensemble, 0 to 2 (fair, from -1 / (2 (M - 1))), and of the climatology, 2/9 or
+        5/9; float64 (...) each, NaN where a value is NaN.
     """
     count = len(members)
     bad = np.isnan(members).any(axis=0) | np.isnan(observed) | np.isnan(lower) | np.isnan(upper)
@@ -92,11 +94,13 @@ def _on(metric: Metric, compared: Comparison, fair: bool) -> Metric:
 
 
 def rpss(*, fair: bool) -> Metric:
-    """RPSS of single days, or of means over windows with terciles of means over as many days.
+    """Ranked probability skill score of terciles, against the climatology.
+
+    Means over windows of lead times are compared with terciles of means over as many days.
 
     Args:
-        fair: whether the score is corrected for the number of members; else the shares of the
-            members are taken for probabilities as they are.
+        fair: whether the score is corrected for the number of members; if not, the shares of the
+            members are the probabilities.
     """
     return Metric(
         needs_data,

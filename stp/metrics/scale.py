@@ -1,10 +1,9 @@
-"""Scaling of frames from units of the dataset to [0, 1], for which SSIM, PSNR and thresholds of CSI
-are made for.
+"""Scaling of frames from units of the dataset to [0, 1].
 
-What maps a dataset's range to [0, 1] is its normalisation, where that is a fixed one (traffic
-counts / 1250, radar codes / 255, video as it is). Standardised data and unscaled data in physical
-units have no range, and so none of these metrics; for them there are conventions that take the
-range of each observed frame.
+SSIM, PSNR and thresholds of CSI are made for frames in [0, 1]. A dataset's range is mapped to it by
+the normalisation of the dataset, if that is a fixed one (traffic counts / 1250, radar codes / 255,
+video unchanged). Standardised data and unscaled data in physical units have no fixed range, and so
+no values of these metrics; other conventions take the range of each observed frame.
 """
 
 from collections.abc import Mapping
@@ -19,7 +18,9 @@ NO_RANGE = "the data have no fixed range: their normalisation is neither fixed n
 
 
 def unit_range(attrs: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray] | None:
-    """Offset and scale that map values to [0, 1], float32 (1,) or (C, 1, 1); None: no such range.
+    """Offset and scale that map values to [0, 1], float32 (1,) or (C, 1, 1).
+
+    None if the data have no fixed range.
 
     Args:
         attrs: attributes of the prepared data; without ``normalisation`` they are frames in [0, 1].
@@ -33,7 +34,10 @@ def unit_range(attrs: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray] | None
 
 
 def in_unit_range(metric: Metric, compared: Comparison) -> Metric:
-    """Make a metric of frames in [0, 1] one of frames in the dataset's units (an ``on_data``)."""
+    """Make a metric of frames in [0, 1] one of frames in the dataset's units.
+
+    It is a function for `Metric.on_data`.
+    """
     range_ = unit_range(compared.data.attrs)
     if range_ is None:
         return metric._replace(reason=NO_RANGE)

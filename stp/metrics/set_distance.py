@@ -17,9 +17,9 @@ class SetFeatures(NamedTuple):
     """Features of all observed and predicted clips of a split, from one layer of a network.
 
     Attributes:
-        observed: float64 (N, D).
-        predicted: float64 (N, D), in the order of the same samples.
-        reason: why there are no features; else empty.
+        observed: features of the observed clips, float64 (N, D).
+        predicted: features of the predicted clips, in the same order, float64 (N, D).
+        reason: reason why there are no features; empty if there are.
     """
 
     observed: np.ndarray
@@ -36,8 +36,8 @@ class SetDistance(NamedTuple):
     which increases the distance.
 
     Attributes:
-        distance: (features of observed clips, features of predicted clips), float64 (N, D) each,
-            to the value.
+        distance: function of the features of observed and of predicted clips, float64 (N, D) each,
+            that returns the value.
     """
 
     distance: Callable[[np.ndarray, np.ndarray], float]

@@ -13,15 +13,15 @@ import numpy as np
 def radial_spectrum(frames: np.ndarray) -> np.ndarray:
     """Mean power at each wavenumber.
 
-    The wavenumber is that of cycles across the shorter side, whichever the direction; the power
+    Wavenumbers count cycles across the shorter side, whatever the direction; the power
     |F|^2 / (H W)^2 is averaged over the coefficients within half a wavenumber of 1, 2, ...,
-    min(H, W) // 2. Nothing tapers the edges, and the mean (wavenumber 0) is left out.
+    min(H, W) // 2. The edges of frames are not tapered, and the mean (wavenumber 0) is left out.
 
     Args:
-        frames: (..., H, W).
+        frames: frames, (..., H, W).
 
     Returns:
-        float64 (..., min(H, W) // 2), in squared units of the frames.
+        mean power, in squared units of the frames, float64 (..., min(H, W) // 2).
     """
     height, width = frames.shape[-2:]
     rings = _rings(height, width)
@@ -38,9 +38,9 @@ class _Rings(NamedTuple):
     """Where the coefficients of each wavenumber lie in the flat result of ``rfft2``.
 
     Attributes:
-        order: the coefficients, those of wavenumber 1 first, then 2, ...
-        shares: weight of each in the mean of its ring.
-        starts: where each ring begins in ``order``.
+        order: indices of the coefficients, those of wavenumber 1 first, then 2, ...
+        shares: weight of each coefficient in the mean of its ring.
+        starts: index in ``order`` at which each ring begins.
     """
 
     order: np.ndarray

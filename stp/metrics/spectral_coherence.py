@@ -5,8 +5,9 @@ circle of latitude. Of each octave of zonal wavenumbers, 1, 2-3, 4-7, 8-15, ...,
 
     sum of w Re(P O*) / sqrt(sum of w |P|^2  sum of w |O|^2)
 
-over its wavenumbers, latitudes (weights w) and samples: 1 where waves are where they are observed,
-0 where forecasts say nothing of them. It is the part of the coherence that is in phase. Unlike the
+over its wavenumbers, latitudes (weights w) and samples, with the transforms P of the forecast and O
+of the observation: 1 where predicted waves are where the observed ones are, 0 where they are
+unrelated. It is the part of the coherence that is in phase. Unlike the
 modulus of the complex mean, it is 0 in expectation for unrelated fields, however few samples there
 are. Rows have the lowest wavenumber of their octave as ``threshold``. Where a variable does not
 exist, its anomaly is 0.
@@ -27,20 +28,20 @@ from stp.metrics.weeks import mean_at
 
 @cache
 def octaves(width: int) -> tuple[int, ...]:
-    """The lowest wavenumber of each octave on circles of so many points, from 1."""
+    """The lowest wavenumber, from 1, of each octave on circles of ``width`` points."""
     return tuple(2**i for i in range((width // 2).bit_length()))
 
 
 def wave_products(predicted: np.ndarray, observed: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Products of the waves of anomalies, (..., H, W) each.
+    """Products of the waves of predicted and observed anomalies.
 
     Args:
-        predicted, observed: anomalies.
+        predicted, observed: anomalies, (..., H, W) each.
         weights: weights of latitudes, (H,).
 
     Returns:
-        float64 (..., octaves, 3): w Re(P O*), w |P|^2 and w |O|^2, summed over latitudes and the
-        wavenumbers of each octave.
+        w Re(P O*), w |P|^2 and w |O|^2, summed over latitudes and the wavenumbers of each octave,
+        float64 (..., octaves, 3).
     """
     width = predicted.shape[-1]
     waves = [np.fft.rfft(f, norm="forward")[..., 1:] for f in (predicted, observed)]
@@ -92,7 +93,10 @@ def _on(metric: Metric, compared: Comparison) -> Metric:
 
 
 def spectral_coherence() -> Metric:
-    """Coherence by variable and octave of zonal wavenumbers; samples are summed, then divided."""
+    """Coherence of each variable in each octave of zonal wavenumbers.
+
+    Products are summed over samples before the division.
+    """
     return Metric(
         needs_data,
         finish=_finish,

@@ -1,11 +1,11 @@
-"""Spectral divergence: whether forecasts have the observed share of fine detail, unlike blur.
+"""Spectral divergence: whether forecasts have the observed share of fine detail.
 
     sum over k of O(k) ln(O(k) / P(k))
 
 of the radial power spectra O (observed) and P (predicted), each divided by its sum over k: the
 Kullback-Leibler divergence, 0 where the shapes are equal (Nathaniel et al. 2024, ChaosBench,
-https://arxiv.org/abs/2402.00712, section 4.2 and appendix F.2). Forecasts that are sharp but
-wrong have a good one; it is no measure of skill. The conventions differ in the wavenumbers
+https://arxiv.org/abs/2402.00712, section 4.2 and appendix F.2). It is no measure of skill: sharp
+but wrong forecasts have a small divergence. The conventions differ in the wavenumbers
 (`stp.metrics.spectra`, `stp.metrics.finest`).
 """
 
@@ -67,18 +67,20 @@ def _of_means(means: np.ndarray) -> np.ndarray:
 
 
 def of_frames() -> Metric:
-    """Divergence of each channel of each frame over the finest tenth (at least two) of the
-    wavenumbers in cycles across the shorter side, up to half its pixels, then the mean. It is
-    ours, for frames of any kind; ChaosBench's wavenumbers
+    """Mean spectral divergence of frames and channels, over the finest tenth of wavenumbers.
+
+    At least two wavenumbers are used, in cycles across the shorter side, up to half its pixels. The
+    convention is our own, for frames of any kind; ChaosBench's wavenumbers
     (`stp.metrics.field_spectral_divergence`) lie in the corners of the transform.
     """
     return Metric(_finest_tenth, no_value="a frame does not vary")
 
 
 def of_mean_spectra() -> Metric:
-    """Divergence of spectra that are averaged over samples and channels (as normalised for
-    training), over all wavenumbers. Its components p1, p2, ... and o1, o2, ... in
-    ``cluster_sums.parquet`` are those spectra, predicted and observed, at each wavenumber.
+    """Divergence, over all wavenumbers, of spectra that are averaged over samples and channels.
+
+    Channels are normalised as for training. The components p1, p2, ... and o1, o2, ... in
+    ``cluster_sums.parquet`` are the predicted and observed spectra at each wavenumber.
     """
     return Metric(
         _finest_tenth,

@@ -1,4 +1,4 @@
-"""Power of fine detail, predicted over observed: 1 is right, below 1 is blur."""
+"""Ratio of the predicted to the observed power of fine detail: 1 is right, below 1 is blur."""
 
 import numpy as np
 
@@ -29,9 +29,10 @@ def _ratio(means: np.ndarray) -> np.ndarray:
 
 
 def spectral_power() -> Metric:
-    """Power in the upper half of the wavenumbers, averaged over samples and channels (as normalised
-    for training), predicted over observed. It tells blur (below 1) from noise (above 1), which the
-    divergence of shapes does not.
+    """Ratio of predicted to observed power in the upper half of the wavenumbers.
+
+    The power is averaged over samples and channels, which are normalised as for training. The ratio
+    tells blur (below 1) from noise (above 1), which the spectral divergence does not.
     """
     return Metric(
         lambda p, o: _power(p, o, np.ones(1)),

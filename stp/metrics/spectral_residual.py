@@ -25,11 +25,11 @@ def residual(observed: np.ndarray, predicted: np.ndarray) -> np.ndarray:
 
 
 def spectral_residual(*, starts: int | None = None) -> Metric:
-    """Spectral residual of each variable, then the mean over frames (ChaosBench, equation 3).
+    """Mean over frames of the spectral residual of each variable (ChaosBench, equation 3).
 
     Args:
-        starts: number of starts on successive days whose mean field is compared; the result is the
-            mean over such batches (ChaosBench, listing S2 and its code, with 32). Each frame is
-            compared unless set.
+        starts: number of starts on successive days whose fields are averaged before they are
+            compared; the result is the mean over such batches (ChaosBench, listing S2 and its code,
+            with 32). None: each frame is compared.
     """
     return finest.of_fields(residual, starts)

@@ -1,8 +1,9 @@
 """Spread of an ensemble, and whether it is as large as the error of its mean.
 
-The variance of M members is divided by M - 1. A forecast of one member has no spread: NULL. Where
-variables have units of their own, each has a value. ``weighted`` conventions have one for each
-variable in any case, and weigh grid points by latitude.
+The variance over M members is their sum of squared deviations divided by M - 1. A forecast of one
+member has no spread: its score is NULL. Where variables have units of their own, there is one value
+for each. ``weighted`` conventions always have one for each variable, and weight grid points by
+latitude.
 """
 
 from collections.abc import Callable
@@ -20,9 +21,9 @@ from stp.metrics.metric import Metric, every_component, needs_data
 RATIO = ("spread", "error")
 
 Statistics = Callable[[Area, np.ndarray, np.ndarray], tuple[np.ndarray, ...]]
-"""(where something was observed, members (M, G, H, W), observed (G, H, W)) to arrays (G,)."""
+"""Function of observed area, members (M, G, H, W) and observed fields (G, H, W): arrays (G,)."""
 Finish = Callable[[np.ndarray], np.ndarray]
-"""Means of statistics to values."""
+"""Function of means of statistics that returns values."""
 
 
 def variance(members: np.ndarray) -> np.ndarray:
@@ -39,13 +40,13 @@ def _deviation(area: Area, members: np.ndarray, _: np.ndarray) -> tuple[np.ndarr
 
 
 def _error_of_mean(area: Area, members: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    """Squared."""
+    """Mean squared error of the ensemble mean."""
     error = area.difference(members.mean(axis=0, dtype=np.float64), observed)
     return area.mean(error, error)
 
 
 def _error_of_members(area: Area, members: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    """Mean over members of the roots of their squared errors."""
+    """Mean over members of the root mean squared error of each."""
     errors = (area.difference(member, observed) for member in members)
     return np.asarray(np.mean([np.sqrt(area.mean(error, error)) for error in errors], axis=0))
 
@@ -74,7 +75,7 @@ def _deviation_and_members(
 
 
 def _two(means: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(..., 2 S, T) to the spreads and the errors, (..., S, T) each."""
+    """Split means (..., 2 S, T) into spreads and errors, (..., S, T) each."""
     *outer, components, leads = means.shape
     pair = means.reshape(*outer, components // 2, 2, leads)
     return pair[..., 0, :], pair[..., 1, :]
@@ -130,22 +131,23 @@ def spread(
     corrected: bool = False,
     weighted: bool = False,
 ) -> Metric:
-    """One convention.
+    """Spread of the members of an ensemble, or its ratio to an error.
 
     Args:
-        of: the root of the mean variance over samples, lead times, H, W, and over C unless
-            variables have units of their own: what may be compared with an RMSE (Fortin et al.
-            2014, https://doi.org/10.1175/JHM-D-14-0008.1); or the mean of the standard deviations,
-            which by Jensen's inequality is never above it (ChaosBench, equation S22).
-        over_error_of: divided by the RMSE of the ensemble mean, or by the mean RMSE of the members,
-            who err more than their mean (ChaosBench, equations S23 and S14).
-        corrected: times sqrt((M + 1) / M): 1 for reliable ensembles of any size, below 1 for too
-            small a spread (Fortin et al. 2014). Without it, reliable ensembles of M members have
-            sqrt(M / (M + 1)).
-        weighted: for each variable, weighted by latitude.
+        of: "variance": root of the mean variance over samples, lead times, H, W, and over C unless
+            variables have units of their own; it may be compared with an RMSE (Fortin et al. 2014,
+            https://doi.org/10.1175/JHM-D-14-0008.1). "deviation": mean of the standard deviations,
+            which by Jensen's inequality is never above that root (ChaosBench, equation S22).
+        over_error_of: divisor of the spread: "mean", the RMSE of the ensemble mean; "members", the
+            mean RMSE of the members, which is larger (ChaosBench, equations S23 and S14); None, no
+            divisor.
+        corrected: whether the ratio is multiplied by sqrt((M + 1) / M), so that reliable ensembles
+            of any size have 1, and too small a spread gives less (Fortin et al. 2014). Uncorrected,
+            reliable ensembles of M members have sqrt(M / (M + 1)).
+        weighted: whether grid points are weighted by latitude, with one value for each variable.
 
     Raises:
-        StpError: there is no such ratio.
+        ConfigurationError: the options do not go together.
     """
     if (of, over_error_of, corrected) not in _STATISTICS:
         raise ConfigurationError(

@@ -29,11 +29,11 @@ def _weighted(observed: np.ndarray, predicted: np.ndarray, counts: np.ndarray) -
 
 
 def srocc(*, signed: bool) -> Agreement:
-    """One convention of the correlation.
+    """Spearman's rank correlation of predicted and observed opinions.
 
     Args:
-        signed: whether the correlation keeps its sign. Without it, as Somraj et al. (2022) print
-            it, it hides a measure that ranks backwards.
+        signed: whether the correlation keeps its sign. Its absolute value, which Somraj et al.
+            (2022) print, does not show that a measure ranks backwards.
     """
     if signed:
         return Agreement(correlation, _weighted)

@@ -42,15 +42,15 @@ GAUSSIAN_WEIGHTS /= GAUSSIAN_WEIGHTS.sum()
 def structural_similarity(
     predicted: np.ndarray, observed: np.ndarray, *, data_range: float
 ) -> np.ndarray:
-    """Compare frames.
+    """SSIM of frames, through a flat window of 7 x 7 pixels.
 
     Args:
-        predicted: (N, T, C, H, W); values outside the range are used as they are.
-        observed: (N, T, C, H, W).
+        predicted: predicted frames, (N, T, C, H, W); values outside the range are used unchanged.
+        observed: observed frames, (N, T, C, H, W).
         data_range: R, distance between the smallest and the largest possible value.
 
     Returns:
-        float64 (N, T): mean over channels.
+        means over channels, float64 (N, T).
 
     Raises:
         StpError: frames are smaller than the window.
@@ -126,18 +126,18 @@ def _sum_of_seven(
 def gaussian_similarity(
     predicted: np.ndarray, observed: np.ndarray, *, data_range: float
 ) -> np.ndarray:
-    """Compare frames through the Gaussian window of the paper.
+    """SSIM of frames, through the Gaussian window of the paper.
 
     It is scikit-image's ``structural_similarity(channel_axis=0, data_range=R,
     gaussian_weights=True, sigma=1.5, use_sample_covariance=False)``.
 
     Args:
-        predicted: (N, T, C, H, W); values outside the range are used as they are.
-        observed: (N, T, C, H, W).
+        predicted: predicted frames, (N, T, C, H, W); values outside the range are used unchanged.
+        observed: observed frames, (N, T, C, H, W).
         data_range: R, distance between the smallest and the largest possible value.
 
     Returns:
-        float64 (N, T): mean over the pixels whose window lies inside the frame, and over channels;
+        means over channels and over the pixels whose window lies inside the frame, float64 (N, T);
         NaN where frames are smaller than the window.
     """
     *outer, height, width = predicted.shape
@@ -153,7 +153,7 @@ def gaussian_similarity(
 
 
 def _gaussian_group(x: np.ndarray, y: np.ndarray, data_range: float) -> np.ndarray:
-    """The same of frames (M, H, W), float64 (M,)."""
+    """SSIM through the Gaussian window of M pairs of frames, (M, H, W) each: float64 (M,)."""
     c1, c2 = (0.01 * data_range) ** 2, (0.03 * data_range) ** 2
     mean_x, mean_y = _gaussian(x), _gaussian(y)
     squares, product = mean_x**2 + mean_y**2, mean_x * mean_y
@@ -205,22 +205,25 @@ def _of_observed_range(predicted: np.ndarray, observed: np.ndarray) -> np.ndarra
 
 
 def ssim(*, data_range: float) -> Metric:
-    """One convention, for frames in [0, 1] or brought there by a fixed normalisation.
+    """SSIM of frames in [0, 1], or brought to that range by a fixed normalisation.
 
     Args:
-        data_range: 1 is the range of the frames; 2 is scikit-image's default for floats until 0.19,
-            what PredBench and OpenSTL print as SSIM, and gives higher values.
+        data_range: data range R of the formula: 1 is the range of the frames; 2 is scikit-image's
+            default for floats until 0.19, which gives the higher values that PredBench and OpenSTL
+            print as SSIM.
     """
     return Metric(partial(_statistics, data_range=float(data_range)), on_data=in_unit_range)
 
 
 def gaussian() -> Metric:
-    """Data range 1 through the Gaussian window of the paper: the SSIM of Wang et al. (2004)."""
+    """SSIM of Wang et al. (2004): through the paper's Gaussian window, with data range 1."""
     return Metric(_gaussian_statistics, on_data=_fitting)
 
 
 def of_frame_range() -> Metric:
-    """Frames scaled by the smallest and largest value of each channel of each observed frame, data
-    range 1: for data of any units, standardised ones too. Not comparable with the others.
+    """SSIM of frames scaled by the range of the observed frame, for data of any units.
+
+    The smallest and largest observed value of each channel of each frame are brought to 0 and 1;
+    the data range is 1. Values are not comparable with those of the other conventions.
     """
     return Metric(_of_observed_range, no_value="an observed frame is constant")

@@ -21,7 +21,9 @@ def sucr(
     of_range: float | None = None,
     over_leads: Literal["sum", "mean"] = "sum",
 ) -> Metric:
-    """The ratio at each threshold, of counts summed over samples and pixels, and their mean.
+    """Success ratio at each threshold, and its mean over thresholds.
+
+    Counts are summed over samples and pixels before the division.
 
     Args:
         thresholds, of_range, over_leads: see `stp.metrics.contingency.mean_over_thresholds`.

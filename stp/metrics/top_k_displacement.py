@@ -1,4 +1,4 @@
-"""Displacement errors of the best of several predictions: they fall with their number alone."""
+"""Displacement error of the best of several predictions, which falls as their number grows."""
 
 from typing import Literal
 
@@ -21,11 +21,12 @@ def _trajectory(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
 
 
 def top_k_displacement(*, best_of: Literal["steps", "paths"]) -> Metric:
-    """One convention.
+    """Mean distance from the truth of the best predicted sample of each person, metres.
 
     Args:
-        best_of: the best sample of each person at each step, which may be another one at the next
-            (Atlas); or the one that is best over all steps (Social GAN, TrajNet++).
+        best_of: which sample is the best: "steps", the nearest one at each step, which may be
+            another one at the next step (Atlas); "paths", the one with the smallest mean distance
+            over all steps (Social GAN, TrajNet++).
     """
     if best_of == "steps":
         return Metric(_pointwise, ensemble=True)

@@ -11,11 +11,11 @@ WEEKS = ((1, 7), (8, 14), (15, 28), (29, 42))
 
 
 def compose(metric: Metric, windows: str | list[list[int]]) -> Metric:
-    """The same convention of the mean fields of windows of lead times.
+    """A convention that compares the mean fields of windows of lead times.
 
     Args:
         metric: a convention of single lead times.
-        windows: "weeks", or first and last lead time of each window, from 1.
+        windows: "weeks", or the first and last lead time of each window, from 1.
 
     Raises:
         StpError: `windows` is neither.
@@ -40,14 +40,14 @@ def compose(metric: Metric, windows: str | list[list[int]]) -> Metric:
 
 
 def first_of(last: int, windows: Windows) -> int:
-    """The first lead time of the window that ends with one; both are numbers from 0."""
+    """First lead time, from 0, of the window whose last lead time, from 0, is ``last``."""
     return next(first - 1 for first, end in windows if end == last + 1)
 
 
 def mean_at(
     climatology: Climatology, frames: np.ndarray, lead: int, windows: Windows
 ) -> np.ndarray:
-    """The climatology at a lead time, or its mean over the window that ends there: (C, H, W).
+    """The climatology at a lead time, or its mean over the window that ends there.
 
     Args:
         climatology: climatology of each day.
@@ -56,7 +56,7 @@ def mean_at(
         windows: windows of the convention; empty for single lead times.
 
     Returns:
-        float32 (C, H, W).
+        the mean field, float32 (C, H, W).
     """
     if not windows:
         return climatology.read(int(frames[lead]))

@@ -25,13 +25,12 @@ def _per_frame(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
 
 
 def wmape(*, ratio: Literal["pooled", "frames"]) -> Metric:
-    """One convention.
+    """Sum of absolute errors divided by the sum of absolute observed values, as a fraction.
 
     Args:
-        ratio: the sum of |e| over the sum of |observed|, both over samples, lead times, C, H, W
-            (PredBench, appendix B, equation 1; its code does so within each batch and averages the
-            batches); or the same of each frame, then the mean over frames: quiet hours count as
-            much as busy ones.
+        ratio: "pooled": one ratio of sums over samples, lead times, C, H and W (PredBench, appendix
+            B, equation 1; its code has a ratio for each batch and averages these); "frames": mean
+            over frames of the ratio of each frame, so that quiet hours count as much as busy ones.
     """
     none = "nothing was observed but zeros"
     if ratio == "frames":

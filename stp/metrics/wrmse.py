@@ -42,13 +42,13 @@ def _roots_on(metric: Metric, compared: Comparison) -> Metric:
 
 
 def wrmse(*, root: Literal["frames", "pooled"]) -> Metric:
-    """One convention.
+    """Root of the latitude-weighted mean squared error of each variable.
 
     Args:
-        root: of each frame, then the mean over frames (PredBench, appendix B, equation 3;
-            ChaosBench, equation S1); or one of the mean over samples, as WeatherBench 2 defines
-            RMSE, and for all lead times together over these too. By Jensen's inequality the second
-            is never below the first.
+        root: "frames": mean over frames of the root of each frame (PredBench, appendix B, equation
+            3; ChaosBench, equation S1); "pooled": one root of the mean over samples, as
+            WeatherBench 2 defines RMSE; the value of all lead times together is one root of the
+            mean over these too. By Jensen's inequality "pooled" is never below "frames".
     """
     if root == "frames":
         return Metric(needs_data, finish=every_component, on_data=_roots_on)

@@ -1,4 +1,4 @@
-"""Prepared data and a trained model -> predictions.
+"""Stage `predict`: predictions from prepared data and a trained model.
 
-Forecasts that are read instead of computed come from `sources`, one file each.
+Forecasts that are read instead of computed come from `sources`, which has a module for each origin.
 """

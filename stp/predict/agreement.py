@@ -28,14 +28,14 @@ def levels(
     """Rate the agreement of each predicted frame with the truth, in any channel and member.
 
     Args:
-        forecasts: (n, M, T, C, H, W).
+        forecasts: predicted frames, (n, M, T, C, H, W).
         frames: observed frames, (n, F, C, H, W); NaN for missing values.
-        numbers: numbers of these frames, ascending, (F,).
+        numbers: numbers of the observed frames, ascending, (F,).
         valid: number of the frame that each lead time predicts, (T,).
 
     Returns:
-        uint8 (n, T): 0 if the frame is not judged, 1 if it is as far from the truth as expected, 2
-        if it is suspiciously near, 3 if it is equal.
+        ratings, uint8 (n, T): 0 if the frame is not judged, 1 if it is as far from the truth as
+        expected, 2 if it is suspiciously near, 3 if it is equal.
     """
     result = np.zeros((len(forecasts), len(valid)), np.uint8)
     index = {int(number): i for i, number in enumerate(numbers)}
@@ -59,14 +59,15 @@ def levels(
 
 
 def path_levels(paths: np.ndarray, positions: np.ndarray) -> np.ndarray:
-    """Rate the agreement of whole paths as `levels`: single positions may agree by chance.
+    """Rate the agreement of whole paths with the truth, since single positions agree by chance.
 
     Args:
         paths: predicted positions, (P, K, T, 2).
         positions: the last two observed positions and the T future ones, (P, 2 + T, 2).
 
     Returns:
-        uint8 (P,), from all lead times but the last, which has no later neighbour.
+        ratings as those of `levels`, uint8 (P,), from all lead times but the last, which has no
+        later neighbour.
     """
     steps, last = paths.shape[2] - 1, positions[:, 1:2]
     if steps < 1 or not len(paths):
@@ -91,11 +92,11 @@ class Agreement:
         self.first: int | None = None
 
     def add(self, start: int, forecasts: np.ndarray, frames: np.ndarray) -> None:
-        """Compare some samples.
+        """Compare the forecasts of some samples with the truth.
 
         Args:
             start: number of the first sample.
-            forecasts: (n, M, T, C, H, W).
+            forecasts: predicted frames, (n, M, T, C, H, W).
             frames: observed frames, preceded by the last context frames, if there are any,
                 (n, T or more, C, H, W).
         """
@@ -120,7 +121,7 @@ class Agreement:
         Args:
             clips: names of all samples.
             compared: noun for what was compared.
-            around: noun for its neighbours.
+            around: noun for the neighbours of what was compared.
         """
         if self.first is None:
             return ""
@@ -138,7 +139,7 @@ class Copies:
         self._hashes = [hashlib.sha256() for _ in range(members)]
 
     def add(self, forecasts: np.ndarray) -> None:
-        """Add some samples, float32 (n, M, ...)."""
+        """Add the forecasts of some samples, float32 (n, M, ...)."""
         for member, hashed in enumerate(self._hashes):
             hashed.update(np.ascontiguousarray(forecasts[:, member]).data)
 
@@ -148,7 +149,7 @@ class Copies:
         return len(set(self.first())) == len(self._hashes)
 
     def first(self) -> list[int]:
-        """The index of the first equal member, for each member."""
+        """For each member the index of the first member that is equal to it."""
         digests = [hashed.digest() for hashed in self._hashes]
         return [digests.index(digest) for digest in digests]
 

@@ -18,7 +18,7 @@ READ_BYTES = 1 << 28  # size of the forecasts in memory while their errors are a
 
 
 class Corrected(Source):
-    """Forecasts without their mean error.
+    """Forecasts from which the mean error of earlier years is subtracted.
 
     Args:
         source: forecasts to correct.
@@ -56,7 +56,7 @@ class Corrected(Source):
 
 
 def _mean_error(past: Source, request: ForecastRequest, leads: np.ndarray) -> np.ndarray:
-    """Mean of forecasts minus observations, float32 (leads, C_there, H, W); cached on disk."""
+    """Mean of forecasts minus observations, float32 (leads, C_available, H, W); cached on disk."""
     rows = [int(row) for row in past.rows]
     names = request.clips.index["clip"]
     about = {

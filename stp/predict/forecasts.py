@@ -28,10 +28,10 @@ class Forecasts:
     """Forecasts of the clips of a split by a model.
 
     One network forecasts all lead times, or there is a network for each lead time, or one for each
-    member, from trainings with other seeds. Frames are normalised with the constants of the
-    training data. A model with ``needs_lead_times`` forecasts the lead times that it is given; from
-    the forecasts of others, these are selected. Forecasts at ``interpolated`` lead times are linear
-    in the lead time.
+    member, trained with different seeds. Frames are normalised with the constants of the training
+    data. A model with ``needs_lead_times`` is told which lead times to forecast; from the forecasts
+    of other models, these lead times are selected. Forecasts at ``interpolated`` lead times are
+    interpolated linearly between lead times.
 
     Args:
         recipe: recipe, see `stp.predict.run`.
@@ -124,7 +124,7 @@ class Forecasts:
         return forecasts
 
     def _why_not_finite(self, rows: np.ndarray) -> str:
-        """The remedy: train again, or look at the data or at the code of the model."""
+        """The remedy that the error names: train again, or check the data or the model's code."""
         weights = [w for network in self.networks for w in network.state_dict().values()]
         if not all(bool(w.isfinite().all()) for w in weights):
             return "train the model again: its weights are not finite"
@@ -193,7 +193,7 @@ class Forecasts:
     def _of_all_leads(
         self, network: ForecastModel, frames: Tensor, extra: dict[str, Any]
     ) -> Tensor:
-        """Normalised forecasts of a member, (B, T, C, H, W)."""
+        """Normalised forecasts of a member at all lead times, (B, T, C, H, W)."""
         computed = self._of_own_leads(network, frames, extra)
         if not self.recipe.get("interpolated"):
             return computed
@@ -202,7 +202,7 @@ class Forecasts:
     def _of_own_leads(
         self, network: ForecastModel, frames: Tensor, extra: dict[str, Any]
     ) -> Tensor:
-        """Forecasts at the lead times that networks compute."""
+        """Normalised forecasts of a member at the lead times that networks compute."""
         computed = self._computed
         if self.recipe.get("per_lead"):
             # As in training, a network with ``leads`` is given its own lead time.
@@ -240,12 +240,12 @@ def between(forecasts: Tensor, leads: np.ndarray, targets: np.ndarray) -> Tensor
     """Interpolate linearly between lead times.
 
     Args:
-        forecasts: (B, T, C, H, W).
+        forecasts: predicted frames, (B, T, C, H, W).
         leads: lead times of the forecasts, ascending, (T,).
-        targets: lead times of the result, within ``leads``, (W,).
+        targets: lead times of the result, within the range of ``leads``, (L,).
 
     Returns:
-        (B, W, C, H, W).
+        interpolated frames, (B, L, C, H, W).
     """
     positions = np.interp(targets, leads, np.arange(len(leads)))
     below = np.floor(positions).astype(np.int64)

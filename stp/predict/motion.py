@@ -134,7 +134,7 @@ def _draw(
     place: prepared.PreparedTracks,
     options: MotionOptions,
 ) -> tuple[np.ndarray, Density | None]:
-    """Predictions, (K, S, N, T, 2), and their density where the predictor gives one."""
+    """Predicted positions, (K, S, N, T, 2), and their density if the predictor computes one."""
     arguments = (scenarios, steps, parameters, place.obstacles)
     prediction = module.predict(*arguments)
     density = None if isinstance(prediction, np.ndarray) else prediction

@@ -1,4 +1,4 @@
-"""The layout of predictions in the store."""
+"""The Zarr store of predictions, and its coordinates."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -44,7 +44,7 @@ def create_predictions(
         attrs: attributes of the prepared data.
         shape: shape of the forecasts of a clip, (members, lead times, C, H, W).
         numbers: numbers of the clips.
-        more: further attributes.
+        more: further attributes of the store.
 
     Returns:
         the empty array, (sample, lead, channel, y, x), or with several forecasts of each clip

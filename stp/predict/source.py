@@ -24,7 +24,7 @@ class ForecastRequest(NamedTuple):
         members: number of forecasts of each clip.
         archive: raw files of an archive; None without an archive.
         aside: folder for temporary files, which survives a crash.
-        report: receives the progress.
+        report: function that receives the progress.
         intensity: intensity of a distortion, from 1; 0 without a distortion.
     """
 
@@ -38,7 +38,7 @@ class ForecastRequest(NamedTuple):
     intensity: int = 0
 
     def valid(self, row: int, lead: int) -> int:
-        """Index of the frame of the data that corresponds to a lead time of a clip, from 0."""
+        """Index of the frame of the data that a clip has at a lead time; all count from 0."""
         clip = self.clips.index.iloc[row]
         return int(clip["start"] + (self.data.context + lead) * clip["stride"])
 
@@ -52,7 +52,7 @@ class Source(ABC):
         leads: indices of the lead times that all forecasts have, int64, from 0, ascending; None for
             all.
         members: number of different members; None for all.
-        note: note for tables; may be empty.
+        note: text that tables show beside the forecasts; may be empty.
         is_unknown: whether the forecasts are from an unknown source, so that their agreement with
             the truth is measured (`stp.predict.agreement`).
     """
@@ -66,7 +66,9 @@ class Source(ABC):
 
     @abstractmethod
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
-        """The forecasts of a clip, float32 (members, leads, C_there, H, W), in the dataset's units.
+        """The forecasts of a clip in the dataset's units, float32 (members, leads, C, H, W).
+
+        C counts the available channels.
 
         Args:
             row: index of the clip.
@@ -107,7 +109,8 @@ def open_source(recipe: Recipe, request: ForecastRequest) -> Source:
     """Open the source that a recipe names.
 
     Args:
-        recipe: has ``source``, a module of stp.predict.sources, and its ``options``.
+        recipe: recipe with ``source``, the name of a module of stp.predict.sources, and its
+            ``options``.
         request: request for forecasts.
 
     Raises:

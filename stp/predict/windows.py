@@ -11,7 +11,7 @@ def window_checksum(frames: np.ndarray) -> str:
     """Checksum of the context frames of a window: 16 hex digits.
 
     Args:
-        frames: (context, C, H, W) in the dataset's units.
+        frames: context frames in the dataset's units, (context, C, H, W).
     """
     values = np.ascontiguousarray(frames, "<f4")
     return hashlib.sha256(repr(values.shape).encode() + values.tobytes()).hexdigest()[:16]

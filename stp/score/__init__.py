@@ -1,4 +1,4 @@
-"""Scores of predictions: of each sample, at each lead time, and overall.
+"""Stage `score`: scores of predictions, for each sample, at each lead time, and overall.
 
 Predictions and truth are read in blocks, statistics of metrics are summed over clusters, and values
 and intervals are computed from the sums.

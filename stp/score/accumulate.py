@@ -1,4 +1,4 @@
-"""One pass over predictions and truth, in blocks: statistics, and their sums over clusters.
+"""Statistics of metrics, and their sums over clusters, in one pass over predictions and truth.
 
 A block is some samples at all lead times or, where a single sample is too large and the lead times
 of all conventions are independent, at some lead times. Memory holds at most ``threads + 2`` blocks,
@@ -39,7 +39,7 @@ class Block(NamedTuple):
 
     Attributes:
         samples: indices of the samples, (n,).
-        leads: which of the available lead times.
+        leads: range of the available lead times.
         is_last: whether no further lead times of these samples follow.
     """
 
@@ -77,8 +77,8 @@ def accumulate(
     The state is saved from time to time; an interrupted pass continues from there.
 
     Args:
-        job: gives the state folder, progress and runtime (``block_samples``, ``block_leads``,
-            ``checkpoint_every_s``).
+        job: the job, for its state folder, progress and runtime (``block_samples``,
+            ``block_leads``, ``checkpoint_every_s``).
         predictions: predicted and observed frames; they are read by one thread, in order.
         metrics: conventions for these data, by name.
         members: how several forecasts of a sample are scored.
@@ -174,9 +174,9 @@ def _sizes(job: Job, predictions: Samples, apart: bool) -> tuple[int, int]:
     """Numbers of samples and lead times of a block.
 
     Args:
-        job: its runtime may set them.
+        job: the job, whose runtime may set the numbers.
         predictions: forecasts to read.
-        apart: whether lead times may be computed separately.
+        apart: whether lead times may be computed in different blocks.
     """
     leads = len(predictions.available.leads)
     lead_bytes = 4 * math.prod(predictions.shape[1:]) // leads
@@ -201,7 +201,7 @@ def _completed(parts: Sequence[np.ndarray], metric: Metric, predictions: Samples
     """Statistics of all components and lead times; NaN where the forecasts have none.
 
     Args:
-        parts: statistics of all available lead times, in order, (n, K_there, t) each.
+        parts: statistics of successive available lead times, (n, K_available, t) each.
         metric: the convention for all variables of the data.
         predictions: forecasts, whose ``available`` names their lead times and channels.
     """
@@ -233,8 +233,8 @@ class _Sums:
         count: number of clusters.
 
     Attributes:
-        metric: the convention of the statistics that are added. With batches, these are the many
-            statistics that scores of batches are computed from, and those of samples are not kept.
+        metric: the convention of the statistics that are added. With batches, these are the
+            statistics from which scores of batches are computed; those of samples are not kept.
     """
 
     def __init__(self, metric: Metric, clusters: np.ndarray, count: int) -> None:
@@ -316,10 +316,11 @@ class _Sums:
         return Accumulated(self._sums, non_finite, samples)
 
     def _of_batches(self, batches: Batches, sums: np.ndarray) -> "_Sums":
-        """The scores of batches, as scores of their samples; batches have equal weights.
+        """Statistics in which each sample has the score of its batch; batches have equal weights.
 
-        Weights apply to the deviation of a score from the mean of all, which they leave unchanged,
-        so that they do not add to the spread of the scores.
+        The deviation of a score from the mean of all batches is multiplied by the weight of the
+        sample, which leaves that mean unchanged. The mean itself is not weighted, so that weights
+        do not add to the spread of the scores.
         """
         sizes, every = np.bincount(batches.number), batch_weights(batches.number)
         scores = np.stack(

@@ -154,7 +154,7 @@ def _merged(
 
 
 def _either(one: Uncertainty, other: Uncertainty) -> Uncertainty:
-    """Join values of different lead times; clusters are 0 at the lead times that a part lacks."""
+    """Join two uncertainties of different lead times; each has 0 clusters where it lacks one."""
     here = other.clusters > 0
     return Uncertainty(*(np.where(here, b, a) for a, b in zip(one, other, strict=True)))
 
@@ -332,7 +332,7 @@ def _by_series(every: np.ndarray, means: np.ndarray) -> np.ndarray:
 
 
 def _components_of(series: int, of: int, components: int) -> slice:
-    """The components of one series; all if they do not belong to single series."""
+    """Slice of the components of one series; of all if components do not belong to series."""
     each, rest = divmod(components, of)
     return slice(None) if rest or not each else slice(series * each, (series + 1) * each)
 
@@ -380,7 +380,7 @@ def _series_rows(
 
 
 def _missing_leads(metric: Metric, lead: int) -> str:
-    """Says which lead times are missing for a value at one; empty if it never has a value."""
+    """Reason that names the lead times which a value lacks; empty if there is never a value."""
     if not metric.windows:
         return f"the forecasts have no lead time {lead}"
     windows = (f"{first} to {last}" for first, last in metric.windows if last == lead)

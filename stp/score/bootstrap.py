@@ -69,7 +69,7 @@ def intervals(
 
 
 def no_spread(clusters: int) -> str:
-    """The reason for a missing interval in spite of enough clusters."""
+    """The reason why there is no interval although there are enough clusters."""
     return f"all or nearly all of the {clusters} clusters have the same value"
 
 
@@ -139,8 +139,8 @@ def _studentised(weighted: np.ndarray, counts: np.ndarray, resamples: int, seed:
     / sum(c n), and its squared standard error is sum(c n^2 (u - d)^2) / sum(c n)^2.
 
     Args:
-        weighted: n u, (G, F).
-        counts: n, (G,).
+        weighted: product n u of each cluster, (G, F).
+        counts: number n of samples of each cluster, (G,).
         resamples: number of resamples R.
         seed: seed of the random stream.
     """

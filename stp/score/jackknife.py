@@ -28,7 +28,7 @@ def left_out_means(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
         counts: number of samples of each cluster, (G,).
 
     Returns:
-        float64 (G, ...).
+        means, float64 (G, ...).
     """
     rest = (counts.sum() - counts).reshape(-1, *(1,) * (sums.ndim - 1))
     with np.errstate(invalid="ignore"):  # infinity minus infinity
@@ -36,7 +36,7 @@ def left_out_means(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def deviations(left_out: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """Values without each of the clusters minus the value of all; 0 where only rounding differs.
+    """Value without each of the clusters minus the value of all; 0 where only rounding differs.
 
     Args:
         left_out: values without each of the clusters, (G, ...).
@@ -48,14 +48,16 @@ def deviations(left_out: np.ndarray, value: np.ndarray) -> np.ndarray:
 
 
 def standard_error(left_out: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """sqrt((G - 1) / G sum((value without cluster g - value)^2)).
+    """Standard error of the jackknife over G clusters.
+
+    It is sqrt((G - 1) / G sum((value without cluster g - value)^2)).
 
     Args:
         left_out: values without each of the clusters, (G, ...).
         value: value of all clusters, (...).
 
     Returns:
-        float64 (...).
+        standard errors, float64 (...).
     """
     clusters = len(left_out)
     squares = np.square(deviations(left_out, value)).sum(axis=0)
@@ -69,7 +71,7 @@ def effective_clusters(counts: np.ndarray) -> float:
         counts: number of samples of each cluster, (G,).
 
     Returns:
-        From 1 to G.
+        the number, from 1 to G.
     """
     return float(counts.sum() ** 2 / np.square(counts).sum())
 
@@ -85,7 +87,7 @@ def degrees_of_freedom(counts: np.ndarray) -> float:
         counts: number of samples of each cluster, (G,).
 
     Returns:
-        From 1 to G - 1.
+        degrees of freedom, from 1 to G - 1.
     """
     w = counts / counts.sum()
     a, q = (w / (1 - w)) ** 2, (w**2).sum()

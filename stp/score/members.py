@@ -57,7 +57,7 @@ class Members:
             )
 
     def suited(self, name: str, metric: Metric) -> Metric:
-        """The metric, with a reason if it is not defined for several members.
+        """The metric, with a reason why it has no value if it is not defined for several members.
 
         Raises:
             StpError: the direction of a convention is missing.
@@ -111,7 +111,7 @@ class Members:
             context: context frames, (n, context, C, H, W), if the metric uses them.
 
         Returns:
-            float64 (n, K, T').
+            statistics, float64 (n, K, T').
         """
         known = {} if transformed is None else transformed
 
@@ -145,9 +145,10 @@ class Members:
 
 
 def _best(each: np.ndarray, by: int | None, *, higher: bool) -> np.ndarray:
-    """Statistics of the best member of each sample: (M, n, K, T) to (n, K, T); NaN counts as best.
+    """Statistics of the best member of each sample: (M, n, K, T) to (n, K, T).
 
-    The best member is that of each component, or for all components that of the component `by`.
+    Each component has its own best member, or all have that of the component ``by``. A member with
+    NaN counts as the best, so that the NaN stays.
     """
     over_leads = each.mean(axis=-1)
     if by is not None:

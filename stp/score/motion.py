@@ -1,7 +1,7 @@
-"""Scores of predicted tracks of people, with the statistics, intervals and files of frames.
+"""Scores of predicted tracks of people, with the same statistics, intervals and files as frames.
 
-A sample is a scenario, its cluster the episode, and a frame the positions of its people: channels x
-and y, a column for each person, NaN where a person is absent.
+A sample is a scenario, its cluster is the episode, and a frame holds the positions of its people:
+channels x and y, a column for each person, NaN where a person is absent.
 """
 
 import json
@@ -35,7 +35,7 @@ class PeopleData:
 
     Attributes:
         folder: folder of the prepared data.
-        attrs: units.
+        attrs: attributes of the data, such as units.
         shape: numbers of coordinates, 1, and people (at most in a scenario).
         channels: indices of the coordinates, int64.
     """
@@ -86,7 +86,7 @@ class PeopleSamples(Samples):
 
 
 def _frames(positions: np.ndarray) -> np.ndarray:
-    """(..., N, T, 2) to (..., T, 2, 1, N)."""
+    """Arrange positions (..., N, T, 2) as frames (..., T, 2, 1, N)."""
     return np.moveaxis(positions, -3, -1)[..., None, :].astype(np.float32)
 
 
@@ -133,7 +133,7 @@ def run(job: Job) -> Extras:
 
 
 def _note(samples: PeopleSamples, scenarios: Scenarios, drawn: np.ndarray) -> str:
-    """Names paths that are suspiciously near to the truth; empty if there are none."""
+    """Note that names paths suspiciously near to the truth; empty if there are none."""
     followed = scenarios.followed
     known = np.concatenate([scenarios.observed[:, :, -2:], scenarios.future], axis=2)
     nearness = np.zeros(followed.shape, np.uint8)
@@ -182,7 +182,7 @@ def read_predictions(folder: Path, scenarios: Scenarios) -> np.ndarray:
     """Read predictions of all people of all scenarios.
 
     Returns:
-        (K, S, N, T, 2), metres; NaN where a person is absent.
+        predicted positions, metres, (K, S, N, T, 2); NaN where a person is absent.
 
     Raises:
         StpError: the file is damaged, or holds other scenarios, people or lead times.

@@ -77,7 +77,7 @@ def run(job: Job) -> Extras:
 
 
 def _drawn(parts: list[pa.Table], options: Bootstrap) -> list[np.ndarray]:
-    """Counts of each test video in each resample, an array (B, N) per split."""
+    """Number of times that each resample contains each test video, an array (B, N) per split."""
     if not parts:
         return []
     names = np.unique(np.concatenate([part["video"].to_numpy(False) for part in parts]))

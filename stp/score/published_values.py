@@ -1,7 +1,7 @@
-"""Check weights of networks against values that others published for known frames.
+"""Check of the weights of networks by values that others published for known frames.
 
-A network with permuted weights, or with frames prepared in another way, gives other values. Each
-value belongs to the weights that it was published for.
+A network with permuted weights, or with frames prepared in another way, gives other values. A
+published value is valid for the weights with which it was computed.
 """
 
 from pathlib import Path
@@ -17,13 +17,13 @@ from stp.score.video_folder import Clip, read_clip
 
 
 class Trial(NamedTuple):
-    """A published value beside ours.
+    """A published value, and the one that is computed here.
 
     Attributes:
         what: name of the value, with the reason if it cannot be computed here.
         published: the published value.
-        ours: our value; None if it cannot be computed here.
-        tolerance: largest relative difference.
+        ours: the value computed here; None if it cannot be computed.
+        tolerance: largest accepted relative difference.
     """
 
     what: str
@@ -69,11 +69,11 @@ PROBABILITY = 0.999997
 
 
 def tried(network: str, folder: Path, file: WeightFile) -> list[Trial]:
-    """Compare the published values of a network with ours, which takes a few seconds.
+    """Compare the published values of a network with ones computed here, in a few seconds.
 
     Args:
         network: name of the network in config/weights.yaml.
-        folder: folder of weights, and of the clip that values were published for.
+        folder: folder of the weights, and of the clip for which values were published.
         file: the file of these weights.
 
     Returns:

@@ -1,7 +1,7 @@
-"""Scores of forecasts of others, which are read on demand.
+"""Scores of forecasts that others made, which are read on demand.
 
-A year of a centre's control forecasts is 100 GB, of an ensemble more than a terabyte, too much for
-a copy. The forecasts of a clip are read a few lead times at a time and compared with observations.
+A year of a centre's control forecasts is 100 GB, and of its ensemble more than a terabyte: too much
+to copy. The forecasts of a clip are read a few lead times at a time and compared with observations.
 """
 
 import json
@@ -66,13 +66,13 @@ def run(job: Job) -> Extras:
 
 
 def kept_of(rows: np.ndarray, clips: np.ndarray) -> np.ndarray:
-    """Choose the forecasts to store: those of given clips, or of the next clips with forecasts.
+    """Choose the forecasts to store: those of wanted clips, or of the next clips with forecasts.
 
     Thus models that lack different starts store the same clips where possible.
 
     Args:
         rows: indices of the clips with forecasts, in any order.
-        clips: indices of clips.
+        clips: indices of the wanted clips.
 
     Returns:
         Positions in ``rows``, ascending.
@@ -134,7 +134,7 @@ class ReadSamples(FrameSamples):
         return forecasts, observed
 
     def note(self) -> str:
-        """Names forecasts that are suspiciously near to the truth; empty if there are none."""
+        """Note that names forecasts suspiciously near to the truth; empty if there are none."""
         agreement = Agreement()
         agreement.count(0, self._levels)
         return agreement.note([str(clip) for clip in self.index["clip"]])
@@ -145,7 +145,7 @@ class ReadSamples(FrameSamples):
         return np.stack([self._source.read(int(row), steps) for row in self.rows[start:stop]])
 
     def store(self, out: Path, recipe: Recipe, kept: np.ndarray) -> None:
-        """Write some forecasts, which are read again, and their part of the index."""
+        """Read the chosen forecasts again, and write them and their part of the index."""
         rows = np.sort(self.rows[kept])
         position = {int(row): i for i, row in enumerate(self.rows)}
         data = self._request.data
@@ -163,7 +163,7 @@ class ReadSamples(FrameSamples):
 
 
 def _put_aside(path: Path, shape: tuple[int, int]) -> np.ndarray:
-    """Results of an interrupted pass, uint8; zeros if there are none."""
+    """Ratings that an interrupted pass has saved, uint8; zeros if there are none."""
     try:
         saved = np.load(path)
     except (OSError, ValueError, EOFError):

@@ -69,8 +69,8 @@ class _Part(NamedTuple):
     Attributes:
         sample: index of the first sample.
         lead: first lead time of the frames, from 0.
-        parts: makes the frames of later lead times.
-        frames: float32 (B, M, t, C, H, W).
+        parts: iterator over the frames of later lead times.
+        frames: predicted frames, float32 (B, M, t, C, H, W).
     """
 
     sample: int
@@ -84,7 +84,7 @@ class _Part(NamedTuple):
         return self.frames.shape[2] if self.frames.ndim > 1 else 0
 
     def later(self, lead: int) -> "_Part":
-        """The part without frames before a lead time."""
+        """The part without the frames of lead times before ``lead``."""
         dropped = min(max(0, lead - self.lead), self.length)
         frames = self.frames[:, :, dropped:].copy() if dropped else self.frames
         return self._replace(lead=self.lead + dropped, frames=frames)
@@ -94,7 +94,7 @@ class Rollout(FrameSamples):
     """Forecasts of a split that are made when they are read.
 
     Args:
-        forecasts: makes the forecasts.
+        forecasts: object that makes the forecasts.
         kept: indices of the samples whose forecasts are stored.
         aside: folder for these forecasts that survives a crash.
     """
@@ -132,7 +132,7 @@ class Rollout(FrameSamples):
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _in_parts(self, rows: np.ndarray, leads: slice) -> np.ndarray:
-        """A batch at some lead times; earlier ones are made and dropped."""
+        """Forecasts of a batch at some lead times; those of earlier ones are made and dropped."""
         steps = range(self.shape[2])[leads]
         part = self._part
         if part is None or part.sample != rows[0] or steps.start < part.lead:

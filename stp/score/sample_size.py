@@ -1,4 +1,4 @@
-"""How a distance between sets depends on their size (Unterthiner et al. 2018, section 4.2).
+"""Dependence of a distance between sets on their size (Unterthiner et al. 2018, section 4.2).
 
 The Frechet distance of finite sets is biased upwards by about b / N, since means and covariances
 are estimated. Two halves of one set therefore have a positive distance, and a distance between two

@@ -1,8 +1,8 @@
 """The interface between forecasts and scores.
 
 Scoring (`stp.score.scoring`) reads forecasts and observations from a `Samples`, some samples and
-lead times at a time. It knows no models, archives or files of predictions. Each core of scores has
-its own kind of `Samples`:
+lead times at a time. It knows no models, archives or files of predictions. Each job that computes
+scores has its own kind of `Samples`:
 
 - `stp.score.run` reads stored predictions (`stp.score.predictions.Predictions`);
 - `stp.score.rollout` makes forecasts on demand (`stp.predict.forecasts.Forecasts`);

@@ -35,7 +35,7 @@ def score(
     """Write ``scores.parquet``, ``sample_scores.parquet`` and ``cluster_sums.parquet``.
 
     Args:
-        job: gives the folders, runtime and progress.
+        job: the job, for its folders, runtime and progress.
         options: options of the recipe.
         data: the prepared data.
         predictions: forecasts and observations.
@@ -132,7 +132,7 @@ def _rows(
     counts: np.ndarray,
     predictions: Samples,
 ) -> dict[str, list[aggregate.Row]]:
-    """Rows by convention; all conventions use the same resamples."""
+    """Rows of scores of each convention; all conventions use the same resamples."""
     if not kept:
         return {}
     sums = [accumulated.sums for accumulated in kept.values()]
@@ -165,7 +165,7 @@ def _rows(
 
 
 def _bound(metric: Metric, compared: Comparison, predictions: Samples) -> Metric:
-    """The convention for these data, with statistics of the channels that forecasts have."""
+    """Bind a convention to the data, with statistics of the channels that forecasts have."""
     bound = on_data(metric, compared)
     available = predictions.available
     if len(available.channels) < compared.data.shape[0]:
@@ -197,7 +197,7 @@ def _defined(metric: Metric, shape: tuple[int, ...], predictions: Samples) -> np
 
 
 def _lacks(predictions: Samples, data: ComparedData) -> str:
-    """Says which lead times or variables the forecasts lack; empty if they lack none."""
+    """Note of how many lead times or variables the forecasts lack; empty if they lack none."""
     available, channels = predictions.available, data.shape[0]
     parts = [
         f"{expected - present} of {expected} {unit}"

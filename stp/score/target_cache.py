@@ -1,6 +1,6 @@
-"""Cache of transforms of observed frames, such as spectra, that several starts are compared with.
+"""Cache of transforms of observed frames, such as spectra, with which several starts are compared.
 
-With daily starts and 44 lead times, each day is observed 44 times.
+With daily starts and 44 lead times, each observed day is compared with 44 forecasts.
 """
 
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from threading import Lock
 import numpy as np
 
 Transform = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""As `stp.metrics.metric.Metric.transform`."""
+"""Function like `stp.metrics.metric.Metric.transform`."""
 
 KEPT_BYTES = 1 << 26
 """Size of all cached arrays together."""

@@ -21,7 +21,7 @@ BATCH = 16
 
 
 class Options(NamedTuple):
-    """Which frames of which clips are compared.
+    """Options of a comparison: which frames of which clips are compared.
 
     Attributes:
         frames: number of frames of each clip, context included; None for all frames, and then all
@@ -80,14 +80,14 @@ def compare(
     embed: Embed,
     report: Report = silent,
 ) -> UnpairedDistances:
-    """Compare two folders.
+    """Compute FVD and KVD between two folders of videos.
 
     Args:
         real: folder of real videos (see `stp.score.video_folder`).
         generated: folder of generated videos.
         options: frames and clips to compare.
-        embed: computes features of clips (see `stp.features.networks.i3d.embed`).
-        report: receives the progress.
+        embed: function that computes features of clips (see `stp.features.networks.i3d.embed`).
+        report: function that receives the progress.
 
     Raises:
         StpError: unsuitable folders, clips or options, clips that are too short, or fewer than two.
@@ -165,12 +165,12 @@ def _read(clip: Clip, options: Options) -> np.ndarray:
 
 
 def _cut(clips: np.ndarray, options: Options) -> np.ndarray:
-    """The frames of clips (N, T, C, H, W) that the network processes."""
+    """Select the frames of clips (N, T, C, H, W) that the network processes."""
     return CHOICES[options.convention](clips[:, : options.context], clips[:, options.context :])
 
 
 def _alike(clip: Clip, frames: np.ndarray, first: Clip, expected: np.ndarray) -> np.ndarray:
-    """Refuse a clip of another length or size than the first, which FVD would measure."""
+    """Refuse a clip whose length or size differs from the first one's, which would change FVD."""
     if len(frames) != len(expected):
         raise StpError(
             f"{clip} has {len(frames)} frames, {first} has {len(expected)}",

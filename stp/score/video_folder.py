@@ -82,7 +82,8 @@ def read_clip(clip: Clip, frames: int | None = None, interval: int = 1) -> np.nd
         interval: distance between the frames that are read, in frames of the clip; 1 for all.
 
     Returns:
-        float32 (T, C, H, W) in [0, 1], C is 1 or 3; fewer than ``frames`` if the clip is shorter.
+        frames in [0, 1], float32 (T, C, H, W), C is 1 or 3; fewer than ``frames`` if the clip is
+        shorter.
 
     Raises:
         StpError: the clip cannot be read, or is not a video.
@@ -108,7 +109,7 @@ def _pictures(folder: Path) -> list[str]:
 
 
 def _unit(frames: np.ndarray) -> np.ndarray:
-    """uint8 (T, H, W, C) to float32 (T, C, H, W) in [0, 1]."""
+    """Scale frames, uint8 (T, H, W, C), to [0, 1] and put channels first: float32 (T, C, H, W)."""
     return np.ascontiguousarray(frames.transpose(0, 3, 1, 2), np.float32) / np.float32(255)
 
 

@@ -17,9 +17,9 @@ class Frames(NamedTuple):
     """Frames of some samples, or means over lead times.
 
     Attributes:
-        predicted: float32 (n, M, T, C, H, W).
-        observed: float32 (n, T, C, H, W).
-        leads: indices of the lead times from 0, for a mean that of the last one, (T,).
+        predicted: predicted frames, float32 (n, M, T, C, H, W).
+        observed: observed frames, float32 (n, T, C, H, W).
+        leads: index of the lead time of each frame, from 0, for a mean that of its last one, (T,).
     """
 
     predicted: np.ndarray
@@ -41,7 +41,7 @@ class _Sum:
         self._observed += observed
 
     def mean_of(self, frames: int) -> tuple[np.ndarray, np.ndarray] | None:
-        """The means, float32; None if frames are missing."""
+        """The means over the window, float32; None if frames of it are missing."""
         if self._frames < frames:
             return None
         both = (self._predicted / frames, self._observed / frames)

@@ -24,7 +24,7 @@ BATCH_FRAMES = {"cpu": 32, "cuda": 512}
 
 
 def embed(weights: Weights, layer: str) -> Embed:
-    """Make the function that computes features.
+    """Make the function that computes features of clips through I3D.
 
     Args:
         weights: weights of the network.
@@ -45,7 +45,7 @@ def embed(weights: Weights, layer: str) -> Embed:
 
 
 def embed_with(state: State, device: str, layer: str = "logits") -> Embed:
-    """Load weights into the network.
+    """Load weights into I3D, and make the function that computes features.
 
     Returns:
         a function from clips float32 (N, T, C, H, W) in [0, 1] to features float64 (N, D).

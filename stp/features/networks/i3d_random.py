@@ -1,8 +1,8 @@
 """I3D with random weights, for tests and demonstrations; it is not trained.
 
 The layers are those of I3D (`stp.metrics.networks.i3d`), the weights are drawn with a seed
-(`stp.metrics.networks.random_weights`). Frames keep their size, not resized to 224 x 224, so that
-clips of 32 x 32 pixels take milliseconds; what is left of them is averaged over space.
+(`stp.metrics.networks.random_weights`). Frames keep their size and are not resized to 224 x 224, so
+that clips of 32 x 32 pixels take milliseconds; the last maps are averaged over space.
 """
 
 import numpy as np
@@ -21,7 +21,7 @@ BATCH_FRAMES = 256
 
 
 def embed_random(seed: int, layer: str, device: str = "auto", threads: int = 1) -> Embed:
-    """Make the function that computes features.
+    """Make the function that computes features of clips through I3D with random weights.
 
     Args:
         seed: seed of the weights.
@@ -30,7 +30,8 @@ def embed_random(seed: int, layer: str, device: str = "auto", threads: int = 1) 
         threads: number of CPU threads.
 
     Returns:
-        a function from clips float32 (N, T, C, H, W) in [0, 1], C is 1 or 3, to float64 (N, D).
+        a function from clips float32 (N, T, C, H, W) in [0, 1], C is 1 or 3, to features float64
+        (N, D).
     """
     network = draw(i3d.I3D(), seed)
     assert isinstance(network, i3d.I3D)
@@ -50,6 +51,6 @@ def embed_random(seed: int, layer: str, device: str = "auto", threads: int = 1) 
 
 
 def _prepared(clips: np.ndarray) -> torch.Tensor:
-    """Clips in [0, 1] to (N, 3, T, H, W) in [-1, 1]; what lies outside is clipped."""
+    """Map clips in [0, 1], clipped to it, to inputs in [-1, 1], (N, 3, T, H, W)."""
     frames = torch.from_numpy(np.ascontiguousarray(clips, dtype=np.float32)).clamp(0, 1) * 2 - 1
     return frames.transpose(1, 2).expand(-1, 3, -1, -1, -1)

@@ -1,9 +1,10 @@
 """Features of Inception-v3 of each frame, averaged over the clip.
 
-The baseline of Unterthiner et al. (2018, section 4.1), "average FID", through the weights that
-torchvision has. Frames are squashed to 299 x 299 by the bilinear resize of TensorFlow 1, as the
-authors' code does for I3D, and scaled to [-1, 1]; grey ones get three equal channels. Layers are
-those of `stp.features.networks.squeezenet_frames`, of the 2,048 values of the last pool.
+With them the Frechet distance is the baseline "average FID" of Unterthiner et al. (2018, section
+4.1). Weights are torchvision's. Frames are squashed to 299 x 299 by the bilinear resize of
+TensorFlow 1, as the authors' code does for I3D, and scaled to [-1, 1]; grey ones get three equal
+channels. Layers summarise the 2,048 values of the last pool over time, as those of
+`stp.features.networks.squeezenet_frames` do.
 """
 
 import numpy as np
@@ -23,10 +24,11 @@ BATCH_FRAMES = {"cpu": 8, "cuda": 128}
 
 
 def embed(weights: Weights, layer: str) -> Embed:
-    """Make the function that computes features.
+    """Make the function that computes features of clips through Inception-v3.
 
     Returns:
-        a function from clips float32 (N, T, C, H, W) in [0, 1], C is 1 or 3, to float64 (N, 2048).
+        a function from clips float32 (N, T, C, H, W) in [0, 1], C is 1 or 3, to features float64
+        (N, 2048).
 
     Raises:
         StpError: the bytes are not the declared ones, or the weights not those of Inception-v3.
@@ -46,7 +48,7 @@ def embed(weights: Weights, layer: str) -> Embed:
 
 
 def _of_frames(network: Inception, clip: np.ndarray, device: torch.device) -> np.ndarray:
-    """float64 (T, 2048); what lies outside [0, 1] is clipped."""
+    """Features of each frame of a clip in [0, 1], clipped to it: float64 (T, 2048)."""
     batch = BATCH_FRAMES.get(device.type, BATCH_FRAMES["cpu"])
     frames = torch.from_numpy(np.ascontiguousarray(clip, dtype=np.float32)).to(device).clamp(0, 1)
     parts = [

@@ -4,11 +4,11 @@ The baseline of Unterthiner et al. (2018, section 4.1) is such an average of Inc
 SqueezeNet takes its place here, because its weights are small. Frames keep their size and are
 normalised as those of ImageNet; the last 512 maps are averaged over space.
 
-- ``means``: the mean over frames. It is exactly the same whatever the order of the frames.
-- ``differences``: the mean size of the differences of consecutive frames, by feature.
-- ``signed_differences``: the mean of these differences, (last - first) / (T - 1): all frames but
-  the ends cancel out, so it is exactly blind to what happens between them. The paper does not say
-  which of the two it means.
+- ``means``: the mean over frames, which does not depend on the order of the frames.
+- ``differences``: the mean absolute difference of consecutive frames, for each feature.
+- ``signed_differences``: the mean difference of consecutive frames, (last - first) / (T - 1), which
+  depends on no frame between the first and the last. The paper does not say which of the two kinds
+  of differences it means.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ SHORTEST = 2
 
 
 def embed(weights: Weights, layer: str) -> Embed:
-    """Make the function that computes features, see `embed_with`.
+    """Make the function that computes features (see `embed_with`) from weights of a file.
 
     Raises:
         StpError: the bytes are not the declared ones, or the weights not those of SqueezeNet.
@@ -35,17 +35,25 @@ def embed(weights: Weights, layer: str) -> Embed:
 
 
 def embed_random(seed: int, layer: str, device: str = "auto", threads: int = 1) -> Embed:
-    """As `embed`, with random weights, for tests and demonstrations."""
+    """Make the function that computes features, with random weights for tests and demonstrations.
+
+    Args:
+        seed: seed of the weights.
+        layer: name of the layer, one of ``LAYERS``.
+        device: "auto", "cpu" or "cuda".
+        threads: number of CPU threads.
+    """
     network = draw(Trunk("squeezenet"), seed)
     assert isinstance(network, Trunk)
     return embed_with(network, layer, device, threads)
 
 
 def embed_with(network: Trunk, layer: str, device: str, threads: int) -> Embed:
-    """Make the function that computes features with a network.
+    """Make the function that computes features of clips through a given SqueezeNet.
 
     Returns:
-        a function from clips float32 (N, T, C, H, W) in [0, 1], C is 1 or 3, to float64 (N, 512).
+        a function from clips float32 (N, T, C, H, W) in [0, 1], C is 1 or 3, to features float64
+        (N, 512).
     """
 
     def features(clips: np.ndarray) -> np.ndarray:
@@ -68,7 +76,7 @@ def over_time(frames: np.ndarray, layer: str) -> np.ndarray:
 
 
 def _of_frames(network: Trunk, clip: np.ndarray, device: torch.device) -> np.ndarray:
-    """float64 (T, 512)."""
+    """Features of each frame of a clip, float64 (T, 512)."""
     frames = torch.from_numpy(np.ascontiguousarray(clip, dtype=np.float32)).to(device).clamp(0, 1)
     mean, deviation = (torch.tensor(v, device=device)[:, None, None] for v in (MEAN, DEVIATION))
     maps = network((frames.expand(-1, 3, -1, -1) - mean) / deviation)[-1]

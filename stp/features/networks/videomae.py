@@ -1,5 +1,6 @@
-"""VideoMAE, whose features weigh motion more than those of I3D (Ge et al. 2024, arXiv 2404.12391).
+"""Features of VideoMAE, which weigh motion more than those of I3D do.
 
+They are those of Ge et al. (2024, arXiv 2404.12391).
 Clips are brought to what the network was trained on: 16 frames (of longer clips, evenly spaced
 ones), squashed to 224 x 224 by the bilinear resize of TensorFlow 1 as for I3D, and normalised as
 ImageNet's pictures are; grey ones get three equal channels. The authors of the metric resize with
@@ -24,7 +25,7 @@ BATCH = {"cpu": 1, "cuda": 16}
 
 
 def embed(weights: Weights, layer: str) -> Embed:
-    """Make the function that computes features.
+    """Make the function that computes features of clips through VideoMAE.
 
     Returns:
         a function from clips float32 (N, T, C, H, W) in [0, 1], C is 1 or 3, T from 16, to float64
@@ -53,7 +54,7 @@ def embed(weights: Weights, layer: str) -> Embed:
 
 
 def prepare(clips: np.ndarray, device: torch.device) -> torch.Tensor:
-    """Clips (N, T, C, H, W) in [0, 1] to (N, 3, 16, 224, 224), normalised."""
+    """Map clips (N, T, C, H, W) in [0, 1] to normalised inputs (N, 3, 16, 224, 224)."""
     chosen = np.linspace(0, clips.shape[1] - 1, FRAMES).round().astype(int)
     chosen_frames = np.ascontiguousarray(clips[:, chosen], dtype=np.float32)
     frames = resize(torch.from_numpy(chosen_frames).to(device).clamp(0, 1), SIZE)

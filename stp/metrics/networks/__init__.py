@@ -1,1 +1,1 @@
-"""Networks that metrics look through; their weights are files of the user."""
+"""Networks whose features metrics use; the user supplies their weights as files."""

@@ -1,4 +1,4 @@
-"""C3D (Tran et al. 2015, arXiv 1412.0767) up to its last convolution: maps of space and time.
+"""C3D (Tran et al. 2015, arXiv 1412.0767) up to its last convolution.
 
 Layers are named as in the weights of DavideA/c3d-pytorch (Sports-1M). As in its code, frames are
 RGB from 0 to 255, and no mean is subtracted.
@@ -26,11 +26,11 @@ CHANNELS = {
 }
 TWICE = (2, 2, 2)
 POOLED = {"conv1": (1, 2, 2), "conv2": TWICE, "conv3b": TWICE, "conv4b": TWICE}
-"""What is pooled behind a convolution: the first pool keeps the time."""
+"""Sizes of the pools after convolutions; the first pool keeps the length in time."""
 
 
 class C3D(nn.Module):
-    """The network, with random weights."""
+    """The network C3D, initially with random weights."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class C3D(nn.Module):
             self.add_module(name, nn.Conv3d(inputs, outputs, 3, padding=1))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Clips (N, 3, T, H, W) in 0 to 255 to the last maps, (N, 512, T / 8, H / 16, W / 16)."""
+        """Map clips (N, 3, T, H, W), 0 to 255, to (N, 512, T / 8, H / 16, W / 16)."""
         for name in CHANNELS:
             x = self.get_submodule(name)(x).relu()
             if name in POOLED:
@@ -55,7 +55,7 @@ class C3D(nn.Module):
 
 
 def read_c3d(state: State) -> C3D:
-    """Build the network with the weights of the whole classifier.
+    """Build C3D from the weights of the whole classifier.
 
     Raises:
         StpError: the weights are not those of this network.

@@ -1,9 +1,9 @@
 """I3D: Inception-v1 inflated to three dimensions (Carreira and Zisserman 2017, arXiv 1705.07750).
 
-The network of ``deepmind/i3d-kinetics-400/1``, which FVD is defined with: all convolutions and
-pools but the last pad as TensorFlow's SAME does, batch normalisation adds 1e-3 to the variance, and
-what comes out are the logits of 400 actions, averaged over the time that is left. Layers are named
-as in the port of piergiaj (``Mixed_3b.b1a.conv3d.weight``).
+It is the network of ``deepmind/i3d-kinetics-400/1``, with which FVD is defined: all convolutions
+and pools but the last pad as TensorFlow's SAME does, batch normalisation adds 1e-3 to the variance,
+and the outputs are the logits of 400 actions, averaged over the remaining time steps. Layers are
+named as in the port of piergiaj (``Mixed_3b.b1a.conv3d.weight``).
 """
 
 import re
@@ -42,9 +42,10 @@ MIXED = {
 
 
 def same_padding(length: int, kernel: int, stride: int) -> tuple[int, int]:
-    """Zeros before and behind an axis for ceil(length / stride) outputs (TensorFlow's SAME).
+    """Numbers of zeros before and after an axis that give ceil(length / stride) outputs.
 
-    Unlike torch's padding it depends on the length, and an odd number has its larger half behind.
+    This is TensorFlow's padding SAME. Unlike torch's it depends on the length, and of an odd number
+    of zeros the larger half comes after the axis.
     """
     total = max(kernel - stride if length % stride == 0 else kernel - length % stride, 0)
     return total // 2, total - total // 2
@@ -58,7 +59,7 @@ def _pad(x: Tensor, kernel: tuple[int, ...], stride: tuple[int, ...], value: flo
 
 
 class Unit(nn.Module):
-    """Convolution with SAME padding, batch normalisation, ReLU."""
+    """Block of a three-dimensional convolution with SAME padding, batch normalisation and ReLU."""
 
     def __init__(self, channels: int, out: int, kernel: int, stride: int = 1) -> None:
         super().__init__()
@@ -66,25 +67,25 @@ class Unit(nn.Module):
         self.bn = nn.BatchNorm3d(out, eps=BATCH_NORM_EPSILON)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(N, channels, T, H, W) to (N, out, T / stride, H / stride, W / stride), rounded up."""
+        """Map (N, channels, T, H, W) to (N, out, T', H', W'), divided by stride and rounded up."""
         padded = _pad(x, self.conv3d.kernel_size, self.conv3d.stride, 0.0)
         return F.relu(self.bn(self.conv3d(padded)), inplace=True)
 
 
 class Pool(nn.Module):
-    """Maximum with SAME padding; what is padded never wins."""
+    """Maximum pool with SAME padding, whose padded values are never the maximum."""
 
     def __init__(self, kernel: tuple[int, ...], stride: tuple[int, ...]) -> None:
         super().__init__()
         self.kernel, self.stride = kernel, stride
 
     def forward(self, x: Tensor) -> Tensor:
-        """(N, C, T, H, W) to the same, its axes divided by the strides and rounded up."""
+        """Map (N, C, T, H, W) to (N, C, T', H', W'), axes divided by strides and rounded up."""
         return F.max_pool3d(_pad(x, self.kernel, self.stride, -torch.inf), self.kernel, self.stride)
 
 
 class Mixed(nn.Module):
-    """Four branches side by side, joined along the channels."""
+    """Block of four parallel branches whose outputs are joined along the channels."""
 
     def __init__(self, *channels: int) -> None:
         super().__init__()
@@ -95,29 +96,29 @@ class Mixed(nn.Module):
         self.b3a, self.b3b = Pool((3, 3, 3), (1, 1, 1)), Unit(inputs, pooled, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(N, inputs, T, H, W) to (N, sum of the branches, T, H, W)."""
+        """Map (N, inputs, T, H, W) to (N, sum of the branches' channels, T, H, W)."""
         branches = [self.b0(x), self.b1b(self.b1a(x)), self.b2b(self.b2a(x)), self.b3b(self.b3a(x))]
         return torch.cat(branches, dim=1)
 
 
 class Logits(nn.Module):
-    """A linear layer at every place."""
+    """Linear layer, applied at every time step and pixel."""
 
     def __init__(self, classes: int) -> None:
         super().__init__()
         self.conv3d = nn.Conv3d(1024, classes, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(N, 1024, T, H, W) to (N, classes, T, H, W)."""
+        """Map (N, 1024, T, H, W) to (N, classes, T, H, W)."""
         logits: Tensor = self.conv3d(x)
         return logits
 
 
 class I3D(nn.Module):
-    """The network, with random weights; its children in the order of computation.
+    """The network I3D, initially with random weights; children are in the order of computation.
 
     Args:
-        classes: actions that it tells apart.
+        classes: number of actions that it distinguishes.
     """
 
     def __init__(self, classes: int = CLASSES[0]) -> None:
@@ -138,8 +139,9 @@ class I3D(nn.Module):
         self.logits = Logits(classes)
 
     def forward(self, x: Tensor, layer: str = "logits") -> Tensor:
-        """Clips (N, 3, T, 224, 224) in [-1, 1], T from 9, to mean logits (N, classes); or to the
-        means (N, 1024) that they are made from (``pooled``).
+        """Map clips (N, 3, T, 224, 224) in [-1, 1], T from 9, to mean logits (N, classes).
+
+        For the layer ``pooled``, the result is the means (N, 1024) from which logits are computed.
         """
         for name, part in self.named_children():
             if name != "logits" or layer == "logits":
@@ -148,14 +150,14 @@ class I3D(nn.Module):
 
 
 def read_i3d(state: State) -> I3D:
-    """Build the network with weights of one of the public ports.
+    """Build I3D from the weights of one of the public ports.
 
-    Known are the names of piergiaj's port (rgb_imagenet.pt, i3d_pretrained_400.pt), of hassony2's
-    (model_rgb.pth), and those of TensorFlow's own checkpoints (the modules of TensorFlow Hub and
-    the release deepmind/kinetics-i3d), whose axes are (T, H, W, in, out). With other names, such as
-    those inside a TorchScript archive, the layers have to come in the order of the network and
-    every shape has to fit. The module of TensorFlow Hub has no scale in its normalisation: where it
-    is lacking it is 1.
+    Known tensor names are those of piergiaj's port (rgb_imagenet.pt, i3d_pretrained_400.pt), of
+    hassony2's (model_rgb.pth), and of TensorFlow's own checkpoints (the modules of TensorFlow Hub
+    and the release deepmind/kinetics-i3d), whose axes are (T, H, W, in, out). With other names,
+    such as those inside a TorchScript archive, the layers have to come in the order of the network
+    and every shape has to fit. A missing scale of a normalisation, as in the module of TensorFlow
+    Hub, is 1.
 
     Raises:
         StpError: the weights are not those of I3D with 400 or 600 classes.
@@ -197,7 +199,7 @@ _PLACES = {
 
 
 def _from_tensorflow(key: str, tensor: Tensor) -> tuple[str, Tensor]:
-    """A tensor of TensorFlow's checkpoint with our name and axes; unknown ones keep theirs."""
+    """Give a tensor of a TensorFlow checkpoint our name and axes; unknown ones stay unchanged."""
     layer, _, tensor_kind = key.removeprefix(_TENSORFLOW).rpartition("/")
     layer, _, group = layer.rpartition("/")
     kind = _OF_TENSORFLOW.get(f"{group}/{tensor_kind}")
@@ -223,15 +225,16 @@ _BRANCHES = {
 
 
 def _piergiaj_name(key: str) -> str:
-    """The name of a tensor of hassony2's port in piergiaj's; all others stay."""
+    """Name in piergiaj's port of a tensor of hassony2's port; other names stay unchanged."""
     key = key.replace(".batch3d.", ".bn.").replace("conv3d_0c_1x1.", "logits.")
     key = re.sub(r"^(conv3d|mixed)_", lambda match: match[0].capitalize(), key)
     return re.sub(r"branch_\d(\.[01](?=\.(conv3d|bn)))?", lambda m: _BRANCHES.get(m[0], m[0]), key)
 
 
 def _by_order(state: State, own: State) -> State:
-    """Tensors of unknown names, paired with ours in order: for each layer its convolution, then
-    what its normalisation has.
+    """Pair tensors of unknown names with ours by their order.
+
+    For each layer the tensors of the convolution come first, then those of the normalisation.
     """
     tensors = [tensor for tensor in state.values() if tensor.ndim]
     has_scale = len(tensors) == sum(tensor.ndim > 0 for tensor in own.values())
@@ -251,14 +254,17 @@ def _by_order(state: State, own: State) -> State:
 
 
 def resize(frames: Tensor, size: int = SIZE) -> Tensor:
-    """Bilinear resize as TensorFlow 1 does it by default: pixel i of the result is read at
-    i * old / new, without half-pixel centres, aligned corners or anti-aliasing.
+    """Resize frames bilinearly to a square, as TensorFlow 1 does by default.
+
+    Pixel i of the result is read at i * old / new, without half-pixel centres, aligned corners or
+    anti-aliasing. Frames are squashed, not cropped.
 
     Args:
-        frames: (..., H, W); squashed to a square, not cropped.
+        frames: frames, (..., H, W).
+        size: height and width of the result, pixels.
 
     Returns:
-        (..., size, size).
+        resized frames, (..., size, size).
     """
     for axis in (-1, -2):
         length = frames.shape[axis]
@@ -278,11 +284,11 @@ def prepare(clips: np.ndarray, device: torch.device | str = "cpu") -> Tensor:
     """Turn clips into inputs of the network.
 
     Args:
-        clips: float32 (N, T, C, H, W), C is 1 or 3, in [0, 1]; values outside are clipped.
+        clips: clips in [0, 1], float32 (N, T, C, H, W), C is 1 or 3; values outside are clipped.
         device: device of the result.
 
     Returns:
-        float32 (N, 3, T, 224, 224) in [-1, 1].
+        inputs in [-1, 1], float32 (N, 3, T, 224, 224).
     """
     frames = torch.from_numpy(np.ascontiguousarray(clips, dtype=np.float32)).to(device)
     frames = resize(frames.clamp(0, 1)) * 2 - 1

@@ -24,10 +24,10 @@ LEFT_OUT = ("AuxLogits.", CLASSIFIER)
 
 
 class Unit(nn.Module):
-    """Convolution, batch normalisation, ReLU.
+    """Block of a convolution, batch normalisation and ReLU.
 
     Args:
-        kernel: height and width.
+        kernel: height and width of the kernel, pixels.
         padded: whether zeros around the picture keep its size.
     """
 
@@ -46,7 +46,7 @@ class Unit(nn.Module):
         self.bn = nn.BatchNorm2d(out, eps=BATCH_NORM_EPSILON)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(N, channels, H, W) to (N, out, H', W')."""
+        """Map (N, channels, H, W) to (N, out, H', W')."""
         return F.relu(self.bn(self.conv(x)), inplace=True)
 
 
@@ -74,14 +74,14 @@ class Mixed5(nn.Module):
         self.branch_pool = Unit(channels, pooled)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(N, channels, H, W) to (N, 224 + pooled, H, W)."""
+        """Map (N, channels, H, W) to (N, 224 + pooled, H, W)."""
         double = self.branch3x3dbl_3(self.branch3x3dbl_2(self.branch3x3dbl_1(x)))
         five = self.branch5x5_2(self.branch5x5_1(x))
         return torch.cat([self.branch1x1(x), five, double, self.branch_pool(_mean(x))], 1)
 
 
 class Mixed6a(nn.Module):
-    """Block that halves height and width and has 768 channels: 3 x 3, two 3 x 3, and a pool."""
+    """Block that halves height and width, with parallel branches: 3 x 3, two 3 x 3, and a pool."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -90,7 +90,7 @@ class Mixed6a(nn.Module):
         self.branch3x3dbl_3 = _shrinking(96, 96)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(N, 288, H, W) to (N, 768, (H - 1) // 2, (W - 1) // 2)."""
+        """Map (N, 288, H, W) to (N, 768, (H - 1) // 2, (W - 1) // 2)."""
         double = self.branch3x3dbl_3(self.branch3x3dbl_2(self.branch3x3dbl_1(x)))
         return torch.cat([self.branch3x3(x), double, _max(x)], 1)
 
@@ -114,7 +114,7 @@ class Mixed6(nn.Module):
         self.branch_pool = Unit(768, 192)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(N, 768, H, W) to the same shape."""
+        """Map (N, 768, H, W) to the same shape."""
         seven = self.branch7x7_3(self.branch7x7_2(self.branch7x7_1(x)))
         double = self.branch7x7dbl_3(self.branch7x7dbl_2(self.branch7x7dbl_1(x)))
         double = self.branch7x7dbl_5(self.branch7x7dbl_4(double))
@@ -122,7 +122,7 @@ class Mixed6(nn.Module):
 
 
 class Mixed7a(nn.Module):
-    """Block that halves height and width and has 1280 channels: 3 x 3, 7 x 7, and a pool."""
+    """Block that halves height and width, with parallel branches: 3 x 3, 7 x 7, and a pool."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -131,7 +131,7 @@ class Mixed7a(nn.Module):
         self.branch7x7x3_3, self.branch7x7x3_4 = Unit(192, 192, (7, 1)), _shrinking(192, 192)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(N, 768, H, W) to (N, 1280, (H - 1) // 2, (W - 1) // 2)."""
+        """Map (N, 768, H, W) to (N, 1280, (H - 1) // 2, (W - 1) // 2)."""
         seven = self.branch7x7x3_3(self.branch7x7x3_2(self.branch7x7x3_1(x)))
         return torch.cat(
             [self.branch3x3_2(self.branch3x3_1(x)), self.branch7x7x3_4(seven), _max(x)], 1
@@ -152,7 +152,7 @@ class Mixed7(nn.Module):
         self.branch_pool = Unit(channels, 192)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(N, channels, H, W) to (N, 2048, H, W)."""
+        """Map (N, channels, H, W) to (N, 2048, H, W)."""
         three = self.branch3x3_1(x)
         double = self.branch3x3dbl_2(self.branch3x3dbl_1(x))
         branches = [self.branch1x1(x), self.branch3x3_2a(three), self.branch3x3_2b(three)]
@@ -161,7 +161,10 @@ class Mixed7(nn.Module):
 
 
 class Inception(nn.Module):
-    """The network, with random weights; its children in the order of computation."""
+    """The network Inception-v3, initially with random weights.
+
+    Its children are in the order of computation.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -181,18 +184,18 @@ class Inception(nn.Module):
         self.Mixed_7b, self.Mixed_7c = Mixed7(1280), Mixed7(2048)
 
     def maps(self, x: Tensor) -> Tensor:
-        """Pictures (N, 3, H, W) in [-1, 1], from 75 pixels, to the last maps (N, 2048, h, w)."""
+        """Map pictures (N, 3, H, W) in [-1, 1], H and W from 75, to (N, 2048, h, w)."""
         for part in self.children():
             x = part(x)
         return x
 
     def forward(self, x: Tensor) -> Tensor:
-        """Pictures (N, 3, 299, 299) in [-1, 1] to means over space (N, 2048)."""
+        """Map pictures (N, 3, 299, 299) in [-1, 1] to means over space (N, 2048)."""
         return self.maps(x).mean(dim=(2, 3))
 
 
 def read_inception(state: State) -> Inception:
-    """Build the network with torchvision's weights of the whole classifier.
+    """Build Inception-v3 from torchvision's weights of the whole classifier.
 
     Raises:
         StpError: the weights are not those of this network.
@@ -204,10 +207,10 @@ def read_inception(state: State) -> Inception:
 
 
 def read_classifier(state: State) -> nn.Linear | None:
-    """Build the last layer: means over space (N, 2048) to classes (N, 1000), before the softmax.
+    """Build the last layer, which maps means over space (N, 2048) to logits (N, 1000).
 
     Returns:
-        None if there are no weights of it.
+        the layer; None if there are no weights of it.
 
     Raises:
         StpError: the weights are not those of this network.
@@ -225,7 +228,7 @@ def read_classifier(state: State) -> nn.Linear | None:
 
 
 def entropy(logits: Tensor) -> Tensor:
-    """Entropy of the classes of pictures, nats (N,): from 0 to log 1000.
+    """Entropy of the class probabilities of pictures, nats, 0 to log 1000, (N,).
 
     Args:
         logits: outputs of the classifier, (N, 1000).

@@ -1,8 +1,8 @@
-"""Networks that compute the maps of frames from which measures of quality follow.
+"""Networks that compute the feature maps of frames from which measures of quality follow.
 
 Frames keep their size, unless a network needs larger ones: then they are enlarged bilinearly until
-their shorter side has as many pixels. Weights are those of torchvision, and so is what is done to
-the values of frames; those of Keras, which the released code of PVQA has, differ in both.
+their shorter side is large enough. Weights and the normalisation of frames are those of
+torchvision; those of Keras, which the released code of PVQA uses, differ in both.
 """
 
 from collections.abc import Callable
@@ -37,16 +37,18 @@ BATCH = 8
 
 @dataclass(frozen=True)
 class Looker:
-    """A network for measures of quality.
+    """The functions of one network that measures of quality use.
 
     Attributes:
-        channels: channels of the last maps, K.
-        maps: function to the last maps, from which features follow.
-        compared: function to the maps in which predicted and true frames are compared.
-        lpips: the perceptual distance of predicted and true frames, (1, T, 3, H, W) in [0, 1] each;
-            None where no weights of its layers are known.
-        entropies: entropies of the classes of each frame, nats; None without a classifier.
-        is_of_clips: maps are of several frames, not of each.
+        channels: number of channels K of the last maps.
+        maps: function of frames that returns the last maps, from which features follow.
+        compared: function of frames that returns the maps in which predicted and true frames are
+            compared.
+        lpips: function of predicted and true frames, (1, T, 3, H, W) in [0, 1] each, that returns
+            their perceptual distance; None where no weights of its layers are known.
+        entropies: function of frames that returns the entropy of the classes of each frame, nats;
+            None without a classifier.
+        is_of_clips: whether a map belongs to several frames, not to one.
     """
 
     channels: int
@@ -62,11 +64,11 @@ class MapNetwork:
     """Properties of a network.
 
     Attributes:
-        channels: channels of its last maps.
-        smallest: shortest side of a frame, pixels.
-        enlarged_to: shorter frames are enlarged so that their shorter side is as long.
-        is_symmetric: frames are brought to [-1, 1]; else normalised by mean and deviation of
-            ImageNet's channels.
+        channels: number of channels of its last maps.
+        smallest: smallest height or width of a frame that it accepts, pixels.
+        enlarged_to: length of the shorter side to which smaller frames are enlarged, pixels.
+        is_symmetric: whether frames are brought to [-1, 1]; if not, they are normalised by mean and
+            deviation of ImageNet's channels.
     """
 
     channels: int
@@ -88,9 +90,9 @@ def check_size(network: str, smallest: int, remedy: str) -> None:
     """Refuse videos that are too small for a network.
 
     Args:
-        network: name of `NETWORKS`.
-        smallest: their smallest height or width, pixels.
-        remedy: remedy of the error.
+        network: name of the network in `NETWORKS`.
+        smallest: smallest height or width of the videos, pixels.
+        remedy: remedy that the error names.
 
     Raises:
         StpError: the videos are smaller than the network allows.
@@ -104,15 +106,16 @@ def check_size(network: str, smallest: int, remedy: str) -> None:
 
 
 def open_looker(name: str, state: State, device: torch.device) -> Looker:
-    """Build a network.
+    """Build a network from its weights.
 
     Args:
-        name: name of `NETWORKS`.
-        state: weights of the network, as torchvision names them; of C3D see
+        name: name of the network in `NETWORKS`.
+        state: weights of the network, as torchvision names them; for C3D see
             `stp.metrics.networks.c3d`.
+        device: device of the network.
 
     Raises:
-        StpError: they are those of another network.
+        StpError: the weights are those of another network.
     """
     about = NETWORKS[name]
     if name in TAPS:
@@ -139,8 +142,8 @@ def open_looker(name: str, state: State, device: torch.device) -> Looker:
 class _Vgg19(nn.Module):
     """VGG-19 (Simonyan and Zisserman 2015) up to the fourth convolution of its fifth block.
 
-    As Ledig et al. (2017), whom the paper cites for it, the maps are those behind the activation;
-    the pool behind them gives what features are made from.
+    Maps are taken after the activation, as in Ledig et al. (2017), whom the paper cites; features
+    are made from the pool that follows.
     """
 
     def __init__(self, state: State) -> None:
@@ -176,7 +179,10 @@ def _maps(network: Callable[[Tensor], Any], about: MapNetwork, device: torch.dev
 def _entropies(
     network: Inception, classifier: nn.Linear | None, device: torch.device
 ) -> Callable[[np.ndarray], np.ndarray] | None:
-    """Entropy of the classes of each frame, squashed to the size of the training; float64 (T,)."""
+    """Entropy of the class probabilities of each frame, nats, float64 (T,).
+
+    Frames are squashed to the size of the training.
+    """
     if classifier is None:
         return None
     last = classifier.to(device)

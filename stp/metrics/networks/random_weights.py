@@ -12,10 +12,11 @@ from torch import nn
 
 
 def draw(network: nn.Module, seed: int) -> nn.Module:
-    """Set all weights of convolutions: Gaussian with variance 2 / fan-in (He et al. 2015), so that
-    what comes out does not vanish; biases are 0, and normalisations change nothing.
+    """Draw the weights of all convolutions of a network.
 
-    The numbers are NumPy's, one tensor after the other in the order of their names.
+    They are Gaussian with variance 2 / fan-in (He et al. 2015), so that outputs do not vanish;
+    biases are 0, and normalisations change nothing. The numbers are NumPy's, one tensor after the
+    other in the order of their names.
 
     Returns:
         the network, in evaluation mode and without gradients.

@@ -1,4 +1,4 @@
-"""ResNet-50 (He et al. 2016, arXiv 1512.03385) up to its last maps.
+"""ResNet-50 (He et al. 2016, arXiv 1512.03385) up to its last feature maps.
 
 Layers are named as in torchvision, whose network halves the size in the 3 x 3 convolution of a
 block (often called v1.5); that of the paper, and of Keras, does so in the first 1 x 1 convolution.
@@ -16,7 +16,7 @@ GROWTH = 4
 
 
 class Bottleneck(nn.Module):
-    """1 x 1, 3 x 3 and 1 x 1 convolutions, added to what came in."""
+    """Residual block: 1 x 1, 3 x 3 and 1 x 1 convolutions, whose output is added to the input."""
 
     def __init__(self, channels: int, narrow: int, stride: int) -> None:
         super().__init__()
@@ -33,14 +33,14 @@ class Bottleneck(nn.Module):
             self.downsample = nn.Sequential(shortcut, nn.BatchNorm2d(wide))
 
     def forward(self, x: Tensor) -> Tensor:
-        """(N, channels, h, w) to (N, 4 x narrow, ...)."""
+        """Map (N, channels, h, w) to (N, 4 x narrow, h / stride, w / stride)."""
         y = self.bn1(self.conv1(x)).relu()
         y = self.bn2(self.conv2(y)).relu()
         return torch.relu(self.bn3(self.conv3(y)) + self.downsample(x))
 
 
 class ResNet50(nn.Module):
-    """The network, with random weights."""
+    """The network ResNet-50, initially with random weights."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class ResNet50(nn.Module):
             self.add_module(f"layer{number}", nn.Sequential(*stage))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalised pictures (N, 3, H, W) to the last maps, (N, 2048, H / 32, W / 32)."""
+        """Map normalised pictures (N, 3, H, W) to (N, 2048, H / 32, W / 32)."""
         x = self.maxpool(self.bn1(self.conv1(x)).relu())
         for number in range(1, len(BLOCKS) + 1):
             x = self.get_submodule(f"layer{number}")(x)
@@ -66,7 +66,7 @@ class ResNet50(nn.Module):
 
 
 def read_resnet50(state: State) -> ResNet50:
-    """Build the network with torchvision's weights of the whole classifier.
+    """Build ResNet-50 from torchvision's weights of the whole classifier.
 
     Raises:
         StpError: the weights are not those of this network.

@@ -68,7 +68,8 @@ def read_verified(path: Path, declared: Mapping[str, Any]) -> tuple[State, str]:
     """Read the tensors of a file after checking its checksum.
 
     Args:
-        declared: ``sha256`` or ``git_blob_sha1``, and ``bytes`` if known.
+        declared: checksum of the file, ``sha256`` or ``git_blob_sha1``, and its size in ``bytes``
+            if known.
 
     Returns:
         tensors by name, and the SHA-256 of the file.
@@ -81,10 +82,10 @@ def read_verified(path: Path, declared: Mapping[str, Any]) -> tuple[State, str]:
 
 
 def load(network: torch.nn.Module, state: State, name: str) -> None:
-    """Put tensors into a network, all of them and no others.
+    """Set all tensors of a network.
 
     Raises:
-        StpError: tensors are missing, too many, or of other shapes.
+        StpError: tensors are missing, superfluous, or of other shapes.
     """
     own = network.state_dict()
     problems = [f"{key} is missing" for key in own if key not in state]

@@ -56,18 +56,18 @@ message_type { name: "Entry"
   field { name: "crc32c" number: 6 label: LABEL_OPTIONAL type: TYPE_FIXED32 }
   field { name: "slices" number: 7 label: LABEL_REPEATED type: TYPE_BYTES } }
 """
-"""What is used of the messages, as a FileDescriptorProto in text."""
+"""The fields of the messages that are used here, as a FileDescriptorProto in text."""
 
 
 class Tensor(NamedTuple):
-    """Where the bytes of a tensor lie, as the index says.
+    """Location of the bytes of a tensor, from the index.
 
     Attributes:
-        dtype: NumPy's type.
+        dtype: NumPy's type of the tensor.
         shape: shape of the tensor.
-        shard: number of the file.
-        offset: position of the first byte in it.
-        size: bytes.
+        shard: number of the file that holds the bytes.
+        offset: position of the first byte in that file.
+        size: number of bytes.
         crc32c: masked checksum of the bytes.
     """
 
@@ -80,7 +80,7 @@ class Tensor(NamedTuple):
 
 
 def is_bundle(path: Path) -> bool:
-    """Whether a file is named like an index, or like the bytes of a checkpoint."""
+    """Whether a file is named like the index or the bytes of a checkpoint."""
     return path.suffix == ".index" or path.suffix.startswith(".data-")
 
 
@@ -103,7 +103,7 @@ def read_bundle(path: Path) -> dict[str, np.ndarray]:
 
 
 def read_index(path: Path) -> tuple[dict[str, Tensor], int]:
-    """Read where the tensors of a checkpoint lie.
+    """Read the locations of the tensors of a checkpoint from its index.
 
     Returns:
         tensors by name, and the number of files that hold their bytes.
@@ -141,7 +141,7 @@ def read_index(path: Path) -> tuple[dict[str, Tensor], int]:
 
 
 def _tensor(path: Path, name: str, entry: Any) -> Tensor | None:
-    """What an entry says of a tensor of numbers; None of texts."""
+    """Parse the index entry of a tensor; None if the tensor holds texts, not numbers."""
     if entry.dtype == STRINGS:
         return None
     if entry.dtype not in DTYPES or entry.slices:
@@ -173,10 +173,13 @@ def _read_tensor(path: Path, name: str, entry: Tensor) -> np.ndarray:
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
-    """A number of seven bits in each byte, and what follows it.
+    """Read a number that is stored with seven bits in each byte.
+
+    Returns:
+        the number, and the position after it.
 
     Raises:
-        IndexError: the data end, or it has more than 64 bits.
+        IndexError: the data end, or the number has more than 64 bits.
     """
     value = 0
     for shift in range(0, 70, 7):
@@ -189,7 +192,7 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _numbers(data: bytes, count: int) -> list[int]:
-    """The first numbers."""
+    """Read the first ``count`` numbers of seven bits in each byte."""
     numbers, at = [], 0
     for _ in range(count):
         value, at = _number(data, at)
@@ -198,7 +201,7 @@ def _numbers(data: bytes, count: int) -> list[int]:
 
 
 def _block(path: Path, data: bytes, offset: int, size: int) -> bytes:
-    """The content of a block, unpacked."""
+    """Read and decompress the content of a block."""
     block, end = data[offset : offset + size], data[offset + size : offset + size + TRAILER]
     if len(block) != size or len(end) != TRAILER:
         raise _damaged(path, f"the block at byte {offset} goes beyond its end")
@@ -215,7 +218,7 @@ def _block(path: Path, data: bytes, offset: int, size: int) -> bytes:
 
 
 def _entries(block: bytes, path: Path) -> Iterator[tuple[bytes, bytes]]:
-    """Keys and values of a block; each key says how much it has in common with the last one."""
+    """Keys and values of a block, in which a key is stored without what it shares with the last."""
     (restarts,) = struct.unpack("<I", block[-4:].rjust(4, b"\0"))
     end, at, key = len(block) - 4 * (restarts + 1), 0, b""
     if end < 0:

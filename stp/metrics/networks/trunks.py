@@ -1,7 +1,8 @@
 """The feature layers of three classifiers of ImageNet, as torchvision orders and names them.
 
-LPIPS compares the outputs that the authors' package taps: the last ReLU before each change of
-resolution (AlexNet, VGG-16), and the outputs of seven stages (SqueezeNet 1.1).
+LPIPS compares the outputs of some of these layers, its taps, the same as in the authors' package:
+the last ReLU before each change of resolution (AlexNet, VGG-16), and the outputs of seven stages
+(SqueezeNet 1.1).
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,10 @@ MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 class Fire(nn.Module):
-    """A narrow 1 x 1 convolution, then 1 x 1 and 3 x 3 ones side by side (Iandola et al. 2016)."""
+    """Block of a narrow 1 x 1 convolution, then parallel 1 x 1 and 3 x 3 convolutions.
+
+    It is the fire module of Iandola et al. (2016).
+    """
 
     def __init__(self, channels: int, narrow: int, wide: int) -> None:
         super().__init__()
@@ -26,18 +30,18 @@ class Fire(nn.Module):
         self.expand3x3 = nn.Conv2d(narrow, wide, 3, padding=1)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(N, channels, H, W) to (N, 2 * wide, H, W)."""
+        """Map (N, channels, H, W) to (N, 2 * wide, H, W)."""
         x = self.squeeze(x).relu()
         return torch.cat([self.expand1x1(x).relu(), self.expand3x3(x).relu()], dim=1)
 
 
 class Taps(NamedTuple):
-    """The outputs that LPIPS compares.
+    """The layers of a network whose outputs LPIPS compares.
 
     Attributes:
-        layers: indices of the layers whose outputs are compared.
-        channels: channels of these outputs.
-        smallest: height and width of the smallest frame that reaches the last of them.
+        layers: indices of these layers.
+        channels: number of channels of the output of each.
+        smallest: height and width of the smallest frame that reaches the last of them, pixels.
     """
 
     layers: tuple[int, ...]
@@ -53,10 +57,10 @@ TAPS = {
 
 
 class Trunk(nn.Module):
-    """Feature layers up to the last tap.
+    """The feature layers of a network up to the last tap.
 
     Args:
-        name: alexnet, squeezenet (1.1) or vgg16.
+        name: name of the network: alexnet, squeezenet (1.1) or vgg16.
     """
 
     def __init__(self, name: str) -> None:
@@ -66,7 +70,7 @@ class Trunk(nn.Module):
         self.features = nn.Sequential(*layers[: self.taps.layers[-1] + 1])
 
     def forward(self, x: Tensor) -> list[Tensor]:
-        """Normalised frames (N, 3, H, W) to the outputs at the taps, (N, channels, h, w) each."""
+        """Map normalised frames (N, 3, H, W) to the output at each tap, (N, channels, h, w)."""
         taps = []
         for index, layer in enumerate(self.features):
             x = layer(x)
@@ -76,11 +80,12 @@ class Trunk(nn.Module):
 
 
 def read_trunk(name: str, state: State) -> Trunk:
-    """Build a trunk with the weights of the whole classifier, or of its feature layers only.
+    """Build a trunk from the weights of the whole classifier, or of its feature layers only.
 
     Args:
-        state: names as in torchvision, ``features.0.weight``; what belongs to the classifier or
-            lies behind the last tap is left out.
+        name: name of the network.
+        state: tensors by torchvision's names, such as ``features.0.weight``; those of the
+            classifier or of layers after the last tap are ignored.
 
     Raises:
         StpError: the weights are not those of this network.
@@ -125,7 +130,7 @@ def vgg_layers(*convolutions: int) -> Sequence[nn.Module]:
     """The layers of VGG before its last pool.
 
     Args:
-        convolutions: numbers of convolutions of the five blocks.
+        convolutions: number of convolutions in each of the five blocks.
     """
     layers: list[nn.Module] = []
     channels = 3

@@ -1,9 +1,9 @@
 """VideoMAE: a vision transformer of clips (Tong et al. 2022, arXiv 2203.12602; Wang et al. 2023).
 
-The encoder as the authors fine-tune it, which Ge et al. (2024, arXiv 2404.12391) compare clips
-through: patches of two frames are tokens, positions are sines of their number, blocks normalise
-before they attend, and the mean of all tokens is normalised last. Depth and widths are those of the
-weights, whose names are the authors'.
+It is the encoder as the authors fine-tune it, whose features Ge et al. (2024, arXiv 2404.12391)
+compare: patches of two frames are tokens, the position of a token is encoded by sines of its
+number, blocks normalise before the attention, and the mean of all tokens is normalised last. Depth
+and widths follow from the weights, whose names are the authors'.
 """
 
 import re
@@ -26,7 +26,11 @@ EPSILON = 1e-6
 
 
 def positions(count: int, width: int) -> Tensor:
-    """Sines and cosines of the number of each token in turn, float32 (count, width)."""
+    """Position codes of tokens, alternately sines and cosines of their number.
+
+    Returns:
+        position codes, float32 (count, width).
+    """
     rates = np.power(10000, -(2 * (np.arange(width) // 2) / width))
     angles = np.arange(count)[:, None] * rates
     table = np.where(np.arange(width) % 2, np.cos(angles), np.sin(angles))
@@ -34,20 +38,20 @@ def positions(count: int, width: int) -> Tensor:
 
 
 class PatchEmbed(nn.Module):
-    """Patches as tokens."""
+    """Layer that turns the patches of a clip into tokens."""
 
     def __init__(self, width: int, patch: int, tube: int) -> None:
         super().__init__()
         self.proj = nn.Conv3d(3, width, (tube, patch, patch), (tube, patch, patch))
 
     def forward(self, x: Tensor) -> Tensor:
-        """(N, 3, T, H, W) to tokens (N, T / tube * H / patch * W / patch, width)."""
+        """Map clips (N, 3, T, H, W) to tokens (N, T / tube * H / patch * W / patch, width)."""
         tokens: Tensor = self.proj(x).flatten(2).transpose(1, 2)
         return tokens
 
 
 class Attention(nn.Module):
-    """Attention whose queries and values have a bias, and whose keys have none."""
+    """Self-attention layer whose queries and values have a bias, and whose keys have none."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -57,7 +61,7 @@ class Attention(nn.Module):
         self.proj = nn.Linear(width, width)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Tokens (N, L, width) to the same shape."""
+        """Map tokens (N, L, width) to the same shape."""
         bias = torch.cat([self.q_bias, torch.zeros_like(self.v_bias), self.v_bias])
         tokens = F.linear(x, self.qkv.weight, bias)
         q, k, v = tokens.unflatten(2, (3, self.heads, -1)).permute(2, 0, 3, 1, 4)
@@ -67,20 +71,20 @@ class Attention(nn.Module):
 
 
 class Mlp(nn.Module):
-    """Two linear layers."""
+    """Two linear layers with an activation between them."""
 
     def __init__(self, width: int, hidden: int) -> None:
         super().__init__()
         self.fc1, self.fc2 = nn.Linear(width, hidden), nn.Linear(hidden, width)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Tokens (N, L, width) to the same shape."""
+        """Map tokens (N, L, width) to the same shape."""
         outputs: Tensor = self.fc2(F.gelu(self.fc1(x)))
         return outputs
 
 
 class Block(nn.Module):
-    """Attention and two linear layers, each added to what it was given."""
+    """Transformer block: attention, then two linear layers; each output is added to its input."""
 
     def __init__(self, width: int, heads: int, hidden: int) -> None:
         super().__init__()
@@ -88,22 +92,22 @@ class Block(nn.Module):
         self.attn, self.mlp = Attention(width, heads), Mlp(width, hidden)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Tokens (N, L, width) to the same shape."""
+        """Map tokens (N, L, width) to the same shape."""
         x = x + self.attn(self.norm1(x))
         outputs: Tensor = x + self.mlp(self.norm2(x))
         return outputs
 
 
 class VideoMAE(nn.Module):
-    """The encoder, with random weights.
+    """The encoder of VideoMAE, initially with random weights.
 
     Args:
-        width: width of a token.
-        depth: blocks.
+        width: number of values of a token.
+        depth: number of blocks.
         heads: number of attention heads.
         hidden: width between the linear layers of a block.
         patch: height and width of a patch, pixels.
-        tube: frames of a patch.
+        tube: number of frames of a patch.
     """
 
     def __init__(
@@ -115,7 +119,7 @@ class VideoMAE(nn.Module):
         self.fc_norm = nn.LayerNorm(width, eps=EPSILON)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Normalised clips (N, 3, T, H, W) to (N, width)."""
+        """Map normalised clips (N, 3, T, H, W) to features (N, width)."""
         tokens = self.patch_embed(x)
         tokens = tokens + positions(*tokens.shape[1:]).to(tokens)
         for block in self.blocks:
@@ -125,7 +129,7 @@ class VideoMAE(nn.Module):
 
 
 def read_videomae(state: State) -> VideoMAE:
-    """Build the network that weights are of; those of the classifier are left out.
+    """Build the encoder from its weights, which set its size; the classifier is left out.
 
     Raises:
         StpError: the weights are not those of a fine-tuned VideoMAE.

@@ -1,1 +1,1 @@
-"""Forecasts that are read and not computed, one file for each place that they are read from."""
+"""Forecasts that are read instead of computed: a module for each origin."""

@@ -1,8 +1,9 @@
 """The archive of a forecast centre: a Zarr group for each start, in the parts of one tar stream.
 
-A group has variables (step, level, latitude, longitude), in ensembles with a dimension number
-before these; step 0 is the start, its name ends with the date, and missing values are NaN. Starts
-may have any order. The stream is read twice: once to list starts and variables and to check that
+A group has variables (step, level, latitude, longitude), in ensembles with a dimension ``number``
+before these; step 0 is the start, the name of the group ends with the date, and missing values are
+NaN. Starts may have any order. The stream is read twice: once to list starts and variables and to
+check that
 the stream is complete (the list is cached), and once for the scores, in the order of the stream.
 One start at a time is on disk, still compressed.
 """
@@ -36,7 +37,7 @@ LISTING = "listing.json"
 
 
 class CentreArchive(Source):
-    """Forecasts of a centre.
+    """Forecasts in the archive of a centre.
 
     Args:
         request: request for forecasts. A clip has a forecast if its last context frame is the start
@@ -203,7 +204,7 @@ class CentreArchive(Source):
         return [channel for channel, has in zip(self._names, present, strict=True) if has]
 
     def _check(self, name: str, opened: xr.Dataset) -> None:
-        """Refuse another number of steps or members, and contradictory times."""
+        """Refuse a group with an unexpected number of steps or members, or contradictory times."""
         expected = {"step": 1 + self._request.lead_times}
         if "number" in self._outer:
             expected["number"] = self._request.members
@@ -235,7 +236,7 @@ def open_source(
     gravity: float = STANDARD_GRAVITY,
     corrected_on: str | None = None,
 ) -> Source:
-    """Open an archive.
+    """Open the archive of a centre.
 
     Args:
         request: request for forecasts.

@@ -1,4 +1,4 @@
-"""Climatology: the forecast of a day is the mean of its calendar day."""
+"""Climatology as a forecast: the forecast of a day is the mean of its calendar day."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ OPTIONS = ("kind",)
 
 
 class DailyClimatology(Source):
-    """The mean of the calendar day of the valid time.
+    """Forecasts that are the mean of the calendar day of the valid time.
 
     Args:
         request: request for forecasts.

@@ -16,14 +16,14 @@ OPTIONS = (
 
 
 class DistortedClips(Source):
-    """Distorted clips.
+    """Distorted real clips, in the form of forecasts.
 
     Args:
-        request: request, whose ``intensity`` is a number of one of ``intensities``, from 1.
+        request: request, whose ``intensity`` is the number, from 1, of one of ``intensities``.
         distortion: name of the distortion.
         intensities: parameter of the distortion at each intensity.
         seed: seed of all random numbers.
-        chosen: choices for open points, see `stp.data.distortions.CHOICES`.
+        chosen: choices where the paper leaves details open, see `stp.data.distortions.CHOICES`.
 
     Raises:
         StpError: the data have context frames or no such intensity, or an option is wrong.

@@ -1,10 +1,11 @@
-"""The archive of a trained forecast model, as ChaosBench releases them.
+"""The archive of a trained forecast model, as ChaosBench releases it.
 
-PanguWeather, GraphCast and FourCastNetV2, run from 24 starts a year: a Zarr group for each start,
-in the parts of one tar stream, with a variable for each level, `t-850`, of (step, latitude,
-longitude), without the start itself. Values are means over 6 x 6 points of 0.25 degrees and off the
-grid of ChaosBench, as the coordinates of a group show: longitudes by 0.625 degrees, and latitudes
-run from 89.375 to -89.125. Published scores compare values by their index.
+There are archives of PanguWeather, GraphCast and FourCastNetV2, run from 24 starts a year. An
+archive has a Zarr group for each start, in the parts of one tar stream, with a variable for each
+level, such as `t-850`, of (step, latitude, longitude), without the start itself. Values are means
+over 6 x 6 points of 0.25 degrees. As the coordinates of a group show, they are off the grid of
+ChaosBench: longitudes are shifted by 0.625 degrees, and latitudes run from 89.375 to -89.125.
+Published scores ignore this and compare values of the same index.
 """
 
 from collections.abc import Sequence
@@ -31,7 +32,7 @@ DAMAGE = (OSError, ValueError, KeyError, RuntimeError)
 
 
 class LearnedArchive(CentreArchive):
-    """Forecasts of a trained model.
+    """Forecasts in the archive of a trained model.
 
     Args:
         request: request for forecasts.
@@ -57,7 +58,7 @@ class LearnedArchive(CentreArchive):
     def _fields(
         self, name: str, opened: xr.Dataset, variables: dict[str, list[int]], at: dict[str, Any]
     ) -> np.ndarray:
-        """Fields of variables, float32 (steps, C, rows, columns); NaN where there are none."""
+        """Fields of variables, float32 (steps, C, rows, columns); NaN where a group lacks them."""
         places = list(at["step"])
         lat, lon = (opened[axis].to_numpy().astype(float) for axis in ("latitude", "longitude"))
         by_index = self._placement == "index"
@@ -99,7 +100,7 @@ class LearnedArchive(CentreArchive):
         return np.asarray(read, np.float32)
 
     def _check(self, name: str, opened: xr.Dataset) -> None:
-        """Refuse too few steps, and steps and times that are not successive days."""
+        """Refuse a group with too few steps, or whose steps or times are not successive days."""
         missing = [axis for axis in ("latitude", "longitude") if axis not in opened.coords]
         steps, leads = opened.sizes.get("step", 0), self._request.lead_times
         if missing or steps < leads:
@@ -130,14 +131,14 @@ def onto_grid(
 
     Args:
         name: source of the fields, for errors.
-        fields: (..., H, W); rows without values at the ends of H are ignored, and fields without
-            values stay NaN.
-        lat: degrees north, (H,), equally spaced, ascending or descending.
-        lon: degrees east, (W,), equally spaced, once around the globe.
-        grid: grid with W columns.
+        fields: fields, (..., H, W); rows without values at the ends of H are ignored, and fields
+            without values stay NaN.
+        lat: latitudes, degrees north, (H,), equally spaced, ascending or descending.
+        lon: longitudes, degrees east, (W,), equally spaced, once around the globe.
+        grid: grid of the result, with W columns.
 
     Returns:
-        float32 (..., rows, columns).
+        interpolated fields, float32 (..., rows, columns).
 
     Raises:
         StpError: the latitudes do not reach within one row of the poles, or the longitudes do not
@@ -181,5 +182,5 @@ def _other_grid(name: str, lat: np.ndarray, lon: np.ndarray, grid: Grid) -> StpE
 def open_source(
     request: ForecastRequest, gravity: float = STANDARD_GRAVITY, placement: str = "coordinates"
 ) -> Source:
-    """Open an archive."""
+    """Open the archive of a trained model."""
     return LearnedArchive(request, gravity, placement)

@@ -1,8 +1,9 @@
-"""Several centres: their members as one ensemble, or the mean of all members.
+"""Forecasts of several centres: their members as one ensemble, or the mean of all members.
 
-The archives of the centres are parts of one set of raw files. Only starts and variables of all
-centres are used; all members have equal weights. Streams are read in the order of the starts of the
-first one; another stream is read again from its beginning for each start that precedes the last.
+The archives of the centres are parts of one set of raw files. Only starts and variables that all
+centres have are used; all members have equal weights. Starts are read in the order of the first
+stream; if in another stream a start lies before the one read last, that stream is read again from
+its beginning.
 """
 
 from collections.abc import Mapping
@@ -21,7 +22,7 @@ class MultiModel(Source):
     """Forecasts of several centres.
 
     Args:
-        request: request for forecasts; ``members`` is the number of all members, 1 of a mean.
+        request: request for forecasts; ``members`` is the number of all members, or 1 for the mean.
         centres: number of members by folder of the archive, in the order of the members.
         ensemble: whether groups have members.
         mean: whether the mean of all members is the only forecast.

@@ -47,7 +47,7 @@ class _Variable(NamedTuple):
 
     Attributes:
         name: name of the variable.
-        level: level, hPa; None for that of the data.
+        level: level, hPa; None for the level of the channel in the data.
         units: units of its values; None for those of the file.
     """
 
@@ -62,8 +62,8 @@ class _Forecast(NamedTuple):
     Attributes:
         path: path of the file.
         start: index of the start in the file.
-        steps: index in the file by lead time, from 0.
-        channels: channels in the file.
+        steps: lead time, from 0, to its index in the file.
+        channels: channels of the data that the file has.
     """
 
     path: Path
@@ -78,7 +78,7 @@ class OwnFiles(Source):
     Args:
         request: request for forecasts. A clip has a forecast if its last context frame is the start
             of one.
-        variables: name in the files, or ``{name, level, units}``, by channel of the data; by
+        variables: channel of the data to its name in the files, or to ``{name, level, units}``; by
             default all channels whose names are in the files.
         names: unusual names of dimensions, by key of `KNOWN`.
 
@@ -152,7 +152,7 @@ class OwnFiles(Source):
         return self._read_all(row, leads)[self._distinct]
 
     def _copies(self, leads: np.ndarray) -> Copies:
-        """Compare the members until all differ."""
+        """Find equal members; forecasts are read until all members differ."""
         copies = Copies(self._request.members)
         for number, row in enumerate(self.rows.tolist(), 1):
             for lead in leads[:, None]:
@@ -163,7 +163,7 @@ class OwnFiles(Source):
         return copies
 
     def _read_all(self, row: int, leads: np.ndarray) -> np.ndarray:
-        """The forecasts of a clip, of all members."""
+        """Read the forecasts of a clip, with all members."""
         shape = (self._request.members, len(leads), len(self._variables), *self._grid)
         fields = np.empty(shape, np.float32)
         for forecast in self._forecasts[row]:
@@ -295,7 +295,7 @@ class OwnFiles(Source):
     def _field(
         self, path: Path, opened: xr.Dataset, channel: str, variable: _Variable
     ) -> xr.DataArray:
-        """The variable of a channel, lazily: (start, member, lead, latitude, longitude)."""
+        """The variable of a channel, not read yet: (start, member, lead, latitude, longitude)."""
         if variable.name not in opened.data_vars:
             names = sorted(map(str, opened.data_vars))
             raise StpError(
@@ -395,7 +395,7 @@ def _units_of(data: Path) -> list[str] | None:
 
 
 def _plain(units: str) -> str:
-    """``m**2 s**-2`` and ``m^2 s^-2`` as ``m2 s-2``."""
+    """Write units in plain form: ``m**2 s**-2`` and ``m^2 s^-2`` become ``m2 s-2``."""
     return " ".join(units.replace("**", "").replace("^", "").split())
 
 
@@ -414,5 +414,5 @@ def open_source(
     variables: Mapping[str, Any] | None = None,
     names: Mapping[str, str] | None = None,
 ) -> Source:
-    """Open the files."""
+    """Open the forecasts in files of a user."""
     return OwnFiles(request, variables, names or {})

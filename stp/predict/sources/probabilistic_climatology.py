@@ -1,4 +1,4 @@
-"""Probabilistic climatology: the members are the same calendar day of the training years.
+"""Probabilistic climatology: each member is the same calendar day of one training year.
 
 Years without 29 February use 28 February instead.
 """
@@ -13,7 +13,7 @@ OPTIONS = ()
 
 
 class ProbabilisticClimatology(Source):
-    """The same calendar day of each training year, as a member.
+    """Ensemble whose members are the same calendar day of each training year.
 
     Args:
         request: request for forecasts; ``members`` is the number of training years.
