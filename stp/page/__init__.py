@@ -1,5 +1,5 @@
 """How tables and figures look: text, CSV, HTML, LaTeX, Markdown, styles of figures.
 
-It has no numbers of its own: what is in a table is decided by the rooms `render`, `report` and
-others, which fill a `Grid`.
+This package computes no numbers: `stp.render`, `stp.report` and others decide on the contents of a
+table, and fill a `Grid`.
 """

@@ -1,10 +1,10 @@
-"""Commands that pages show; each works in the folder of the project."""
+"""Commands that pages show, to be run in the folder of the project."""
 
 
 def table_command(scale: str, table: str) -> str:
-    """The command that makes a table of a scale and all of its inputs.
+    """The command that makes a table at some scale, with all of its inputs.
 
-    Without the scale file, Snakemake would plan the demo.
+    The command names the scale file, without which Snakemake would plan the demo.
     """
     return (
         f"snakemake --profile local --configfile config/{scale}.yaml -- results/tables/{table}.csv"

@@ -1,4 +1,4 @@
-"""The origin of data and the protocol behind numbers, in words."""
+"""The origin and protocol of the data behind numbers, in words."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -8,15 +8,15 @@ FILES_OF_PAPER = "the very files that the paper's numbers were made from"
 
 
 def origin(source: str, protocol: str) -> str:
-    """Whose data, under which protocol: ``synthetic data, demo protocol``."""
+    """Origin and protocol of data in words: ``synthetic data, demo protocol``."""
     return f"{source} data, {protocol} protocol"
 
 
 def shares(kinds: Iterable[str], noun: str) -> str:
-    """Count kinds: ``72 of 78 cells: synthetic data, ...; 6 of 78 cells: ...``, most first.
+    """Counts of kinds, the most frequent first: ``72 of 78 cells: synthetic data, ...; 6 of ...``.
 
     Args:
-        kinds: the kind of each cell or row. If there is only one, it stands without a count.
+        kinds: kind of each cell or row. If all are equal, the text is the kind without a count.
         noun: noun for what is counted, such as ``cells``.
     """
     counted = Counter(kinds)

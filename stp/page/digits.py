@@ -7,21 +7,25 @@ DIGITS = 4
 
 
 def digits(value: float, count: int = DIGITS) -> str:
-    """Write some significant digits; all before the point, powers only below 0.0001."""
+    """A number with some significant digits, but all digits before the decimal point.
+
+    Only numbers below 0.0001 are written with a power of ten.
+    """
     if abs(value) >= 10**count - 0.5:
         return f"{value:.0f}"
     return f"{value:#.{count}g}".removesuffix(".")
 
 
 def number(value: float | None) -> str:
-    """Write ten significant digits for machines: more than any metric has, few enough to hide
-    rounding; nothing for None.
+    """A number with ten significant digits, for programs; empty for None.
+
+    No metric is more exact, and errors of floating point do not show.
     """
     return "" if value is None else f"{value:.10g}"
 
 
 def csv_value(value: Any) -> Any:
-    """A value as CSV files have it: ten significant digits, yes or no, nothing for None."""
+    """A value for a CSV file: numbers of ten significant digits, yes or no, and None as empty."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return number(value) if value is None or isinstance(value, float) else value

@@ -49,11 +49,11 @@ class Style(NamedTuple):
 
 
 def styles(models: Sequence[str], baselines: Iterable[str] = ()) -> dict[str, Style]:
-    """A style for each model, by its index among all models of a manifest.
+    """The style of each model by name, chosen by the model's place among all models of a manifest.
 
     Args:
-        models: models in the order of the manifest.
-        baselines: the models to draw in grey, which are not trained.
+        models: names of the models, in the order of the manifest.
+        baselines: names of the models to draw in grey, which are not trained.
     """
     grey, others = set(baselines), 0
     style_of: dict[str, Style] = {}
@@ -73,7 +73,7 @@ def styles(models: Sequence[str], baselines: Iterable[str] = ()) -> dict[str, St
 
 
 def baselines(cells: Iterable[StoredCell]) -> set[str]:
-    """The models of cells without training by gradient descent, that is, without a seed."""
+    """The models that are not trained by gradient descent: those of cells without a seed."""
     return {cell.key.model for cell in cells if cell.key.seed is None}
 
 
@@ -98,7 +98,7 @@ def paper_size() -> AbstractContextManager[Any]:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """A figure of a size in inches that needs no display."""
+    """An empty figure of some size in inches, which needs no display."""
     figure = Figure(figsize=(width, height), facecolor="white", layout="constrained")
     FigureCanvasAgg(figure)
     return figure
@@ -147,12 +147,14 @@ def annotate(figure: Figure, note: str) -> None:
 
 
 def save(figure: Figure, out: Path, note: str) -> None:
-    """Write a figure as PNG and as SVG; the PNG, which stands for both, is put in place last.
+    """Write a figure as PNG and SVG; equal figures give equal files.
+
+    The PNG is put in place last, so where it is new, both are.
 
     Args:
-        out: path of the PNG file; the SVG is written next to it. Equal figures give equal files.
-        note: a line below the figure, see `whose`. Panels make room for it and for legends, which
-            are put between panels and note.
+        out: path of the PNG file; the SVG is written next to it.
+        note: line below the figure, see `origin_note`. Panels make room for the note, and for
+            legends between panels and note.
     """
     annotate(figure, note)
     for path in (out.with_suffix(".svg"), out):
@@ -162,7 +164,7 @@ def save(figure: Figure, out: Path, note: str) -> None:
 
 
 def _make_room(figure: Figure, note: float) -> None:
-    """Let panels and legends begin above a note of some height in inches."""
+    """Let panels and legends begin above a note, whose height is in inches."""
     engine = figure.get_layout_engine()
     if not isinstance(engine, ConstrainedLayoutEngine):
         return

@@ -8,9 +8,9 @@ from stp.core.disk import beside, writing
 
 
 def write_all(texts: Mapping[Path, str]) -> None:
-    """Write several texts; the first, which stands for all, is put in place last.
+    """Write several texts as files; the first file is put in place last.
 
-    None is put in place before all are written, so where the first is new, all are.
+    No file is put in place before all are written, so if the first file is new, all files are.
 
     Raises:
         StpError: the disk refuses.

@@ -32,9 +32,9 @@ class Section:
     Attributes:
         title: heading; empty for the only section.
         columns: headings of columns.
-        rows: a text or an `Item` for each column; the first one names the row.
-        numeric: for each column, whether it is aligned at the right.
-        intro: paragraphs before the rows, about all of them.
+        rows: for each row, a text or an `Item` for each column; the first one names the row.
+        numeric: for each column, whether it is aligned to the right.
+        intro: paragraphs before the rows, about all rows.
         notes: lines below the rows.
     """
 
@@ -46,8 +46,9 @@ class Section:
     notes: list[str] = field(default_factory=list)
 
     def with_aside(self) -> list[bool]:
-        """For each column, whether it is numeric and some items have a second text, which formats
-        set in a column of its own so that numbers are aligned.
+        """For each column, whether it is numeric and has items with a second text.
+
+        Formats set these second texts in a separate column, so that numbers are aligned.
         """
 
         def has_aside(column: int) -> bool:
@@ -68,9 +69,9 @@ def section_of_records(
     """A section of rows that map the same columns to their items.
 
     Args:
-        title: heading.
-        records: at least one row.
-        numeric: columns that are aligned at the right.
+        title: heading of the section.
+        records: item by column, for each row; at least one row.
+        numeric: headings of the columns that are aligned to the right.
         intro, notes: see `Section`.
     """
     columns = list(records[0])
@@ -87,7 +88,7 @@ class Grid:
         name: base name of the files, and label in LaTeX.
         title: heading.
         intro: paragraphs before the table, on the meaning of the values.
-        warnings: what must be read before any number.
+        warnings: sentences that must be read before any number.
         sections: parts of the table.
         legend: a line for each column or sign that needs an explanation.
         made_from: a sentence on the results that the table was made from.

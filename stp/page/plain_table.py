@@ -10,12 +10,12 @@ BELOW = 4
 
 
 def number(value: int | None, nothing: str = "-") -> str:
-    """Write a count: ``54,321``."""
+    """A count as text: ``54,321``."""
     return nothing if value is None else f"{value:,}"
 
 
 def share(part: int, whole: int) -> str:
-    """Write a count and its share: ``8,235 (96.0 %)``."""
+    """A count and its share of a whole, as text: ``8,235 (96.0 %)``."""
     return f"{part:,} ({100 * part / whole:.1f} %)" if whole else f"{part:,}"
 
 
@@ -33,16 +33,16 @@ def folded(line: str, width: int) -> str:
 def table(
     header: Sequence[str], rows: Sequence[Sequence[str]], width: int, left: int = 1
 ) -> list[str]:
-    """Set a table as lines; the text of its last column is wrapped.
+    """Write a table as lines of text; texts in the last column are wrapped.
 
-    If the other columns are too wide, the widest of those on the left is narrowed: longer texts
-    have a line of their own, above the rest of the row.
+    If the other columns are too wide, the widest left-aligned one is narrowed: a text that does not
+    fit stands on a separate line, above the rest of the row.
 
     Args:
         header: names of the columns.
         rows: cells of each row.
-        width: characters of a line.
-        left: number of columns aligned to the left, from the first; so is the last column.
+        width: length of a line, in characters.
+        left: number of columns, from the first, that are aligned to the left, as the last one is.
     """
     *fixed, last = header
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(fixed))]

@@ -27,14 +27,14 @@ class Visible:
     """A renderable with visible control characters.
 
     Args:
-        shown: renderable with texts from data; its styles are kept.
+        shown: renderable that contains texts from data; its styles are kept.
     """
 
     def __init__(self, shown: RenderableType) -> None:
         self.shown = shown
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Render it for a terminal."""
+        """Render the contents for a terminal."""
         for segment in console.render(self.shown, options):
             yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
@@ -42,14 +42,15 @@ class Visible:
 def safe_row(values: Iterable[T]) -> list[T | str]:
     """Make the cells of a line of CSV safe for spreadsheets.
 
-    Text that begins like a formula gets an apostrophe before it; numbers, also as text, do not.
+    An apostrophe is put before text that begins like a formula, but not before numbers, even if
+    they are given as text.
     (https://owasp.org/www-community/attacks/CSV_Injection)
     """
     return [f"'{value}" if _is_formula(value) else value for value in values]
 
 
 def csv_text(lines: Iterable[Iterable[object]]) -> str:
-    """Write lines as CSV, each by `safe_row`."""
+    """The text of a CSV file, whose lines are made safe by `safe_row`."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(map(safe_row, lines))
     return text.getvalue()

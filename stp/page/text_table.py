@@ -1,8 +1,8 @@
 """Tables in a terminal: aligned columns, as plain text or with styles.
 
 Plain text keeps every column and every letter at any width, so that programs and tests can rely on
-it. On a terminal, long texts are folded, and columns that still do not fit are set below, in blocks
-that begin with the first column.
+it. On a terminal, long texts are folded, and columns that still do not fit are printed below, in
+blocks that repeat the first column.
 """
 
 from collections.abc import Sequence
@@ -23,11 +23,11 @@ GAP = 2
 
 @dataclass(frozen=True)
 class Column:
-    """A column.
+    """A column of a table.
 
     Attributes:
         heading: name of the column.
-        right: whether cells are aligned at the right.
+        right: whether cells are aligned to the right.
         cells: cells from top to bottom; their styles are for terminals only.
         joined: whether the column must stay beside the one before it.
     """
@@ -39,11 +39,15 @@ class Column:
 
     @property
     def width(self) -> int:
-        """Characters of the widest cell."""
+        """Width of the widest cell, in characters."""
         return max(Text(self.heading).cell_len, *(cell.cell_len for cell in self.cells), 0)
 
     def narrowest(self, index: int) -> int:
-        """The fewest characters of the column at some index of a table; numbers are not folded."""
+        """The smallest width in characters to which the column can be folded; numbers are not.
+
+        Args:
+            index: number of the column in its table, from 0.
+        """
         return self.width if self.right else min(self.width, NARROWEST if index else NAMES)
 
 
@@ -74,9 +78,9 @@ def styled(columns: Sequence[Column], width: int) -> RenderableType:
 
 
 def blocks(columns: Sequence[Column], width: int) -> list[list[Column]]:
-    """Divide columns into tables that fit; each begins with the first column.
+    """Divide columns into tables that fit into some width; each begins with the first column.
 
-    A column that is wider than the terminal has a table of its own.
+    A column that is too wide is alone with the first column in a table.
     """
     units: list[list[Column]] = []
     for column in columns[1:]:
@@ -100,7 +104,7 @@ def _needed(columns: Sequence[Column]) -> int:
 def _widths(columns: Sequence[Column], width: int) -> list[int]:
     """Width of each column in a table of some width; free characters go to the narrowest columns.
 
-    Rich can do this itself, but makes the table wider than the terminal.
+    Rich could choose the widths, but makes the table wider than the terminal.
     """
     widths = [column.narrowest(index) for index, column in enumerate(columns)]
     for _ in range(width - sum(widths) - GAP * (len(columns) - 1)):
@@ -141,9 +145,9 @@ _RULE = box.Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
 def answer(columns: Sequence[Column], width: int) -> RenderableType:
     """Make a table of a query's answer, whose first column need not identify rows.
 
-    If it does not fit, a few rows are written as records with one line per column. Of more rows,
-    cells that are equal in all rows are written once, and the other columns are divided into
-    several tables with numbered rows.
+    If the table does not fit and has few rows, each row is written as a record with a line for each
+    column. If it has more rows, columns with the same cell in all rows are written once, and the
+    other columns are divided into several tables with numbered rows.
     """
     if _needed(columns) <= width:
         return styled(columns, width)

@@ -9,7 +9,10 @@ LONGEST = 16
 
 
 def readable(units: str) -> str:
-    """A readable unit: ``m**2 s**-2`` as ``m² s⁻²``; empty for pure numbers and sentences."""
+    """A unit in readable form, such as ``m² s⁻²`` for ``m**2 s**-2``.
+
+    The text is empty for pure numbers and for sentences in place of a unit.
+    """
     text = _NAMES.get(units, units)
     text = re.sub(r"\*\*(-?\d+)", lambda power: power[1].translate(_RAISED), text)
     return text if len(text) <= LONGEST else ""
@@ -20,13 +23,13 @@ def of_convention(unit: str, convention: str, of_data: str) -> str:
 
     Args:
         unit: unit as the metric declares it: "m", "of the variable", "of the variable, squared",
-            or "1 (rmse: of the variable)", where the part in parentheses is for conventions whose
-            names have this word.
+            or "1 (rmse: of the variable)", where the part in parentheses applies to conventions
+            whose names contain the word before the colon.
         convention: name of the convention.
         of_data: unit of the data or of their variable.
 
     Returns:
-        the unit, empty if there is none or it is unknown.
+        the unit; empty if the values have none or it is unknown.
     """
     if special := re.fullmatch(r"(.*) \((\w+): (.*)\)", unit):
         general, word, other = special.groups()
@@ -40,5 +43,5 @@ def of_convention(unit: str, convention: str, of_data: str) -> str:
 
 
 def with_unit(name: str, unit: str) -> str:
-    """A heading: a name, and its unit where there is one."""
+    """A heading with a name and, if it is not empty, a unit."""
     return f"{name} [{unit}]" if unit else name

@@ -1,4 +1,4 @@
-"""Rows of the results store -> tables, figures and pictures of forecasts.
+"""Tables, figures and pictures of forecasts, made from rows of the results store.
 
-Each has a folder; what they look like is in `page`.
+Each of the three has a folder; their style is defined in `stp.page`.
 """

@@ -10,9 +10,10 @@ from stp.render.pictures.prepared import shows_pictures, units_of, variables_of
 
 @cache
 def units_by_variable(folder: Path) -> dict[str, str]:
-    """Variable (letters and digits alone: z500) -> units of prepared data; "" for all together.
+    """Units of prepared data by variable, whose name has letters and digits only, such as z500.
 
-    Empty if the data are no longer in the store, and for video, which has no units.
+    The name is "" for the unit of all variables together. The result is empty if the data are no
+    longer in the store, and for video, which has no units.
 
     Raises:
         StpError: the data are damaged.
@@ -37,14 +38,14 @@ def unit_of_value(
     level: float | str | None = None,
     stated: str = "",
 ) -> str:
-    """The unit of a value, readable; empty where there is none.
+    """The unit of a value in readable form; empty if it has none.
 
     Args:
         folder: folder of the prepared data that were predicted.
         unit: unit of the convention, as its metric declares it.
         convention: name of the convention.
-        variable, level: variable and level of the value; None for all of the data.
-        stated: unit stated in the configuration, for data that are no longer in the store.
+        variable, level: variable and level of the value; None for all of them together.
+        stated: unit stated in the configuration, used if the data are no longer in the store.
 
     Raises:
         StpError: the data are damaged.

@@ -6,5 +6,5 @@ __all__ = ["Direction", "heading"]
 
 
 def heading(column: str, direction: Direction) -> str:
-    """A column's heading with its direction."""
+    """The heading of a column, with a sign for its direction."""
     return f"{column} {direction.sign}".rstrip()

@@ -1,4 +1,4 @@
-"""The results store -> the HTML report: one page with data, charts and pictures.
+"""The HTML report of a results store: one page with data, charts and pictures.
 
-The page itself, in JavaScript, is in `page`.
+The scripts of the page, in JavaScript, are in the folder ``page``.
 """

@@ -81,10 +81,12 @@ SCRIPTS = (
 def write_report(
     database: Path, out: Path, *, pictures: Pictures | None = None, report: Report = silent
 ) -> None:
-    """Write the page.
+    """Write the report as an HTML file.
 
     Args:
-        pictures: number of samples, and their largest total size.
+        database: path of the results store.
+        out: path of the HTML file.
+        pictures: number and largest total size of the pictures; by default those of `Pictures`.
         report: callback for the progress.
 
     Raises:
@@ -104,7 +106,7 @@ def write_report(
 
 
 def page(pieces: Mapping[str, object]) -> str:
-    """Assemble the page.
+    """The HTML of the page, with its data and scripts.
 
     Args:
         pieces: data that the scripts read, by name.
@@ -120,7 +122,7 @@ def page(pieces: Mapping[str, object]) -> str:
 
 
 def _charts() -> str:
-    """Plotly, compressed to a third of its size: base.js unpacks it."""
+    """The library Plotly, compressed to a third of its size; base.js unpacks it."""
     packed = base64.b64encode(gzip.compress(get_plotlyjs().encode(), 9, mtime=0)).decode()
     return f'<script type="text/plain" id="charts">{packed}</script>'
 
@@ -130,6 +132,6 @@ def _part(name: str) -> str:
 
 
 def _data(name: str, piece: object) -> str:
-    """A block of data, escaped so that it cannot end its own element."""
+    """An HTML element with data, escaped so that no text in the data can end the element."""
     safe = as_json(piece).replace("</", "<\\/").replace("<!--", "<\\u0021--")
     return f'<script type="application/json" id="data-{name}">{safe}</script>'

@@ -1,4 +1,4 @@
-"""Answers of the results store as compact JSON: by columns, each word once."""
+"""Answers of the results store as compact JSON: by columns, each different text once."""
 
 import json
 import math
@@ -24,8 +24,8 @@ class Words:
     """A column of texts.
 
     Attributes:
-        words: distinct texts.
-        codes: number of the word of each row; -1 for NULL.
+        words: different texts, each once.
+        codes: for each row, the index of its text in `words`; -1 for NULL.
     """
 
     words: list[str]
@@ -38,7 +38,7 @@ class Columnar:
 
     Attributes:
         count: number of rows.
-        columns: values by name; numbers that JSON lacks are texts: ``"Infinity"``.
+        columns: values by name of the column; numbers that JSON lacks are texts: ``"Infinity"``.
     """
 
     count: int
@@ -46,7 +46,7 @@ class Columnar:
 
 
 def as_json(piece: object) -> str:
-    """Write a piece of the page, dataclasses as their fields."""
+    """A piece of the page's data as JSON; dataclasses become objects of their fields."""
     return json.dumps(
         piece, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=vars
     )
@@ -55,7 +55,12 @@ def as_json(piece: object) -> str:
 def columnar(
     database: duckdb.DuckDBPyConnection, sql: str, digits: int | None = DIGITS
 ) -> Columnar:
-    """Ask the store, and write the answer by columns, its numbers with some digits or with all.
+    """The answer of the store to a query, by columns.
+
+    Args:
+        database: the open results store.
+        sql: the query.
+        digits: number of significant digits of numbers; None keeps all.
 
     Raises:
         StpError: DuckDB refuses the statement, as it does where the store is older than the code.
@@ -64,7 +69,7 @@ def columnar(
 
 
 def asked(database: duckdb.DuckDBPyConnection, sql: str) -> tuple[list[str], Rows]:
-    """Ask the store for the names of columns, and rows.
+    """The answer of the store to a query: names of columns, and rows.
 
     Raises:
         StpError: DuckDB refuses the statement, as it does where the store is older than the code.
@@ -83,11 +88,13 @@ def asked(database: duckdb.DuckDBPyConnection, sql: str) -> tuple[list[str], Row
 def by_columns(
     names: list[str], rows: Rows, exact: tuple[str, ...] = (), digits: int | None = DIGITS
 ) -> Columnar:
-    """Write rows by columns, as `columnar` does.
+    """Rows of an answer, rearranged by columns.
 
     Args:
-        exact: columns whose numbers keep all digits.
-        digits: digits of others.
+        names: names of the columns.
+        rows: values of each row.
+        exact: names of columns whose numbers keep all digits.
+        digits: number of significant digits in other columns; None keeps all.
     """
     columns = zip(*rows, strict=True) if rows else [()] * len(names)
     by_name = zip(names, columns, strict=True)
@@ -107,7 +114,7 @@ def _column(values: tuple[Any, ...], digits: int | None) -> Words | list[Value]:
 
 
 def plain(value: object, digits: int | None = DIGITS) -> Any:
-    """Turn a value of DuckDB into one of JSON, its numbers with some digits or with all."""
+    """A value of DuckDB as a value of JSON, with some significant digits; None keeps all."""
     if isinstance(value, Decimal):
         value = float(value)
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""Conventions: effect of the choice of a definition on values and ranks."""
+"""Conventions: how the exact definition of a metric affects values and ranks."""
 
 from pathlib import Path
 
@@ -24,5 +24,5 @@ ORDER BY e.metric, e.convention, e.other, e.dimension, c.tested, e.setting, e.va
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
-    """One row per evaluation and pair of conventions; see the view convention_effects."""
+    """A row for each evaluation and pair of conventions, from the view convention_effects."""
     return {"effects": columnar(database, EFFECTS)}

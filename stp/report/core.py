@@ -29,7 +29,7 @@ FROM noise_correlations GROUP BY convention, tested_on ORDER BY convention, test
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
-    """Describe cells, dimensions, settings, models, datasets and conventions."""
+    """Descriptions of cells, dimensions, settings, models, datasets and conventions."""
     named = database.execute(
         # Models without a seed are baselines, except those that are calibrated, or were trained or
         # run by others.

@@ -86,14 +86,14 @@ FROM attempts WHERE how <> 'done' GROUP BY ALL ORDER BY ALL"""
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
-    """Costs.
+    """Cost of cells, of models, of stages and of failed attempts.
 
     Returns:
-        ``cells``: one row per cell with seconds of its stages, peak memory in MB, total bytes and
-        parameters of its trained models, number of test clips; a training of several cells is in
-        the row of each. ``models``: by model and training dataset, over all tests, each artefact
-        once, without preparation. ``totals``: by stage and device, each artefact once. ``lost``:
-        failed attempts, by stage and end.
+        ``cells``: a row for each cell with seconds of its stages, peak memory in MB, total bytes
+        and parameters of its trained models, and number of test clips; a training that several
+        cells share is in the row of each. ``models``: cost by model and training dataset over all
+        tests, without preparation. ``totals``: cost by stage and device. Both count each artefact
+        once. ``lost``: failed attempts by stage and by how they ended.
 
     Raises:
         StpError: the store is older than the code.
@@ -110,13 +110,13 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
 
 
 def _sum(counts: list[int | None]) -> int | None:
-    """The sum of counts; None if there are none, or one is unknown."""
+    """The sum of counts; None if there are no counts, or one of them is unknown."""
     present = [count for count in counts if count is not None]
     return sum(present) if counts and len(present) == len(counts) else None
 
 
 def _parameters(folder: str) -> int | None:
-    """Number of parameters of a trained model, from its receipt; None where it is missing."""
+    """Number of parameters of a trained model, from its receipt; None if the receipt is missing."""
     try:
         count: int | None = require_receipt(Path(folder)).extras.get("parameters")
     except StpError:

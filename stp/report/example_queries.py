@@ -15,7 +15,7 @@ MANY = 4
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> list[dict[str, object]]:
-    """Ask all questions."""
+    """Each question with its query and the answer of the store."""
     answered = []
     for question, about, sql in QUESTIONS:
         names, rows = asked(database, sql)
@@ -36,7 +36,10 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> list[dict[str, o
 
 
 def _same(names: list[str], rows: Rows) -> dict[str, object]:
-    """Columns with one value in all of many rows; {} if that would leave no column."""
+    """The value of each column that is the same in all rows, if there are many rows.
+
+    The result is empty if no other column would be left.
+    """
     if len(rows) < MANY:
         return {}
     same = {

@@ -22,20 +22,21 @@ class ShownVariable:
 
 @dataclass(frozen=True, kw_only=True)
 class ShownSample:
-    """A sample.
+    """A test sample whose pictures are shown.
 
     Attributes:
-        rule: name of the rule of choice.
+        rule: name of the rule that chose the sample.
         number: number of the test sample.
         why: the rule in words.
-        clip: name.
+        clip: name of the clip.
         times: times of context and lead times, in words.
-        gaps: reasons of missing pictures by model; empty texts where there are pictures.
-        remarks: by model; empty texts where there are none.
-        scales: by variable, of values and of errors: lowest and highest value, and the colours.
+        gaps: why pictures are missing, for each model; empty if there are pictures.
+        remarks: remark on each model; empty if there is none.
+        scales: for each variable, the scales of values and of errors: lowest and highest value,
+            and the colours.
         metrics: metrics of the scores.
-        scores: values over lead times, by model and metric.
-        piece: name of the sheets.
+        scores: values over lead times, for each model and metric.
+        piece: name of the page's block of data with the sheets.
     """
 
     rule: str
@@ -56,13 +57,13 @@ class ShownEvaluation:
     """An evaluation; without pictures unless it is a `PicturedEvaluation`.
 
     Attributes:
-        dimension: name.
+        dimension: name of the dimension.
         case: name of the test.
         tested: title of the test.
-        dataset: name.
+        dataset: name of the dataset.
         origin: origins of the data of its cells, see `stp.plan.manifest.ORIGIN_FIELDS`.
         gap: why there are no pictures; empty if there are.
-        samples: with pictures.
+        samples: samples with pictures.
     """
 
     dimension: str
@@ -80,18 +81,18 @@ class PicturedEvaluation(ShownEvaluation):
 
     Attributes:
         look: encoding and size of the pictures, in words.
-        size: width and height of a frame as stored, pixels.
-        full: width and height of a frame of the data, pixels.
-        pitch: horizontal and vertical distance of frames in a sheet, pixels.
-        columns: numbers of columns of the sheets of context and of lead times.
+        size: width and height of a frame as stored, in pixels.
+        full: width and height of a frame of the data, in pixels.
+        pitch: horizontal and vertical distance from one frame of a sheet to the next, in pixels.
+        columns: number of columns in the sheet of the context, and in sheets of lead times.
         aspect: width of a frame divided by its height.
-        coast: number of the coastline; None for data that are no map.
+        coast: number of the coastline in the page; None for data that are not on a map.
         is_picture: whether values are colours.
         context: number of context frames.
         leads: number of lead times.
         channels: number of channels of the data.
         variables: variables that can be chosen.
-        models: label, key and origin of the data, in the order of lists by model.
+        models: label, key and origin of the data of each model, in the order of lists by model.
     """
 
     look: str
@@ -111,7 +112,7 @@ class PicturedEvaluation(ShownEvaluation):
 
 @dataclass(frozen=True)
 class VariableSheets:
-    """Sheets of a variable, as URIs: context, truth, and by label those of values and errors."""
+    """Sheets of a variable as data URIs: context, truth, and values and errors by model's label."""
 
     context: str
     truth: str

@@ -49,8 +49,9 @@ class Pictures(NamedTuple):
     """Number and size of the pictures of a report.
 
     Attributes:
-        samples: of each evaluation, 0..3: those of median, largest and smallest error.
-        megabytes: largest size of all pictures in the page.
+        samples: number of samples of each evaluation, 0..3; in order, those of median, largest and
+            smallest error.
+        megabytes: largest total size of all pictures in the page.
     """
 
     samples: int = SAMPLES
@@ -61,10 +62,10 @@ class _Evaluation(NamedTuple):
     """An evaluation of the store.
 
     Attributes:
-        dimension: name.
-        case: the test.
+        dimension: name of the dimension.
+        case: cells of the test.
         tested: title of the test.
-        columns: heading by (convention, variable or ""), of the columns of its table.
+        columns: headings of the table's columns, by convention and variable ("" for none).
         pixels: number of values in all forecasts of a sample.
     """
 
@@ -78,11 +79,11 @@ class _Evaluation(NamedTuple):
 def pieces(
     database: duckdb.DuckDBPyConnection, pictures: Pictures, report: Report = silent
 ) -> Pieces:
-    """Make the pictures.
+    """Make the pictures of all evaluations.
 
-    Every evaluation may take an equal part of the megabytes; the rest of small ones goes to larger
-    ones. All pictures of an evaluation have the same look: the best of ``LOOKS`` that fits. Samples
-    are left out before the look becomes worse than good.
+    Every evaluation may take an equal part of the megabytes; what small ones do not need goes to
+    larger ones. All pictures of an evaluation have the same look, the best of ``LOOKS`` that fits.
+    Samples are left out before the look becomes worse than good.
 
     Args:
         pictures: number and size of the pictures.
@@ -173,7 +174,7 @@ def _evaluations(database: duckdb.DuckDBPyConnection) -> list[_Evaluation]:
 
 
 def _root(evaluations: list[_Evaluation]) -> str:
-    """The folder of all artefacts, which is cut from messages in the page."""
+    """The folder that contains all artefacts; messages in the page give paths relative to it."""
     folders = [folder for e in evaluations for c in e.case.cells for folder in (c.data, c.scores)]
     return os.path.commonpath(folders) + os.sep
 
@@ -251,7 +252,7 @@ def _model(label: str, cell: StoredCell) -> dict[str, object]:
 
 
 def _aspect(sample: SampleForecasts) -> float:
-    """Width of a frame divided by its height; a degree is as wide as high."""
+    """Width of a frame divided by its height; on maps, a degree is as wide as high."""
     lat, lon = sample.lat, sample.lon
     if lat is not None and lon is not None and min(len(lat), len(lon)) > 1:
         # Cells reach half a step beyond the outermost degrees.
@@ -301,7 +302,7 @@ def _maps(evaluations: list[ShownEvaluation]) -> dict[str, str]:
 def _scores(
     evaluation: _Evaluation, case: Case, samples: list[int]
 ) -> list[tuple[list[ShownMetric], list[list[list[float | str] | None]]]]:
-    """Scores of samples: metrics, and their values over lead times by model and metric."""
+    """For each sample, its metrics, and their values over lead times by model and metric."""
     headings = evaluation.columns  # columns of other lead times show the same values
     cells = list(case.cells.values())
     values = {key: _leads_of(cells, *key, samples) for key in headings}
@@ -321,7 +322,10 @@ def _scores(
 def _leads_of(
     cells: list[StoredCell], convention: str, variable: str, samples: list[int]
 ) -> list[list[list[float | str] | None]]:
-    """Values of samples over lead times, by cell; None where missing, [] if all are missing."""
+    """For each cell and sample, the values over lead times, or None if they are missing.
+
+    The result is [] if the values of all cells and samples are missing.
+    """
     by_cell = [_leads(cell, convention, variable, samples) for cell in cells]
     has_values = any(leads is not None for of_cell in by_cell for leads in of_cell)
     return by_cell if has_values else []
@@ -347,7 +351,7 @@ Scaled = tuple[SampleForecasts, list[tuple[Scale, Scale]]]
 def _fitting(
     samples_with_scales: list[Scaled], share: float
 ) -> tuple[Look, list[SampleSheets]] | None:
-    """The first look and number of samples that fit, tried from the best on; None if none fits."""
+    """The best look that fits, and the sheets of the samples that fit; None if nothing fits."""
     fewer = range(len(samples_with_scales), 0, -1)
     guessed: dict[Look, float] = {}
     candidates = [(samples, look) for samples in fewer for look in LOOKS[:GOOD]]

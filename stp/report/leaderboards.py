@@ -18,7 +18,7 @@ SHOWN = (
 
 
 def _same(alias: str, other: str, names: tuple[str, ...]) -> str:
-    """A condition of SQL; NULL equals NULL."""
+    """SQL condition that two tables have equal values in some columns; NULL equals NULL."""
     return " AND ".join(f"{alias}.{name} IS NOT DISTINCT FROM {other}.{name}" for name in names)
 
 
@@ -74,7 +74,7 @@ ORDER BY l.convention, l.variable, l.level, l.threshold, l.leads, l.rank NULLS L
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
-    """One row per evaluation, part of a score and model; evaluations and parts are numbered."""
+    """A row for each evaluation, part of a score and model; the first two are given as numbers."""
     numbers, parts = evaluations(database), Numbers(PART)
     _, board = asked(database, BOARD)
     first, behind = len(ALIKE), len(_PLACE)

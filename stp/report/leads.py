@@ -16,7 +16,7 @@ DIGITS = 5
 
 
 def _leads(which: str) -> str:
-    """One row per cell and part of a convention, with lists over lead times."""
+    """SQL for a row for each cell and part of a convention, with lists over lead times."""
     at = "FILTER (WHERE lead IS NOT NULL)"
     return f"""
 WITH {NUMBERED},
@@ -47,10 +47,11 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
     """Values over lead times.
 
     Returns:
-        ``lines``: one row per cell and part of a convention; ``values``, ``low`` and ``high`` are
-        lists, or NULL with a ``reason``; ``at_leads`` is the first of consecutive lead times, else
-        a list. ``complete``: whether all conventions are included, or only those of the tables of
-        results. ``steps``: seconds of one lead time by number of the cell, where they are known.
+        ``lines``: a row for each cell and part of a convention. Its ``values``, ``low`` and
+        ``high`` are lists, or NULL with a ``reason``; ``at_leads`` is the first lead time if they
+        are consecutive, else a list. ``complete``: whether all conventions are included, not only
+        those of the tables of results. ``steps``: seconds from one lead time to the next by number
+        of the cell, where they are known.
     """
     _, [(size,)] = asked(
         database, "SELECT count(value) + count(ci95_low) + count(ci95_high) FROM by_lead"
@@ -64,7 +65,7 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
 
 
 def _first(leads: Value) -> Value:
-    """The first of consecutive lead times; others as they are."""
+    """The first lead time if all are consecutive; otherwise all, unchanged."""
     if isinstance(leads, list) and leads and isinstance(first := leads[0], int):
         return first if leads == list(range(first, first + len(leads))) else leads
     return leads

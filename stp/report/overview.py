@@ -38,7 +38,7 @@ FROM missing ORDER BY rowid"""
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
-    """Facts about the whole store, and one row for each missing cell."""
+    """Facts about the whole store, and a row for each planned cell without scores."""
     names, rows = asked(database, FACTS)
     return {
         "facts": dict(zip(names, rows[0], strict=True)),

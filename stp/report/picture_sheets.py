@@ -26,8 +26,8 @@ class Look(NamedTuple):
     """Encoding of pictures.
 
     Attributes:
-        side: largest number of pixels of the longer side of a frame; None keeps the size.
-        quality: quality of WebP; None is lossless.
+        side: largest length of the longer side of a frame, in pixels; None keeps the size.
+        quality: quality of WebP, 0..100; None is lossless.
     """
 
     side: int | None
@@ -57,8 +57,8 @@ GOOD = 6
 def scales_of(sample: SampleForecasts, variable: Variable) -> tuple[Scale, Scale]:
     """Scales of values and errors of a sample, the same for the truth and all models.
 
-    Errors of fields and grey video have a sign, and a scale around zero; those of colours are the
-    mean of three distances.
+    Errors of fields and grey video have a sign, and a scale around zero. Errors of colour video are
+    the mean of the distances of the three colours.
     """
     values, errors = scales(sample, variable)
     if len(variable.channels) == 1:
@@ -69,11 +69,14 @@ def scales_of(sample: SampleForecasts, variable: Variable) -> tuple[Scale, Scale
 def values(
     sample: SampleForecasts, frames: np.ndarray, variable: Variable, scale: Scale, look: Look
 ) -> str:
-    """The sheet of values, a data URI.
+    """The sheet of values of some frames, as a data URI.
 
     Args:
+        sample: the sample that the frames belong to.
         frames: frames of the sample, (T, C, H, W).
-        scale: scale of the values; ignored for pictures.
+        variable: the variable to show.
+        scale: scale of the values; ignored for values that are brightness or colours.
+        look: encoding of the picture.
     """
     fields = _sized(sample.fields(frames, variable), look.side)
     if sample.is_picture:
@@ -85,7 +88,7 @@ def values(
 def errors(
     sample: SampleForecasts, forecast: Forecast, variable: Variable, scale: Scale, look: Look
 ) -> str:
-    """The sheet of errors of a forecast, a data URI; see `values`."""
+    """The sheet of errors of a forecast, as a data URI; see `values`."""
     if len(variable.channels) == 1:
         channel = variable.channels[0]
         fields = forecast.frames[:, channel].astype(np.float64) - sample.truth[:, channel]
@@ -103,13 +106,13 @@ def levels(fields: np.ndarray, scale: Scale) -> np.ndarray:
 
 
 def colours(name: str) -> str:
-    """The colours of levels 1..255 of a colour map, six hexadecimal digits each."""
+    """The colours of a colour map for levels 1..255, as six hexadecimal digits each."""
     table = mpl.colormaps[name](np.linspace(0, 1, 255))[:, :3]
     return bytes(np.rint(table * 255).astype(np.uint8).ravel()).hex()
 
 
 def size_of(height: int, width: int, look: Look) -> tuple[int, int]:
-    """Height and width of a stored frame."""
+    """Height and width of a frame as stored, in pixels."""
     longer = max(height, width)
     if look.side is None or longer <= look.side:
         return height, width
@@ -147,16 +150,16 @@ def _sheet(frames: np.ndarray, sample: SampleForecasts, look: Look) -> str:
 
 
 def is_upside_down(sample: SampleForecasts) -> bool:
-    """Whether the first row is the southernmost one."""
+    """Whether the first row of a sample's grid is the southernmost one."""
     return sample.lat is not None and len(sample.lat) > 1 and bool(sample.lat[0] < sample.lat[-1])
 
 
 @dataclass(frozen=True)
 class Coast:
-    """A coastline.
+    """The coastline of a map.
 
     Attributes:
-        path: path of SVG, in cells of the grid.
+        path: data of an SVG path; the unit is a cell of the grid.
         box: width and height of the grid, in cells.
     """
 

@@ -39,12 +39,13 @@ FROM cells ORDER BY rowid"""
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
-    """Describe the artefacts behind the values.
+    """The values of all cells, and the artefacts behind them.
 
     Returns:
-        ``values`` (``cell`` is a number of ``core.cells``, ``part`` one of ``parts``), ``parts``,
-        ``artefacts`` (``inputs`` are numbers of artefacts, ``lock`` is the number of the raw files
-        or -1), ``behind`` (numbers of the artefacts of each cell) and ``locks``.
+        ``values``: values of cells; ``cell`` is an index in ``core.cells``, ``part`` one in
+        ``parts``. ``artefacts``: ``inputs`` are indices of artefacts, ``lock`` is the index of the
+        raw files in ``locks`` or -1. ``behind``: indices of the artefacts behind each cell.
+        ``first_files``: the first three raw files of each of ``locks``.
     """
     numbers, parts = cells(database), Numbers(PART)
     keys, behind = len(CELL_KEYS), len(CELL_KEYS) + len(PART)
@@ -74,7 +75,7 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
 
 
 def _texts(column: Words | list[Value]) -> list[str]:
-    """The texts of a column; none where there are no rows."""
+    """The texts of a column, one for each row."""
     return [column.words[code] for code in column.codes] if isinstance(column, Words) else []
 
 

@@ -26,7 +26,7 @@ class Numbers:
         self._numbers: dict[tuple[Any, ...], int] = {}
 
     def of(self, values: tuple[Any, ...]) -> int:
-        """The number of a tuple, from 0."""
+        """The number of a tuple, from 0; a new tuple gets the next number."""
         return self._numbers.setdefault(values, len(self._numbers))
 
     def columnar(self) -> Columnar:
@@ -35,12 +35,12 @@ class Numbers:
 
 
 def cells(database: duckdb.DuckDBPyConnection) -> Numbers:
-    """Number the cells in the order of the store, as ``core.cells`` in the page."""
+    """Numbers of the cells, in the order of the store and of ``core.cells`` in the page."""
     return _numbered(database, CELL_KEYS, "")
 
 
 def evaluations(database: duckdb.DuckDBPyConnection) -> Numbers:
-    """Number the evaluations, in the order of their first cells."""
+    """Numbers of the evaluations, in the order of their first cells."""
     return _numbered(database, ALIKE, f"GROUP BY {', '.join(ALIKE)}")
 
 

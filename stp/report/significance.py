@@ -21,8 +21,8 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
     """Comparisons and ranks of the store.
 
     Returns:
-        ``comparisons`` and ``ranks``, as the tables of these names; ``complete``: whether all
-        conventions are included, or only those of the tables of results.
+        ``comparisons`` and ``ranks``: rows of the tables of these names. ``complete``: whether all
+        conventions are included, not only those of the tables of results.
 
     Raises:
         StpError: the store is older than the code.

@@ -29,12 +29,12 @@ GROUP BY ALL ORDER BY min(n.cell)"""
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
-    """Mean spectra over samples, then over seeds, from the sums beside the scores.
+    """Mean spectra over samples, then over seeds, from sums that are stored beside the scores.
 
     Returns:
-        ``lines``: one per model and evaluation, with ``cells`` (numbers), ``leads`` (the first and
-        the last), and for each of them ``forecast`` and ``truth``: lists of power over wavenumbers
-        from 1 on. ``unread``: why spectra cannot be read, by number of the first cell.
+        ``lines``: a line for each model and evaluation, with ``cells`` (their numbers), ``leads``
+        (the first and the last), and for each lead time ``forecast`` and ``truth``: power by
+        wavenumber from 1 on. ``unread``: why spectra cannot be read, by number of the first cell.
 
     Raises:
         StpError: the store is older than the code.
@@ -62,5 +62,5 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
 
 
 def _short(values: np.ndarray) -> list[float | None]:
-    """Numbers of five digits; None for NaN and infinity."""
+    """Values rounded to five significant digits; None for NaN and infinity."""
     return [float(f"{v:.{DIGITS}g}") if np.isfinite(v) else None for v in values]

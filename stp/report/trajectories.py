@@ -40,17 +40,18 @@ Pieces = dict[str, object]
 
 @dataclass(frozen=True, kw_only=True)
 class ShownModel:
-    """A model, and its errors over lead times.
+    """A model that is drawn, and its errors over lead times.
 
     Attributes:
-        label: label in legends.
-        model: name.
+        label: label of the model in legends.
+        model: name of the model.
         cell: number of the cell in the page.
         samples: number of samples of each prediction.
-        calibrated_here: whether the model is drawn at first, as it was calibrated on this dataset.
-        mean: mean error over scenarios, metres, by lead time.
-        low: first quartile over scenarios, metres, by lead time.
-        high: third quartile over scenarios, metres, by lead time.
+        calibrated_here: whether the model is shown when the page opens; see
+            `stp.render.pictures.trajectories.calibrated_here`.
+        mean: mean error over scenarios at each lead time, in metres.
+        low: first quartile of the errors over scenarios at each lead time, in metres.
+        high: third quartile of the errors over scenarios at each lead time, in metres.
     """
 
     label: str
@@ -69,8 +70,8 @@ class ShownScenario:
 
     Attributes:
         number: number of the scenario in the test.
-        name: title.
-        people: number of people.
+        name: title of the scenario.
+        people: number of people in the scenario.
         measure: value by which the scenario was chosen, in words.
     """
 
@@ -85,11 +86,11 @@ class ShownTest:
     """A test; without drawings unless it is a `DrawnTest`.
 
     Attributes:
-        dataset: name.
+        dataset: name of the dataset.
         protocol: name of the test subset.
-        setting: name.
+        setting: name of the setting.
         gap: why there are no drawings; empty if there are.
-        cells: numbers of its cells in the page.
+        cells: numbers of the test's cells in the page.
     """
 
     dataset: str
@@ -109,10 +110,10 @@ class DrawnTest(ShownTest):
         predict: number of predicted steps.
         count: number of scenarios.
         episodes: number of episodes that scenarios come from.
-        models: that are drawn.
+        models: models that are drawn.
         absent: why other models are not drawn, by label.
-        scenarios: that are drawn.
-        piece: name of the positions.
+        scenarios: scenarios that are drawn.
+        piece: name of the page's block of data with the positions.
     """
 
     dt: float
@@ -137,7 +138,7 @@ class DrawnObstacles:
 
 @dataclass(frozen=True)
 class DrawnPlace:
-    """The surroundings: obstacles, and goals (x, y, x, y, ...) in centimetres."""
+    """The map around people: obstacles, and goals (x, y, x, y, ...) in centimetres."""
 
     obstacles: DrawnObstacles | None
     goals: list[int]
@@ -148,10 +149,10 @@ class DrawnPrediction:
     """The prediction of a model for a scene, in centimetres.
 
     Attributes:
-        path: path of each person.
-        samples: paths of each sample; empty for a single sample.
-        ellipses: see `_ellipses`; empty without a mixture.
-        errors: errors of each person at each step, millimetres.
+        path: mean predicted path of each person.
+        samples: paths of all people in each sample; empty if there is a single sample.
+        ellipses: ellipses of the predicted mixture, see `_ellipses`; empty without a mixture.
+        errors: error of each person at each step, in millimetres.
     """
 
     path: list[list[int]]
@@ -162,7 +163,7 @@ class DrawnPrediction:
 
 @dataclass(frozen=True, kw_only=True)
 class DrawnScene:
-    """A scenario: paths (x, y, x, y, ...) of people, in centimetres."""
+    """The positions of a scenario: paths (x, y, x, y, ...) of people, in centimetres."""
 
     person: list[str]
     observed: list[list[int]]
@@ -174,14 +175,14 @@ class DrawnScene:
 
 @dataclass(frozen=True)
 class Positions:
-    """All positions of a test."""
+    """All positions that are drawn for a test."""
 
     place: DrawnPlace
     scenes: list[DrawnScene]
 
 
 def pieces(database: duckdb.DuckDBPyConnection, report: Report = silent) -> Pieces:
-    """Read the scenarios of the page.
+    """Read the scenarios that the page draws.
 
     Returns:
         ``trajectories``, the index, and ``trajectories-<n>``, the positions of one test each;
@@ -327,9 +328,10 @@ def _scene(scene: Scene) -> DrawnScene:
 
 
 def _ellipses(mixture: Mixture) -> list[list[list[list[int]]]]:
-    """Ellipses of two standard deviations, by person, step and component.
+    """Ellipses of two standard deviations, by person, step and component of a mixture.
 
-    An ellipse is x, y and two radii in centimetres, an angle in degrees, and the weight in percent.
+    An ellipse is x, y and two radii in centimetres, an angle in degrees, and the component's weight
+    in percent.
     """
     from stp.render.pictures.people import ellipse_of
 

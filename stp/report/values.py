@@ -36,9 +36,9 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
     """Values of each cell, distances at equal sample size, and printed values.
 
     Returns:
-        ``values``: one row per cell and part of a convention; ``matched``: one per comparison, cell
-        and convention; ``printed``: one per entry of the paper's tables that both have, NULL with
-        its reason where the two are not comparable.
+        ``values``: a row for each cell and part of a convention. ``matched``: a row for each
+        comparison, cell and convention. ``printed``: a row for each entry of the paper's tables
+        that we also have a value of; NULL with a reason where the two are not comparable.
     """
     return {
         "values": columnar(database, VALUES),

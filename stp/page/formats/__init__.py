@@ -1,4 +1,4 @@
-"""Formats of a grid: ``text(grid) -> str`` each. All formats of one table go together."""
+"""Formats of a grid, each a module with ``text(grid) -> str``; a table has files in all of them."""
 
 from pathlib import Path
 
@@ -7,9 +7,11 @@ from stp.page.grid import Grid
 
 
 def texts(grid: Grid, folder: Path, name: str | None = None) -> dict[Path, str]:
-    """A table as ``<name>.md``, ``<name>.tex`` and ``<name>.html`` in a folder: path -> text.
+    """Texts of the files ``<name>.md``, ``<name>.tex`` and ``<name>.html`` of a table, by path.
 
     Args:
+        grid: the table.
+        folder: folder of the files.
         name: base name of the files; by default that of the grid.
     """
     name = name or grid.name

@@ -146,7 +146,7 @@ def _item(item: str | Item) -> str:
 
 
 def _cells(item: str | Item, two: bool) -> list[str]:
-    """An item as one cell, or as two with the text in parentheses in the second."""
+    """An item as one cell, or as two, the second of which has the text in parentheses."""
     aside = f"({_escape(item.aside)})" if isinstance(item, Item) and item.aside else ""
     if two:
         return [_item(item), aside]

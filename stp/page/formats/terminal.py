@@ -2,7 +2,7 @@
 
 The best value of a column is bold, the second best underlined; plain text has the signs of Markdown
 (``**0.91**``, ``*0.90*``). Numbers are aligned whatever signs they have. Texts in parentheses are
-in a column of their own.
+in a separate column.
 """
 
 import textwrap

@@ -1,1 +1,1 @@
-"""Figures that are drawn from scores: one module each, named in `stp.render.figures.kinds`."""
+"""Figures that are drawn from scores: a module for each kind; see `stp.render.figures.kinds`."""

@@ -1,4 +1,4 @@
-"""Which mean ranks differ: the diagram of Demsar 2006 (figure 1)."""
+"""Which mean ranks differ significantly: the diagram of Demsar 2006 (figure 1)."""
 
 import numpy as np
 from matplotlib.axes import Axes

@@ -1,7 +1,7 @@
 """Errors of predictors of people by scenario, for figures.
 
-The paper gives mean and standard deviation over scenarios. Scenarios overlap in time, so bands are
-intervals over episodes where there are enough episodes.
+The paper gives mean and standard deviation over scenarios. Since scenarios overlap in time, bands
+are intervals over episodes if there are enough episodes, or else one standard deviation wide.
 """
 
 from collections.abc import Iterable, Sequence
@@ -39,10 +39,10 @@ class Scenes:
     """The errors of one predictor in the scenarios of one test.
 
     Attributes:
-        final: mean error over the people of each scenario at each lead time, metres, (S, T).
-        episode: episode of each scenario, (S,).
+        final: mean error over people, by scenario and lead time, in metres, (S, T).
+        episode: number of the episode of each scenario, (S,).
         people: number of people in each scenario, (S,).
-        dt: duration of a step, seconds.
+        dt: duration of a step, in seconds.
     """
 
     final: np.ndarray
@@ -52,11 +52,11 @@ class Scenes:
 
     @property
     def average(self) -> np.ndarray:
-        """Average displacement errors up to each lead time, (S, T)."""
+        """Average displacement errors (ADE) up to each lead time, in metres, (S, T)."""
         return np.asarray(self.final.cumsum(axis=1) / np.arange(1, self.final.shape[1] + 1))
 
     def of(self, column: Column) -> np.ndarray:
-        """Errors if the forecast ended at each lead time, metres, (S, T)."""
+        """Errors of a column as if forecasts ended at each lead time, in metres, (S, T)."""
         return self.average if column == "ADE" else self.final
 
     @property
@@ -78,11 +78,11 @@ class Course:
     """A predictor in one evaluation, with all seeds.
 
     Attributes:
-        label: title of the predictor, and where it was calibrated.
+        label: title of the predictor, with the data of its calibration.
         evaluation: title of the test.
-        cells: one for each seed.
+        cells: cells of the predictor, one for each seed.
         setting: setting of the cells.
-        published: column -> published value.
+        published: published values by column.
     """
 
     label: str
@@ -92,23 +92,31 @@ class Course:
     published: dict[str, PrintedValue]
 
     def scenes(self) -> list[Scenes]:
-        """Errors of each seed."""
+        """Errors of each seed by scenario."""
         return [read_scenes(cell) for cell in self.cells]
 
     def band(self, column: Column, interval: bool) -> Band:
-        """Mean over scenarios at each lead time with its band, both as means over seeds."""
+        """Mean over scenarios at each lead time with a band; both are means over seeds.
+
+        Args:
+            column: the error that is averaged.
+            interval: kind of the band, see the function `band`.
+        """
         return joined([band(scene.of(column), scene.episode, interval) for scene in self.scenes()])
 
 
 def enough(courses: Iterable[Course]) -> bool:
-    """Whether all have enough episodes for intervals; all bands of a panel are of one kind."""
+    """Whether all predictors have enough episodes for intervals.
+
+    If not, no band of the panel is an interval, so that all are of the same kind.
+    """
     return all(
         scenes.episodes >= FEWEST_CLUSTERS for course in courses for scenes in course.scenes()
     )
 
 
 def read_scenes(cell: Cell) -> Scenes:
-    """Read the errors of a cell.
+    """Read the errors of a cell by scenario.
 
     Raises:
         StpError: the file is missing or damaged.
@@ -140,7 +148,7 @@ def band(values: np.ndarray, episode: np.ndarray, interval: bool) -> Band:
         values: values of each scenario and lead time, (S, T).
         episode: episode of each scenario, (S,).
         interval: whether the band is the 95 % interval of the mean over episodes, as in the scores;
-            else it reaches one standard deviation over scenarios to both sides.
+            otherwise it reaches one standard deviation over scenarios to both sides.
     """
     mean = values.mean(axis=0)
     if not interval:
@@ -155,15 +163,16 @@ def band(values: np.ndarray, episode: np.ndarray, interval: bool) -> Band:
 
 
 def joined(bands: Sequence[Band]) -> Band:
-    """The mean of bands over seeds."""
+    """The mean of the bands of several seeds."""
     return Band(*(np.mean([band[field] for band in bands], axis=0) for field in range(3)))
 
 
 def courses(scores: Scores, case: str | None = None) -> list[Course]:
-    """All predictors in all evaluations, or in one, in the order of the manifest.
+    """The predictors of all evaluations, or of one of them, in the order of the manifest.
 
     Args:
-        case: name of an evaluation, see `stp.render.figures.kinds.evaluation_name`.
+        scores: scores of a dimension.
+        case: name of the evaluation, see `stp.render.figures.kinds.evaluation_name`; None for all.
 
     Raises:
         StpError: there is no such evaluation.
@@ -188,10 +197,12 @@ def courses(scores: Scores, case: str | None = None) -> list[Course]:
 
 
 def at_home(courses: Sequence[Course]) -> tuple[list[Course], list[str]]:
-    """Of each model, only the predictors calibrated on the tested dataset; if it has none, all.
+    """Leave out predictors calibrated on another dataset than the tested one.
+
+    They are kept for models without any predictor calibrated on the tested dataset.
 
     Returns:
-        the predictors, and a note if some are left out.
+        the predictors that are kept, and a note if some are left out.
     """
     models = {course.cells[0].key.model for course in courses if _is_home(course)}
     selected = [
@@ -215,7 +226,7 @@ def _label(scores: Scores, cell: Cell) -> str:
 
 
 def base(courses: Iterable[Course]) -> list[Course]:
-    """The longest forecast of each predictor in each evaluation, for all people."""
+    """Each predictor once per evaluation: its longest forecast, for all people."""
     best: dict[tuple[str, str], Course] = {}
     for course in courses:
         key = course.evaluation, course.label
@@ -225,7 +236,7 @@ def base(courses: Iterable[Course]) -> list[Course]:
 
 
 def drawable(courses: Iterable[Course]) -> list[Course]:
-    """Those of `base` whose predictions are still stored."""
+    """The predictors of `base` whose predictions are still stored."""
     return [course for course in base(courses) if course.cells[0].predictions]
 
 
@@ -234,14 +245,14 @@ def _reach(course: Course) -> tuple[int, int]:
 
 
 def dressed(courses: Iterable[Course]) -> dict[str, Style]:
-    """A style for each label; predictors without calibration are grey."""
+    """The style of each predictor by label; predictors that are not calibrated are grey."""
     labels = {course.label: course.cells[0] for course in courses}
     uncalibrated = [label for label, cell in labels.items() if not cell.calibrated]
     return styles(list(labels), [label for label in uncalibrated if labels[label].key.seed is None])
 
 
 def observed(cell: Cell) -> int:
-    """The number of observed positions."""
+    """The number of observed positions of each person in a cell's scenarios."""
     recipe = forecast_recipe(cell)
     return int(recipe.get("observe") or recipe["context"])
 
@@ -249,14 +260,14 @@ def observed(cell: Cell) -> int:
 def draw_band(
     axes: Axes, x: Sequence[float], bands: Sequence[Band], style: Style, label: str
 ) -> None:
-    """Draw bands of one value each as a curve."""
+    """Draw a curve through the last value of each band, with the ends of the bands around it."""
     means = [float(band_of_x.mean[-1]) for band_of_x in bands]
     ends = [(float(band_of_x.low[-1]), float(band_of_x.high[-1])) for band_of_x in bands]
     curve(axes, x, means, ends, style, label)
 
 
 def draw_published(axes: Axes, x: float, value: PrintedValue, style: Style, label: str) -> None:
-    """Mark a published value."""
+    """Draw a published value as a mark."""
     axes.plot(
         [x],
         [value.value],
@@ -285,7 +296,11 @@ def _range(counts: Sequence[int], noun: str) -> str:
 
 
 def about_bands(interval: Iterable[bool]) -> str:
-    """The note on the meaning of bands."""
+    """A sentence on the meaning of bands, for the notes of a figure.
+
+    Args:
+        interval: for each panel, whether its bands are intervals.
+    """
     kinds = set(interval)
     text_of = {
         True: "95 % intervals over episodes",
@@ -298,7 +313,7 @@ def about_bands(interval: Iterable[bool]) -> str:
 
 
 def span(axes: Axes, values: Sequence[float]) -> None:
-    """Let the axis of errors begin at zero, and give the other axis a margin."""
+    """Let the axis of errors begin at zero, and the other axis span some values with a margin."""
     axes.set_ylim(bottom=0)
     room = 0.04 * (max(values) - min(values)) or 0.5
     axes.set_xlim(min(values) - room, max(values) + room)

@@ -107,17 +107,17 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
 def per_square_metre(
     density: Density, row: int, people: int, lead: int, points: np.ndarray
 ) -> np.ndarray:
-    """Expected people per square metre at some points.
+    """The expected number of people per square metre at some points.
 
     Args:
         density: the densities of all scenarios.
         row: index of the scenario.
-        people: number of people in the scenario, who have the first indices.
+        people: number of people in the scenario; their indices are the first ones.
         lead: lead time, from 1.
-        points: (G, 2), metres.
+        points: positions, (G, 2), in metres.
 
     Returns:
-        (G,): the sum of all people's densities.
+        the sum of all people's densities at each point, (G,).
     """
     expected, when = np.zeros(len(points)), slice(lead - 1, lead)
     for person in range(people):  # all at once would need much memory
@@ -138,7 +138,7 @@ def per_square_metre(
 
 
 def _median(densities_drawn: dict[str, Density], scenarios: Scenarios) -> int:
-    """The scenario of median error, by the mean over predictors of the predicted points' ADE."""
+    """Index of the scenario of median error: the mean over predictors of the points' ADE."""
     displacements = [
         displacement(density.point()[None], scenarios.future)
         for density in densities_drawn.values()

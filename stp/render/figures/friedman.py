@@ -18,7 +18,7 @@ class Comparison(NamedTuple):
     """Models compared over blocks.
 
     Attributes:
-        mean_ranks: float64 (models,), 1 is the best.
+        mean_ranks: mean rank of each model over blocks, float64 (models,); 1 is the best.
         chi2: Friedman's statistic, corrected for ties.
         f: statistic of Iman and Davenport, computed from `chi2` and less conservative.
         p: probability of `f` or a larger value if all models were equal.
@@ -36,8 +36,8 @@ def compare(losses: np.ndarray) -> Comparison:
     """Test whether models differ.
 
     Args:
-        losses: float64 (models, blocks), lower is better; at least `FEWEST_MODELS` models and two
-            blocks. Only the order within a block counts.
+        losses: loss of each model in each block, float64 (models, blocks), lower is better; at
+            least `FEWEST_MODELS` models and two blocks. Only the order within a block counts.
     """
     models, blocks = losses.shape
     ranks = stats.rankdata(losses, axis=0)
@@ -54,8 +54,8 @@ def compare(losses: np.ndarray) -> Comparison:
 def critical_difference(models: int, blocks: int, alpha: float = ALPHA) -> float:
     """Nemenyi's critical difference of mean ranks: q sqrt(k (k + 1) / (6 N)).
 
-    q is the quantile of the studentised range for infinite degrees of freedom, divided by the root
-    of 2.
+    Here k is the number of models, N that of blocks, and q the quantile of the studentised range
+    for infinite degrees of freedom, divided by the square root of 2.
     """
     q = stats.studentized_range.ppf(1 - alpha, models, math.inf) / math.sqrt(2)
     return float(q * math.sqrt(models * (models + 1) / (6 * blocks)))
@@ -65,11 +65,12 @@ def alike(mean_ranks: np.ndarray, critical: float) -> list[tuple[int, int]]:
     """The largest groups of models in which no two differ significantly.
 
     Args:
-        mean_ranks: float64 (models,), ascending.
-        critical: the smallest significant difference.
+        mean_ranks: mean rank of each model, float64 (models,), ascending.
+        critical: smallest significant difference of two mean ranks.
 
     Returns:
-        index of the first and last model of each group of at least two, none inside another.
+        indices of the first and last model of each group; a group has at least two models, and is
+        not part of another group.
     """
     groups: list[tuple[int, int]] = []
     for first, low in enumerate(mean_ranks):

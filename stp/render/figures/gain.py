@@ -34,7 +34,8 @@ class Pair:
     Attributes:
         name: title of the ensemble.
         printed: the paper's name of both; None where it has no such ensemble.
-        ensemble, control: column -> lead time from 1 -> value.
+        ensemble, control: values of the ensemble and of the single forecasts, by column and by
+            lead time, from 1.
     """
 
     name: str
@@ -44,12 +45,14 @@ class Pair:
 
 
 def draw(ensembles: Scores, case: str) -> tuple[Figure, list[str]]:
-    """Draw ratios of a case: below 1 the ensemble has the smaller value.
+    """Draw ratios of a case; where a ratio is below 1, the ensemble has the smaller value.
 
-    There is a panel for each column that both dimensions have values of and that has a direction.
+    There is a panel for each column with a direction and with values in both dimensions: that of
+    the ensembles, and that of the single forecasts.
 
     Raises:
-        StpError: the dimension names no single forecasts, or one of the two has no such case.
+        StpError: the dimension of ensembles does not name a dimension of single forecasts, or one
+            of the two lacks the case.
     """
     if ensembles.plan.controls is None:
         raise StpError(
@@ -100,8 +103,8 @@ def draw(ensembles: Scores, case: str) -> tuple[Figure, list[str]]:
 def _pairs(ensembles: Scores, controls: Scores, case: str) -> list[Pair]:
     """Ensembles with their single forecasts.
 
-    An ensemble of trainings and its single forecasts are of the same model. Ensembles and single
-    forecasts of a centre are two models with one name in the paper.
+    An ensemble of trainings and its single forecasts are of the same model. The ensembles and the
+    single forecasts of a weather centre are two models with the same name in the paper.
     """
     trained: dict[str, Line] = {}
     by_printed_name: dict[str | None, Line] = {}

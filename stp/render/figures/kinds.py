@@ -23,13 +23,14 @@ class Kind(NamedTuple):
     """A kind of figure, as its module declares it in ``FIGURE``, a mapping of literals.
 
     Attributes:
-        module: has ``draw(scores)`` or, with `of_case`, ``draw(scores, case)``: scores of a
-            dimension (`stp.render.figures.reading.Scores`) to a figure and the notes below it.
-        of_case: whether there is a figure for each case of a dimension, or one for all.
+        module: name of the module. Its function ``draw(scores)`` or, with `of_case`,
+            ``draw(scores, case)`` turns the scores of a dimension
+            (`stp.render.figures.reading.Scores`) into a figure and the notes below it.
+        of_case: whether there is a figure for each case of a dimension, instead of one for all.
         about: contents of the figure, in a few words.
         caption: caption in `snakemake --report`.
-        of_scenarios: whether it shows predictions of scenarios, whose cases are named by dataset
-            and protocol.
+        of_scenarios: whether the figure shows predictions of scenarios, whose cases are named by
+            dataset and protocol.
     """
 
     module: str
@@ -44,10 +45,10 @@ _FIGURE = re.compile(r"^FIGURE = (\{.*?^\})$", re.MULTILINE | re.DOTALL)
 
 
 def _kinds() -> dict[str, Kind]:
-    """All kinds: a figure is a module of this room or of a suite, found by its name.
+    """All kinds of figures by name, which is that of a module in this package or in a suite.
 
     Raises:
-        StpError: two modules have one name, or ``FIGURE`` is not made of literals.
+        StpError: two modules have the same name, or ``FIGURE`` is not made of literals.
     """
     kinds = {}
     for name in named_modules.names_in(ROOM):
@@ -70,7 +71,7 @@ KINDS = _kinds()
 
 
 def evaluation_name(key: CellKey) -> str:
-    """The name of a test of predictors of people: the case of a figure of scenarios."""
+    """The name of a test of predictors of people, which is the case of a figure of scenarios."""
     return f"{key.tested_on}-{key.subset}"
 
 
@@ -83,11 +84,11 @@ SLOPES = {
     "training": "per cent of the videos that are learnt from",
     "components": "principal components",
 }
-"""Settings that scores are drawn over -> label of the axis."""
+"""Labels of the axis, by setting that scores are drawn over."""
 
 
 def varied_setting(keys: Iterable[CellKey]) -> str | None:
-    """The first setting of `VARIED` in which tests of one predictor differ."""
+    """The first setting of `VARIED` with several values in tests of the same predictor, or None."""
     values: dict[tuple[Any, ...], dict[str, set[int | None]]] = {}
     for key in keys:
         predictor = (key.model, key.variant, key.trained_on, key.train_subset)
@@ -104,11 +105,11 @@ def render(kind: str, manifest: Path, results: Path, out: Path, case: str | None
     """Draw a figure.
 
     Args:
-        kind: one of `KINDS`.
-        manifest: the cells of the dimension.
+        kind: kind of the figure, one of `KINDS`.
+        manifest: path of the manifest with the cells of the dimension.
         results: the folder with ``collected/<dimension>.parquet``.
         out: path of the PNG file; the SVG is written next to it.
-        case: name of the case, see `CellKey.case_name`; for kinds with a figure for each case.
+        case: name of the case, see `CellKey.case_name`; only for kinds with a figure per case.
 
     Raises:
         StpError: the kind or case is unknown, a file is missing or damaged, or there is nothing to

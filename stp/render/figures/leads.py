@@ -26,10 +26,10 @@ FIGURE = {
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
-    """Draw a case.
+    """Draw the scores of a case over lead time.
 
     Raises:
-        StpError: there is no such case, or it has one lead time only.
+        StpError: there is no such case, or it has only one lead time.
     """
     scores = scores.over_leads()
     lines = scores.lines(case)
@@ -114,8 +114,11 @@ def as_printed(
     """Draw published values as a dashed line in the colour of our model of the same name.
 
     Args:
-        values: lead time -> value.
+        axes: the panel.
+        values: published values by lead time.
+        style_of: style of each of our models.
         model: our model of the same name; None if there is none.
+        label: name of the line in the legend.
     """
     style = style_of[model or label]
     axes.plot(
@@ -133,7 +136,7 @@ def as_printed(
 
 
 def about_printed(comparable: bool) -> str:
-    """The note on dashed lines."""
+    """A sentence on the meaning of dashed lines, for the notes of a figure."""
     return "dashed: as published" + ("" if comparable else ", of other data: not comparable")
 
 

@@ -75,7 +75,7 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
 
 
 def _rows(places: list[tuple[str, str]]) -> list[list[tuple[str, str]]]:
-    """Break the panels into rows, between cases where possible."""
+    """Divide the panels into rows; where possible, a row ends at the end of a case."""
     rows: list[list[tuple[str, str]]] = [[]]
     for _, of_case in groupby(places, key=lambda panel: panel[0]):
         columns = list(of_case)
@@ -89,7 +89,7 @@ def _rows(places: list[tuple[str, str]]) -> list[list[tuple[str, str]]]:
 
 
 def _dots(axes: Axes, scores: Scores, entries: dict[str, Entry], models: list[str]) -> bool:
-    """Draw the models of a panel; return whether one has an interval."""
+    """Draw the models of a panel as dots; return whether any of them has an interval."""
     with_intervals = False
     for y, model in enumerate(models):
         entry = entries.get(model)
@@ -121,7 +121,7 @@ def _dots(axes: Axes, scores: Scores, entries: dict[str, Entry], models: list[st
 def _baselines(
     axes: Axes, scores: Scores, entries: dict[str, Entry], models: list[str]
 ) -> list[str]:
-    """Draw baselines as vertical lines; return those that are too far away to be drawn."""
+    """Draw baselines as vertical lines; return those whose values are too far away to be drawn."""
     low, high = axes.get_xlim()
     reach = FAR * (high - low)
     far = []

@@ -1,4 +1,4 @@
-"""Shared parts of figures with panels: layout, curves with bands, legends, figures in words."""
+"""Shared parts of figures with panels: layout, curves with bands, legends, figures of text."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -34,8 +34,8 @@ def panels(
     Args:
         count: number of panels, at least one.
         height: height of a row, in inches.
-        columns: the most panels in a row; four panels are two rows of two.
-        extra: inches for title, legend and note.
+        columns: largest number of panels in a row; but four panels are two rows of two.
+        extra: height for title, legend and note, in inches.
     """
     across = 2 if count == 4 and columns < 4 else min(count, columns)
     down = -(-count // across)
@@ -57,8 +57,11 @@ def curve(
     """Draw values with markers, and a band of their intervals where they have some.
 
     Args:
-        x, y: the values, in the order of x.
+        axes: the panel.
+        x, y: coordinates of the values, ascending in x.
         ends: lower and upper end of the interval of each value, or None.
+        style: look of the curve.
+        label: name of the curve in the legend.
     """
     axes.plot(
         x,
@@ -100,12 +103,14 @@ def legend(
     """Draw a legend below the panels, with lines or points.
 
     Args:
-        names: the names in the legend; repeated ones count once.
-        lines: whether styles are drawn as lines.
-        first: handles before those of the names.
+        figure: the figure.
+        styles: style by name.
+        names: names in the legend; repeated names are shown once.
+        lines: whether styles are drawn as lines, not as points.
+        first: handles that come before those of the names.
 
     Returns:
-        height of the legend, inches.
+        height of the legend, in inches.
     """
     handles = list(first)
     for name in dict.fromkeys(names):
@@ -136,14 +141,14 @@ def beside(models: Iterable[str]) -> int:
 
 
 def plain_ticks(axis: Axis) -> None:
-    """Ticks of a logarithmic axis as plain numbers: 1, 2, 5, 10, ..."""
+    """Label the ticks of a logarithmic axis with plain numbers: 1, 2, 5, 10, ..."""
     axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axis.set_minor_locator(NullLocator())
 
 
 def in_words(text: str) -> Figure:
-    """A figure of a sentence that explains why there is nothing to draw."""
+    """A figure that shows only a sentence, on why there is nothing to draw."""
     figure = new_figure(TEXT_WIDTH, 0.8)
     figure.text(0.5, 0.55, fill(text, 100), ha="center", va="center")
     return figure
@@ -159,7 +164,7 @@ def write(
     """Draw and write a figure of a dimension's scores, with the origin of the data below it.
 
     Args:
-        draw: function of the scores and, if there is one, the case; returns the figure and notes.
+        draw: function of the scores and, if given, the case; it returns the figure and notes.
         manifest, results, out, case: see `stp.render.figures.kinds.render`.
     """
     scores = read(manifest, results)

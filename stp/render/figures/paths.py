@@ -1,7 +1,7 @@
 """Observed, true and predicted paths of people on the map: Figures 9 to 12 of Atlas.
 
-The paper does not say which scenarios it shows. Here they are those of smallest, median and largest
-mean ADE over the predictors drawn, and that with the most people.
+The paper does not say which scenarios it shows. Here they are the scenarios of smallest, median and
+largest ADE (mean over the predictors drawn), and the scenario with the most people.
 """
 
 import numpy as np
@@ -64,7 +64,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
 
 
 def choose(errors: np.ndarray, people: np.ndarray) -> list[int]:
-    """The scenarios of smallest, median and largest error, and that of most people; each once.
+    """Indices of the scenarios of smallest, median and largest error and of most people, each once.
 
     Args:
         errors: error of each scenario, (S,).

@@ -62,7 +62,11 @@ def _tests(plan: Plan, name: str, keys: Sequence[CellKey]) -> list[str]:
 
 
 def _scenarios(plan: Plan, name: str, keys: Sequence[CellKey]) -> list[str]:
-    """Tests of people with a kind of figure; `accuracy` is for dimensions that vary a setting."""
+    """Names of the tests with a kind of figure of scenarios.
+
+    Dimensions that vary a setting have the kind `accuracy`, and `horizon` if that is the setting;
+    others have all kinds but `accuracy`.
+    """
     varied = varied_setting(keys)
     # The curves of a dimension of several horizons are those of its longest ones.
     of_longest = varied == "horizon" and name == "horizon"

@@ -21,10 +21,10 @@ _COLOURS = ("#0072b2", "#009e73", "#e69f00", "#d55e00")
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
-    """Draw a row of panels for each ensemble, a column for each variable, some lead times each.
+    """Draw a row of panels for each ensemble, and a column of panels for each variable.
 
-    Shares are multiplied by the number of ranks: 1 is flat. Raised ends mean too small a spread, a
-    slope means a bias.
+    A panel has the frequencies at some lead times, multiplied by the number of ranks, so that a
+    flat histogram is 1. Raised ends mean too small a spread, a slope means a bias.
     """
     values_by_model = {
         model: by_place

@@ -14,11 +14,13 @@ class Ranking:
     """Ranks of models; 1 is the best, ties share their mean.
 
     Attributes:
-        models: titles, the best mean rank first; ties are in the order of the manifest.
+        models: titles of the models, the best mean rank first; ties are in the order of the
+            manifest.
         places: case and column of each rank.
-        ranks: float64 (models, places); NaN where a model has no value.
-        means: float64 (models,), mean over cases of the mean over the columns of a case, so that
-            all cases have equal weight; NaN for a model without any rank.
+        ranks: rank of each model in each place, float64 (models, places); NaN where a model has no
+            value.
+        means: mean rank of each model, float64 (models,): first over the columns of a case, then
+            over cases, so that all cases have equal weight; NaN for a model without any rank.
         left_out: columns that cannot be ranked, with reasons.
     """
 
@@ -30,7 +32,7 @@ class Ranking:
 
     @property
     def lacking(self) -> list[str]:
-        """Models whose mean is over fewer ranks than there are places."""
+        """Models that lack a rank in some places, so that their mean is over fewer ranks."""
         missing = np.isnan(self.ranks).any(axis=1)
         return [model for model, lacks in zip(self.models, missing, strict=True) if lacks]
 
@@ -42,10 +44,14 @@ class Ranking:
         return [*([text] if self.lacking else []), *self.left_out]
 
     def blocks(self, block_of: Callable[[str], str]) -> tuple[list[str], np.ndarray]:
-        """Mean ranks over the columns of all cases of a block.
+        """Mean ranks over the columns of all cases of each block.
+
+        Args:
+            block_of: function of the name of a case, which returns the name of its block.
 
         Returns:
-            names of blocks, and float64 (models, blocks); NaN where a model lacks a whole block.
+            names of the blocks, and mean ranks, float64 (models, blocks); NaN where a model has no
+            rank in a block.
         """
         of_case = [block_of(case) for case, _ in self.places]
         names = list(dict.fromkeys(of_case))
@@ -95,7 +101,7 @@ def rank(scores: Scores) -> Ranking:
 
 
 def _mean(ranks: np.ndarray) -> np.ndarray:
-    """Mean over the last axis without NaN; NaN where all are NaN."""
+    """Mean over the last axis without NaN; NaN where all values are NaN."""
     has_rank = ~np.isnan(ranks)
     counts = has_rank.sum(axis=-1)
     sums = np.where(has_rank, ranks, 0.0).sum(axis=-1)
@@ -103,7 +109,7 @@ def _mean(ranks: np.ndarray) -> np.ndarray:
 
 
 def _where(text: str, datasets: Sequence[str], cases: int) -> str:
-    """Add which datasets a column is left out of, unless it is left out of all cases."""
+    """Add to a text the datasets that a column is left out of, unless those are all cases."""
     if len(datasets) == cases:
         return text
     names = list(dict.fromkeys(datasets))

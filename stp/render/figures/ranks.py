@@ -55,7 +55,7 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
 
 
 def _cell(axes: Axes, x: float, y: float, value: float, models: int, colours: Colormap) -> None:
-    """Draw a rank in a colour, or a hatched cell if it is missing."""
+    """Draw a rank in a coloured cell, or a hatched cell if the rank is missing."""
     corner = (x - 0.5, y - 0.5)
     if np.isnan(value):
         missing = Rectangle(

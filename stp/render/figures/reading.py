@@ -34,8 +34,8 @@ class Line:
 
     Attributes:
         model: title of the model.
-        cells: one for each seed.
-        row: values over all lead times, by column.
+        cells: cells of the model, one for each seed.
+        row: row of the table with the values over all lead times.
     """
 
     model: str
@@ -48,13 +48,13 @@ class Scores:
     """The scores of a dimension.
 
     Attributes:
-        manifest, results: file of the manifest, and folder of results.
+        manifest, results: path of the manifest, and folder of results.
         plan: the manifest of the dimension.
-        rows: all collected rows.
-        cases: case -> its models, both in the order of the manifest.
-        styles: style of each model.
+        rows: all collected rows of scores.
+        cases: models by case, both in the order of the manifest.
+        styles: style of each model, by title.
         baselines: models without training by gradient descent, except those of archived forecasts.
-        published: published values.
+        published: published values of the dimension.
     """
 
     manifest: Path
@@ -67,7 +67,7 @@ class Scores:
     published: tuple[PublishedValue, ...]
 
     def over_leads(self) -> Self:
-        """These scores with the suite's panels over lead time, if it has any, as columns."""
+        """The same scores, whose columns are the suite's panels over lead time if it has any."""
         return replace(self, plan=over_leads(self.plan))
 
     def lines(self, case: str | None) -> list[Line]:
@@ -88,11 +88,11 @@ class Scores:
         return title_of(self.plan.names, self.cases[case][0].cells[0].key)
 
     def about(self, cases: Iterable[str] | None = None) -> str:
-        """The dimension, and the origin and protocol of the data."""
+        """A note on the dimension, and on origin and protocol of the data of some or all cases."""
         return f"{self.plan.dimension.replace('_', ' ')}: {origin_note(self.cells(cases))}"
 
     def columns(self, case: str) -> dict[str, Column]:
-        """Columns of the table by their names."""
+        """Columns of a case in the table, by name."""
         return columns_of(self.plan, self.plan.dimension, self.cases[case][0].cells[0])
 
     def direction(self, case: str, column: str) -> Direction:
@@ -100,11 +100,11 @@ class Scores:
         return Direction.of(self.plan, self.columns(case)[column].convention)
 
     def heading(self, case: str, column: str) -> str:
-        """The column's name with its direction."""
+        """The name of a column, with its direction."""
         return heading(column, self.direction(case, column))
 
     def unit(self, case: str, column: str) -> str:
-        """The unit of a column's values; empty where there is none or it is unknown."""
+        """The unit of a column's values; empty if they have none or it is unknown."""
         cell, of_column = self.cases[case][0].cells[0], self.columns(case)[column]
         if of_column.unit:
             return readable(of_column.unit)
@@ -132,6 +132,7 @@ def read(manifest: Path, results: Path) -> Scores:
     """Read the scores of a dimension.
 
     Args:
+        manifest: path of the dimension's manifest.
         results: the folder with ``collected/<dimension>.parquet``.
 
     Raises:
@@ -166,9 +167,9 @@ def read(manifest: Path, results: Path) -> Scores:
 
 
 def by_lead(scores: Scores, case: str) -> dict[str, dict[int, dict[str, Entry]]]:
-    """Values at each lead time: model -> lead time (in steps, from 1) -> column -> entry.
+    """Entries of a case by model, lead time (in steps, from 1) and column, in this order.
 
-    A column may have no value at some lead times, or at all; such an entry has a reason instead.
+    Where a column has no value at a lead time, or at any, the entry has a reason instead.
     """
     lines = scores.lines(case)
     plan = replace(scores.plan, cells=tuple(scores.cells([case])))
@@ -186,10 +187,10 @@ def by_lead(scores: Scores, case: str) -> dict[str, dict[int, dict[str, Entry]]]
 
 
 def printed_by_lead(scores: Scores, case: str, column: str) -> dict[str, dict[int, float]]:
-    """Published values over lead time: the paper's name of a model -> lead time -> value.
+    """Published values of a column by the paper's name of the model, then by lead time.
 
-    They have the heading and variable of the column and the test of the case. Models with a value
-    at a single lead time are left out.
+    The values have the heading and variable of the column and are of the case's test. Models with a
+    value at only one lead time are left out.
     """
     of_column = scores.columns(case)[column]
     cell = scores.lines(case)[0].cells[0]
@@ -202,7 +203,7 @@ def printed_by_lead(scores: Scores, case: str, column: str) -> dict[str, dict[in
 
 
 def printed_name(scores: Scores, line: Line) -> str | None:
-    """The paper's name of a model or of its variant."""
+    """The paper's name of a model or of its variant; None if the paper does not name it."""
     return scores.plan.published_names.of_model(line.cells[0].key)
 
 
@@ -211,7 +212,7 @@ class Value(NamedTuple):
 
     Attributes:
         value: the mean.
-        low, high: ends of the 95 % interval, means over seeds; None where there is none.
+        low, high: ends of the 95 % interval, means over seeds; None if there is no interval.
     """
 
     value: float
@@ -224,7 +225,10 @@ Place = tuple[str | None, float | None, int]
 
 
 def at_leads(scores: Scores, case: str, convention: str) -> dict[str, dict[Place, Value]]:
-    """Values of a convention at single lead times, by model; thresholds may be bands or ranks."""
+    """Values of a convention at single lead times, by model and place.
+
+    The thresholds of places may be bands of wavenumbers or ranks of an observation.
+    """
     rows = scores.rows
     is_valid = pc.and_(pc.equal(rows["convention"], convention), pc.is_valid(rows["lead"]))
     is_valid = pc.and_(is_valid, pc.and_(pc.is_null(rows["level"]), pc.is_valid(rows["value"])))
@@ -255,6 +259,6 @@ def _mean(statistics: dict[str, list[float]], statistic: str) -> float | None:
 
 
 def variables_of(scores: Scores, case: str) -> list[str]:
-    """The variables of a case's columns, in order."""
+    """The variables of a case's columns, in the order of the columns."""
     names = (column.variable for column in scores.columns(case).values())
     return [name for name in dict.fromkeys(names) if name is not None]

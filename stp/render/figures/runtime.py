@@ -80,7 +80,10 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
 
 
 def by_people(rows: list[RuntimeRow]) -> dict[int, tuple[float, float, float, float]]:
-    """Number of people -> median and quartiles (medians over cells) and the shortest, in ms."""
+    """Runtimes in milliseconds, by number of people: median, both quartiles, and the shortest.
+
+    Median and quartiles are medians over cells.
+    """
     rows_of: dict[int, list[RuntimeRow]] = {}
     for row in rows:
         rows_of.setdefault(row.people, []).append(row)

@@ -18,10 +18,10 @@ FIGURE = {
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
-    """Draw all datasets.
+    """Draw a panel for each dataset and column, over the values of a setting.
 
     Raises:
-        StpError: nothing was tested at several values of one of `SLOPES`.
+        StpError: no dataset was tested at several values of one of the settings `SLOPES`.
     """
     by_setting = ((name, _by_setting(scores, name)) for name in SLOPES)
     setting, datasets = next(((name, cases) for name, cases in by_setting if cases), ("", {}))
@@ -82,7 +82,7 @@ def _about_published(scores: Scores) -> list[str]:
 
 
 def _by_setting(scores: Scores, name: str) -> dict[str, dict[int, str]]:
-    """Title of a dataset -> value of a setting -> case; only for several values."""
+    """Cases by title of the dataset and value of a setting; only datasets with several values."""
     by_dataset: dict[str, dict[int, str]] = {}
     for case, lines in scores.cases.items():
         setting = setting_of(lines[0].cells[0].key.setting)

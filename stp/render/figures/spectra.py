@@ -1,4 +1,7 @@
-"""Radially averaged power spectra of the truth and of each model: blur lacks high wavenumbers."""
+"""Radially averaged power spectra of the truth and of each model.
+
+Blurred forecasts lack power at high wavenumbers.
+"""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -29,14 +32,17 @@ FIGURE = {
 
 
 class Spectra(NamedTuple):
-    """Mean spectra of a cell, float64 (wavenumbers, lead times), from wavenumber 1 on."""
+    """Mean power of a cell's forecasts and truth, float64 (wavenumbers, lead times).
+
+    The first wavenumber is 1.
+    """
 
     predicted: np.ndarray
     observed: np.ndarray
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
-    """Draw spectra at the first and the last lead time, and below them those over the truth.
+    """Draw spectra at the first and last lead time; below them, their ratio to that of the truth.
 
     Raises:
         StpError: there is no such case, or a cell has no spectra.
@@ -100,7 +106,7 @@ def mean_spectra(scores: Iterable[Path]) -> Spectra:
     """Mean spectra over samples, then over seeds.
 
     Args:
-        scores: folders of the scores of one cell, one for each seed.
+        scores: folders of the scores of a model in one case, one for each seed.
 
     Raises:
         StpError: a cell has no spectra, or its file is damaged.

@@ -34,8 +34,8 @@ NOTE = (
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
     """Draw a panel for each device: forecast frames per second against the mean rank.
 
-    The speed of a model is the geometric mean over the cases that all models of the panel were run
-    on with this device, so that models are compared on the same work.
+    The speed of a model is the geometric mean over those cases that all models of the panel were
+    run on with this device, so that models are compared on the same work.
     """
     devices, ranking = speeds(scores), rank(scores)
     notes = [NOTE, *ranking.notes]
@@ -92,7 +92,7 @@ def _panel(axes: Axes, scores: Scores, points: Mapping[str, tuple[float, float]]
 
 
 def front(points: Mapping[str, tuple[float, float]]) -> list[str]:
-    """Models that no other one beats in both speed (higher) and mean rank (lower); fastest first.
+    """Models that no other model beats in both speed (higher) and mean rank (lower), fastest first.
 
     Args:
         points: speed and mean rank of each model.
@@ -105,9 +105,9 @@ def front(points: Mapping[str, tuple[float, float]]) -> list[str]:
 
 
 def speeds(scores: Scores) -> dict[str, dict[str, dict[str, float]]]:
-    """Forecast frames per second: device -> model -> case, from the receipts of predictions.
+    """Forecast frames per second by device, model and case, from the receipts of predictions.
 
-    Processors of different machines are different devices. Values are means over seeds.
+    Processors of different machines count as different devices. Speeds are means over seeds.
     Predictions without a recorded duration are left out.
     """
     by_device: dict[str, dict[str, dict[str, list[float]]]] = {}

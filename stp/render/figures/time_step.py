@@ -1,4 +1,4 @@
-"""The duration of one lead time, where the data tell it."""
+"""The time from one lead time to the next, where the data tell it."""
 
 from pathlib import Path
 
@@ -13,18 +13,20 @@ SECONDS = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0, "days": 86400.0}
 
 
 def step_of(cell: StoredCell) -> float | None:
-    """Seconds of one lead time of a cell; see `seconds_per_step`."""
+    """Seconds from one lead time of a cell to the next; see `seconds_per_step`."""
     return seconds_per_step(Path(cell.data), cell.key.subset, cell.key.setting)
 
 
 def seconds_per_step(folder: Path, subset: str, setting: str) -> float | None:
     """Seconds from one frame of a test clip to the next.
 
-    From the coordinate ``time`` of the prepared data if the frames of the first clip are equally
-    spaced, else from the nominal frame rate. None where there is neither (digits, calendar months),
-    or where the data are no longer in the store.
+    They are computed from the coordinate ``time`` of the prepared data if the frames of the first
+    clip are equally spaced, or else from the nominal frame rate. The result is None if there is
+    neither (digits, calendar months), or if the data are no longer in the store.
 
     Args:
+        folder: folder of the prepared data.
+        subset: name of the test subset.
         setting: name of the setting, which may have a frame interval.
 
     Raises:
@@ -53,16 +55,16 @@ _FRAMES = ("start", "stride", "length")
 
 
 def unit_of(seconds: float) -> str:
-    """The largest unit of which a duration has at least two."""
+    """The largest unit of time that fits at least twice into a duration, given in seconds."""
     return next((u for u in reversed(SECONDS) if seconds >= 2 * SECONDS[u]), "seconds")
 
 
 def tick_labels(leads: list[int], step: float | None) -> tuple[str, list[str]]:
-    """Unit of the lead axis, and labels of its ticks: steps, below them the time.
+    """Unit of an axis of lead times, and labels of its ticks: steps, and below them the time.
 
     Args:
-        leads: the ticks.
-        step: seconds of one lead time, see `seconds_per_step`.
+        leads: lead times of the ticks, in steps.
+        step: seconds of one step, see `seconds_per_step`; None for labels without times.
     """
     if step is None:
         return "steps", [str(lead) for lead in leads]

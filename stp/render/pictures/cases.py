@@ -13,10 +13,10 @@ class TestedCase:
     """The cells of one case.
 
     Attributes:
-        name: see `stp.plan.cell_key.CellKey.case_name`.
-        cells: in the order of the manifest or the store.
+        name: name of the case, see `stp.plan.cell_key.CellKey.case_name`.
+        cells: cells of the case, in the order of the manifest or the store.
         names: titles of models and datasets.
-        variables: variables of the tables' columns for its dataset.
+        variables: variables of the tables' columns for the dataset of the case.
     """
 
     name: str
@@ -34,7 +34,7 @@ def cases(manifest: Manifest) -> dict[str, list[Cell]]:
 
 
 def case_of(manifest: Manifest, name: str) -> TestedCase:
-    """One case of a manifest.
+    """The case of a manifest with some name.
 
     Raises:
         StpError: there is no such case.

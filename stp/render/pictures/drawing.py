@@ -1,4 +1,4 @@
-"""Drawings of clips: contact sheets, and panels that are shared with moving pictures."""
+"""Drawings of clips: contact sheets, and the drawing of panels, which moving pictures share."""
 
 import textwrap
 from pathlib import Path
@@ -32,10 +32,10 @@ LETTER = 0.056  # inches of a letter of six points
 
 
 def scale_of(group: Group) -> Scale:
-    """The scale of a group, or one for the values of all its panels.
+    """The scale of a group; if it has none, a scale that fits the values of all its panels.
 
-    The limits leave out the outermost percent. They are symmetric for values on both sides of zero,
-    such as anomalies.
+    The limits of such a scale leave out the outermost percent of the values. They are symmetric for
+    values on both sides of zero, such as anomalies.
     """
     if group.scale is not None:
         return group.scale
@@ -55,14 +55,14 @@ def scale_of(group: Group) -> Scale:
 
 
 def step_text(sheet: Sheet, frame: int) -> str:
-    """The time of a frame, counted from the last one of the context."""
+    """The step of a frame, counted from the last one of the context, and its time if known."""
     step = int(sheet.steps[frame])
     sign = f"{step:+d}" if step else "0"
     return sign if sheet.seconds is None else f"{sign}\n{duration(step, sheet.seconds)}"
 
 
 def duration(steps: int, seconds: float) -> str:
-    """A lead time in the unit of its step: ``+0.40 s``, ``+30 min``, ``+12 h``."""
+    """A lead time as text, in a unit that suits its step: ``+0.40 s``, ``+30 min``, ``+12 h``."""
     for size, unit in ((86_400, "d"), (3600, "h"), (60, "min")):
         if seconds >= size:
             return f"{steps * seconds / size:+.4g} {unit}"
@@ -70,12 +70,12 @@ def duration(steps: int, seconds: float) -> str:
 
 
 def colour_of(sheet: Sheet, frame: int) -> str:
-    """Grey for the context, orange for the horizon."""
+    """The colour of a frame's edges: grey for the context, orange for the horizon."""
     return CONTEXT if sheet.steps[frame] <= 0 else HORIZON
 
 
 def contact_sheet(sheet: Sheet, out: Path) -> None:
-    """Draw clips as rows and frames as columns into a PNG."""
+    """Draw clips as rows and frames as columns, and write the picture as PNG."""
     frames = _columns(sheet.frames)
     rows = [(group, panel) for group in sheet.groups for panel in group.panels]
     several = len(sheet.groups) > 1
@@ -128,7 +128,7 @@ def contact_sheet(sheet: Sheet, out: Path) -> None:
 
 
 def _columns(n_frames: int, most: int = 20) -> list[int]:
-    """The frames with a column: all, or every second, third, ... including the last one."""
+    """Indices of the frames to draw: all, or every second, third, ... including the last one."""
     step = -(-n_frames // most)
     return list(range((n_frames - 1) % step, n_frames, step))
 
@@ -158,7 +158,7 @@ def _headings(
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """A figure of so many inches that needs no display."""
+    """An empty figure of some size in inches, which needs no display."""
     figure = Figure(figsize=(width, height), dpi=DPI, facecolor="white")
     FigureCanvasAgg(figure)
     return figure
@@ -168,7 +168,7 @@ def draw(axes: Axes, sheet: Sheet, image: np.ndarray, scale: Scale) -> Any:
     """Draw one frame, on a map if the grid has coordinates.
 
     Returns:
-        the image, for `redraw`.
+        the image in the panel, whose frame `redraw` can replace.
     """
     colours: dict[str, Any] = {"cmap": scale.colours, "vmin": scale.low, "vmax": scale.high}
     if sheet.lat is None or sheet.lon is None:
@@ -222,6 +222,10 @@ def colour_bar(
     """Draw a colour bar of a group, with its name and units.
 
     Args:
+        figure: the figure.
+        axes: axes for the bar.
+        group: group of panels with the name and units.
+        scale: scale of the colours.
         lying: whether the bar is horizontal.
         size: size of the letters, in points.
     """
@@ -233,10 +237,10 @@ def colour_bar(
 
 
 def fit_ticks(axes: Axes, scale: Scale, width: float) -> None:
-    """Reduce the numbers below a horizontal bar to as many as fit, or to those of its ends.
+    """Reduce the numbers below a horizontal colour bar to as many as fit, or to those at its ends.
 
     Args:
-        axes: axes of the bar, with numbers of six points.
+        axes: axes of the bar, whose numbers have a size of six points.
         scale: scale of the bar.
         width: width of the bar, in inches.
     """
@@ -254,7 +258,7 @@ def fit_ticks(axes: Axes, scale: Scale, width: float) -> None:
 
 
 def aspect_of(sheet: Sheet) -> float:
-    """Width of a frame over its height; on maps, degrees are as wide as high."""
+    """Width of a frame divided by its height; on maps, a degree is as wide as high."""
     if sheet.lat is not None and sheet.lon is not None and min(len(sheet.lat), len(sheet.lon)) > 1:
         return float(np.ptp(sheet.lon) / max(np.ptp(sheet.lat), 1e-9))
     height, width = sheet.groups[0].panels[0].frames.shape[1:3]

@@ -22,18 +22,21 @@ def draw(
     errors: bool = False,
     rank_by: str | None = None,
 ) -> list[Path]:
-    """Draw samples of a case.
+    """Draw samples of a case, and write the pictures.
 
     Args:
+        manifest: manifest of the dimension.
         case: name of the case, see `stp.render.pictures.cases`.
-        outs: .png for a strip, beside which an .svg is written; .gif or .mp4 for a movie. With
-            several samples, the name of each is added to the names of its files.
-        samples: rules or numbers, see `stp.render.pictures.sample_choice.choose`.
+        outs: paths of the files: .png for a strip, beside which an .svg is written; .gif or .mp4
+            for a movie. With several samples, the name of each is added to the names of its files.
+        samples: rules or numbers of samples, see `stp.render.pictures.sample_choice.choose`.
+        models: names of the models to draw; by default all.
+        variable: name of the only variable to draw; see `stp.render.pictures.forecasts.compare`.
         errors: whether movies show errors.
         rank_by: convention to order the models by; by default they are in the manifest's order.
 
     Returns:
-        the files.
+        paths of the files.
 
     Raises:
         StpError: a name or a kind of file is unknown, or predictions are missing or damaged.

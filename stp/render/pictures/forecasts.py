@@ -40,7 +40,7 @@ class Variable:
     Attributes:
         name: name of the variable; empty for video.
         units: units of the values.
-        channels: indices among the channels of a sample: one, or the three colours of a video.
+        channels: indices of the variable's channels in a sample: one, or three for colours.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Forecast:
 
     Attributes:
         label: title of the model.
-        frames: float32 (lead times, C, H, W), in the dataset's units, unclipped.
+        frames: predicted frames, float32 (lead times, C, H, W), in the dataset's units, unclipped.
     """
 
     label: str
@@ -71,14 +71,15 @@ class SampleForecasts:
         chosen_by: name of the rule that chose the sample.
         number: number of the sample, from 0.
         why: why the sample was chosen.
-        context: float32 (T_in, C, H, W), in the dataset's units; the channels that are drawn.
-        truth: float32 (lead times, C, H, W).
-        forecasts: in the order of the manifest.
+        context: frames before the forecast, float32 (T_in, C, H, W), in the dataset's units; only
+            the channels that are drawn.
+        truth: true frames of the forecast, float32 (lead times, C, H, W).
+        forecasts: forecasts of the models, in the order of the manifest.
         variables: variables to draw.
         is_picture: whether values are brightness or colours in 0..1.
-        seconds: time from frame to frame; None if frames have no fixed step.
-        lat, lon: latitudes along y and longitudes along x in degrees; None for other than maps.
-        absent: label of a model -> why its forecast is missing.
+        seconds: seconds from frame to frame; None if frames have no fixed step.
+        lat, lon: latitudes along y and longitudes along x, in degrees; None if it is no map.
+        absent: why forecasts are missing, by label of the model.
         notes: sentences on the choice of the sample, the data, and what is missing.
     """
 
@@ -106,7 +107,7 @@ class SampleForecasts:
         return np.clip(np.moveaxis(chosen, 1, -1), 0, 1)
 
     def errors(self, forecast: Forecast, variable: Variable) -> np.ndarray:
-        """|prediction - truth| of unclipped values, (lead times, H, W); the mean over colours."""
+        """|prediction - truth| of unclipped values, mean over colours, (lead times, H, W)."""
         channels = list(variable.channels)
         difference = forecast.frames[:, channels].astype(np.float64) - self.truth[:, channels]
         return np.asarray(np.abs(difference).mean(axis=1))
@@ -116,13 +117,13 @@ class Kept:
     """The predictions of a cell that are still stored, perhaps for some samples only.
 
     Args:
-        cell: the cell.
+        cell: cell whose predictions are opened.
 
     Attributes:
         absent: why there are no predictions; empty if there are.
         samples: numbers of the stored samples, ascending.
-        members: forecasts of each sample.
-        leads: number of lead times; frames of missing ones are NaN.
+        members: number of forecasts of each sample.
+        leads: number of lead times; frames of missing lead times are NaN.
 
     Raises:
         ArtefactError: the predictions are damaged.
@@ -170,11 +171,13 @@ class Kept:
             ]
 
     def read(self, sample: int, clip: str, channels: Sequence[int] | None = None) -> np.ndarray:
-        """The forecast of one sample, or the first of an ensemble: (lead times, C, H, W).
+        """The forecast of one sample, of an ensemble the first one, (lead times, C, H, W).
 
         Args:
-            channels: channels of the data to read; by default all. Those that the predictions lack
-                are NaN.
+            sample: number of the sample.
+            clip: name of the clip that the sample must be of.
+            channels: indices of the data's channels to read; by default all. Channels that the
+                predictions lack are NaN.
 
         Raises:
             ArtefactError: the sample is of another clip.
@@ -214,10 +217,12 @@ def compare(
     """Read one sample of a case and its forecasts, and nothing else.
 
     Args:
-        rule: choice of the sample, see `stp.render.pictures.sample_choice.choose`.
-        models: names of models to draw; by default all.
-        variable: the only variable to draw. By default those of the tables' columns, otherwise all
-            of up to two, or the first one.
+        manifest: manifest of the dimension.
+        case: name of the case, see `stp.render.pictures.cases`.
+        rule: rule or number of the sample, see `stp.render.pictures.sample_choice.choose`.
+        models: names of the models to draw; by default all.
+        variable: name of the only variable to draw. By default, the variables of the tables'
+            columns are drawn; if there are none, all variables of up to two, or else the first.
 
     Raises:
         StpError: a name is unknown, no predictions are kept, or files are damaged.
@@ -229,14 +234,14 @@ class Case:
     """A case whose samples can be drawn, one after the other.
 
     Args:
-        tested: the case.
+        tested: cells of the case.
         models, variable: see `compare`.
-        lenient: whether models with damaged predictions are left out, with the reason.
+        lenient: whether models with damaged predictions are left out, with the reason in `absent`.
 
     Attributes:
-        cells: label of a model -> cell of its first seed.
-        kept: label of a model -> its stored predictions.
-        absent: label of a model -> why it has none.
+        cells: cell of each model's first seed, by label of the model.
+        kept: stored predictions, by label of the model.
+        absent: why a model has no stored predictions, by its label.
         channels: number of channels of the data.
 
     Raises:
@@ -288,7 +293,7 @@ class Case:
         self._samples = [kept.samples for kept in self.kept.values()]
 
     def _open(self, label: str, cell: StoredCell) -> None:
-        """Open the predictions of a model; all must have equal lead times."""
+        """Open the predictions of a model; those of all models must have equal lead times."""
         if self._lenient and cell.data != self._first.data:
             self.absent[label] = "its test data were prepared differently"
             return
@@ -406,7 +411,7 @@ class Case:
 
 
 def one_seed(tested: TestedCase) -> dict[str, StoredCell]:
-    """Label of each model -> the cell of its first seed and longest horizon."""
+    """The cell of each model's first seed and longest horizon, by label of the model."""
     longest = max(setting_of(cell.key.setting)["horizon"] for cell in tested.cells)
     names = tested.names.models
     variants = {(cell.key.model, cell.key.variant) for cell in tested.cells}
@@ -427,7 +432,7 @@ def _listed(labels: Sequence[str]) -> str:
 
 
 def _common(numbers: Sequence[np.ndarray]) -> np.ndarray:
-    """Samples that all models, or else as many as possible, keep; ascending."""
+    """Numbers of the samples that all models keep, or else as many as possible, ascending."""
     all_samples, counts = np.unique(np.concatenate(numbers), return_counts=True)
     if not len(all_samples):
         return all_samples
@@ -440,7 +445,10 @@ def _common(numbers: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _variables(of_tables: Sequence[str], data: Prepared, variable: str | None) -> list[Variable]:
-    """The variable of this name; if None, those of the tables, or else the first ones."""
+    """The variables to draw: the one with some name, or by default those of the tables' columns.
+
+    If the tables have no columns of single variables, they are the first ones of the data.
+    """
     if shows_pictures(data):
         if variable is not None:
             raise StpError(f"{data.folder}: video has no variables", remedy="leave out --variable")
@@ -464,7 +472,7 @@ def _variables(of_tables: Sequence[str], data: Prepared, variable: str | None) -
 
 
 def _seconds(data: Prepared, clips: Clips, sample: int, length: int) -> float | None:
-    """Seconds from frame to frame: of the data, or from their times if these are regular."""
+    """Seconds from frame to frame, as the data state them, or else from their times if regular."""
     seconds = seconds_of(data, clips, np.array([sample]))
     store = data.folder / "frames.zarr"
     if seconds is not None or not (store / "time").is_dir():

@@ -39,11 +39,12 @@ def save(frames: list[np.ndarray], out: Path, rate: int = FRAMES_PER_SECOND) -> 
 def pictures(
     sheet: Sheet, *, side: float = SIZE, apart: float | None = None
 ) -> Iterator[np.ndarray]:
-    """Draw all frames, uint8 (height, width, 3), height and width even.
+    """Draw all frames as pictures, uint8 (height, width, 3); height and width are even.
 
     Args:
-        side: longer side of a panel, inches.
-        apart: gap between rows, inches; wide by default.
+        sheet: contents of the pictures.
+        side: longer side of a panel, in inches.
+        apart: gap between rows, in inches; wide by default.
     """
     shape = sheet.groups[0].panels[0].frames.shape
     aspect = drawing.aspect_of(sheet)
@@ -94,7 +95,7 @@ def pictures(
 
 
 def even(width: float, height: float, dpi: float = drawing.DPI) -> tuple[float, float]:
-    """The nearest size in inches with an even number of pixels, which video needs."""
+    """The nearest size in inches with even numbers of pixels, which video needs."""
     width, height = (2 * round(side * dpi / 2) / dpi for side in (width, height))
     return width, height
 

@@ -25,8 +25,9 @@ def write(sample: SampleForecasts, outs: Sequence[Path], errors: bool = False) -
     """Draw a sample, and write it as .gif or .mp4.
 
     Args:
-        outs: the files, with the same pictures. Equal pictures give equal .gif files; .mp4 files
-            may differ.
+        sample: sample with its forecasts.
+        outs: paths of the files, which get the same pictures. Equal pictures give equal .gif files;
+            .mp4 files may differ.
         errors: whether rows of errors are drawn as well.
     """
     sheet, side = sheet_of(sample, errors)
@@ -40,7 +41,7 @@ def write(sample: SampleForecasts, outs: Sequence[Path], errors: bool = False) -
 def sheet_of(sample: SampleForecasts, errors: bool = False) -> tuple[Sheet, float]:
     """The contents of the moving picture: truth and models for each variable, perhaps with errors.
 
-    During the context, all panels of values show it, and those of errors are empty.
+    During the context, all panels of values show the context, and panels of errors are empty.
 
     Returns:
         the sheet, with a group for each row, and the longer side of a panel in inches.
@@ -99,12 +100,12 @@ def arrange(aspect: float, panels: int, rows: int) -> tuple[float, int]:
     """Choose the size of panels and their number in a row.
 
     Args:
-        aspect: width of a panel over its height.
+        aspect: width of a panel divided by its height.
         panels: number of panels of a variable.
-        rows: number of variables, twice that with errors.
+        rows: number of variables, or twice that number with errors.
 
     Returns:
-        longer side of a panel in inches, and the number of panels in a row.
+        longer side of a panel in inches, and number of panels in a row.
     """
     lines = min(
         range(1, panels + 1),

@@ -16,7 +16,10 @@ def draw_prepared(folder: Path, out: Path, *, name: str, clips: int, **_: object
     """Draw a few videos, evenly spread from the worst opinion to the best.
 
     Args:
-        out: a PNG file; an SVG file is written next to it.
+        folder: folder of the prepared data.
+        out: path of the PNG file; the SVG file is written next to it.
+        name: name of the dataset.
+        clips: number of videos.
 
     Raises:
         StpError: the data are damaged.

@@ -45,12 +45,15 @@ STEPS_PER_SECOND = 4
 
 
 def style_of(labels: Sequence[str]) -> dict[str, Style]:
-    """A colour, line and marker for each label."""
+    """The style of each model by label: colour, line and marker."""
     return styles(labels)
 
 
 def width_of(label: str, model_styles: Mapping[str, Style]) -> float:
-    """Width of a line in points: thinner lines lie on wider ones, so that equal paths show."""
+    """Width of a model's line in points.
+
+    Thinner lines lie on wider ones, so that equal paths of several models can all be seen.
+    """
     return max(1.0, 3.0 - 0.4 * list(model_styles).index(label)) if len(model_styles) > 1 else 1.6
 
 
@@ -69,10 +72,11 @@ def draw(
 
     Args:
         axes: the panel, which is cleared first.
-        model_styles: label -> style of the models to draw; by default all.
-        upto: the last step that is drawn strongly, from 1 - O to T, where 0 is the last observed
+        scene: the scenario.
+        model_styles: style by label of the models to draw; by default all models.
+        upto: last step that is drawn strongly, from 1 - O to T, where 0 is the last observed
             position; by default T.
-        extent: left, right, bottom and top, metres; by default that of the scene.
+        extent: left, right, bottom and top, in metres; by default that of the scene.
     """
     steps = scene.future.shape[1]
     last = steps if upto is None else upto
@@ -119,7 +123,7 @@ def draw(
 def draw_place(
     axes: Axes, obstacles: Obstacles | None, goals: np.ndarray | None, extent: Extent
 ) -> None:
-    """Draw a map in metres with equal aspect, clipped to the extent."""
+    """Draw a map, clipped to an extent in metres; both axes have the same scale."""
     left, right, bottom, top = extent
     axes.set_xlim(left, right)
     axes.set_ylim(bottom, top)
@@ -144,7 +148,10 @@ def draw_place(
 
 
 def cells_within(obstacles: Obstacles, extent: Extent) -> tuple[np.ndarray, np.ndarray]:
-    """Centres and diameters of the obstacles within the extent; cells of a map touch each other."""
+    """Centres and diameters of the obstacles within an extent, in metres.
+
+    Obstacles that are cells of a map get diameters with which they touch each other.
+    """
     position = obstacles.position
     diameter = 2 * obstacles.radius
     if obstacles.kind == "grid" and len(position) > 1:
@@ -202,7 +209,7 @@ def _draw_mixture(axes: Axes, mixture: Mixture, style: Style, last: int) -> None
 
 
 def ellipse_of(covariance: np.ndarray) -> tuple[float, float, float]:
-    """Width and height in metres of the ellipse of two standard deviations, and degrees."""
+    """The ellipse of two standard deviations: width and height in metres, and angle in degrees."""
     values, vectors = np.linalg.eigh(covariance)
     width, height = (float(length) for length in 4 * np.sqrt(np.maximum(values[::-1], 0)))
     return width, height, math.degrees(math.atan2(vectors[1, 1], vectors[0, 1]))
@@ -212,8 +219,9 @@ def ellipse(mean: np.ndarray, covariance: np.ndarray, style: Style, weight: floa
     """The ellipse of two standard deviations of a Gaussian.
 
     Args:
-        mean: (2,), metres.
-        covariance: (2, 2), square metres.
+        mean: mean of the Gaussian, (2,), in metres.
+        covariance: covariance of the Gaussian, (2, 2), in square metres.
+        style: look of the model.
         weight: share of the Gaussian in a mixture, 0..1.
     """
     width, height, angle = ellipse_of(covariance)
@@ -227,7 +235,7 @@ def ellipse(mean: np.ndarray, covariance: np.ndarray, style: Style, weight: floa
 def legend_of(
     scene: Scene, model_styles: Mapping[str, Style], *, with_errors: bool = True
 ) -> list[Line2D]:
-    """Handles of a legend, with the mean error (ADE) of each model if asked for."""
+    """Handles of a legend; with errors, the labels of models include their mean error (ADE)."""
     lines = [Line2D([], [], color=OBSERVED, lw=1.4, marker="o", ms=2, label="observed")]
     if scene.is_future_known:
         lines.append(Line2D([], [], color=TRUTH, lw=1.8, label="true"))
@@ -252,7 +260,7 @@ def legend_of(
 
 
 def widened(extent: Extent, aspect: float) -> Extent:
-    """The smallest extent of an aspect ratio that holds another extent in its centre."""
+    """The smallest extent with some aspect ratio that holds another extent in its centre."""
     left, right, bottom, top = extent
     width, height = right - left, top - bottom
     more = max(height * aspect - width, 0) / 2, max(width / aspect - height, 0) / 2
@@ -260,7 +268,7 @@ def widened(extent: Extent, aspect: float) -> Extent:
 
 
 def aspect_of(extent: Extent, widest: float) -> float:
-    """Width over height of a map, from 0.6 to a limit."""
+    """Width of a map divided by its height, limited to 0.6..widest."""
     left, right, bottom, top = extent
     return min(widest, max(0.6, (right - left) / (top - bottom)))
 
@@ -276,7 +284,8 @@ def figure_of(scene: Scene, layout: Layout = "overlay") -> Figure:
     """A figure of one scenario.
 
     Args:
-        layout: ``overlay``: all models in one panel; ``side``: a panel for each.
+        scene: the scenario.
+        layout: ``overlay`` for all models in one panel, ``side`` for a panel for each model.
 
     Raises:
         StpError: the layout is ``side`` and there are no predictions.
@@ -322,10 +331,11 @@ def put_note(figure: Figure, notes: Sequence[str]) -> None:
 
 
 def save(figure: Figure, outs: Sequence[Path]) -> None:
-    """Write a figure as .png, .svg or .pdf; equal figures are equal files.
+    """Write a figure as .png, .svg or .pdf; equal figures give equal files.
 
     Args:
-        outs: the files; the first one is put in place last.
+        figure: the figure.
+        outs: paths of the files; the first file is put in place last.
     """
     with paper_size():
         for out in reversed(outs):
@@ -346,7 +356,7 @@ def animation(scene: Scene, layout: Layout = "overlay") -> Iterator[np.ndarray]:
         layout: see `figure_of`.
 
     Returns:
-        O + T pictures, uint8 (height, width, 3); height and width are even, as video needs.
+        O + T pictures, uint8 (height, width, 3); height and width are even, which video needs.
     """
     figure = figure_of(scene, layout)
     panels = figure.axes
@@ -395,10 +405,10 @@ def write(scene: Scene, out: Path, layout: Layout = "overlay") -> None:
 
 
 def check_suffix(out: Path) -> None:
-    """Refuse a file that is not of one of `FORMATS`.
+    """Refuse a file whose ending is not one of `FORMATS`.
 
     Raises:
-        StpError: it is not.
+        StpError: the file has another ending.
     """
     if out.suffix not in FORMATS:
         raise StpError(

@@ -33,15 +33,19 @@ def show(
     """Draw a few clips of a prepared dataset.
 
     Args:
-        out: .png for a contact sheet, .gif or .mp4 for moving pictures. Of people: all tracks over
-            the map (also .svg and .pdf), or the busiest moments.
-        split: train, val, test, or another split of the index.
+        plan: plan that the dataset belongs to.
+        name: name of the dataset.
+        out: path of the file: .png for a contact sheet, .gif or .mp4 for moving pictures. For
+            datasets of people, .png, .svg or .pdf shows all tracks over the map, .gif or .mp4 the
+            busiest moments.
+        split: name of the split: train, val, test, or another split of the index.
         clips: number of clips, spread evenly over the split.
-        variable: the only variable to draw; by default all of up to two, or the first one.
+        variable: name of the only variable to draw; by default all variables of up to two are
+            drawn, or else the first.
         level: level of the variable, if it has several.
 
     Returns:
-        the file.
+        path of the file.
 
     Raises:
         StpError: the dataset is not prepared, or a name is unknown.
@@ -97,7 +101,7 @@ def sheet_of(
     variable: str | None = None,
     level: str | None = None,
 ) -> Sheet:
-    """Read the clips of a picture.
+    """Read the clips of a picture, and lay them out as a sheet.
 
     Raises:
         StpError: the split or variable is unknown, or the split has no clips.
@@ -145,7 +149,7 @@ def sheet_of(
 
 
 def variables_of(prepared: Prepared) -> list[str]:
-    """Names of the channels; numbers where they have none."""
+    """Names of the channels; numbers if they have no names."""
     names = prepared.attrs.get("variables")
     return list(names) if names else [f"channel {i}" for i in range(prepared.shape[0])]
 
@@ -155,11 +159,12 @@ def choose(names: Sequence[str], variable: str | None, level: str | None) -> lis
 
     Args:
         names: names of all variables, such as ``t2m`` or ``z_500``.
-        variable: name with or without its level; None for all of up to two, or the first one.
-        level: level, such as 500.
+        variable: name with or without its level; None for all variables of up to two, or else the
+            first.
+        level: level of the variable, such as 500.
 
     Raises:
-        StpError: no variable has this name, or several have.
+        StpError: no variable has this name, or several variables have it.
     """
     if variable is None:
         if level is not None:
@@ -195,7 +200,7 @@ def _panels(labels: list[str], frames: np.ndarray) -> list[Panel]:
 
 
 def units_of(prepared: Prepared) -> list[str]:
-    """Units of each channel: those of the variables, or one text for all."""
+    """Units of each channel, as the data state them for each variable or for all together."""
     if units := prepared.attrs.get("variable_units"):
         return [str(text) for text in units]
     store = prepared.folder / "frames.zarr"
@@ -221,7 +226,7 @@ def labels_of(prepared: Prepared, clips: Clips, rows: np.ndarray) -> list[str]:
 
 
 def seconds_of(prepared: Prepared, clips: Clips, rows: np.ndarray) -> float | None:
-    """Seconds from frame to frame; None where clips differ or the data do not tell."""
+    """Seconds from frame to frame; None if clips differ or the data do not tell."""
     fps = prepared.attrs.get("fps")
     if not fps or clips.virtual:
         return None
@@ -230,7 +235,7 @@ def seconds_of(prepared: Prepared, clips: Clips, rows: np.ndarray) -> float | No
 
 
 def grid_of(prepared: Prepared) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Latitudes of the rows and longitudes of the columns; None for other grids."""
+    """Latitudes of the rows and longitudes of the columns, in degrees; None for other grids."""
     store_folder = prepared.folder / "frames.zarr"
     if not all((store_folder / name).is_dir() for name in ("lat", "lon")):
         return None, None

@@ -14,7 +14,10 @@ def ranked(sample: SampleForecasts, manifest: Manifest, case: str, by: str) -> S
     """Order the models of a sample, the best first; those without a value come last.
 
     Args:
-        by: convention, whose values over all test samples count.
+        sample: sample with its forecasts.
+        manifest: manifest of the dimension.
+        case: name of the case.
+        by: name of the convention; its values over all test samples give the order.
 
     Raises:
         StpError: the dimension lacks the convention, the convention has no direction, or scores

@@ -1,4 +1,4 @@
-"""The choice of test samples to draw by fixed rules, which rule out cherry-picking."""
+"""The choice of the test samples to draw: by fixed rules, against cherry-picking, or by number."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -38,14 +38,16 @@ def choose(
     """Choose a sample.
 
     Samples are ordered by their error, the mean over lead times and over the models that have all
-    samples; ties are in the order of the samples. ``median`` is the middle one, the lower of two.
+    samples; ties are in the order of the samples. ``median`` is the sample in the middle, of two
+    the one with the lower error.
 
     Args:
-        folders: score artefacts of all models.
+        folders: folders of the score artefacts of all models.
         rule: one of ``RULES``, or the number of a sample.
         drawable: numbers of the samples that can be drawn, ascending, at least one.
         variables: spellings of the variable whose error counts, if errors are of single variables.
-        clips: names of all samples, of which models may lack some; by default models lack none.
+        clips: names of the clips of all samples, some of which models may lack; None if all models
+            have all samples.
 
     Raises:
         StpError: the rule or sample is unknown, or no sample has an error.
@@ -103,7 +105,8 @@ def errors_of(
 
     Args:
         folders, variables: see `choose`.
-        all_clips: names of the clips of all samples; that of each model unless given.
+        all_clips: names of the clips of all samples; by default those of each model, which must
+            then be the same.
 
     Returns:
         the convention, with its variable if it has one (None if no error was scored); float64
@@ -142,5 +145,5 @@ def errors_of(
 
 
 def _leads(values: list[float] | None) -> list[float]:
-    """The values that are not None, or else NaN."""
+    """The values that are not None; a single NaN if there are none."""
     return [value for value in values or () if value is not None] or [np.nan]

@@ -24,9 +24,9 @@ class Mixture:
     """Positions as mixtures of M Gaussians.
 
     Attributes:
-        weights: (N, T, M), shares.
-        means: (N, T, M, 2), metres.
-        covariances: (N, T, M, 2, 2), square metres.
+        weights: shares of the Gaussians, (N, T, M).
+        means: means of the Gaussians, (N, T, M, 2), in metres.
+        covariances: covariances of the Gaussians, (N, T, M, 2, 2), in square metres.
     """
 
     weights: np.ndarray
@@ -40,7 +40,7 @@ class Predicted:
 
     Attributes:
         label: title of the model.
-        samples: float64 (K, N, T, 2), metres.
+        samples: predicted positions in K samples, float64 (K, N, T, 2), in metres.
         mixture: predicted mixture, or None.
     """
 
@@ -50,11 +50,11 @@ class Predicted:
 
     @property
     def path(self) -> np.ndarray:
-        """The mean of the samples, (N, T, 2)."""
+        """The mean path over samples, (N, T, 2), in metres."""
         return np.asarray(self.samples.mean(axis=0))
 
     def errors(self, future: np.ndarray) -> np.ndarray:
-        """Distances from the truth, mean over samples, (N, T), metres."""
+        """Distances of predicted from true positions, mean over samples, (N, T), in metres."""
         return displacement(self.samples[:, None], future[None])[:, 0].mean(axis=0)
 
 
@@ -64,15 +64,15 @@ class Scene:
 
     Attributes:
         title: title of the scenario.
-        person: identifiers of people in the raw data, N.
-        observed: observed positions, (N, O, 2), metres.
-        future: true positions, (N, T, 2), metres; NaN where they are unknown.
-        dt: seconds between two positions.
-        predicted: predictions of models.
+        person: identifiers of the N people in the raw data.
+        observed: observed positions, (N, O, 2), in metres.
+        future: true positions, (N, T, 2), in metres; NaN where they are unknown.
+        dt: seconds from one position to the next.
+        predicted: predictions of the models.
         obstacles: obstacles of the map, or None.
-        goals: goals of the map, (G, 2), metres, or None.
+        goals: goals of the map, (G, 2), in metres, or None.
         notes: sentences for the reader, such as the origin of the data.
-        neighbours: positions of people who are observed but not predicted, (M, O, 2), metres.
+        neighbours: positions of M people who are observed but not predicted, (M, O, 2), in metres.
     """
 
     title: str
@@ -93,13 +93,13 @@ class Scene:
 
     @property
     def extent(self) -> tuple[float, float, float, float]:
-        """Left, right, bottom and top of all paths with a margin, metres."""
+        """Left, right, bottom and top of all paths, with a margin, in metres."""
         moving = [self.observed, self.future, *(predicted.samples for predicted in self.predicted)]
         return extent_of(np.concatenate([points.reshape(-1, 2) for points in moving]))
 
 
 def extent_of(points: np.ndarray) -> Extent:
-    """Left, right, bottom and top of points (..., 2) with a margin, metres."""
+    """Left, right, bottom and top of points (..., 2), with a margin, in metres."""
     low, high = np.nanmin(points, axis=0) - AROUND, np.nanmax(points, axis=0) + AROUND
     short = np.maximum(SMALLEST - (high - low), 0) / 2
     (left, bottom), (right, top) = low - short, high + short
@@ -115,13 +115,15 @@ def scene_of(
     goals: np.ndarray | None = None,
     notes: Sequence[str] = (),
 ) -> Scene:
-    """Make the scene of one of several scenarios.
+    """The scene of one of several scenarios.
 
     Args:
+        scenarios: all scenarios.
         number: number of the scenario, from 0.
-        predicted: label of a model -> predictions for all scenarios, (S, N, T, 2), or
-            (K, S, N, T, 2) for K samples, metres.
-        obstacles, goals: those of the map.
+        title: title of the scene.
+        predicted: label of each model, and its predictions for all scenarios, (S, N, T, 2), or
+            (K, S, N, T, 2) for K samples, in metres.
+        obstacles, goals: obstacles and goals of the map, or None.
         notes: sentences for the reader.
     """
     followed = scenarios.followed[number]

@@ -13,7 +13,7 @@ class Scale(NamedTuple):
         low: value of the first colour.
         high: value of the last colour.
         colours: name of a colour map.
-        beyond: on which sides there may be values outside.
+        beyond: sides of the scale on which values may lie outside.
     """
 
     low: float
@@ -28,7 +28,8 @@ class Panel:
 
     Attributes:
         label: name of the clip, with its time if it has one.
-        frames: (T, H, W) in the dataset's units, or (T, H, W, 3) for colours in 0..1.
+        frames: frames of the clip, (T, H, W) in the dataset's units, or (T, H, W, 3) for colours in
+            0..1.
     """
 
     label: str
@@ -43,8 +44,8 @@ class Group:
         name: name of the variable; empty for video.
         units: units of the values.
         is_picture: whether values are brightness, 0..1.
-        panels: one for each clip.
-        scale: colour scale; None to fit the values of the panels.
+        panels: panels, one for each clip.
+        scale: colour scale; None for a scale that fits the values of the panels.
     """
 
     name: str
@@ -62,8 +63,8 @@ class Sheet:
         title: dataset, source and split.
         groups: rows of the drawing.
         steps: step of each frame, counted from the last one of the context (0); (T,).
-        seconds: time between two frames; None if frames have no fixed step.
-        lat, lon: latitudes along y and longitudes along x in degrees; None for other than maps.
+        seconds: seconds from frame to frame; None if frames have no fixed step.
+        lat, lon: latitudes along y and longitudes along x, in degrees; None if it is no map.
         note: small print below the drawing.
     """
 

@@ -19,7 +19,7 @@ class Sheet(NamedTuple):
     Attributes:
         uri: the picture as a data URI.
         frames: number of frames.
-        columns: frames side by side.
+        columns: number of frames side by side.
     """
 
     uri: str
@@ -28,18 +28,22 @@ class Sheet(NamedTuple):
 
 
 def pitch(side: int) -> int:
-    """Pixels from one frame to the next: frames are padded to whole blocks."""
+    """Distance from one frame to the next, in pixels; frames are padded to whole blocks.
+
+    Args:
+        side: width or height of a frame, in pixels.
+    """
     return -(-side // BLOCK) * BLOCK
 
 
 def sheet(frames: np.ndarray, quality: int | None) -> Sheet:
     """Lay out and encode the frames of a clip.
 
-    Equal frames give equal files, which hold nothing but the pixels.
+    Equal frames give equal files, which contain nothing but the pixels.
 
     Args:
-        frames: uint8 (T, H, W, 3).
-        quality: one of ``QUALITIES``.
+        frames: frames of the clip, uint8 (T, H, W, 3).
+        quality: quality of the picture, one of ``QUALITIES``.
     """
     picture, columns = laid_out(frames)
     file = io.BytesIO()
@@ -57,11 +61,11 @@ def webp(frames: np.ndarray, quality: int | None) -> str:
     """Lay out and encode frames as WebP, half as large as JPEG of the same quality.
 
     Args:
-        frames: uint8 (T, H, W, 3).
-        quality: 0..100; None is lossless.
+        frames: frames of a clip, uint8 (T, H, W, 3).
+        quality: quality of the picture, 0..100; None is lossless.
 
     Returns:
-        a data URI; the columns are `columns_of` the number of frames.
+        the picture as a data URI; `columns_of` gives its number of columns.
     """
     file = io.BytesIO()
     options: dict[str, Any] = {"quality": quality, "method": 4}
@@ -77,7 +81,7 @@ def columns_of(count: int) -> int:
 
 
 def laid_out(frames: np.ndarray) -> tuple[Image.Image, int]:
-    """All frames, uint8 (T, H, W, 3), in one picture, and the number side by side."""
+    """One picture of all frames, uint8 (T, H, W, 3), and the number of frames side by side."""
     count, height, width = frames.shape[:3]
     high, wide = pitch(height), pitch(width)
     columns = columns_of(count)

@@ -37,10 +37,11 @@ class Plan(NamedTuple):
     """The division of a page.
 
     Attributes:
-        blocks: blocks side by side for each variable, which share its models.
-        columns: frames in each block.
+        blocks: number of blocks side by side for each variable, between which its models are
+            divided.
+        columns: number of frames in each block.
         width, height: size of a panel, in inches.
-        per_block: models in each block.
+        per_block: number of models in each block.
     """
 
     blocks: int
@@ -57,7 +58,7 @@ class Row:
     Attributes:
         name: title of the model; empty for context and truth.
         kind: context, truth, prediction or error.
-        frames: one for each column, (H, W) or (H, W, 3).
+        frames: frame in each column, (H, W) or (H, W, 3).
         scale: scale of the colours.
         steps: step of each column, counted from the last frame of the context.
     """
@@ -87,9 +88,9 @@ def scales(sample: SampleForecasts, variable: Variable) -> tuple[Scale, Scale]:
 
 
 def spread(count: int, most: int) -> list[int]:
-    """At most `most` evenly spread indices of 0..count-1, with the first and the last.
+    """At most `most` evenly spread indices of 0..count-1, including the first and the last.
 
-    A single one is the last.
+    If `most` is 1, the only index is the last.
     """
     if most == 1:
         return [count - 1]
@@ -102,11 +103,11 @@ def plan(
     """Divide a page so that its pictures are as large as possible.
 
     Args:
-        models: number of models, with two rows each.
-        variables: number of variables, with blocks of their own.
+        models: number of models; each has two rows.
+        variables: number of variables; each has separate blocks.
         leads: number of lead times.
-        aspect: width of a frame over its height.
-        over: inches of a page besides pictures and notes: times, names and colour bars.
+        aspect: width of a frame divided by its height.
+        over: height of times, names and colour bars, in inches.
         is_map: whether there are degrees on the left of the page.
     """
     best_plan: tuple[tuple[bool, bool, bool, float], Plan] | None = None
@@ -138,7 +139,7 @@ def _height(per_block: int, panel: float, over: float) -> float:
 
 
 def _over(timed: bool) -> float:
-    """Inches above a row, for numbers and times of its frames."""
+    """Height above a row for the numbers and times of its frames, in inches."""
     return 0.26 if timed else 0.15
 
 
@@ -309,7 +310,7 @@ class _Page:
             y += self._name(x, y, row)
 
     def _name(self, x: float, y: float, row: Row) -> float:
-        """Write the name of a row; return the distance to the next row."""
+        """Write the name of a row; return the distance to the next row, in inches."""
         height = self.division.height
         shift = DEGREES if x < 0.5 and self.sheet.lat is not None else 0.0
         inner = {"ha": "right", "va": "center", "rotation": 90, "color": "#555555"}
@@ -347,7 +348,7 @@ class _Page:
     def bars(
         self, x: float, y: float, width: float, group: Group, values: Scale, errors: Scale
     ) -> None:
-        """Draw colour bars of values, unless these are brightness, and of errors."""
+        """Draw the colour bars of errors and, unless they are brightness, of values."""
         half = min(1.6, (width - 0.25) / 2)
         y += 0.14
         # Units are in the heading of the variable too.

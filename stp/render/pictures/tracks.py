@@ -36,7 +36,7 @@ MOST_TRACKS = 3000
 
 
 def draw_prepared(folder: Path, out: Path, **_: object) -> None:
-    """Draw prepared data; see `write_place`.
+    """Draw an overview of a prepared dataset of people; see `write_place`.
 
     Raises:
         StpError: the file is of another kind, or the data are damaged.
@@ -48,7 +48,9 @@ def write_place(dataset: PreparedTracks, out: Path) -> None:
     """Write an overview of a dataset: all tracks over the map, or the busiest moments.
 
     Args:
-        out: .png, .svg or .pdf for all tracks; .gif or .mp4 for the busiest `WALKED` seconds.
+        dataset: the prepared dataset.
+        out: path of the file: .png, .svg or .pdf for all tracks, .gif or .mp4 for the busiest
+            `WALKED` seconds.
 
     Raises:
         StpError: the file is of another kind.
@@ -66,7 +68,7 @@ def _whose(dataset: PreparedTracks) -> str:
 
 
 def overview(dataset: PreparedTracks) -> Figure:
-    """A figure of all tracks over the map, coloured by speed, and below it people over time."""
+    """A figure of all tracks over the map, coloured by speed; below, the people over time."""
     tracks = dataset.tracks
     paths = _paths(tracks)
     drawn_paths = paths[:: -(-len(paths) // MOST_TRACKS)]
@@ -106,7 +108,7 @@ def _paths(tracks: Tracks) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def _speed(path: np.ndarray, tracks: Tracks) -> float:
-    """Mean speed along a path, metres per second; gaps count as one step."""
+    """Mean speed along a path, in metres per second; a gap counts as one step."""
     steps = np.linalg.norm(np.diff(path, axis=0), axis=1)
     return float(steps.mean() / tracks.dt) if len(steps) else 0.0
 
@@ -133,7 +135,7 @@ def walk(dataset: PreparedTracks) -> Iterator[np.ndarray]:
     """Pictures of the `WALKED` seconds with the most people, one for each step.
 
     Returns:
-        uint8 (height, width, 3), height and width even.
+        pictures, uint8 (height, width, 3); height and width are even.
     """
     tracks = dataset.tracks
     frames = np.unique(tracks.frame)

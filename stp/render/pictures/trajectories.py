@@ -1,7 +1,7 @@
 """Pictures of people: predicted and true paths.
 
-The scenarios are chosen by a rule, which rules out cherry-picking: those in which models differ
-most, one of each episode, since scenarios of an episode overlap and look alike.
+The scenarios are chosen by a rule, not by hand: those in which models differ most, one from each
+episode, since scenarios of an episode overlap and look alike.
 """
 
 from collections.abc import Sequence
@@ -41,8 +41,10 @@ def on_map(cell: StoredCell) -> bool:
 
 
 def evaluations(cells: Sequence[StoredCell]) -> dict[str, list[StoredCell]]:
-    """Cells that predict the same scenarios, by name: dataset, protocol and, if there are several,
-    setting. They may differ in the data of their calibration.
+    """Cells that predict the same scenarios, by name of the test.
+
+    The name consists of dataset, protocol and, if there are several, setting. The models of these
+    cells may have been calibrated on different data.
     """
     grouped: dict[tuple[str, str, str], list[StoredCell]] = {}
     for cell in cells:
@@ -67,7 +69,7 @@ def label_of(cell: StoredCell, names: Names) -> str:
 
 
 def short_label(label: str, cell: StoredCell) -> str:
-    """A label without the name of the dataset if the model is tested on that dataset."""
+    """The label of a cell's model, without the dataset of calibration if it is the tested one."""
     key = cell.key
     if "(" not in label or key.trained_on != key.tested_on:
         return label
@@ -81,12 +83,12 @@ class Compared:
 
     Attributes:
         title: title of the test.
-        cells: label of a model -> cell of its first seed.
+        cells: cell of each model's first seed, by label of the model.
         place: the prepared dataset, with its map.
         scenarios: the scenarios of the test.
-        predicted: label -> predictions, (K, S, N, T, 2), metres.
-        absent: label -> why a model has no predictions.
-        mixtures: label -> predicted mixtures, of models that predict them.
+        predicted: predictions by label, (K, S, N, T, 2), in metres.
+        absent: why a model has no predictions, by label.
+        mixtures: predicted mixtures by label, of models that predict mixtures.
     """
 
     title: str
@@ -99,7 +101,10 @@ class Compared:
 
     @cached_property
     def difference(self) -> np.ndarray:
-        """Mean distance between models by scenario, (S,), metres; of a single one its error."""
+        """Mean distance between the paths of models in each scenario, (S,), in metres.
+
+        If there is a single model, it is the mean error of the model instead.
+        """
         followed = self.scenarios.followed
         paths = [paths_of_model.mean(axis=0) for paths_of_model in self.predicted.values()]
         if len(paths) == 1:
@@ -110,7 +115,10 @@ class Compared:
         return np.asarray(of_people.sum(axis=1) / followed.sum(axis=1))
 
     def chosen(self, many: int) -> list[int]:
-        """Numbers of scenarios by `RULE`; after one of each episode, the next ones of all."""
+        """Numbers of scenarios chosen by `RULE`, the most different first.
+
+        There is one scenario from each episode; if more are wanted, the others follow.
+        """
         order = np.argsort(-self.difference, kind="stable")
         _, first = np.unique(self.scenarios.episode[order], return_index=True)
         leading = order[np.sort(first)]
@@ -118,7 +126,7 @@ class Compared:
         return [int(number) for number in np.concatenate([leading, others])[:many]]
 
     def measure(self, number: int) -> str:
-        """The value that ranks a scenario, in words."""
+        """The value by which a scenario was chosen, in words."""
         distance = f"{self.difference[number]:.2f} m"
         return f"error {distance}" if len(self.predicted) == 1 else f"models {distance} apart"
 
@@ -180,6 +188,8 @@ def compare(cells: Sequence[StoredCell], names: Names, *, lenient: bool = False)
     """Read the predictions of all models of a test.
 
     Args:
+        cells: cells of the test.
+        names: titles of models and datasets.
         lenient: whether models with missing or damaged predictions are left out.
 
     Raises:
@@ -234,7 +244,7 @@ def observed_scenarios(cell: StoredCell) -> tuple[prepared.PreparedTracks, Scena
 
 
 def evaluation_of(manifest: Manifest, name: str | None = None) -> Compared:
-    """A test of a manifest by name, by default the first one.
+    """The predictions for a test of a manifest, given by name; by default for the first test.
 
     Raises:
         StpError: the test is unknown, or no test is about people.
@@ -252,10 +262,11 @@ def labels_of_models(compared: Compared, models: Sequence[str]) -> list[str]:
 
     Args:
         compared: the test.
-        models: names of models, ``social_force``, or of one variant, ``social_force:released``.
+        models: names of models, such as ``social_force``, or of one of their variants, such as
+            ``social_force:released``.
 
     Raises:
-        StpError: one of them was not tested.
+        StpError: a model or variant was not tested.
     """
     labels: dict[str, list[str]] = {}
     for label in compared.predicted:
@@ -273,8 +284,9 @@ def labels_of_models(compared: Compared, models: Sequence[str]) -> list[str]:
 
 
 def calibrated_here(compared: Compared) -> list[str]:
-    """Labels of the first `MOST_MODELS` models that were calibrated on the dataset of the test, or
-    else of all models.
+    """Labels of the first `MOST_MODELS` models that were calibrated on the dataset of the test.
+
+    If no model was calibrated on that dataset, they are the first of all models.
     """
     at_home_labels = [
         label
@@ -285,10 +297,14 @@ def calibrated_here(compared: Compared) -> list[str]:
 
 
 def draw_differing(manifest: Manifest, outs: Sequence[Path]) -> None:
-    """Draw the scenarios in which models differ most: a row for each test, of different datasets.
+    """Draw the scenarios in which models differ most: a row for each of up to `MOST_TESTS` tests.
+
+    Of tests that differ only in their setting, the first one is drawn.
 
     Args:
-        outs: .png, .svg and .pdf: a figure; .gif and .mp4: the first scenario of each, moving.
+        manifest: manifest of the dimension.
+        outs: paths of the files: .png, .svg and .pdf for a figure of all rows, .gif and .mp4 for an
+            animation of the first test's first scenario.
 
     Raises:
         StpError: no test is about people, or predictions are missing or damaged.
@@ -315,7 +331,7 @@ def draw_differing(manifest: Manifest, outs: Sequence[Path]) -> None:
 
 
 def _of(compared: Compared, labels: Sequence[str]) -> Compared:
-    """The same with some models only, among which differences are measured."""
+    """The same test with some models only, between which differences are measured."""
     return replace(compared, predicted={label: compared.predicted[label] for label in labels})
 
 

@@ -16,14 +16,14 @@ class Standing:
     """Rank of a value among its rivals: the values of the same column in comparable rows.
 
     Attributes:
-        rivals: number of rivals, the value included.
-        rank: 1 for the best, equal values share the smaller rank; None without rivals.
-        place: as printed: 1 for all that equal the best and are not significantly worse, 2 for the
-            next, else 0; 0 for all where all print the same.
-        best: model of the best value; empty if there is none.
-        p: p value of the difference to the best value, as in table ``comparisons``; None has a
-            ``reason``, except for the best itself.
-        corrected: ``p``, corrected for all pairs of rivals.
+        rivals: number of rivals, including the value itself.
+        rank: rank, 1 for the best; equal values share the smaller rank; None without rivals.
+        place: place among the values as printed: 1 for all values that equal the best and are not
+            significantly worse, 2 for the next, else 0; 0 for all where all print the same.
+        best: model with the best value; empty if there is none.
+        p: p value of the difference from the best value, as in table ``comparisons``; if it is
+            None, ``reason`` says why, except for the best value itself.
+        corrected: ``p``, corrected for the tests of all pairs of rivals.
         is_worse: whether the value is significantly worse than the best; None without a test.
         reason: why there is no p value.
     """
@@ -49,7 +49,11 @@ def standings(manifest: Manifest, rows: Sequence[Row], *, tested: bool = True) -
     """Rank the values of a table, and test each against the best of its rivals.
 
     Args:
-        tested: whether values are tested, with sums from the store.
+        tested: whether values are tested, which reads sums of scores from the store.
+
+    Returns:
+        for each row, the standing of each column whose value has rivals and whose direction is
+        known; none where the manifest says that rows are not rivals.
 
     Raises:
         StpError: a file of the store is damaged.
@@ -75,7 +79,7 @@ def standings(manifest: Manifest, rows: Sequence[Row], *, tested: bool = True) -
 
 
 def leagues(manifest: Manifest, rows: Sequence[Row]) -> list[League]:
-    """The values of rows, grouped into rivals."""
+    """Group the values of all rows: the values of one group are rivals of each other."""
     league_by_key: dict[tuple[object, ...], League] = {}
     for i, row in enumerate(rows):
         for column, entry in row.entries.items():
@@ -88,6 +92,9 @@ def contests(
     manifest: Manifest, rows: Sequence[Row], chosen: Sequence[League]
 ) -> Iterable[tuple[League, tuple[list[Rank], list[Pair]]]]:
     """Test all pairs of values within each league; see `stp.collect.pairwise_tests`.
+
+    Yields:
+        each league, with the ranks of its values and the tests of their pairs.
 
     Raises:
         StpError: a file of the store is damaged.
@@ -117,9 +124,9 @@ def contests(
 
 
 def league_of(manifest: Manifest, row: Row, column: str) -> tuple[object, ...]:
-    """The properties that rivals share, as in table ``ranks``.
+    """The properties that a value shares with its rivals, as in table ``ranks``.
 
-    Where tables name the training data beside the model, rivals may differ in the training data.
+    The training data is one of them, except where tables name it beside the model.
     """
     entry = row.entries[column]
     first = row.cells[0] if row.cells else None

@@ -1,4 +1,4 @@
-"""The module of a table is found by the table's name. Planning uses it: it imports little."""
+"""Finding the module of a table by the table's name. It imports little, since planning uses it."""
 
 import importlib
 from pathlib import Path
@@ -11,10 +11,10 @@ ROOM = "stp.render.tables"
 
 
 def module_of(table: str) -> str:
-    """The name of a table's module: of this room, or of a suite.
+    """The name of a table's module, in `stp.render.tables` or in a suite.
 
     Raises:
-        StpError: there is no such module, or there are two.
+        StpError: no module, or more than one, has the name of the table.
     """
     names = named_modules.names_in(ROOM)
     if table not in names:
@@ -30,16 +30,18 @@ def imported(table: str) -> ModuleType:
     """Import a table's module.
 
     Raises:
-        StpError: there is none.
+        StpError: the table has no module.
     """
     return importlib.import_module(module_of(table))
 
 
 def render(table: str, source: Path, out: Path) -> None:
-    """Write a table by ``render_<table>`` of its module.
+    """Write a table with the function ``render_<table>`` of its module.
 
     Args:
-        source: the manifest of its dimension, or the results store: what it is made from.
+        source: file that the table is made from: the manifest of its dimension, or the results
+            store.
+        out: path of the CSV file.
 
     Raises:
         StpError: there is no such table, or a file is missing or damaged; nothing is written.

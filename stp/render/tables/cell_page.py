@@ -1,4 +1,4 @@
-"""All details of a cell or of an artefact, as a page for a terminal."""
+"""All details of a cell or an artefact, as a page for a terminal."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -60,7 +60,9 @@ def of_artefact(database: Path, artefact: Artefact, steps: Sequence[Step]) -> Gr
     """The page of an artefact that several cells share.
 
     Args:
-        steps: the artefact's row of the lineage.
+        database: the results store.
+        artefact: the artefact, with the cells made from it.
+        steps: rows of the lineage to show; only that of the artefact.
     """
     row = artefact.row
     recipe = json.loads(row.recipe)
@@ -221,7 +223,7 @@ def _reasons(scores: Sequence[ScoreRow]) -> Iterable[str]:
 def made_of(
     database: Path, steps: Sequence[Step], title: str = "Made of, and what it cost"
 ) -> Section:
-    """Artefacts in the order of the stages, with their cost; folders and logs below."""
+    """Artefacts in the order of the stages, with their cost; folders and logs are listed below."""
     records = [
         {
             "stage": step.stage,

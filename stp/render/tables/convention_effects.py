@@ -38,7 +38,7 @@ _PLACE = (*EVALUATION, "variable", "level", "threshold", "leads", "source", "lea
 
 
 def _joined(test: str, convention: str, model: str, other: str) -> str:
-    """SQL: join the test of the two winners by one of the two conventions."""
+    """SQL that joins the test of the two winners under one of the two conventions."""
     alike = (f"{test}.{name} IS NOT DISTINCT FROM e.{name}" for name in _PLACE)
     pairs = (("model", f"{model}_model"), ("variant", f"{model}_variant"),
              ("other", f"{other}_model"), ("other_variant", f"{other}_variant"))  # fmt: skip
@@ -48,7 +48,7 @@ def _joined(test: str, convention: str, model: str, other: str) -> str:
 
 
 def _rank(alias: str, model: str, variant: str) -> str:
-    """SQL: join the rank of one of the two models of a comparison ``c``."""
+    """SQL that joins the rank of one of the two models of a comparison ``c``."""
     alike = (f"{alias}.{name} IS NOT DISTINCT FROM c.{name}" for name in (*_PLACE, "convention"))
     named = f"{alias}.model = c.{model} AND {alias}.variant = c.{variant}"
     return f"LEFT JOIN ranks {alias} ON {named} AND {' AND '.join(alike)}"
@@ -164,7 +164,7 @@ def render_convention_effects(database: Path, out: Path) -> None:
     ``.tex``.
 
     Raises:
-        StpError: there is no store, or it is an older one; nothing is written.
+        StpError: there is no store, or an older version of the code made it; nothing is written.
     """
     with _opened(database) as connection:
         rows = connection.execute(f"SELECT {', '.join(COLUMNS)} FROM effects ORDER BY number")
@@ -177,7 +177,7 @@ def page(database: Path) -> Grid:
     """The table for people, as `stp table` shows it.
 
     Raises:
-        StpError: there is no store, or it is an older one.
+        StpError: there is no store, or an older version of the code made it.
     """
     with _opened(database) as connection:
         return _grid(connection, NAME)
@@ -266,7 +266,7 @@ def _counts(
 
 
 def _difference(relative: float | None) -> str:
-    """A relative difference: per cent, or a multiple from ten times on."""
+    """A relative difference as text: in per cent, or as a multiple from ten times on."""
     if relative is None:
         return "–"
     if relative < 1e-9:  # rounding

@@ -16,12 +16,12 @@ class DataUsed(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The same in words."""
+        """Origin and protocol, in words."""
         return origin(self.source, self.protocol)
 
     @property
     def differs_from_paper(self) -> bool:
-        """Whether the paper has other data or another protocol; no paper is about own data."""
+        """Whether the paper used other data or another protocol; False for the user's own data."""
         return not self.comparable and self.source != "own"
 
 

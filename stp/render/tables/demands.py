@@ -1,4 +1,4 @@
-"""What a scale must have for some tables; light, since planning asks it."""
+"""What a scale must have for some tables. It imports little, since planning uses it."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -14,8 +14,8 @@ def demand_runs(runs: Iterable[tuple[str, int]], where: str) -> None:
     """Refuse a study of too few repeated runs.
 
     Args:
-        runs: name of a training, and its number of seeds.
-        where: the file that names the seeds.
+        runs: name and number of seeds of each training.
+        where: path of the file that lists the seeds, for the message.
 
     Raises:
         ConfigurationError: nothing is trained with seeds, or a training has too few.
@@ -38,9 +38,9 @@ def is_reproduced(
 
     Args:
         key: key of the cell.
-        tables: dataset -> name of its table among the published values.
-        models: (table, model) of all published values.
-        names: the paper's names of models.
+        tables: name of the table of published values, by dataset.
+        models: table and model of each published value.
+        names: names of models in the paper.
     """
     as_trained = key.trained_on == key.tested_on and key.train_subset == "all"
     model = names.of_model(key)

@@ -18,7 +18,7 @@ WHERE = ("source", "scale", "protocol", "dataset")
 
 
 def cells_of(plan: Manifest) -> dict[str, Cell]:
-    """Dataset -> one of its cells; all of them have the same real clips."""
+    """One cell of each dataset, by dataset; all cells of a dataset have the same real clips."""
     return {cell.key.tested_on: cell for cell in plan.cells}
 
 
@@ -62,10 +62,11 @@ def write_study(
     """Write a table of a study as CSV, and beside it .md, .tex and .html.
 
     Args:
-        header, rows: the CSV file.
-        title, intro: above the sections, besides the scale and the origin of the data.
-        conventions: conventions of the table; those of networks with random weights are warned of.
-        made_from: what the numbers are computed from.
+        header, rows: column names and rows of the CSV file.
+        title, intro: title and paragraphs above the sections, to which the scale and the origin of
+            the data are added.
+        conventions: conventions of the table; those of networks with random weights get a warning.
+        made_from: sentence on what the numbers are computed from.
         legend: lines below the sections; by default the meaning of each convention.
     """
     names = list(dict.fromkeys(conventions))
@@ -95,11 +96,12 @@ def section_of_distortions(
     texts: Mapping[tuple[str, str], str],
     reasons: Mapping[tuple[str, str], str],
 ) -> Section:
-    """A metric in each row, a distortion in each column.
+    """A section with a metric in each row and a distortion in each column.
 
     Args:
-        texts: values by convention and distortion; a missing one is a dash.
-        reasons: why values are missing; a reason of a whole row is stated once.
+        texts: values as text, by convention and distortion; a missing value is shown as a dash.
+        reasons: reasons of missing values, by convention and distortion; a reason that all values
+            of a row share is stated once.
     """
     distortions = list(dict.fromkeys(distortion for _, distortion in texts))
     titles = [plan.names.models[distortion] for distortion in distortions]

@@ -42,7 +42,7 @@ class Question:
     """A finding of the paper as its file states it.
 
     Attributes:
-        number: number in the paper.
+        number: number of the finding in the paper.
         title: the finding in a few words.
         paper: the paper's sentences.
         criterion: when the finding holds.
@@ -68,20 +68,20 @@ class Comparison:
         side: `OURS` or `PUBLISHED`.
         verdict: verdict on the finding on this side.
         about: data and protocol of this side.
-        part: part of the criterion.
+        part: part of the criterion, in words.
         part_verdict: verdict on the part.
         yes, no: comparisons of the part that agree and disagree with the finding.
         wanted: how many comparisons of the part have to agree.
         comparisons: number of comparisons of the part.
         model: the model of the value; None for the best of all.
-        tested: the test.
+        tested: title of the test.
         metric: column heading of the paper.
         value: value of the model.
         against: what the value is compared with.
         other: value of `against`.
         in_common: number of test clips of both values; None where the finding does not state it.
         outcome: whether the comparison agrees with the finding; None where it is undecided.
-        remark: why it is undecided.
+        remark: why the outcome is undecided.
     """
 
     side: str
@@ -126,9 +126,9 @@ class Finding:
     Attributes:
         question: the finding as its file states it.
         evidence: every comparison.
-        verdicts: side -> holds, does not hold, not enough data, or not comparable.
-        about: side -> data and protocol.
-        parts: side -> parts of the criterion.
+        verdicts: verdict by side: holds, does not hold, not enough data, or not comparable.
+        about: data and protocol, by side.
+        parts: parts of the criterion, by side.
     """
 
     question: Question
@@ -139,7 +139,7 @@ class Finding:
 
 
 def read_questions(folder: Path) -> dict[int, Question]:
-    """Read the findings of a suite: number of a finding -> its question.
+    """Read the questions of a suite's findings, by number of the finding.
 
     Args:
         folder: folder of the findings, ``config/suites/<suite>/findings``.
@@ -164,10 +164,10 @@ def read_questions(folder: Path) -> dict[int, Question]:
 
 
 def pick(questions: dict[int, Question], number: int) -> Question:
-    """The finding of a number.
+    """The question of the finding with some number.
 
     Raises:
-        StpError: there is none.
+        StpError: no finding has this number.
     """
     if number not in questions:
         raise StpError(f"no finding {number}", expected=f"one of {', '.join(map(str, questions))}")
@@ -178,7 +178,7 @@ def judge(database: Path, questions: Iterable[Question]) -> list[Finding]:
     """Judge findings on a results store.
 
     Raises:
-        StpError: there is no store, it is an older one, or a query is wrong.
+        StpError: there is no store, an older version of the code made it, or a query is wrong.
     """
     expected = "a results store of the suite whose findings these are"
     with opened(database, expected) as connection:
@@ -213,7 +213,7 @@ def _finding(connection: duckdb.DuckDBPyConnection, question: Question) -> Findi
 
 
 def said(finding: Finding, side: str) -> str:
-    """A verdict, and the number of its parts that are not comparable."""
+    """The verdict on one side as text, with the number of parts that are not comparable."""
     verdict, parts = finding.verdicts[side], finding.parts[side]
     unfair = sum(part.verdict == "not comparable" for part in parts)
     if unfair and verdict != "not comparable":
@@ -222,18 +222,18 @@ def said(finding: Finding, side: str) -> str:
 
 
 def evidence(finding: Finding) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Columns and rows of every comparison."""
+    """Names of the columns, and a row for every comparison."""
     return list(COLUMNS), [astuple(row) for row in finding.evidence]
 
 
 def parts(finding: Finding) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Columns and rows of the parts of the criterion, both sides."""
+    """Names of the columns, and a row for every part of the criterion on either side."""
     columns = ["side", "part", "verdict", "yes", "no", "needed", "comparisons"]
     return columns, [(side, *part) for side, of_side in finding.parts.items() for part in of_side]
 
 
 def for_people(finding: Finding) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Columns and rows of every comparison, without the columns of its part."""
+    """As `evidence`, but without the columns on the part of the criterion."""
     names = ["side", *COLUMNS[COLUMNS.index("model") :]]
     rows = [tuple(getattr(row, name) for name in names) for row in finding.evidence]
     return names, rows
@@ -255,7 +255,7 @@ def heading(finding: Finding) -> str:
 
 
 def undecided(finding: Finding, side: str) -> list[str]:
-    """Which values are missing, and why: a line for each reason."""
+    """Which comparisons of one side are undecided, and why: a line for each reason."""
     why_of_place: dict[tuple[str, str], tuple[dict[str, None], dict[str, None]]] = {}
     for row in finding.evidence:
         if row.side == side and row.outcome is None:
@@ -272,7 +272,10 @@ def undecided(finding: Finding, side: str) -> list[str]:
 
 
 def shown(finding: Finding, side: str) -> list[str]:
-    """The notable comparisons, a line for each part: those that disagree, or all of a few."""
+    """The notable comparisons of one side, a line for each part of the criterion.
+
+    They are those that disagree with the finding; of a part with few comparisons, all decided ones.
+    """
     lines_of_part: dict[str, list[str]] = {}
     for row in finding.evidence:
         few = row.comparisons <= FEW
@@ -322,7 +325,7 @@ def _number(value: float | None) -> str:
 
 
 def grid(findings: list[Finding], name: str) -> Grid:
-    """The findings for people: all verdicts, then each finding with its parts."""
+    """The findings as a table for people: all verdicts, then each finding with its parts."""
     other_data = sorted({f.about[OURS] for f in findings if f.about[OURS].startswith(NEVER)})
     return Grid(
         name=name,

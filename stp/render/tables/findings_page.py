@@ -52,7 +52,7 @@ def page(findings: list[Finding]) -> str:
     """Write the page.
 
     Args:
-        findings: judged; only the verdicts on published numbers are used.
+        findings: findings with their verdicts; only those on published numbers are used.
     """
     return "\n".join([HEAD, *_overview(findings), *(line for f in findings for line in _one(f))])
 

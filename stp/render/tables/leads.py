@@ -16,9 +16,9 @@ class Leads:
     """The rows of a table at each lead time.
 
     Attributes:
-        rows: lead time in steps, ascending -> the rows, as in the table over all lead times.
-        standings: lead time -> the standings of its rows, without tests.
-        steps: dataset of a row -> seconds of one step; None where the data do not tell.
+        rows: rows by lead time in steps, ascending; each as in the table over all lead times.
+        standings: standings of these rows, without tests, by lead time.
+        steps: seconds of one step, by dataset of a row; None where the data do not tell.
     """
 
     rows: dict[int, list[Row]]
@@ -26,7 +26,7 @@ class Leads:
     steps: dict[str, float | None]
 
     def step(self, row: Row) -> float | None:
-        """Seconds of one lead time of a row."""
+        """Seconds from one lead time of a row to the next; None where the data do not tell."""
         return self.steps[row.dataset]
 
 
@@ -78,7 +78,7 @@ def _existing(rows: list[Row]) -> list[Row]:
 
 
 def chosen_leads(available: list[int]) -> list[int]:
-    """First, quarter, half, three quarters and last of lead times in ascending order."""
+    """The lead times at the start, at each quarter and at the end of an ascending list."""
     if not available:
         return []
     last = available[-1]

@@ -39,7 +39,7 @@ def page(config: Config) -> str:
 
 
 def better(metric: Metric, choice: str) -> str:
-    """Say which direction is better, or which value is best."""
+    """Which values of a convention are better, in words: a direction, or the best value."""
     best_at = metric.conventions[choice].best_at
     if best_at is not None:
         return f"{best_at:g} is best"

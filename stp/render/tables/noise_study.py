@@ -82,7 +82,7 @@ def _section(plan: Manifest, curves_here: list[Curve]) -> Section:
 
 
 def draw(plan: Manifest, all_curves: list[Curve], out: Path) -> None:
-    """Draw the heat map of each dataset, and below it the curves of each metric that has values."""
+    """Draw a heat map of each dataset, and below it the curves of each metric that has values."""
     datasets = list(dict.fromkeys(curve.dataset for curve in all_curves))
     distortions = list(dict.fromkeys(curve.distortion for curve in all_curves))
     conventions = list(dict.fromkeys(curve.convention for curve in all_curves))

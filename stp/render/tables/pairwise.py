@@ -27,22 +27,22 @@ from stp.render.tables.rows import Row
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """One column of one case, for two models.
+    """The values of two models, a and b, in one column of one case.
 
     Attributes:
         direction: which values of the column are better.
-        tested: the case.
-        a, b: values, means over seeds.
-        b_minus_a: their difference; where it is tested, that of the clips that both have.
-        ci95_low, ci95_high: its 95 % interval.
-        p: p value of the difference alone.
-        p_corrected: the same, corrected for all pairs of the models that are ranked together.
-        p_sign, skewed: as in table ``comparisons``.
+        tested: title of the case.
+        a, b: values of the two models, means over seeds.
+        b_minus_a: their difference; if it is tested, over the clips that both models have.
+        ci95_low, ci95_high: ends of the 95 % interval of the difference.
+        p: p value of the difference, uncorrected.
+        p_corrected: p value, corrected for all pairs of the models that are ranked together.
+        p_sign, skewed: columns of these names in table ``comparisons``.
         won: share of the clusters in which b is better.
         better: the model that is significantly better, or empty.
         detectable: the smallest difference that four of five such tests would find.
-        clusters: clusters of clips behind the test.
-        n: clips in these clusters.
+        clusters: number of clusters of clips behind the test.
+        n: number of clips in these clusters.
         source: origin of the data of the test.
         reason: why there is no test.
     """
@@ -88,9 +88,9 @@ def compare(
 
     Args:
         results: the folder with ``collected/``.
-        a, b: models, as in config/models.
-        on: a case (``kth``, ``bridge-interval-2``) or dataset; all unless given.
-        column: column of the paper's tables, such as ``SSIM``; all unless given.
+        a, b: names of the models, as in config/models.
+        on: name of a case (``kth``, ``bridge-interval-2``) or dataset; by default all cases.
+        column: column of the paper's tables, such as ``SSIM``; by default all columns.
 
     Raises:
         NothingFoundError: a name is not known, or nothing is left to compare.
@@ -132,12 +132,12 @@ def compare(
 
 
 def rows(pairs: Sequence[Pair]) -> list[tuple[Any, ...]]:
-    """The answer as rows with `COLUMNS`."""
+    """The comparisons as rows with the columns `COLUMNS`."""
     return [tuple(getattr(pair, name) for name in COLUMNS) for pair in pairs]
 
 
 def grid(pairs: Sequence[Pair], a: str, b: str) -> Grid:
-    """The answer for people: the better value in bold where the difference is significant."""
+    """The comparisons as a table for people, with significantly better values in bold."""
     tested = [pair for pair in pairs if pair.p is not None]
     sources = sorted({pair.source for pair in pairs})
     sections = []
@@ -247,8 +247,8 @@ class _Both(NamedTuple):
     """One column of one case that both models have a value of.
 
     Attributes:
-        scores, case, column: where.
-        one, other: the two, by number among all rows of the dimension.
+        scores, case, column: scores of the dimension, case, and column.
+        one, other: numbers of the two models' rows among all rows of the dimension.
     """
 
     scores: Scores
@@ -280,7 +280,10 @@ def _both(scores: Scores, a: str, b: str, on: str | None) -> Iterable[_Both]:
 
 
 def _tests(scores: Scores, values: Sequence[_Both]) -> dict[tuple[str, int, int], Tested]:
-    """The tests of two values of a column; none of those that are not ranked together."""
+    """The tests of pairs of values, by column and the numbers of both rows.
+
+    Pairs of values that are not ranked together have no test.
+    """
     rows, tests_of = _rows(scores), {}
     pairs = {(both.column, both.one, both.other) for both in values}
     chosen = []

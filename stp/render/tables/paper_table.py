@@ -34,12 +34,13 @@ if TYPE_CHECKING:
 def render_table(manifest: Path, database: Path, out: Path, *, table: str | None = None) -> None:
     """Write the final table: ``<name>.csv``, ``.md``, ``.tex``, ``.html`` and ``_tidy.csv``.
 
-    Where its dimension is shown by lead, ``<name>_leads.csv`` has values at each lead time.
+    Where the dimension is shown by lead time, ``<name>_leads.csv`` has values at each lead time.
 
     Args:
-        manifest: the cells of the table.
-        database: the results store that was built from the same manifest.
-        table: name of the table in the manifest; default: the manifest's dimension.
+        manifest: path of the manifest with the cells of the table.
+        database: path of the results store that was built from the same manifest.
+        out: path of ``<name>.csv``; the other files are written next to it.
+        table: name of the table in the manifest; by default that of the manifest's dimension.
 
     Raises:
         StpError: a cell of the table has no rows, or lacks a column; nothing is written.
@@ -55,13 +56,14 @@ def render_partial(manifest: Path, failures: Mapping[str, "Failure"], out_dir: P
     """Write the finished part of every table of the manifest from the score artefacts.
 
     Args:
-        manifest: the cells of the tables.
-        failures: failures by path: that of an artefact of the cell relative to the store, with or
-            without its fingerprint, or that of the cell: ``<dimension>/...`` as below ``scores/``.
-        out_dir: folder of partial tables, never that of final ones.
+        manifest: path of the manifest with the cells of the tables.
+        failures: failures by path. The path is that of an artefact of the cell, relative to the
+            store, with or without its fingerprint, or that of the cell below ``scores/``:
+            ``<dimension>/...``.
+        out_dir: folder for partial tables; never the folder of final tables.
 
     Returns:
-        The cells without scores, as paths below ``scores/`` without fingerprint.
+        Paths of the cells without scores, below ``scores/`` and without fingerprint.
     """
     plan = load_manifest(manifest)
     collected = []
@@ -106,10 +108,10 @@ def read_scores(path: Path, plan: Manifest) -> pa.Table:
 
 
 def demand_complete(plan: Manifest, table: str, rows: pa.Table, database: Path) -> None:
-    """Refuse a table with gaps: every cell has an overall row for every column.
+    """Refuse a table with gaps: every cell must have an overall row for every column.
 
     Raises:
-        StpError: there are gaps, which it names.
+        StpError: the table has gaps; the message names them.
     """
     cells = [cell for cell in plan.cells if columns_of(plan, table, cell)]
     lacking = gaps(plan, table, rows, overall(rows))
@@ -149,7 +151,7 @@ def _cell_path(plan: Manifest, cell: Cell) -> str:
 
 
 class PaperTable(NamedTuple):
-    """A table: rows, standings of their values, and values by lead time of long forecasts."""
+    """A table: rows, standings of their values and, for long forecasts, values by lead time."""
 
     rows: list[Row]
     standings: Standings
@@ -163,7 +165,7 @@ def make(plan: Manifest, table: str, scores: pa.Table, absent: dict[CellKey, str
         plan: manifest of the dimension.
         table: name of the table.
         scores: collected rows of scores.
-        absent: key of a cell without scores -> reason why it has none.
+        absent: reasons of missing scores, by key of the cell.
 
     Raises:
         StpError: the published values or a file of the store are damaged.
@@ -179,7 +181,7 @@ def make(plan: Manifest, table: str, scores: pa.Table, absent: dict[CellKey, str
 def _write(
     plan: Manifest, table: str, scores: pa.Table, absent: dict[CellKey, str], out: Path
 ) -> None:
-    """Write all files of a table; the CSV, which stands for all, is put in place last."""
+    """Write all files of a table; the CSV, whose presence means all exist, is put in place last."""
     rows, ranked, leads = make(plan, table, scores, absent)
     pages = grid(plan, table, rows, ranked, partial=bool(absent), leads=leads)
     texts = {out: _table_csv(rows), out.with_name(f"{out.stem}_tidy.csv"): tidy_csv(rows, ranked)}
@@ -189,7 +191,7 @@ def _write(
 
 
 def _table_csv(rows: list[Row]) -> str:
-    """Write one line per row; columns are those of all datasets, in order of appearance.
+    """The table as CSV: a line for each row, with the columns of all datasets as they appear.
 
     Tables of people also have the numbers of people and episodes and, for each column, the standard
     deviation over scenarios and the interval over episodes.
@@ -234,7 +236,7 @@ def _spread(entry: Entry | None) -> list[str]:
 
 
 def _three(entry: Entry | None) -> list[str]:
-    """Write value, published value and difference; a column that a dataset lacks is empty."""
+    """Value, published value and difference as text; empty for a column that a dataset lacks."""
     if entry is None:
         return ["", "", ""]
     published = entry.published.value if entry.published else None

@@ -45,10 +45,10 @@ def lengths(manifest: Manifest, cell: Cell) -> str:
 def absent_methods(
     manifest: Manifest, cells: list[Cell], published: Sequence[PublishedValue]
 ) -> Iterable[tuple[str, str]]:
-    """Methods that the paper has values of and we have not, with the reason.
+    """Methods for which the paper has values and we have none, each with the reason.
 
     Args:
-        manifest: names such methods (``absent``).
+        manifest: manifest of the dimension, which lists such methods (``absent``).
     """
     computed = {manifest.published_names.of_model(cell.key) for cell in cells}
     printed = {value.model for value in beside(manifest, cells[0], published)}
@@ -58,9 +58,9 @@ def absent_methods(
 
 
 def sections(manifest: Manifest) -> list[Section]:
-    """A section on differences between the paper and its code; empty for suites that state none.
+    """A section on differences between the paper and its code; none for suites that state none.
 
-    Suites of people have a protocol for both, ``atlas-paper`` and ``strict``.
+    For suites of people, the columns also name the protocols ``atlas-paper`` and ``strict``.
     """
     deviations = manifest.deviations
     if not deviations:

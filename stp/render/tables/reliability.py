@@ -51,10 +51,10 @@ class PublishedRuns:
     """A column of published runs.
 
     Attributes:
-        runs: values as printed.
-        std, pvalue: as printed below the runs.
+        runs: printed value of each run.
+        std, pvalue: standard deviation and p value printed below the runs.
         note: why the column is doubtful; empty if it is not.
-        statistics: statistics of the printed, rounded runs, computed here.
+        statistics: statistics by name, which we computed from the printed, rounded runs.
     """
 
     runs: tuple[str, ...]
@@ -71,8 +71,8 @@ class MetricRuns:
     Attributes:
         name: heading of the column.
         convention: exact definition of the metric.
-        runs: overall value of each seed; None has a reason.
-        statistics: empty unless every run has a value.
+        runs: overall value of each seed; if it is None, a reason is stored with it.
+        statistics: statistics by name; empty unless every run has a value.
         published: runs that the paper prints; None if it prints none.
     """
 
@@ -88,9 +88,9 @@ class RepeatedRuns:
     """All runs of one model on one dataset.
 
     Attributes:
-        row: what the runs have in common, and the mean over them.
-        seeds: in the order of the runs.
-        columns: one for each metric.
+        row: row of the table with the means over all runs.
+        seeds: seed of each run.
+        columns: runs of each metric.
     """
 
     row: Row
@@ -102,7 +102,8 @@ def read_runs(manifest: Path, collected: Path) -> tuple[Manifest, list[RepeatedR
     """Read the runs of every model that was trained with seeds, in the order of the manifest.
 
     Args:
-        collected: Parquet file of their scores, from the same manifest (schema ``COLLECTED``).
+        manifest: path of the manifest.
+        collected: Parquet file with the scores of the manifest's cells (schema ``COLLECTED``).
 
     Raises:
         StpError: a file is missing or damaged, there are fewer than four seeds, or a cell has no
@@ -156,7 +157,7 @@ def _all_published(
 
 
 def read_column(values: Mapping[str, PublishedValue]) -> PublishedRuns:
-    """Make a column of its published values, by run: run1, run2, ..., std, pvalue."""
+    """A column of published runs from its values by name: run1, run2, ..., std, pvalue."""
     runs = [values[f"run{number}"] for number in range(1, len(values) - 1)]
     return PublishedRuns(
         runs=tuple(value.raw for value in runs),
@@ -219,7 +220,9 @@ def render_reliability(manifest: Path, out: Path, collected: Path | None = None)
     """Write ``<name>.csv``, pages (``.md``, ``.tex``, ``.html``) and a plot (``.png``, ``.svg``).
 
     Args:
-        collected: their scores, collected from the same manifest; by default those of its run.
+        manifest: path of the manifest.
+        out: path of the CSV file; the other files are written next to it.
+        collected: file with the scores of the manifest's cells; by default that of its run.
 
     Raises:
         StpError: a file is missing or damaged, there are fewer than four seeds, or a run is
@@ -247,7 +250,7 @@ def _csv(models: list[RepeatedRuns]) -> str:
 
 
 def _run_lines(model: RepeatedRuns, column: MetricRuns) -> Iterable[list[object]]:
-    """One line for each run; published runs are paired with ours by their order alone."""
+    """A line for each run; published runs stand beside ours in their printed order."""
     published = column.published.runs if column.published else ()
     for i in range(max(len(column.runs), len(published))):
         has_run = i < len(column.runs)
@@ -319,14 +322,14 @@ def _sections(plan: Manifest, model: RepeatedRuns) -> Iterable[Section]:
 
 
 def _section(title: str, lines: Iterable[list[str]], intro: list[str], notes: list[str]) -> Section:
-    """A section of lines, the first of which has the headings."""
+    """A section of a page; the first of the lines has the headings of the columns."""
     columns, *rows = lines
     numeric = [False, False, *[True] * (len(columns) - 2)]
     return Section(title, columns, [list(row) for row in rows], numeric, intro, notes)
 
 
 def _runs_table(plan: Manifest, model: RepeatedRuns) -> Iterable[list[str]]:
-    """A metric in each row, a run in each column."""
+    """The lines of a table with a metric in each row and a run in each column."""
     published = [column.published for column in model.columns if column.published]
     most = max([len(model.seeds), *(len(column.runs) for column in published)])
     yield ["metric", "values", *map(str, range(1, most + 1)), "std", "pvalue"]
@@ -386,7 +389,7 @@ def _heading(plan: Manifest, column: MetricRuns) -> str:
 
 
 def _digits(value: float | None, std: float | None) -> str:
-    """Write a value so that two digits of the spread of its runs can be seen."""
+    """A value as text, with as many digits as show two digits of its runs' standard deviation."""
     if value is None:
         return "–"
     if not std:
@@ -427,8 +430,8 @@ def _legend(plan: Manifest, models: list[RepeatedRuns]) -> Iterable[str]:
 def draw(models: Sequence[RepeatedRuns], out: Path) -> None:
     """Draw the runs: a row of panels for each model, a panel for each metric.
 
-    Published runs are drawn only beside runs of official data under the paper's protocol: those of
-    other data would have another size.
+    Published runs are drawn only beside runs on official data under the paper's protocol: values
+    on other data would be of another size.
 
     Args:
         out: path of the PNG file; the SVG file is written next to it.

@@ -51,18 +51,18 @@ class Entry:
 
     Attributes:
         convention: exact definition of the value.
-        part: what it is restricted to: a variable, threshold, lead times or statistic.
-        n: samples behind the value; the smallest number over seeds.
-        value: mean over seeds; None has a ``reason``.
-        low, high: 95 % interval over clusters; mean over seeds of each seed's bounds.
+        part: what the value is restricted to: a variable, threshold, lead times or statistic.
+        n: number of samples behind the value; the smallest over seeds.
+        value: mean over seeds; if it is None, ``reason`` says why.
+        low, high: bounds of the 95 % interval over clusters, means over seeds of each seed's.
         clusters: number of independent clusters behind the interval.
         seed_sd: sample standard deviation over seeds; None for fewer than two.
         published: the paper's value, or None.
-        difference: value - published.value; only where the comparison is fair.
-        reason: why a value or its interval is absent; empty if neither is.
+        difference: value - published.value; None where the comparison is not fair.
+        reason: why the value or its interval is absent; empty if both are present.
         sd: standard deviation over test samples (ddof 0), mean over seeds; None if not scored.
-        unit: unit of the column, where it is not that of the convention.
-        digits: significant digits that pages show.
+        unit: unit of the column, where it differs from that of the convention.
+        digits: number of significant digits that pages show.
     """
 
     convention: str
@@ -89,11 +89,11 @@ class Row:
         comparable: whether values may be compared with published ones, as in table `cells`.
         bytes_known_by: how surely the data are the official ones, as in table `cells`.
         seeds: number of seeds; None for a deterministic model.
-        samples: samples behind the values; the smallest number if columns differ.
+        samples: number of samples behind the values; the smallest if columns differ.
         cells: cells with scores, one for each seed.
         key: key of the cells without their seed.
         counted: numbers of scenarios, people and episodes; None for other tasks, or without scores.
-        is_printed: whether the row has only published values, of a method without cells.
+        is_printed: whether the row has published values only, since the method has no cells.
     """
 
     source: str
@@ -124,11 +124,12 @@ class Row:
 
 
 def overall(scores: pa.Table, lead: int | None = None) -> Overall:
-    """Pick the rows that stand for all lead times, or for one, by place.
+    """Pick the overall row of each place, for all lead times together or for one of them.
 
-    For a variable, that is its row without level and threshold; for a threshold, its row without
-    level and variable. For all together it is the row with none of them; where there is none, the
-    only row there is. Several rows, such as one for each variable, have no overall value.
+    The overall row of a variable is its row without level and threshold; that of a threshold, its
+    row without level and variable. That of all values together is the row with none of the three;
+    if there is no such row, it is the only row. Where there are several, such as one for each
+    variable, there is no overall row.
     """
     rows_of: Overall = {}
     alone_at: dict[Place, list[ScoreRow]] = {}
@@ -146,7 +147,7 @@ def overall(scores: pa.Table, lead: int | None = None) -> Overall:
 
 
 def gaps(manifest: Manifest, table: str, rows: pa.Table, scores: Overall) -> list[str]:
-    """The cells of a table that lack rows of an artefact or an overall value of a column."""
+    """A line for each cell that lacks rows of an artefact or the overall value of a column."""
     fingerprints = set(rows["scores_fingerprint"].unique().to_pylist())
     lacking_cells = []
     for cell in manifest.cells:
@@ -175,7 +176,7 @@ def make_rows(
     """Make the rows of ``table`` in the order of the manifest's cells.
 
     Args:
-        absent: key of a cell without scores -> reason. The values of such cells are empty.
+        absent: reasons of missing scores, by key of the cell. The values of such cells are None.
     """
     groups: dict[CellKey, list[Cell]] = {}
     for cell in manifest.cells:
@@ -199,7 +200,7 @@ def make_rows(
 
 
 def _labels(manifest: Manifest, cells: list[Cell]) -> list[tuple[str, str]]:
-    """Titles of dataset and model of each row; rows of equal titles add what they differ in."""
+    """Titles of dataset and model of each row; equal titles are told apart by what differs."""
     names = manifest.names
 
     def dataset(cell: Cell) -> str:
@@ -290,7 +291,7 @@ def _printed_row(
     reason: str,
     published: Sequence[PublishedValue],
 ) -> Row:
-    """The row of a method with published values only, for the test of ``cell``."""
+    """The row of a method that has published values only, for the test of ``cell``."""
     dataset, method = label
     entries = {}
     of_method = [value for value in beside(manifest, cell, published) if value.model == method]
@@ -383,7 +384,7 @@ def _reasons(entries: dict[str, Entry], scored: bool) -> Iterable[str]:
 
 
 def _grouped(reasons: Iterable[tuple[str, str]]) -> list[str]:
-    """Write "A, B: reason" once for columns that share a reason."""
+    """Lines such as "A, B: reason", with all columns that share a reason in one line."""
     columns: dict[str, list[str]] = {}
     for column, reason in reasons:
         columns.setdefault(reason, []).append(column)
@@ -397,7 +398,7 @@ def _entry(
     published: PrintedValue | None,
     comparable: bool,
 ) -> Entry:
-    """Join the seeds ``keys`` of one column; a seed without a value leaves the whole without."""
+    """The entry of a column from the cells of all seeds; without a value if one seed has none."""
 
     def rows(statistic: str) -> list[ScoreRow | None]:
         return [scores.get((key, *_place(column), statistic)) for key in keys]
@@ -443,7 +444,7 @@ def _fewest(rows: list[ScoreRow | None]) -> int | None:
 
 
 def _mean(rows: list[ScoreRow | None]) -> float | None:
-    """The mean over seeds; None without seeds, or if one has no value."""
+    """The mean over seeds; None if there are no seeds or one of them has no value."""
     values = _values(rows)
     return statistics.fmean(values) if values and len(values) == len(rows) else None
 
@@ -451,8 +452,8 @@ def _mean(rows: list[ScoreRow | None]) -> float | None:
 def _find(column: Column, values: Sequence[PublishedValue]) -> PrintedValue | None:
     """Find the published value of a column, and its standard deviation.
 
-    It has the column's heading, variable, threshold and lead time. Where several values match, none
-    is shown rather than the wrong one.
+    The published value must have the column's heading, variable, threshold and lead time. Where
+    several values match, the result is None, since any of them could be the wrong one.
     """
 
     def only(metric: str) -> PublishedValue | None:

@@ -39,7 +39,7 @@ MEANINGS = {
 
 
 def meaning(statistic: str) -> str:
-    """Explain a statistic, such as ``mdd.5``."""
+    """The meaning of a statistic, such as ``mdd.5``, in words."""
     kind, _, seeds = statistic.partition(".")
     if kind == "mdd":
         return (
@@ -57,7 +57,7 @@ def describe_runs(runs: Sequence[float]) -> dict[str, float | None]:
         runs: at least four values, in the order of their seeds.
 
     Returns:
-        statistic -> value, in the unit of the runs except ``p.*`` and ``cv``; None where it is
+        value by statistic, in the unit of the runs except ``p.*`` and ``cv``; None where it is
         undefined: a t-test without spread within its groups, ``cv`` of a mean of zero.
     """
     values = np.asarray(runs, dtype=np.float64)
@@ -96,7 +96,7 @@ def _std(values: np.ndarray, ddof: int) -> float:
 def student(first: Sequence[float], second: Sequence[float]) -> float | None:
     """Return the p-value of Student's two-sided t-test with equal variances.
 
-    None where neither group has any spread.
+    It is None where neither group has any spread.
     """
     if all(min(group) == max(group) for group in (first, second)):
         return None
@@ -108,12 +108,12 @@ def student(first: Sequence[float], second: Sequence[float]) -> float | None:
 def detectable_difference(std: float, seeds: int) -> float:
     """Return the smallest true difference of two means that a t-test would usually find.
 
-    Exact for normal runs of one standard deviation, by the noncentral t-test (Cohen, Statistical
-    Power Analysis, chapter 2).
+    It is exact for normally distributed runs of equal standard deviation, by the noncentral t
+    distribution (Cohen, Statistical Power Analysis, chapter 2).
 
     Args:
-        std: standard deviation of the runs of either model.
-        seeds: runs of each model, at least two.
+        std: standard deviation of the runs, the same for both models.
+        seeds: number of runs of each model, at least two.
     """
     freedom = 2 * seeds - 2
     limit = float(stats.f.ppf(CONFIDENCE, 1, freedom))

@@ -1,6 +1,6 @@
 """Runtimes of predictors of people by the number of people: a table of view ``runtime``.
 
-Rows are medians over the cells of a model, whose calibration does not influence its runtime.
+Rows are medians over the cells of a model, since its calibration does not influence its runtime.
 """
 
 from itertools import groupby
@@ -47,10 +47,10 @@ Row = dict[str, Any]
 
 
 def render_runtime(database: Path, out: Path) -> None:
-    """Write ``<name>.csv``, and the same as ``.md``, ``.html`` and ``.tex``.
+    """Write the table as ``<name>.csv``, ``.md``, ``.html`` and ``.tex``.
 
     Raises:
-        StpError: there is no store, or it is an older one; nothing is written.
+        StpError: there is no store, or an older version of the code made it; nothing is written.
     """
     rows = _read(database)
     lines = [[csv_value(row[name]) for name in COLUMNS] for row in rows]
@@ -68,7 +68,7 @@ def page(database: Path) -> Grid:
     """The table for people, as `stp table` shows it.
 
     Raises:
-        StpError: there is no store, or it is an older one.
+        StpError: there is no store, or an older version of the code made it.
     """
     return _grid(_read(database), NAME)
 

@@ -44,10 +44,11 @@ class Sizes:
     Attributes:
         dataset: the dataset of the test.
         convention: name of the metric's convention.
-        features: number of features that the network has for each clip.
-        sizes: values by the number of clips in each of two subsets, ascending.
-        infinite: distance of two halves, extrapolated to infinite N; None has a reason `why`.
-        why: why there is no value at infinite N; empty if there is one.
+        features: number of features that the network computes for each clip.
+        sizes: distances by the number of clips in each of two subsets, ascending.
+        infinite: distance between two halves, extrapolated to infinitely many clips; if it is
+            None, `why` has the reason.
+        why: why `infinite` is None; empty if it is not.
     """
 
     dataset: str
@@ -88,7 +89,7 @@ def sizes_of(plan: Manifest) -> list[Sizes]:
 
 
 def too_few(cell: Cell, convention: str) -> str:
-    """Why the clips of a dataset are too few for the covariance of a Frechet distance; or empty."""
+    """Why a dataset has too few clips for the covariance of a Frechet distance; empty if enough."""
     metric = convention_of(cell, convention)
     if not isinstance(metric, SetDistance) or metric.distance is not frechet.distance:
         return ""

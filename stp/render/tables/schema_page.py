@@ -164,7 +164,7 @@ def _wrapped(paragraph: str) -> list[str]:
 
 
 def _suite_views() -> Iterator[tuple[str, str, list[View]]]:
-    """Name and title of each suite that has views of its own, and these."""
+    """Name and title of each suite that defines views, and these views."""
     for name, suite in read_suites().items():
         about = suite_facts(name, suite)
         if views := views_of([(name, about.views)]):
@@ -186,10 +186,13 @@ def _section(
     columns: Iterable[tuple[str, str, str]],
     defined: dict[tuple[str, str], str],
 ) -> list[str]:
-    """A table or view; columns that an earlier one has with the same meaning are only named.
+    """Lines on a table or view; columns explained under an earlier one are only named.
 
     Args:
-        defined: name and meaning of a column -> the first table that has it; extended.
+        table: name of the table or view.
+        comment: meaning of a row.
+        columns: name, type and meaning of each column.
+        defined: the first table with a column, by its name and meaning; the function extends it.
     """
     rows, repeated = [], defaultdict(list)
     for name, kind, about in columns:

@@ -39,10 +39,10 @@ class KnownTable(NamedTuple):
     """A table that exists or can be made.
 
     Attributes:
-        suite: title of its suite; empty if stores of all suites have it.
-        about: its contents, and where the paper prints it.
-        is_dimension: whether it is made from the scores of a dimension.
-        from_store: whether its page is made from the results store, though from no dimension.
+        suite: title of the table's suite; empty if stores of all suites have the table.
+        about: contents of the table, and where the paper prints it.
+        is_dimension: whether the table is made from the scores of a dimension.
+        from_store: whether its page is made from the results store, but not from a dimension.
     """
 
     suite: str
@@ -52,7 +52,7 @@ class KnownTable(NamedTuple):
 
 
 def tables() -> dict[str, KnownTable]:
-    """All tables by name, suite after suite."""
+    """All tables by name, in the order of the suites; those of all suites come last."""
     tables_of_suites = {
         name: KnownTable(
             suite.title,
@@ -75,7 +75,7 @@ def of_findings() -> set[str]:
 
 
 def needs_store(name: str) -> bool:
-    """Whether the page of a table, not of a dimension, is made from the results store."""
+    """Whether the page of a table is made from the results store, but not from a dimension."""
     return tables()[name].from_store
 
 
@@ -85,7 +85,10 @@ def is_view(name: str) -> bool:
 
 
 def listing(database: Path) -> list[tuple[Any, ...]]:
-    """All tables, with `LISTED`; the command shows a table, or makes it if it does not exist."""
+    """A row for each table, with the columns `LISTED`.
+
+    The command in a row shows the table or, if the table does not exist yet, makes it.
+    """
     lines = []
     for name, table in tables().items():
         exists = _is_there(name, table, database)
@@ -122,7 +125,7 @@ def check_name(name: str) -> None:
     """Refuse an unknown table.
 
     Raises:
-        StpError: `tables` does not have it.
+        StpError: no table has this name.
     """
     available = tables()
     if name not in available:
@@ -130,12 +133,12 @@ def check_name(name: str) -> None:
 
 
 def is_about_scores(name: str) -> bool:
-    """Whether a table is made from the scores of a dimension, so that it can be narrowed."""
+    """Whether a table is made from the scores of a dimension; only such tables can be narrowed."""
     return tables()[name].is_dimension
 
 
 def file_of(name: str, database: Path, ending: str) -> Path:
-    """A file of a table that a run has made.
+    """Path of a file of a table that a run has made.
 
     Args:
         name: name of the table.
@@ -155,9 +158,9 @@ class Narrowed(NamedTuple):
     """The part of a table that is kept; None keeps all.
 
     Attributes:
-        cell: a dataset of the test or a case such as ``bridge-interval-2``, a model, or both with
-            ``/`` between them; by name or title.
-        metric: heading of a column, or convention, or metric.
+        cell: name or title of a test dataset, of a case such as ``bridge-interval-2``, or of a
+            model; or a dataset or case and a model with ``/`` between them.
+        metric: heading of a column, or name of a convention or metric.
     """
 
     cell: str | None = None
@@ -167,11 +170,11 @@ class Narrowed(NamedTuple):
 def of_scores(name: str, database: Path, narrowed: Narrowed) -> tuple[Grid, list[list[Any]]]:
     """A table of a dimension, from the results store.
 
-    Ranks and tests are among all models of the table, whichever are kept; the correction of p
-    values covers a dataset and column, so narrowing changes no number.
+    Ranks and tests include all models of the table, even those that are not kept; p values are
+    corrected within a dataset and column. So narrowing changes no number.
 
     Returns:
-        the grid, and one line per value with `stp.render.tables.tidy.HEADER`.
+        the grid, and a line for each value with the columns `stp.render.tables.tidy.HEADER`.
 
     Raises:
         StpError: the dimension was not collected, or a name is unknown.
@@ -214,7 +217,7 @@ TYPES = dict.fromkeys(HEADER, pa.string()) | {
 
 
 def of_store(name: str, database: Path) -> Grid:
-    """The page of a table that is made from the results store, though from no dimension.
+    """The page of a table that is made from the results store, but not from a dimension.
 
     Raises:
         StpError: see `findings.judge`, `view_table.read` and ``page`` of the table's module.
@@ -231,7 +234,7 @@ def of_store(name: str, database: Path) -> Grid:
 
 
 def write(name: str, database: Path, out: Path) -> None:
-    """Write such a table: all rows as CSV, and its pages beside it.
+    """Write a table of `of_store`: all rows as CSV, and its pages beside it.
 
     Raises:
         StpError: as in `of_store`; nothing is written.
@@ -250,7 +253,7 @@ def questions_of(name: str) -> "dict[int, Question]":
     """The findings of a table of findings, by number.
 
     Raises:
-        StpError: the table is not one of findings.
+        StpError: the table is not a table of findings.
     """
     from stp.render.tables import findings
 
@@ -296,7 +299,7 @@ def _suites(database: Path) -> set[str]:
 
 
 def _made_by(name: str, database: Path) -> str:
-    """The command that makes a table, of the scale of the store's folder, else of the last run."""
+    """The command that makes a table at the scale of the store's folder, or else the last run's."""
     scale = database.resolve().parent.name
     if not (CONFIG_FOLDER / f"{scale}.yaml").is_file():
         scale = last_results().name
@@ -304,7 +307,7 @@ def _made_by(name: str, database: Path) -> str:
 
 
 def _cases_kept(plan: Manifest, words: Sequence[str]) -> Manifest:
-    """Keep the cells whose case has all of these names."""
+    """Keep the cells whose dataset or case has each of these words as a name or title."""
     kept = tuple(cell for cell in plan.cells if all(_is_case(word, plan, cell) for word in words))
     if not kept:
         raise _nothing("dataset or case", "/".join(words), _cases(plan))
@@ -328,7 +331,7 @@ def _is_model(word: str, plan: Manifest, name: str) -> bool:
 
 
 def _check_model(word: str, plan: Manifest) -> None:
-    """Refuse a word that is not a case and not a model."""
+    """Refuse a word that names neither a case nor a model."""
     models = {cell.key.model for cell in plan.cells}
     if not any(_is_model(word, plan, name) for name in models):
         raise _nothing("dataset, case or model", word, models | _cases(plan))
@@ -357,7 +360,7 @@ def _is_metric(word: str, column: Column) -> bool:
 
 
 def _models_kept(table: PaperTable, plan: Manifest, models: Sequence[str]) -> PaperTable:
-    """Keep the rows of the model that has all of these names."""
+    """Keep the rows of the model that has each of these words as a name or title."""
     if not models:
         return table
     numbers = [

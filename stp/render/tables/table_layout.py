@@ -31,7 +31,10 @@ def grid(
     """Make the grid of a table.
 
     Args:
-        leads: values at each lead time, which get sections of their own.
+        table: name of the table.
+        ranked: standings of the values of each row.
+        partial: whether the table is a partial one, with gaps.
+        leads: values at each lead time, for further sections; None for a table without them.
     """
     sections = []
     for dataset in dict.fromkeys(row.dataset for row in rows):
@@ -90,7 +93,7 @@ _SPLITS = (
 
 
 def _intro(rows: list[Row]) -> str:
-    """What the numbers are; for own data, without words about a paper."""
+    """A sentence on what the numbers are; for the user's own data, no paper is mentioned."""
     is_own = _is_own(rows)
     if any(row.counted for row in rows):
         text = _PEOPLE + ("" if is_own else _PRINTED_PEOPLE) + _SPREAD
@@ -182,7 +185,10 @@ def _interval(entry: Entry | None) -> str:
 
 
 def _without_interval(rows: list[Row]) -> Iterable[str]:
-    """Which values have no interval, and why; of frames only those of too few clusters."""
+    """Which values have no interval, and why.
+
+    In tables of people, all such values are listed; in others, only those of too few clusters.
+    """
     reasons: dict[str, dict[str, None]] = {}
     for row in rows:
         for column, entry in row.entries.items():
@@ -194,8 +200,10 @@ def _without_interval(rows: list[Row]) -> Iterable[str]:
 
 
 def _numbered(notes: list[list[str]]) -> tuple[list[str], list[list[str]]]:
-    """Lines of the notes of several rows, each once under a number unless it is of all rows; and
-    the numbers of each row.
+    """Number the notes of several rows; notes that all rows share get no number.
+
+    Returns:
+        a line for each different note, and the numbers of each row's notes.
     """
     texts = list(dict.fromkeys(note for of_row in notes for note in of_row))
     of_all = [text for text in texts if all(text in of_row for of_row in notes)]
@@ -208,9 +216,9 @@ def _numbered(notes: list[list[str]]) -> tuple[list[str], list[list[str]]]:
 
 
 def _with_clips(manifest: Manifest, rows: list[Row], columns: list[str]) -> set[str]:
-    """Columns whose values depend on the number of clips, where rows or the paper differ in it.
+    """Columns whose values depend on the number of clips, and whose numbers of clips differ.
 
-    The paper states its number of clips for the whole test split.
+    The numbers are those of our rows and, for the whole test split, that of the paper.
     """
     depending = set()
     for column in columns:
@@ -230,7 +238,7 @@ def _with_clips(manifest: Manifest, rows: list[Row], columns: list[str]) -> set[
 
 
 def _item(entry: Entry | None, standing: Standing | None, *, clips: bool) -> Item:
-    """A value, its sign, and in parentheses the published value and the number of clips."""
+    """A value with its sign; the published value and the number of clips are in parentheses."""
     if entry is None:
         return Item("")
     asides = []
@@ -324,7 +332,7 @@ def _lead(lead: int, step: float | None) -> str:
 
 
 def _columns(manifest: Manifest, rows: list[Row]) -> Iterable[str]:
-    """Explain each column by the convention behind it; datasets may differ in it."""
+    """A line for each column and convention behind it, which may differ between datasets."""
     conventions = manifest.conventions
     meanings: dict[tuple[str, str, str], list[str]] = {}
     for row in rows:

@@ -49,7 +49,7 @@ LEADS_HEADER = (*WHOSE, *WHAT, "lead", "seconds", *VALUE, "reason")
 
 
 def tidy_rows(rows: Sequence[Row], ranked: Standings) -> list[list[Field]]:
-    """Make one line per row of the table and column, with `HEADER`; numbers have all digits."""
+    """A line with the columns `HEADER` for each row and column of the table, with all digits."""
     lines = []
     for row, standing_of in zip(rows, ranked, strict=True):
         for column, entry in row.entries.items():

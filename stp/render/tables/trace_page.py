@@ -16,10 +16,12 @@ FEW = 3
 
 
 def page(database: Path, number: str, matches: Sequence[trace.Match]) -> Grid:
-    """The values that are printed as a number, and the artefacts behind a few of them.
+    """The values in the store that are printed as a number, and the artefacts behind a few of them.
 
     Args:
-        matches: the values; see `stp.collect.trace.matches`.
+        database: path of the results store.
+        number: the number as printed.
+        matches: the values printed as this number; see `stp.collect.trace.matches`.
     """
     kinds = [match.kind for match in matches]
     counted = [f"{kinds.count(kind)} × {kind}" for kind in trace.KINDS if kind in kinds]

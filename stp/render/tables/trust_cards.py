@@ -29,18 +29,21 @@ class Card(NamedTuple):
 
     @property
     def blind(self) -> list[str]:
-        """Distortions at all of whose intensities the metric has the same value."""
+        """Distortions that the metric does not notice: its value is the same at all intensities."""
         return [*self.of.blind_to(temporal=False), *self.of.blind_to(temporal=True)]
 
     @property
     def hidden_below(self) -> float | None:
-        """The smallest difference that half of the clips can show."""
+        """The value below which differences cannot be seen with half of the clips.
+
+        It is None for means over clips; see `stp.collect.trust_card.OfDataset`.
+        """
         least = self.of.smallest
         return None if least is None else least.mean + 2 * least.deviation
 
     @property
     def why(self) -> str:
-        """Why nothing is known about the metric; empty if something is."""
+        """Why the card has no results on the metric; empty if it has some."""
         if any(curve.correlation is not None for curve in self.of.curves) or self.blind:
             return ""
         return self.of.curves[0].why
@@ -50,7 +53,8 @@ def render_trust_cards(manifest: Path, out: Path) -> None:
     """Write ``<name>.csv``, and beside it .md, .tex and .html.
 
     Args:
-        out: path of the CSV file. Agreement with people is read from the table in its folder.
+        manifest: path of the study's manifest.
+        out: path of the CSV file. Agreement with people is read from a table in the same folder.
 
     Raises:
         StpError: a file is missing or damaged.

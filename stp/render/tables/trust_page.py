@@ -16,12 +16,12 @@ def page(
     of_datasets: dict[str, OfDataset],
     people: Iterable[AgreementRow] = (),
 ) -> Grid:
-    """Lay out a card.
+    """The trust card of a metric as a grid.
 
     Args:
-        plan: plan of the study that it was made from.
+        plan: manifest of the study that the card was made from.
         convention: convention of the metric.
-        of_datasets: what `stp.collect.trust_card.card` gathered.
+        of_datasets: results by dataset, gathered by `stp.collect.trust_card.card`.
         people: rows of a study with people, of any metric.
     """
     sections = []
@@ -110,7 +110,7 @@ def _sensitivity(plan: Manifest, title: str, of_dataset: OfDataset) -> Section:
 
 
 def _seen(plan: Manifest, of_dataset: OfDataset, *, temporal: bool) -> str:
-    """How many distortions of one kind a metric follows, and which it does not notice."""
+    """How many distortions of one kind a metric follows, and which ones it does not notice."""
     number = sum(is_temporal(curve) == temporal for curve in of_dataset.curves)
     if not number:
         return ""

@@ -1,4 +1,4 @@
-"""The verdict on a finding from its evidence: the same SQL for every finding.
+"""The verdict on a finding from its evidence, by the same SQL for every finding.
 
 A part of a criterion holds as soon as enough comparisons agree with the finding, and fails as soon
 as too many disagree; before that it is undecided. A finding holds if all of its parts hold.
@@ -61,7 +61,7 @@ ORDER BY side, part, tested, metric, model, against;
 
 
 def judged(query: str) -> str:
-    """The query for a finding's verdict.
+    """The SQL query for a finding's verdict, around the query for its evidence.
 
     Args:
         query: query for the evidence, as in config/suites/<suite>/findings: a row for each

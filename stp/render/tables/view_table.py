@@ -40,9 +40,9 @@ class ViewRows:
     Attributes:
         view: name of the view.
         about: meaning of a row.
-        columns: name -> meaning of each column, in order.
+        columns: meaning of each column by name, in the order of the columns.
         rows: all rows, sorted; each has a value for each column.
-        on_pages: the rows that pages have.
+        on_pages: the rows that meet the condition of the pages.
         data: origin and protocol of the data in the store.
     """
 
@@ -70,10 +70,11 @@ def read(database: Path, view: str, pages: str = "") -> ViewRows:
     """Read a view.
 
     Args:
-        pages: as in `Layout`.
+        view: name of the view.
+        pages: condition in SQL on the rows of pages; empty for all rows.
 
     Raises:
-        StpError: there is no store, it lacks the view, or the condition is no SQL.
+        StpError: there is no store, it lacks the view, or the condition is not valid SQL.
     """
     with opened(database, f"a results store with the view {view}") as connection:
         rows = connection.execute(

@@ -35,9 +35,9 @@ class Blob(NamedTuple):
     """A connected area of one colour.
 
     Attributes:
-        colour: a key of `COLOURS`.
-        area: pixels.
-        place: row and column of the centre, pixels.
+        colour: colour of the area, a key of `COLOURS`.
+        area: area in pixels, some of which are covered in part.
+        place: row and column of the centre, in pixels.
     """
 
     colour: str
@@ -54,9 +54,9 @@ class Seen(NamedTuple):
     """The blobs of a video.
 
     Attributes:
-        cover: colour -> share of each pixel that it covers, (T, H, W) in 0..1; a pixel has one
-            colour. "none" is 1 where it has none of the possible colours.
-        blobs: blobs of each frame.
+        cover: by colour, the share of each pixel that the colour covers, (T, H, W) in 0..1; a pixel
+            has at most one colour. For "none", 1 where a pixel has none of the possible colours.
+        blobs: blobs in each frame.
     """
 
     cover: dict[str, np.ndarray]
@@ -76,9 +76,10 @@ class Paths(NamedTuple):
     """Positions of units in each frame.
 
     Attributes:
-        seen: whether a unit is visible, (units, T).
-        places: current or last position of each, (units, 1 + T, 2), pixels; the first is its start.
-        others: number of blobs that are not one of the units, (T,).
+        seen: whether each unit is visible, bool (units, T).
+        places: current or last known position of each unit, (units, 1 + T, 2), in pixels; the first
+            is where the unit starts.
+        others: number of blobs in each frame that are none of the units, (T,).
     """
 
     seen: np.ndarray
@@ -87,17 +88,17 @@ class Paths(NamedTuple):
 
     @property
     def farthest(self) -> float:
-        """Largest distance of units from their first position, mean over units, pixels.
+        """Largest distance of units from their first position, mean over units, in pixels.
 
-        The first frame, not the start, so that a unit that stays one step from its start does not
-        count as moving.
+        The first position is that in the first frame, not the start, so that a unit that stays one
+        step from its start does not count as moving.
         """
         gaps = np.linalg.norm(self.places[:, 1:] - self.places[:, 1:2], axis=-1)
         return float(gaps.max(axis=1).mean())
 
 
 def see(frames: np.ndarray, colours: Sequence[str]) -> Seen:
-    """Recognise colours and blobs.
+    """Recognise the colours and blobs of a video.
 
     Args:
         frames: RGB frames, (T, 3, H, W) in 0..1.
@@ -112,7 +113,7 @@ def see(frames: np.ndarray, colours: Sequence[str]) -> Seen:
 
 
 def covered(frames: np.ndarray, colours: Sequence[str]) -> dict[str, np.ndarray]:
-    """The share of each pixel that a colour covers; see `Seen.cover`."""
+    """The share of each pixel that each colour covers; see `Seen.cover`."""
     ground = np.array(GROUND) / 255
     off = [frames[:, i].astype(np.float64) - ground[i] for i in range(3)]
     ways = np.array([COLOURS[colour] for colour in colours]) / 255 - ground
@@ -130,7 +131,7 @@ def covered(frames: np.ndarray, colours: Sequence[str]) -> dict[str, np.ndarray]
 
 
 def _blobs(colour: str, area: np.ndarray) -> list[tuple[int, Blob]]:
-    """All areas of a colour that are larger than noise, with their frames."""
+    """The blobs of a colour that are larger than noise, each with the number of its frame."""
     labels, number = ndimage.label(area > CORE, structure=IN_FRAME)
     for _ in range(2):
         # Pixels at the edge, less covered, belong to the area beside them.
@@ -158,7 +159,12 @@ def _blobs(colour: str, area: np.ndarray) -> list[tuple[int, Blob]]:
 
 
 def area_of(radius: float, size: int) -> float:
-    """Area in pixels of a disc whose radius is in widths of the map."""
+    """Area of a disc, in pixels.
+
+    Args:
+        radius: radius of the disc, in widths of the map.
+        size: width of a frame, in pixels.
+    """
     return float(np.pi * (radius * size) ** 2)
 
 
@@ -166,7 +172,7 @@ def alike(units: Sequence[Blob], blobs: Sequence[Blob]) -> np.ndarray:
     """Which blobs have the colour of a unit, and its area within tolerance.
 
     Returns:
-        bool (units, blobs).
+        for each unit and blob, whether they are alike, bool (units, blobs).
     """
     areas, blob_areas = (np.array([blob.area for blob in some]) for some in (units, blobs))
     slack = SLACK * areas + ROUNDING * np.sqrt(areas / np.pi)
@@ -182,12 +188,12 @@ def assign(
 
     Args:
         units: blobs of the units.
-        places: expected positions, (units, 2), pixels.
-        reach: largest distance from these, (units,), pixels.
+        places: expected positions of the units, (units, 2), in pixels.
+        reach: largest distance of each unit from its expected position, (units,), in pixels.
         blobs: blobs of a frame.
 
     Returns:
-        A blob for each unit; None if it is not visible.
+        for each unit, its blob; None if the unit is not visible.
     """
     never = 1e9
     if not units or not blobs:
@@ -209,9 +215,9 @@ def follow(units: Sequence[Blob], blobs: Sequence[Sequence[Blob]], step: float) 
 
     Args:
         units: units in the first observed frame.
-        blobs: blobs of their colours in each frame, which may be up to one step away from the units
-            in the first one.
-        step: largest distance that a unit moves between frames, pixels.
+        blobs: blobs of the units' colours in each frame; in the first frame, they may be up to one
+            step away from the units.
+        step: largest distance that a unit moves from frame to frame, in pixels.
     """
     seen = np.zeros((len(units), len(blobs)), bool)
     places = np.array([[unit.place] * (1 + len(blobs)) for unit in units])

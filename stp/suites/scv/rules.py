@@ -10,8 +10,8 @@ breaks rules: at least half as much as in the observed video must be collected, 
 and units must move at least half as far.
 
 Some rules are about what stays the same in each frame, others about what must happen. The share of
-the rules that a video keeps is the product of the means of both kinds: neither changes of wrong
-objects nor right objects without changes count.
+the rules that a video keeps is the mean over rules of the first kind times the mean over rules of
+the second kind: neither changes of wrong objects nor right objects without changes count.
 """
 
 from collections.abc import Callable, Iterable
@@ -41,8 +41,9 @@ class Judged(NamedTuple):
     """How far a video keeps each rule, 0..1.
 
     Attributes:
-        stays: rule -> share of frames, and of the objects in them, that keep it.
-        happens: change -> share of the required amount; None if none is required.
+        stays: by rule, the share of frames, and of the objects in them, that keep the rule.
+        happens: by change, the share of its required amount that happens; None if no change is
+            required.
     """
 
     stays: dict[str, float]
@@ -57,11 +58,12 @@ class Judged(NamedTuple):
 
 
 class Game(NamedTuple):
-    """A game.
+    """A game with rules.
 
     Attributes:
         colours: possible colours, keys of `stp.datasets.scv.appearance.COLOURS`.
-        judge: judges the blobs of a predicted video, given those of the observed one.
+        judge: function of the blobs of a predicted video and those of the observed video, which
+            returns how far the predicted video keeps the rules.
     """
 
     colours: tuple[str, ...]
@@ -78,7 +80,7 @@ def _enough(done: float, needed: float) -> float | None:
 
 
 def _plain(blobs: Seen) -> np.ndarray:
-    """Frames without other objects, bool (T,)."""
+    """Whether each frame is free of objects in other colours, bool (T,)."""
     strange = blobs.cover["none"].sum(axis=(1, 2))
     return np.asarray(strange <= STRANGE * area_of(RADII[0], blobs.size))
 
@@ -89,7 +91,7 @@ def _discs(places: Iterable[np.ndarray], radius: float, size: int) -> list[np.nd
 
 
 def _move_unit(predicted: Seen, observed: Seen) -> Judged:
-    """There is one unit, always of the same colour and area, that goes on as it was sent."""
+    """Judge a game in which one unit keeps its colour and area, and goes on as it was sent."""
     units = observed.of(*TEAMS)
     if any(len(blobs) != 1 for blobs in (units[0], units[-1])):
         return NOTHING
@@ -124,9 +126,9 @@ def _move_unit(predicted: Seen, observed: Seen) -> Judged:
 
 
 def _collect_shards(predicted: Seen, observed: Seen) -> Judged:
-    """There are always two units, and each shard is collected once, by a unit that is there.
+    """Judge a game of two units, in which each shard is collected once, by a unit that reaches it.
 
-    At least half as many are collected as in the observed video.
+    At least half as many shards must be collected as in the observed video.
     """
     size = predicted.size
     units = observed.of("blue")[0]
@@ -172,9 +174,9 @@ def _collect_shards(predicted: Seen, observed: Seen) -> Judged:
 
 
 def _brawl(predicted: Seen, observed: Seen) -> Judged:
-    """Units are lost for good, near an enemy, few at once, and one army is left.
+    """Judge a game in which units are lost for good, near an enemy, few at once; one army is left.
 
-    At least half as many are lost as in the observed video.
+    At least half as many units must be lost as in the observed video.
     """
     size = predicted.size
     units = observed.of(*ARMIES)[0]
@@ -215,10 +217,10 @@ def _brawl(predicted: Seen, observed: Seen) -> Judged:
 
 
 def _road_trip(predicted: Seen, observed: Seen) -> Judged:
-    """Every unit is picked up once by the one medivac, and the same ones are delivered.
+    """Judge a game in which one medivac picks up every unit once, and delivers the same units.
 
-    They have to be delivered by the end if they are in the observed video, at a beacon, and at
-    least half of those that are picked up there.
+    Units must be delivered at a beacon, by the end if they are in the observed video, and at least
+    half as many must be picked up as in that video.
     """
     size = predicted.size
     teams = observed.of(*TEAMS)
@@ -305,8 +307,9 @@ def kept(game: Game, predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
         observed: observed videos, (N, T, C, H, W) in 0..1.
 
     Returns:
-        (N,) in 0..1, 1 if all rules are kept. NaN for NaN in predictions; infinite if the observed
-        video breaks a rule itself, since its objects are not recognised (as in the real game).
+        share for each video, (N,) in 0..1; 1 if all rules are kept. NaN where predictions contain
+        NaN; infinite where the observed video breaks a rule itself, as videos of the real game do,
+        since their objects are not recognised.
     """
     shares = np.full(len(predicted), np.inf)
     if predicted.shape[2] != 3:

@@ -1,4 +1,4 @@
-"""Power spectra of the one start that maps show: what detail is left at longer lead times."""
+"""Power spectra of the sample that maps show: how much detail is left at longer lead times."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -33,7 +33,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
 
 
 def of_sample(sample: SampleForecasts, styles: dict[str, Style]) -> Figure:
-    """Draw one start with its forecasts; models without a style are left out."""
+    """Draw the spectra of one sample and its forecasts; models without a style are left out."""
     leads = spread(len(sample.truth), LEADS)
     forecasts = [forecast for forecast in sample.forecasts if forecast.label in styles]
     names = ["truth", *(forecast.label for forecast in forecasts)]

@@ -1,4 +1,4 @@
-"""Spectra against errors: what a network that is trained for spectra pays in RMSE."""
+"""Divergence of spectra against RMSE: what training a network for spectra costs in RMSE."""
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -28,8 +28,8 @@ LEADS = (1, 14, 44)
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw a row of panels for each variable, a column for each of some lead times.
 
-    Points are trained networks and their variants, with intervals. A line joins variants of a
-    network of which no other one is better in both.
+    Points are trained networks and their variants, with intervals. A line joins those variants of a
+    network that no other variant beats in both numbers; see `front`.
     """
     errors, spectra = (at_leads(scores, case, name) for name in (ERROR, SPECTRA))
     lines = [line for line in scores.lines(case) if line.cells[0].key.seed is not None]
@@ -72,7 +72,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
 
 
 def front(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Those points that no other is better than in one number and not worse in the other."""
+    """The points that no other point beats: better in one number, and not worse in the other."""
     return sorted(
         point
         for point in set(points)

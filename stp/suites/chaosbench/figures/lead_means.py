@@ -25,10 +25,10 @@ ROW = 0.13
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw a panel for each column with values by lead time, and a point for each forecast.
 
-    A forecast may lack lead times, as a network that is trained for some of them. So that means
-    can be compared, the lead times count that most forecasts of the panel have, and a forecast that
-    lacks one of these has no point. Lead times of one start depend on each other, so there are no
-    intervals. A line stands between forecasts without and with a trained network.
+    A forecast may lack lead times, such as that of a network trained for only some of them. So that
+    means can be compared, they are over the lead times that most forecasts of the panel have, and a
+    forecast that lacks one of these has no point. Lead times of one sample depend on each other, so
+    there are no intervals. A line separates forecasts without a trained network from the others.
 
     Raises:
         StpError: there is no such case.
@@ -89,7 +89,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
 
 
 def _common(values: Collection[Iterable[int]]) -> set[int]:
-    """The lead times that more than half of the forecasts have; all of them if there are none."""
+    """The lead times that more than half of the forecasts have, or else all lead times."""
     having = Counter(lead for leads in values for lead in leads)
     most = {lead for lead, count in having.items() if 2 * count > len(values)}
     return most or set(having)
@@ -98,7 +98,7 @@ def _common(values: Collection[Iterable[int]]) -> set[int]:
 def _values(
     entries: dict[str, dict[int, dict[str, Entry]]], column: str
 ) -> dict[str, dict[int, float]]:
-    """Values of a column, model -> lead time -> value; models without any are left out."""
+    """Values of a column by model and lead time; models without any value are left out."""
     values = {
         model: {
             lead: value
@@ -111,6 +111,6 @@ def _values(
 
 
 def _range(counts: set[int]) -> str:
-    """How many there are: ``9``, or ``9 to 44``."""
+    """The smallest and largest of some counts as text: ``9`` if they are equal, or ``9 to 44``."""
     low, high = min(counts), max(counts)
     return str(low) if low == high else f"{low} to {high}"

@@ -1,4 +1,4 @@
-"""Coherence of waves with the observation, by wavenumber and lead time: when scales are lost."""
+"""Coherence of forecast and observed waves by wavenumber and lead time: when scales are lost."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -22,7 +22,10 @@ LOST = 0.5
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
-    """Draw a row of panels for each model, a column for each variable: octaves over lead time."""
+    """Draw a row of panels for each model, and a column of panels for each variable.
+
+    Each panel shows octaves of wavenumbers over lead time.
+    """
     values_by_model = {
         model: by_place
         for model, by_place in at_leads(scores, case, CONVENTION).items()

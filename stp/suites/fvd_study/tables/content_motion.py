@@ -1,4 +1,4 @@
-"""The weight of motion against content in distances between sets."""
+"""How much distances between sets of clips weigh motion against content."""
 
 from pathlib import Path
 

@@ -27,14 +27,14 @@ HEADER = (
 
 
 class Pair(NamedTuple):
-    """Two metrics over the cells of a dataset, or of all.
+    """The correlations of two metrics over the cells of a dataset, or of all datasets.
 
     Attributes:
         dataset: the dataset of the cells; `ALL` for all datasets together.
-        one, other: conventions.
-        cells: number of cells that have both.
-        pearson: Pearson's correlation; None has a reason `why`.
-        kendall: Kendall's tau-b; None has a reason `why`.
+        one, other: conventions of the two metrics.
+        cells: number of cells that have a value of both.
+        pearson: Pearson's correlation; if it is None, `why` has the reason.
+        kendall: Kendall's tau-b; if it is None, `why` has the reason.
         printed: Pearson's and Kendall's correlation as the paper prints them; empty if it does not.
         why: why there is no correlation; empty if there is one.
     """
@@ -79,7 +79,7 @@ def pairs_of(plan: Manifest) -> list[Pair]:
 
 
 def _values(all_curves: list[Curve]) -> dict[str, dict[tuple[str, str, int], float]]:
-    """Convention -> dataset, distortion and intensity -> value."""
+    """Values by convention, then by dataset, distortion and intensity."""
     values: dict[str, dict[tuple[str, str, int], float]] = {}
     for curve in all_curves:
         of_convention = values.setdefault(curve.convention, {})

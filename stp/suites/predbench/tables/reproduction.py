@@ -1,7 +1,7 @@
-"""Tables 13 to 16: values of the models' authors, of PredBench, and ours.
+"""Tables 13 to 16 of PredBench: values of the models' authors, of PredBench, and ours.
 
-It is no view: notes and comparability are those of the rows of every other table
-(`stp.render.tables.rows`), and a table with gaps is refused.
+The table is not a view of the results store, since its notes and comparability come from the rows
+of tables (`stp.render.tables.rows`), and since a table with gaps is refused.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,13 +39,13 @@ HEADER = (
 
 @dataclass(frozen=True)
 class Value:
-    """One metric of one model.
+    """The values of one metric of one model.
 
     Attributes:
-        column: convention, and factor from our unit to that of the paper.
-        original: published for the code of the model's authors.
-        published: published for the code of the paper.
-        row: our runs; None where the scale has no such cell.
+        column: convention of the metric, and factor from our unit to that of the paper.
+        original: published value for the code of the model's authors.
+        published: published value for the code of the paper.
+        row: row of our runs; None where the scale has no such cell.
     """
 
     column: ReproducedColumn
@@ -61,7 +61,7 @@ class Value:
 
     @property
     def difference(self) -> float | None:
-        """Ours minus that of the paper, where the comparison is fair."""
+        """Our value minus that of the paper; None where the comparison is not fair."""
         doubtful = self.published.note or self.column.doubt
         if self.ours is None or self.row is None or not self.row.comparable or doubtful:
             return None
@@ -75,7 +75,7 @@ class ReproducedTable:
     Attributes:
         number: number of the table in the paper.
         dataset: title of the dataset.
-        models: title of a model -> its values, in the order of the columns.
+        models: values by title of the model, in the order of the columns.
     """
 
     number: int
@@ -87,7 +87,9 @@ def render_reproduction(manifest: Path, out: Path, collected: Path | None = None
     """Write ``<name>.csv``, and beside it ``<name>.md``, ``<name>.tex`` and ``<name>.html``.
 
     Args:
-        collected: their scores, collected from the same manifest; by default those of its run.
+        manifest: path of the manifest.
+        out: path of ``<name>.csv``; the other files are written next to it.
+        collected: file with the scores of the manifest's cells; by default that of its run.
 
     Raises:
         StpError: a file is missing or damaged, the scale has no cell of the tables, or a cell
@@ -99,7 +101,7 @@ def render_reproduction(manifest: Path, out: Path, collected: Path | None = None
 
 
 def read_tables(plan: Manifest, collected: Path, manifest: Path) -> list[ReproducedTable]:
-    """Read the tables of which the manifest has a cell, in the order of the paper.
+    """Read those tables of which the manifest has at least one cell, in the order of the paper.
 
     Raises:
         StpError: as in `render_reproduction`.
@@ -302,7 +304,7 @@ def _trusted(printed: PublishedValue) -> float | None:
 
 
 def _ranks(values: list[float | None], direction: Direction) -> list[int]:
-    """1 for the best value, 2 for the second best, else 0; nothing is best without a rival."""
+    """Ranks of values: 1 for the best, 2 for the second best, else 0; all 0 if none differ."""
     if not direction.known:
         return [0] * len(values)
     losses = [None if value is None else direction.loss(value) for value in values]

@@ -47,7 +47,7 @@ GROUPS = {
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
-    """Draw all panels; one that has no numbers says so."""
+    """Draw all panels; a panel without numbers states that there are none."""
     figure, panel_axes = panels(6, 2.2, extra=0.1)
     with _views(scores) as ask:
         for axes, panel in zip(
@@ -76,9 +76,10 @@ Ask = Callable[[str], list[tuple[Any, ...]]]
 
 @contextmanager
 def _views(scores: Scores) -> Iterator[Ask]:
-    """The views of the suite over the files of these scores.
+    """The views of the suite, computed from the files of these scores.
 
-    Those that need other tables of the results store than cells, models and receipts are left out.
+    Views are left out if they need tables of the results store other than cells, models and
+    receipts.
     """
     plan = scores.plan
     with duckdb.connect() as database:
@@ -95,7 +96,7 @@ def _views(scores: Scores) -> Iterator[Ask]:
 
 
 def _fill(database: duckdb.DuckDBPyConnection, plan: Manifest) -> None:
-    """Tables of cells, models and artefacts, with the columns that views ask for."""
+    """Create tables of cells, models and artefacts, with the columns that views query."""
     database.execute(
         "CREATE TABLE cells (suite VARCHAR, model VARCHAR, variant VARCHAR, "
         "predictions_fingerprint VARCHAR, feature_fingerprints VARCHAR[])"
@@ -158,7 +159,7 @@ def _halves(axes: Axes, scores: Scores, ask: Ask) -> str:
 
 
 def _plain(scores: Scores) -> dict[str, Line]:
-    """The measures of the first test that have a value, in no variant."""
+    """Lines of the first test by measure; variants and measures without a value are left out."""
     return {
         line.cells[0].key.model: line
         for line in scores.lines(next(iter(scores.cases)))
@@ -167,7 +168,7 @@ def _plain(scores: Scores) -> dict[str, Line]:
 
 
 def _measured(scores: Scores) -> list[tuple[str, str, Line]]:
-    """Network and features of those that are made of `FEATURES`."""
+    """Network, features and line of each measure that is made of one of `FEATURES`."""
     measures = []
     for model, line in _plain(scores).items():
         facts = scores.plan.models.get(model)

@@ -1,4 +1,4 @@
-"""Rank correlations of metrics with success over models."""
+"""Rank correlations, over models, of metrics with the success of predicted games."""
 
 from pathlib import Path
 
