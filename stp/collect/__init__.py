@@ -1,4 +1,4 @@
-"""Rows of finished cells -> Parquet files and the results store, a DuckDB database.
+"""Collect the scores of finished cells into Parquet files and the results store (DuckDB).
 
 Ranks, paired tests, published values and comparability are computed here, once; tables, figures,
 report and views read them.

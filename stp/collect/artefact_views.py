@@ -1,7 +1,7 @@
-"""Views of files with many rows that only some kinds of sample have.
+"""Views of large tables that only some kinds of sample have.
 
-The files stay in score artefacts, with the keys of the cell, or in prepared data. A view of the
-results store reads all files of a kind.
+The tables stay in files of the score artefacts or of the prepared data. A view of the results store
+reads all files of a kind; for score artefacts it adds the keys of the cell.
 """
 
 from collections.abc import Iterable
@@ -17,16 +17,16 @@ from stp.plan.manifest import Manifest
 
 @dataclass(frozen=True)
 class KeptRows:
-    """A view and its files.
+    """A view, and the files that it reads.
 
     Attributes:
         view: schema of the view.
         file: name of the file in the artefact.
         has: attribute of a kind of sample (`stp.tasks.task.Task`) that says whether it has the
             file.
-        what: content of the file, for errors.
-        of_data: whether the artefact is prepared data, not scores. Then the file is optional, and
-            rows have the fingerprint of the data instead of the keys of a cell.
+        what: content of the file, for error messages.
+        of_data: whether the files belong to prepared data instead of score artefacts. Such a file
+            is optional, and its rows have the fingerprint of the data instead of cell keys.
     """
 
     view: Table
@@ -37,7 +37,7 @@ class KeptRows:
 
     @property
     def folder(self) -> str:
-        """The column of the table of cells with the folder of the artefact."""
+        """Name of the column of table ``cells`` that holds the folder of the artefact."""
         return "data_folder" if self.of_data else "scores_folder"
 
 
@@ -65,7 +65,7 @@ FINGERPRINT = "data_fingerprint"
 
 
 def files(plans: Iterable[Manifest], kept: KeptRows) -> list[Path]:
-    """Absolute paths of the files of a view, whose schemas are checked.
+    """Check the schemas of the files of a view, and return their absolute paths.
 
     Raises:
         StpError: a file is missing or damaged.
@@ -78,7 +78,7 @@ def files(plans: Iterable[Manifest], kept: KeptRows) -> list[Path]:
 
 
 def file_of(folder: Path, kept: KeptRows) -> Path:
-    """Absolute path of the file of an artefact, whose schema is checked.
+    """Check the schema of the file of an artefact, and return its absolute path.
 
     Raises:
         StpError: the file is missing or damaged.
@@ -94,7 +94,7 @@ def file_of(folder: Path, kept: KeptRows) -> Path:
 
 
 def query(paths: Iterable[Path], kept: KeptRows) -> str:
-    """SQL of a view over its files; a view without rows if there are none."""
+    """SQL of a view over its files; without files, the view has no rows."""
     columns = kept.view.columns
     listed = ", ".join(quoted(str(path)) for path in paths)
     if not listed:

@@ -68,7 +68,7 @@ class ScoreRow(OverallRow):
 
 @dataclass(frozen=True)
 class Artefact:
-    """An artefact that several cells share, and these cells."""
+    """An artefact that several cells share, and the rows of these cells."""
 
     row: ArtefactRow
     cells: list[CellRow]
@@ -76,7 +76,7 @@ class Artefact:
 
 @dataclass(frozen=True)
 class Missing:
-    """A planned cell without scores, and the attempts at the artefact that it waits for."""
+    """A planned cell without scores, and the attempts to make its missing artefact."""
 
     row: MissingRow
     attempts: list[AttemptRow]
@@ -87,8 +87,8 @@ class Step(LineageRow):
     """An artefact that a cell depends on.
 
     Attributes:
-        attempts: attempts to make it.
-        log: log of the rule that made it; None if it is missing.
+        attempts: attempts to make the artefact.
+        log: path of the log of the rule that made the artefact; None if there is no log.
     """
 
     attempts: list[AttemptRow]
@@ -103,9 +103,9 @@ class CellDetails:
         name: short name.
         cell: row of the table of cells.
         scores: rows of `OVERALL`.
-        artefacts: artefacts that it depends on, from data to scores.
-        raw_files: raw files that its data were prepared from.
-        command: command that makes its scores again.
+        artefacts: artefacts that the cell depends on, from data to scores.
+        raw_files: raw files that the data of the cell were prepared from.
+        command: shell command that makes the scores of the cell again.
     """
 
     name: str
@@ -125,7 +125,7 @@ def is_fingerprint(word: str) -> bool:
 
 
 def every(database: Path) -> list[Planned]:
-    """Cells with scores, then those without."""
+    """All planned cells: first the cells with scores, then the cells without."""
     return [
         *ask(database, CellRow, "FROM cells ORDER BY rowid"),
         *ask(database, MissingRow, "FROM missing ORDER BY rowid"),
@@ -133,7 +133,7 @@ def every(database: Path) -> list[Planned]:
 
 
 def begins_fingerprint(database: Path, word: str) -> bool:
-    """Whether the fingerprint of an artefact of a cell with scores begins with a word."""
+    """Whether a word is the beginning of a fingerprint behind any cell with scores."""
     return is_fingerprint(word) and any(
         name.startswith(word)
         for cell in ask(database, CellRow, "FROM cells")
@@ -158,8 +158,8 @@ def find(database: Path, what: str) -> CellRow | Artefact | Missing:
         The cell, the artefact, or the state of a cell without scores.
 
     Raises:
-        NothingFoundError: there is no such cell or artefact.
-        StpError: there are several, which the message lists.
+        NothingFoundError: no cell or artefact matches.
+        StpError: several match; the message lists them.
     """
     cells = every(database)
     words = [word for word in what.strip("/").split("/") if word]
@@ -204,7 +204,10 @@ def _attempts(database: Path, path: str) -> list[AttemptRow]:
 
 
 def matching(cells: Iterable[Planned], words: Sequence[str]) -> list[Planned]:
-    """The cells that all words are true of; that of a training counts where no other does."""
+    """The cells whose keys contain all words.
+
+    Training dataset and training subset are compared only if no cell matches without them.
+    """
     folded = {_folded(word) for word in words}
     every = list(cells)
     for words_of in (_tested_words, _words):
@@ -219,12 +222,12 @@ def matching(cells: Iterable[Planned], words: Sequence[str]) -> list[Planned]:
 
 
 def _folded(word: object) -> str:
-    """A word as it is compared: in small letters; of settings and variants, the name of today."""
+    """A word in lower case for comparison; an old name is replaced by the current one."""
     return current_name(str(word)).casefold()
 
 
 def _tested_words(cell: Planned) -> set[str]:
-    """What a cell is called by: all of its key but the dataset of its training."""
+    """The words that name a cell: its key without training dataset and training subset."""
     seed = "none" if cell.seed is None else cell.seed
     model_name = cell.model if cell.variant == "default" else f"{cell.model}:{cell.variant}"
     words = {cell.suite, cell.dimension, cell.model, cell.variant, cell.tested_on, cell.subset}
@@ -237,14 +240,14 @@ def _words(cell: Planned) -> set[str]:
 
 
 def name_of(cell: Planned) -> str:
-    """A short name: ``short_term/simvpv2/kth/seed-0``."""
+    """The short name of a cell, such as ``short_term/simvpv2/kth/seed-0``."""
     seed = [] if cell.seed is None else [f"seed-{cell.seed}"]
     variant = "" if cell.variant == "default" else f":{cell.variant}"
     return "/".join([cell.dimension, cell.model + variant, cell.case_name, *seed])
 
 
 def names(cells: Sequence[Planned]) -> list[str]:
-    """Short names of several cells, with suite and setting where they are needed."""
+    """Short names of cells; suite and setting are added to names that would be equal."""
     short = [name_of(cell) for cell in cells]
     return [
         name if short.count(name) == 1 else f"{cell.suite}/{name}/{cell.setting}"
@@ -255,7 +258,7 @@ def names(cells: Sequence[Planned]) -> list[str]:
 def _of_fingerprint(
     database: Path, cells: Iterable[Planned], start: str
 ) -> CellRow | Artefact | None:
-    """The cell of an artefact, or the artefact where several cells share it."""
+    """The cell behind a fingerprint, or the artefact if several cells share it; None if unknown."""
     cells_of_artefact: dict[str, list[CellRow]] = {}
     for cell in (cell for cell in cells if isinstance(cell, CellRow)):
         for fingerprint in _fingerprints(cell):
@@ -278,7 +281,7 @@ def _of_fingerprint(
 
 
 def key_of(cell: CellRow) -> list[str | int | None]:
-    """The values of ``CELL_KEYS``."""
+    """The key of a cell: its values of ``CELL_KEYS``, in order."""
     return [getattr(cell, key) for key in CELL_KEYS]
 
 
@@ -303,7 +306,7 @@ def about(database: Path, cell: CellRow) -> CellDetails:
 
 
 def lineage(database: Path, cells: Sequence[CellRow]) -> list[Step]:
-    """The artefacts that cells depend on, from data to scores, each once."""
+    """The artefacts that some cells depend on, from data to scores, without duplicates."""
     where = " OR ".join(
         "(" + " AND ".join(f"{key} IS NOT DISTINCT FROM ?" for key in CELL_KEYS) + ")"
         for _ in cells
@@ -322,14 +325,14 @@ def lineage(database: Path, cells: Sequence[CellRow]) -> list[Step]:
 
 
 def _log(database: Path, step: LineageRow) -> str | None:
-    """The log of the rule of an artefact; None if it is missing."""
+    """Path of the log of the rule that made an artefact; None if there is no log."""
     _, _, below = step.path.partition("/")
     path = database.parent / "logs" / step.stage / f"{below}.log"
     return str(path) if path.is_file() else None
 
 
 def raw_files(database: Path, lock: str) -> tuple[int, int, str]:
-    """Number and size (bytes) of the raw files of a lock, and one of them with its checksum."""
+    """Number and size (bytes) of the raw files of a lock; text with one file and its checksum."""
     _, ((files, size, first),) = answer(
         database,
         "SELECT count(*), coalesce(sum(bytes), 0), min(file || ', sha256 ' || sha256) "
@@ -340,7 +343,7 @@ def raw_files(database: Path, lock: str) -> tuple[int, int, str]:
 
 
 def command(cell: CellRow) -> str:
-    """The command that makes the scores of a cell again, with all artefacts that they need."""
+    """Shell command that makes the scores of a cell again, and all artefacts that they need."""
     folder = Path(cell.perceptual_folder or cell.scores_folder)
     return (
         f"snakemake --profile local --configfile config/{cell.scale}.yaml -- "

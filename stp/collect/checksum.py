@@ -35,7 +35,7 @@ def checksums(database: Path, threads: int | None = None) -> Sums:
 
 
 def _of(connection: duckdb.DuckDBPyConnection, name: str) -> str:
-    """Hash the sorted hashes of the rows, which DuckDB computes."""
+    """SHA-256 over the sorted hashes of the rows of a table; DuckDB hashes the rows."""
     rows = connection.execute(
         f'SELECT sha256(to_json(r)::VARCHAR) AS sum FROM "{name}" r ORDER BY sum'
     )

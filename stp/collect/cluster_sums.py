@@ -35,13 +35,13 @@ NOT_KEPT = "the scores of single clips are not kept"
 
 
 class Clusters(NamedTuple):
-    """The clusters of a value; only values with equal clusters may be compared.
+    """The clusters behind a value; only values with equal clusters may be compared.
 
     Attributes:
         names: names of the G clusters.
         counts: number of samples of each cluster.
-        lacks: what the forecasts lack for the value; empty if nothing.
-        samples: hash of the samples' names; empty if these are missing.
+        lacks: what is missing from the forecasts for this value, as text; empty if nothing is.
+        samples: hash of the sample names; empty if the names are unknown.
     """
 
     names: tuple[str, ...]
@@ -51,7 +51,7 @@ class Clusters(NamedTuple):
 
 
 class Place(NamedTuple):
-    """A convention, and the part of it that a value is of; see `Asked`."""
+    """Identification of a value: a convention, and its part and level; see `RowValue`."""
 
     convention: str
     part: Part
@@ -66,10 +66,10 @@ class _StoredSums(NamedTuple):
         names: names of the clusters.
         counts: number of samples of each cluster, (clusters,).
         sums: sums over samples, float64 (clusters, K, T').
-        defined: which sums the forecasts define, bool (K, T').
-        blocks: the clusters as blocks of time, if they are.
+        defined: whether the forecasts define each sum, bool (K, T').
+        blocks: the clusters as blocks of time; None for clusters of another kind.
         leads: number of lead times T; the last sums belong to lead time T.
-        lacks: variables that are missing from the sums.
+        lacks: text about variables that are missing from the sums.
     """
 
     names: tuple[str, ...]
@@ -81,7 +81,7 @@ class _StoredSums(NamedTuple):
     lacks: str
 
     def merged(self, lead: int) -> "_StoredSums":
-        """Merge clusters until they are longer than a lead time; drop those without samples."""
+        """Merge blocks of time until each exceeds a lead time; drop clusters without samples."""
         if self.blocks is None:
             return self
         groups = self.blocks.merged(lead)
@@ -99,16 +99,16 @@ class _StoredSums(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """The sums over clusters that a value needs.
+    """Sums over clusters from which a value can be computed.
 
     Attributes:
         clusters: clusters of the value.
         counts: number of samples of each cluster, (clusters,).
         sums: sums over samples, float64 (clusters, K, T').
-        metric: convention that turns means (..., K, T) into values.
-        series: index of the series of the value.
+        metric: metric that turns means (..., K, T) into values.
+        series: index of the series that contains the value.
         leads: lead times of the value.
-        longer: lead time that clusters are longer than; None if they are not blocks of time.
+        longer: lead time that each block of time exceeds; None if clusters are not blocks of time.
     """
 
     clusters: Clusters
@@ -120,7 +120,7 @@ class Sums(NamedTuple):
     longer: int | None
 
     def finished(self, means: np.ndarray) -> np.ndarray:
-        """Values of all series over its lead times, (..., S), from means (..., K, T)."""
+        """Turn means (..., K, T) into the values of all S series over the lead times, (..., S)."""
         every = values(self.metric, means, self.leads)
         return np.asarray((every[..., None, :] if every.ndim < means.ndim else every)[..., 0])
 
@@ -128,12 +128,15 @@ class Sums(NamedTuple):
 def read_sums(
     cell: Cell, places: Iterable[Place], samples: frozenset[str] | None = None
 ) -> dict[Place, Sums | str]:
-    """Read the sums of a cell, or say why there are none.
+    """Read the sums of a cell for some values.
 
     Args:
         cell: a scored cell.
-        places: the values that sums are needed for.
+        places: the wanted values.
         samples: names of the samples to add up; None for all.
+
+    Returns:
+        For each place its sums, or the reason why there are none.
 
     Raises:
         StpError: a file is damaged.
@@ -178,10 +181,10 @@ def read_sums(
 
 
 def samples_of(cell: Cell) -> list[str]:
-    """Names of the samples of a cell; empty if their scores are missing.
+    """Names of the samples of a cell; empty if there are no scores of single samples.
 
     Raises:
-        StpError: the file of their scores is damaged, or of another schema.
+        StpError: the file with the scores of samples is damaged or has another schema.
     """
     folder = cell.folder("scores")
     if folder is None or not (folder / SAMPLE_SCORES).is_file():
@@ -220,7 +223,7 @@ def _of_samples(
     overall: Sequence[ScoreRow],
     samples: frozenset[str],
 ) -> _StoredSums | None:
-    """Sums over some of the samples, from the scores of each; None if these are not kept.
+    """Compute sums over some samples from the scores of each sample; None if these are not stored.
 
     Args:
         stored: sums over all samples.
@@ -255,7 +258,7 @@ def _of_samples(
 
 
 def _overall(rows: pa.Table) -> dict[str, list[ScoreRow]]:
-    """The rows over all lead times by convention: one for each series, in the order of the file."""
+    """The rows of values over all lead times by convention, one per series, in file order."""
     chosen = pc.and_(pc.is_null(rows["lead"]), pc.equal(rows["statistic"], "mean"))
     by_convention: dict[str, list[ScoreRow]] = {}
     for row in score_rows(rows.filter(chosen)):
@@ -293,11 +296,11 @@ def _table(
 
 
 def series_of(overall: Sequence[ScoreRow], place: Place) -> int | None:
-    """Index of the series with the value of a place, as in `stp.render.tables.rows`.
+    """Index of the series that contains a value, as in `stp.render.tables.rows`; None if none.
 
     Args:
         overall: a row for each series, over all lead times.
-        place: the value that is needed.
+        place: the wanted value.
     """
     variable, threshold = place.part.variable, place.part.threshold
     key = (variable, place.level, threshold)
@@ -316,14 +319,14 @@ def _of_place(
     overall: Sequence[ScoreRow],
     place: Place,
 ) -> Sums | str:
-    """Reduce sums to those that a value needs, for most metrics one number per cluster.
+    """Reduce sums to the part that a value needs, for most metrics one number per cluster.
 
     Args:
-        metric: the convention.
-        unmerged: its sums.
-        merged: its sums over merged clusters, by lead time; filled here.
-        overall: a row for each series.
-        place: the value.
+        metric: metric of the convention.
+        unmerged: sums of the convention.
+        merged: cache of sums over merged clusters, by lead time; filled by this function.
+        overall: a row for each series, over all lead times.
+        place: the wanted value.
     """
     number = series_of(overall, place)
     if number is None:

@@ -34,17 +34,17 @@ def shown_rows(
     wanted: Sequence[tuple[str, Part]],
     options: Mapping[str, Any],
 ) -> list[ScoreRow]:
-    """Compute the rows of some columns.
+    """Compute the rows of a cell that only some table columns show.
 
     Args:
         cell: the cell.
-        scores: rows of the artefact with the conventions of the columns.
+        scores: rows of the score artefact that has the conventions of the columns.
         wanted: conventions and parts of the columns: lead times or standard deviations.
         options: options of the bootstrap, from the score recipe.
 
     Returns:
-        Rows of the collected scores: the mean over lead times and both ends of its 95 % interval,
-        or the standard deviation if the scores lack it. A missing value has a reason.
+        For lead times, rows with the mean over them and with both ends of its 95 % interval; for
+        standard deviations that the scores lack, a row each. A missing value has a reason.
 
     Raises:
         StpError: a file of the artefact is damaged.
@@ -84,7 +84,7 @@ def shown_rows(
 
 
 def _why_missing(rows: Iterable[ScoreRow], whole: ScoreRow, leads: str) -> str:
-    """Why there is no value: the reason of the first lead time without one."""
+    """The reason of the first lead time without a value."""
     steps = lead_range(leads)
     reasons = [
         row.reason
@@ -132,7 +132,7 @@ def _mean(
 
 
 def _sd(cell: Cell, whole: ScoreRow, part: Part, leads: int | None) -> ScoreRow:
-    """The standard deviation over samples (ddof 0) of their means over the lead times."""
+    """Row with the standard deviation (ddof 0) over samples of their means over lead times."""
     metric = convention_of(cell, whole.convention)
     finish = getattr(metric, "finish", None)
     if finish not in (first_component, every_component) or whole.threshold is not None:

@@ -32,13 +32,13 @@ def opened(
     *,
     locked: Iterable[Path] | None = None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a results store; errors of DuckDB in the block become a `StpError`.
+    """Open a results store for reading; errors of DuckDB in the block become a `StpError`.
 
     In a store of an older version, columns that were added later are NULL.
 
     Args:
         database: results.duckdb.
-        wanted: expected content of the file, for errors.
+        wanted: expected content of the file, for error messages.
         threads: number of threads of DuckDB; None for all cores. With one thread, rows that are
             equal in an order always come in the same order.
         locked: files that statements may read and write, besides those of the store's own views;
@@ -72,7 +72,7 @@ def opened(
 
 
 def _complete(connection: duckdb.DuckDBPyConnection) -> None:
-    """Add columns of later versions to the tables of an older store, for this connection."""
+    """Add columns of later versions to the tables of an older store, for this connection only."""
     counts = dict(
         connection.execute(
             "SELECT table_name, column_count FROM duckdb_tables() "

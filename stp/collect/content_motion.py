@@ -35,10 +35,10 @@ class Compared(NamedTuple):
         error: mean squared error per frame of the temporal distortion, for pixels in [0, 1]; None
             if unknown.
         value: value of the metric for the temporal distortion; None if it has none.
-        of_space: spatial distortion -> value of the metric at the same error; distortions whose
-            error never gets so large are left out.
+        of_space: value of the metric at the same error, by spatial distortion; without those whose
+            error never gets so large.
         ratio: ratio of ``value`` to the mean of ``of_space``; None if it cannot be computed.
-        why: reason why ``ratio`` is None; else empty.
+        why: reason why ``ratio`` is None; empty otherwise.
     """
 
     dataset: str
@@ -87,7 +87,7 @@ def compare(plan: Manifest) -> list[Compared]:
 
 
 def _error(psnr: float | None) -> float | None:
-    """The mean squared error for a PSNR of values in [0, 1]."""
+    """The mean squared error that a PSNR of pixels in [0, 1] stands for."""
     return None if psnr is None else math.pow(10, -psnr / 10)
 
 
@@ -117,7 +117,7 @@ def _compared(
 def _read(
     error: float, errors: Iterable[float | None], values: Iterable[float | None]
 ) -> float | None:
-    """The interpolated value at an error; None beyond the strongest intensity."""
+    """Interpolate the value at an error; None beyond the error of the strongest intensity."""
     points = sorted(
         (e, v) for e, v in zip(errors, values, strict=True) if e is not None and v is not None
     )

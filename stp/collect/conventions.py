@@ -1,4 +1,4 @@
-"""The conventions that a cell was scored with."""
+"""Definitions of the conventions that a cell was scored with."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from stp.score.conventions import build
 def convention_in(folder: Path, name: str) -> Convention:
     """A convention as defined in the recipe of a score artefact.
 
-    Recipes of older code only name conventions, whose definitions are taken from the configuration.
+    Recipes of older code only name conventions; their definitions are read from the configuration.
 
     Raises:
         StpError: there is no such convention.

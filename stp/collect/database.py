@@ -65,9 +65,9 @@ class Gaps(NamedTuple):
     """Planned cells without scores, and the state of the work on them.
 
     Attributes:
-        rows: rows of the table `schema.MISSING`.
-        finished: receipts of artefacts that these cells depend on.
-        tried: unfinished artefacts, and the attempts to make them.
+        rows: rows of the table `schema.MISSING`, one per missing cell.
+        finished: receipts of the finished artefacts that the missing cells depend on.
+        tried: unfinished artefacts, each with the attempts to make it.
     """
 
     rows: list[MissingRow]
@@ -90,10 +90,10 @@ def build(
 
     Args:
         manifests: manifests of the collected dimensions.
-        collected: Parquet files with their rows, in the same order.
+        collected: Parquet files with the rows of the manifests, in the same order.
         out: the database.
-        cache: Parquet file with cached distances at equal n, see `matched_distances`; cached ranks
-            and comparisons are beside it, see `stp.collect.ranking`.
+        cache: Parquet file with cached distances at equal n, see `matched_distances`; the files of
+            cached ranks and comparisons are in the same folder, see `stp.collect.ranking`.
         report: receives the progress.
         gaps: planned cells without scores; None for none.
         people: table of agreement with people, see `stp.collect.people_agreement`.
@@ -130,8 +130,9 @@ def build(
 
 
 def _refuse_mixture(collected: list[Path]) -> None:
-    """Refuse a database whose rows were collected from other scores than those in the store, which
-    the rest of the database describes.
+    """Refuse collected rows if their scores have changed since.
+
+    The other tables would describe the new scores.
 
     Raises:
         StpError: a score artefact was made again since its rows were collected.
@@ -146,9 +147,7 @@ def _refuse_mixture(collected: list[Path]) -> None:
 
 
 def _overall(database: duckdb.DuckDBPyConnection, which: str = "true") -> pa.Table:
-    """Means over all lead times, or over those that columns show, in the order of the collected
-    rows.
-    """
+    """Rows of means over all lead times, or over those that columns show, in collected order."""
     return database.sql(
         f"{EVERY_SCORE} WHERE k.lead IS NULL AND k.statistic = 'mean' AND {which} ORDER BY s.rowid"
     ).to_arrow_table()
@@ -212,9 +211,9 @@ def _fill_others(
 
 
 def _insert(database: duckdb.DuckDBPyConnection, table: Table, rows: pa.Table | Rows) -> None:
-    """Insert rows in their order: an Arrow table, or a few thousand rows as JSON text.
+    """Insert rows in order: an Arrow table, or a list of rows, which is passed as JSON text.
 
-    Arrow is faster for millions of rows, but imports pandas to read a list.
+    Arrow is faster for millions of rows, but needs pandas to read a list.
     """
     name = identifier(table.name)
     if isinstance(rows, pa.Table):

@@ -40,22 +40,22 @@ class Direction:
 
     @property
     def known(self) -> bool:
-        """Whether there is a direction."""
+        """Whether the direction is known."""
         return self.higher is not None or self.best_at is not None
 
     @property
     def sign(self) -> str:
-        """An arrow towards better values; empty without a direction."""
+        """An arrow that shows which values are better; empty if the direction is unknown."""
         if self.best_at is not None:
             return f"→ {self.best_at:g}"
         return {True: "↑", False: "↓", None: ""}[self.higher]
 
     def loss(self, value: float) -> float:
-        """Loss of a value: smaller is better."""
+        """The loss of a value, such that a smaller loss is better."""
         return float(self.losses(np.float64(value)))
 
     def losses(self, values: np.ndarray | np.float64) -> np.ndarray:
-        """Losses of values: smaller is better."""
+        """The losses of values, such that a smaller loss is better."""
         if self.best_at is not None:
             return np.asarray(np.abs(values - self.best_at))
         return np.asarray(-values if self.higher else values)

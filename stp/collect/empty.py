@@ -59,7 +59,7 @@ def write_empty(path: Path, keys: Keys) -> None:
 
 
 def keyed_tables(keys: Keys) -> list[Table]:
-    """All tables; those of settings and published values have a column for each key."""
+    """All tables; those of settings and published values get a column for each setting key."""
     keyed = (schema.SETTINGS, schema.PUBLISHED)
     return [with_keys(table, keys) if table in keyed else table for table in schema.TABLES]
 
@@ -69,8 +69,8 @@ def create(
 ) -> None:
     """Create empty tables and views with their comments.
 
-    It takes one commit, not hundreds, and few calls, since each call may wait for a thread that
-    reads receipts.
+    All statements run in one transaction and few calls, since each call may wait for a thread
+    that reads receipts.
     """
     database.begin()
     statements = []
@@ -100,7 +100,7 @@ def create(
 
 
 def commented(kind: str, name: str, comment: str, columns: Mapping[str, str]) -> list[str]:
-    """Statements that set the comments of a table or view and its columns."""
+    """SQL statements that set the comments of a table or view and of its columns."""
     relation = identifier(name)
     return [f"COMMENT ON {kind} {relation} IS {sample_files.quoted(comment)}"] + [
         f"COMMENT ON COLUMN {relation}.{identifier(column)} IS {sample_files.quoted(about)}"

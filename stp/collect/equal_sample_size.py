@@ -48,7 +48,7 @@ DrawnDistances = dict[tuple[str | None, str, int | None, str, str], tuple[float,
 
 
 class _Scored(NamedTuple):
-    """A cell and its distance for all of its clips."""
+    """A cell, and its distance computed from all of its clips."""
 
     cell: Cell
     row: ScoreRow
@@ -69,7 +69,7 @@ def matched_distances(
 
     Args:
         plans: manifests of all collected dimensions.
-        scores: their collected rows of `conventions_of_sets`, all lead times together.
+        scores: collected rows of the manifests for `conventions_of_sets`, over all lead times.
         cache: Parquet file of cached values, which is updated.
         report: receives the progress, a line at a time.
 
@@ -119,7 +119,7 @@ def _scored(plans: list[Manifest], scores: pa.Table) -> list[_Scored]:
 
 
 def compared(plans: Iterable[Manifest]) -> dict[str, str]:
-    """Dimensions whose tests are compared -> the dimension that they are compared with.
+    """For each dimension whose tests are compared, the dimension that it is compared with.
 
     Dimensions with clips of other lengths are not included.
     """
@@ -134,7 +134,7 @@ def compared(plans: Iterable[Manifest]) -> dict[str, str]:
 def _groups(
     scored: list[_Scored], compared: Mapping[str, str]
 ) -> dict[tuple[str, object], list[_Scored]]:
-    """Cells of one training that are compared with each other, by comparison and convention.
+    """Groups of cells of one training that are compared, by comparison and convention.
 
     A comparison needs two cells, at least one of them of its own dimension.
     """
@@ -157,7 +157,7 @@ def _groups(
 def _value(
     member: _Scored, n: int | None, known: tuple[float, float] | None
 ) -> tuple[tuple[float, float | None] | None, str | None]:
-    """The value and its standard deviation (None for all clips), or why there is none."""
+    """Value and standard deviation (None if all clips are used); else None and the reason."""
     value, clips = member.row.value, member.row.n
     if value is None or n is None:
         return None, member.row.reason or "no value to compare"

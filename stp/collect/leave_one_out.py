@@ -1,8 +1,8 @@
-"""Values without each of their clusters of clips, for intervals and paired tests.
+"""Leave-one-out values over clusters of clips, for intervals and paired tests.
 
 A value is computed again from sums over clusters (`stp.collect.cluster_sums`) with one cluster left
-out at a time. Several seeds are averaged: the clips vary, the trained models do not. Models with
-forecasts of different clips are compared on common clips, for which values are computed again.
+out at a time. Values of several seeds are averaged; a test thus covers the choice of clips, not of
+trained models. Models with forecasts of different clips are compared on their common clips.
 """
 
 import hashlib
@@ -25,16 +25,16 @@ CLOSE = 1e-6
 
 
 class RowValue(NamedTuple):
-    """A value of a row.
+    """A value of a table row: a mean over seeds.
 
     Attributes:
         cells: a cell for each seed.
         convention: name of the convention.
         part: variable, threshold and lead times of the value.
         value: mean over seeds.
-        level: level of the series.
-        exactly: whether the series must have this variable, level and threshold; otherwise a single
-            series matches a part that names none.
+        level: level of the series, such as a pressure; None for no level.
+        exactly: whether the series must have exactly this variable, level and threshold; if False,
+            a part that names none of them also matches an only series.
     """
 
     cells: tuple[Cell, ...]
@@ -50,12 +50,12 @@ class RowValue(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """A value, and the values without each of the clusters.
+    """A value, and the values that result when each cluster in turn is left out.
 
     Attributes:
         clusters: the G clusters.
-        value: value of all clusters.
-        values: values without each cluster, float64 (G,), finite.
+        value: value over all clusters.
+        values: value without each of the clusters, float64 (G,), finite.
     """
 
     clusters: Clusters
@@ -66,14 +66,14 @@ class LeftOut(NamedTuple):
 def left_out(
     asked: Sequence[RowValue], samples: frozenset[str] | None = None
 ) -> list[LeftOut | str]:
-    """Compute values without each of their clusters.
+    """Compute each value again with one cluster left out at a time.
 
     Args:
-        asked: the values.
+        asked: values of table rows.
         samples: names of the samples to use; None for all.
 
     Returns:
-        For each value those without each cluster, or the reason why there are none.
+        For each asked value its leave-one-out values, or the reason why there are none.
 
     Raises:
         StpError: a file of sums is damaged.
@@ -97,13 +97,13 @@ Common = Mapping[str, LeftOut | str]
 
 
 def in_common(rivals: Sequence[Sequence[tuple[RowValue, LeftOut | str]]]) -> list[list[Common]]:
-    """Compute values on the samples that models with different samples have in common.
+    """Compute values again on the samples that models have in common.
 
     Args:
-        rivals: groups of values that are compared, each with its result of `left_out`.
+        rivals: groups of values that are compared with each other, each with its `left_out` result.
 
     Returns:
-        For each value of each group those on common samples; empty if all have the same samples.
+        For each value of each group its values on common samples; empty if all samples agree.
 
     Raises:
         StpError: a file of a score artefact is damaged.
@@ -135,7 +135,7 @@ def in_common(rivals: Sequence[Sequence[tuple[RowValue, LeftOut | str]]]) -> lis
 def _of_cell(
     cell: Cell, places: Iterable[Place], samples: frozenset[str] | None
 ) -> dict[Place, LeftOut | str]:
-    """Values of a cell without each of their clusters, with a hash of the samples' names."""
+    """Leave-one-out values of a cell, whose clusters have a hash of the sample names."""
     names = sorted(samples_of(cell) if samples is None else samples)
     digest = hashlib.sha256("\n".join(names).encode()).hexdigest() if names else ""
     return {
@@ -149,7 +149,7 @@ def _of_cell(
 def _answer(
     asked: RowValue, by_cell: dict[str, dict[Place, LeftOut | str]], *, some: bool
 ) -> LeftOut | str:
-    """Average the seeds of a value; on ``some`` of its samples it differs from that of the row."""
+    """Average a value over seeds; if ``some`` samples are used, it differs from the row's value."""
     seeds = []
     for cell in asked.cells:
         seed = by_cell[str(cell.scores)][asked.place]
@@ -165,7 +165,7 @@ def _answer(
 
 
 def without_each(by_place: dict[Place, Sums | str]) -> dict[Place, LeftOut | str]:
-    """Values of a cell, and values without each of the clusters."""
+    """Leave-one-out values of a cell, or the reason why there are none, by place."""
     results: dict[Place, LeftOut | str] = {}
     # Parts of a convention may share sums.
     computed: dict[tuple[int, str], tuple[np.ndarray, np.ndarray]] = {}

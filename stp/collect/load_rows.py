@@ -65,7 +65,7 @@ class Claim(NamedTuple):
     """A cell of a manifest, and the file of its rows.
 
     Attributes:
-        where: position in the manifest, for errors.
+        where: position in the manifest, for error messages.
         key: key of the cell.
         path: file of the collected rows.
     """
@@ -76,11 +76,11 @@ class Claim(NamedTuple):
 
 
 def claims(plans: list[Manifest], manifests: list[Path], files: list[Path]) -> list[Claim]:
-    """All cells of all manifests, in the order in which table ``cells`` numbers them.
+    """All cells of all manifests, in the order of their numbers in table ``cells``.
 
     Args:
         plans: the manifests.
-        manifests: files of the manifests, in the same order.
+        manifests: paths of the manifests, in the same order.
         files: files of collected rows, in the same order.
 
     Raises:
@@ -103,11 +103,10 @@ def claims(plans: list[Manifest], manifests: list[Path], files: list[Path]) -> l
 
 
 def fill(database: duckdb.DuckDBPyConnection, files: list[Path]) -> None:
-    """Insert the rows of collected files into the table ``score_rows``, in their order, and their
-    kinds of score into ``score_kinds``.
+    """Insert collected rows into table ``score_rows``, and their kinds into ``score_kinds``.
 
-    A row gets the number of the cell in table ``cells`` that agrees with all of its columns about
-    the cell, or NULL if there is none, which `check` refuses.
+    Rows keep their order. A row gets the number of the cell in table ``cells`` that agrees with all
+    columns of the row about the cell, or NULL if there is none, which `check` refuses.
 
     Raises:
         StpError: a file is missing, damaged, or has other columns.
@@ -166,14 +165,14 @@ def check(
     """Check the rows in ``score_rows`` against each other and against the manifests.
 
     Args:
-        database: with the tables ``cells``, ``score_kinds`` and ``score_rows``.
+        database: open database with the tables ``cells``, ``score_kinds`` and ``score_rows``.
         plans: the manifests.
-        claimed: their cells, see `claims`.
+        claimed: cells of the manifests, see `claims`.
         files: files of collected rows, in the order of the manifests.
 
     Raises:
-        StpError: an invalid value, a duplicate row, a convention that is not in the manifest, a
-            cell that only a manifest or only its rows have, or on which they disagree.
+        StpError: a value is invalid, a row is duplicated, a convention is not in the manifest, or
+            manifests and rows disagree about a cell.
     """
     for table, looks in (("score_rows", _BAD_VALUES), ("score_kinds", _BAD_KINDS)):
         conditions = ", ".join(f"bool_or({condition})" for condition, _ in looks.values())
@@ -205,7 +204,7 @@ def _check_cells(
     """Check that each cell has rows, that each row has a cell, and that both agree.
 
     Args:
-        numbers: numbers of cells with rows.
+        numbers: numbers of the cells that have rows.
     """
     if None in numbers:
         raise _of_no_cell(database, files)
@@ -274,7 +273,7 @@ def _bad_row(
     condition: str,
     expected: str,
 ) -> StpError:
-    """The error for the first invalid row, for which files are searched again."""
+    """Search the files again for the first invalid row, and return an error that names it."""
     error = _found(database, files, problem, condition, expected)
     return error or StpError(problem, expected=expected, remedy="collect again")
 
@@ -286,7 +285,7 @@ def _found(
     condition: str,
     expected: str,
 ) -> StpError | None:
-    """The error for the first row that fulfils a condition; None if there is none."""
+    """Return an error for the first row that fulfils a condition; None if no row does."""
     for path in files:
         rows = database.execute(
             f"SELECT row, {_KEYS}, convention FROM ({_numbered(path)}) r "
@@ -302,7 +301,7 @@ def _found(
 
 
 def _numbered(path: Path) -> str:
-    """SQL for the rows of a file with their numbers, from 0."""
+    """SQL that selects the rows of a file with their numbers, from 0."""
     return f"SELECT *, {_literal(str(path))} AS file, file_row_number AS row FROM " + _read(
         path, "file_row_number=true"
     )

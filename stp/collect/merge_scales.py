@@ -1,4 +1,4 @@
-"""One database of all scales: results/results.duckdb.
+"""Combine the stores of all scales in one database, results/results.duckdb.
 
 Each scale has a store of its own, results/<scale>/results.duckdb. Here it becomes a schema with
 that name, tables and views alike, so that no query mixes two scales unless it names both:
@@ -24,14 +24,14 @@ ATTACHED = "attached store"
 def combine(results: Path, last: str) -> dict[str, str]:
     """Build the database of all scales that have a store.
 
-    Views of a store read artefacts. Where these were deleted, the scale is left out.
+    Views of a store read artefacts. A scale whose artefacts were deleted is left out.
 
     Args:
-        results: the folder with a folder for each scale.
-        last: the scale whose tables can be named without a schema.
+        results: folder of results, with a folder for each scale.
+        last: name of the scale whose tables can be named without a schema.
 
     Returns:
-        Why a scale was left out, by its name.
+        The reason why a scale was left out, by name of the scale.
 
     Raises:
         StpError: the store of the last scale cannot be read.
@@ -58,7 +58,7 @@ def combine(results: Path, last: str) -> dict[str, str]:
 
 
 def _copy(connection: duckdb.DuckDBPyConnection, scale: str, store: Path) -> None:
-    """Copy tables, views and their comments of a store into a schema."""
+    """Copy the tables and views of a store, with their comments, into a schema."""
     connection.execute(f'CREATE SCHEMA "{scale}"')
     quoted = str(store).replace("'", "''")
     connection.execute(f"ATTACH '{quoted}' AS \"{ATTACHED}\" (READ_ONLY)")
@@ -82,7 +82,7 @@ def _copy(connection: duckdb.DuckDBPyConnection, scale: str, store: Path) -> Non
 
 
 def _create(views: list[str], connection: duckdb.DuckDBPyConnection) -> None:
-    """Create views that may depend on one another, in any order."""
+    """Create views that are given in any order and may depend on each other."""
     while views:
         waiting = []
         for sql in views:
@@ -96,7 +96,7 @@ def _create(views: list[str], connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def _comments(connection: duckdb.DuckDBPyConnection) -> Iterator[str]:
-    """Statements that set the comments of the attached store in the current schema."""
+    """SQL statements that set comments in the current schema as in the attached store."""
     comments = connection.execute(
         "SELECT 'TABLE', table_name, NULL, comment FROM duckdb_tables() "
         "WHERE database_name = $1 AND comment IS NOT NULL UNION ALL "

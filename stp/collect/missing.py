@@ -91,16 +91,16 @@ def gaps(
     logs: Path,
     unusable: Mapping[CellKey, str] | None = None,
 ) -> Gaps:
-    """Look for what is planned and not collected.
+    """Find planned cells that were not collected, and what is known about them.
 
     Args:
         plans: manifests of all dimensions.
-        collected: manifests of what the store holds.
-        logs: folder of logs, as the rules of the workflow write them.
-        unusable: cells whose scores cannot be used -> what is wrong with them.
+        collected: manifests of the collected dimensions.
+        logs: folder of the logs that the rules of the workflow write.
+        unusable: reason why the scores of a cell cannot be used, by cell.
 
     Returns:
-        what the database is to be told of them, in the order of the plans.
+        Rows, receipts and attempts for the database, in the order of the plans.
     """
     collected_keys = {cell.key for plan in collected for cell in plan.cells}
     rows = []
@@ -140,7 +140,7 @@ def _parts(cell: Cell) -> list[tuple[Path, str]]:
 
 
 def _stopped(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> Stopped:
-    """Where a cell stopped: its first running or failed artefact, else the first missing one."""
+    """Where a cell stopped: at its first running or failed artefact, else the first missing."""
     scores = Path(cell.scores)
     open_ones = [
         _standing(plan, folder, stage, logs)
@@ -180,7 +180,7 @@ def _standing(plan: Manifest, folder: Path, stage: str, logs: Path) -> Stopped:
 
 
 def _logs(failure: Failure | None, stage: str, path: str, logs: Path) -> Iterator[str]:
-    """Logs that there are: the one that the failure names; the one of the workflow's rule."""
+    """Existing logs: first the log that the failure names, then that of the workflow's rule."""
     rule = logs / stage / f"{path.partition('/')[2]}.log"
     for log in (failure and failure.log, rule):
         if log and Path(log).is_file():

@@ -10,7 +10,7 @@ _COLUMNS = ("convention", "lead", "statistic", "value", "reason")
 
 
 def overall(cell: StoredCell, convention: str) -> tuple[float | None, str]:
-    """The value over all lead times, or why there is none."""
+    """The value over all lead times, and an empty reason; or None, and the reason for it."""
     for folder in cell.folders(("scores", "perceptual")):
         rows = read_table(folder / "scores.parquet", _COLUMNS)
         for row in rows.filter(pc.equal(rows["convention"], convention)).to_pylist():

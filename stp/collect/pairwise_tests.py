@@ -28,10 +28,10 @@ class Entrant(NamedTuple):
 
     Attributes:
         name: name of the model.
-        value: mean over seeds; None with a reason.
-        reason: why there is no value.
-        left_out: the value without each of its clusters, or why it cannot be tested.
-        common: the values on the clips that it has in common with models of other clips.
+        value: mean over seeds; None if there is a ``reason``.
+        reason: reason why there is no value.
+        left_out: leave-one-out values, or the reason why the value cannot be tested.
+        common: values on the clips that the model has in common with models of other clips.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Rank(NamedTuple):
             Review of Economic Studies 91, 476-518).
         models: number of entrants with a rank.
         clusters: number of clusters of the tests; the smallest if they differ.
-        reason: why there is no rank, or no confidence set.
+        reason: reason why there is no rank or no confidence set.
     """
 
     rank: int | None = None
@@ -83,7 +83,7 @@ class Pair(NamedTuple):
             Holm's first step.
         clusters: number of clusters of the test.
         n: number of clips in these clusters.
-        reason: why there is no test.
+        reason: reason why there is no test.
     """
 
     one: int
@@ -115,7 +115,7 @@ def contest(entrants: Sequence[Entrant], direction: Direction) -> tuple[list[Ran
 
     Args:
         entrants: values that may be compared with each other.
-        direction: which values are better.
+        direction: direction of better values.
 
     Returns:
         The rank of each entrant, and all pairs in the order of `itertools.combinations`.
@@ -155,7 +155,7 @@ class _Test(NamedTuple):
 
     Attributes:
         values: values of the first and the second entrant.
-        error: standard error of the difference that p tests.
+        error: standard error of the difference that the t test tests.
     """
 
     values: tuple[float, float]
@@ -260,7 +260,7 @@ def _pairs(entrants: Sequence[Entrant], direction: Direction) -> list[Pair]:
 
 
 def _on_common(first: Entrant, second: Entrant, direction: Direction) -> _Test | str:
-    """Test two entrants of different clips on their common clips, or say why there is no test."""
+    """Test two entrants on their common clips; the reason if there is no test."""
     left, right = first.left_out, second.left_out
     if isinstance(left, str) or isinstance(right, str):
         why = _why_not(first, second)
@@ -282,7 +282,7 @@ def _value(entrant: Entrant) -> float:
 
 
 def _why_not(*entrants: Entrant) -> str | None:
-    """Why entrants cannot be compared: their common reason, or the first one."""
+    """The reason why entrants cannot be compared, common to all or the first; None if they can."""
     reasons = [
         one.reason or (one.left_out if isinstance(one.left_out, str) else "") for one in entrants
     ]

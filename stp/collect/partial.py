@@ -27,7 +27,7 @@ MADE = (DATABASE, COLLECTED, "report")
 
 
 class Held(NamedTuple):
-    """Numbers of planned cells in a partial store."""
+    """Numbers of scored and of missing cells in a partial store."""
 
     scored: int
     missing: int
@@ -42,7 +42,7 @@ def build_partial(
 
     Args:
         manifests: manifests of all dimensions of the plan.
-        out: folder of partial tables; the store of an earlier run is removed.
+        out: folder of partial tables; the store of an earlier run in it is removed.
         logs: folder of logs.
         report: receives the progress.
 
@@ -84,7 +84,7 @@ def build_partial(
 
 
 def remove(out: Path) -> None:
-    """Remove the partial store and its report, which are outdated."""
+    """Remove an outdated partial store and its report."""
     for name in MADE:
         path = out / name
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)

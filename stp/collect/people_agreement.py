@@ -27,7 +27,7 @@ HEADER = tuple(field.name for field in fields(AgreementRow))
 
 
 def line(row: AgreementRow) -> list[str]:
-    """A row as fields of the CSV file."""
+    """Fields of the CSV file for a row."""
     return ["" if value is None else str(value) for value in vars(row).values()]
 
 
@@ -56,14 +56,15 @@ UNKNOWN = "no study with people has compared it"
 
 
 def with_people(rows: Iterable[AgreementRow], convention: str) -> tuple[float | None, str]:
-    """Agreement with a metric on models whose values of this metric are spread.
+    """How often people agree with a metric about models whose values of the metric are spread.
 
     Args:
-        rows: rows of a study, of any metrics.
-        convention: the metric's convention.
+        rows: rows of a study, for any metrics.
+        convention: convention of the metric.
 
     Returns:
-        Percentage of the answers that choose a video, and the reason if there is none.
+        Percentage of agreeing answers among those that choose a video, None if there are none; and
+        the reason for None.
     """
     for row in rows:
         is_own = row.kind == "spread" and row.scenario.endswith(f" {row.metric}")

@@ -35,13 +35,13 @@ class PublishedValue:
         trained_on: printed name of the training dataset.
         tested_on: printed name of the test dataset.
         subset: part of the test dataset; test for its test split.
-        setting: keys that the paper states; others have the dataset's values.
+        setting: setting keys that the paper states; other keys have the values of the dataset.
         variable, threshold, leads: variable, threshold and lead times; None for all together.
-        run: distinguishes numbers with otherwise equal keys; empty for a result.
+        run: label that distinguishes numbers with otherwise equal keys; empty for a result.
         metric: heading of the column.
         value: the number.
         raw: the number as printed.
-        note: why the number is doubtful; empty if it is not.
+        note: reason why the number is doubtful; empty otherwise.
     """
 
     table: str
@@ -62,7 +62,7 @@ class PublishedValue:
 
 
 def read_published(path: str | Path | None) -> tuple[PublishedValue, ...]:
-    """Read a file of published values; columns as in config/suites/README.md.
+    """Read a file of published values with the columns of config/suites/README.md.
 
     Args:
         path: the file; None or empty if nothing is published.
@@ -129,7 +129,7 @@ def _value(row: Mapping[str, str], keys: Iterable[str]) -> PublishedValue:
 def beside(
     manifest: Manifest, cell: Cell, values: Iterable[PublishedValue]
 ) -> list[PublishedValue]:
-    """The printed values for the test of a cell, of all models and trainings.
+    """The published values of all models and trainings for the test of a cell.
 
     They have the same dimension, dataset, subset and setting, as in the view `deltas`; keys that
     the paper does not state have the dataset's values.
@@ -152,7 +152,7 @@ def beside(
 def of_cell(
     manifest: Manifest, cell: Cell, values: Iterable[PublishedValue]
 ) -> list[PublishedValue]:
-    """The printed values for a cell's model and training; see `beside`."""
+    """The published values for the test, model and training of a cell; see `beside`."""
     key, names = cell.key, manifest.published_names
     model = names.of_model(key)
     trained_on = names.datasets.get(key.trained_on)

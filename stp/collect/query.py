@@ -49,7 +49,7 @@ def answer(
     Args:
         database: results.duckdb.
         sql: a statement that returns rows.
-        values: values of its parameters, marked with ``?``.
+        values: values of the parameters, marked with ``?`` in the statement.
         allow_files: whether the statement may read and write files and use the network.
 
     Raises:
@@ -68,18 +68,18 @@ def answer(
 def of_answer(
     kind: type[Row], columns: Sequence[str], rows: Iterable[Sequence[object]]
 ) -> list[Row]:
-    """Rows of a result as objects, by the names of its columns."""
+    """Turn the rows of a result into objects whose fields have the names of the columns."""
     return [kind(**dict(zip(columns, row, strict=True))) for row in rows]
 
 
 def ask(database: Path, kind: type[Row], sql: str, values: Sequence[object] = ()) -> list[Row]:
-    """Query a database for rows as objects.
+    """Run a statement on a database, and return the rows as objects.
 
     Args:
         database: results.duckdb.
         kind: class of a row; its fields are the columns of the result.
         sql: a statement that returns rows.
-        values: values of its parameters, marked with ``?``.
+        values: values of the parameters, marked with ``?`` in the statement.
 
     Raises:
         StpError: there is no database, DuckDB refuses the statement, or the database has other
@@ -104,8 +104,9 @@ def save(
     *,
     allow_files: bool = False,
 ) -> int:
-    """Write the result of a statement to a Parquet file; columns keep their types in DuckDB (times,
-    lists, JSON).
+    """Write the result of a statement to a Parquet file.
+
+    Columns keep their DuckDB types (times, lists, JSON).
 
     Args:
         database: results.duckdb.
@@ -171,16 +172,16 @@ def save_rows(
     path: Path,
     types: Mapping[str, pa.DataType],
 ) -> None:
-    """Write rows that are not the result of a statement to a Parquet file.
+    """Write given rows to a Parquet file.
 
     Args:
         columns: names of the columns.
         rows: values of each row.
         path: the Parquet file.
-        types: types of columns that may have no values; others follow from their values.
+        types: SQL types of columns that may be empty; other types follow from the values.
 
     Raises:
-        StpError: two columns have one name, or the file cannot be written.
+        StpError: two columns have the same name, or the file cannot be written.
     """
     _check_distinct(columns)
     arrays = [pa.array([row[i] for row in rows], types.get(name)) for i, name in enumerate(columns)]
@@ -222,7 +223,7 @@ def _table(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
 
 
 def text_columns(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[Column]:
-    """The columns of a result as texts: numbers right-aligned, NULL dim."""
+    """Columns of a result for a table of text: numbers are right-aligned, NULL is dim."""
     return [
         Column(
             name,
@@ -281,8 +282,10 @@ def _check_distinct(columns: Sequence[str]) -> None:
 
 
 def for_json(value: Any) -> Any:
-    """Convert a value for JSON: NaN, infinity and times become text, decimals become numbers if no
-    digit is lost. Lists, dictionaries and dataclasses are converted recursively.
+    """Convert a value to one that JSON can hold.
+
+    NaN, infinity and times become text, decimals become numbers if no digit is lost. Lists,
+    dictionaries and dataclasses are converted recursively.
     """
     if isinstance(value, Decimal) and Decimal(repr(float(value))) == value:
         return float(value)

@@ -1,10 +1,10 @@
-"""Everyday questions to the results store: docs/results_store.md and the report ask them."""
+"""Example queries of the results store, shown by docs/results_store.md and the report."""
 
 from typing import NamedTuple
 
 
 class Question(NamedTuple):
-    """A question, an explanation in Markdown, and its query."""
+    """A question, an explanation in Markdown, and an SQL query that answers it."""
 
     asked: str
     about: str

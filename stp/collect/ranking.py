@@ -49,7 +49,7 @@ class _Evaluation(NamedTuple):
 
     Attributes:
         plan: manifest of the dimension.
-        about: columns that their rows share.
+        about: columns that all rows of the evaluation share.
         cells: cells of all models and seeds, in the order of the manifest.
         key: hash of code, artefacts and directions, for the cache.
     """
@@ -149,7 +149,7 @@ Rows = dict[CellKey, list[ScoreRow]]
 
 
 class Group(NamedTuple):
-    """What comparable values have in common.
+    """Properties that comparable values have in common.
 
     Attributes:
         clips: number of clips for distances between sets, which depend on it; None for other
@@ -268,7 +268,7 @@ _Value = tuple[Group, tuple[str, str]]
 def _answers(
     asked: "dict[_Value, RowValue]",
 ) -> "tuple[dict[_Value, LeftOut | str], dict[_Value, Common]]":
-    """Results of `left_out` and `in_common` for all values; those of a group are compared."""
+    """Results of `left_out` and `in_common` for all values; values of a group are compared."""
     from stp.collect.leave_one_out import in_common, left_out
 
     without = dict(zip(asked, left_out(list(asked.values())), strict=True))
@@ -313,7 +313,7 @@ def _by_key(table: pa.Table) -> dict[str, pa.Table]:
 
 
 def _write_cache(path: Path, rows: pa.Table, keys: list[str], counts: list[int]) -> None:
-    """Write one of the two files; a hash of all keys shows that both belong together."""
+    """Write one of the two cache files, with a hash of all keys that both files share."""
     column = pa.array(np.repeat(np.array(keys, dtype=object), counts), pa.string())
     of_all = hashlib.sha256("\n".join(keys).encode()).hexdigest()
     keyed = rows.add_column(0, _KEY, column).replace_schema_metadata({"keys": of_all})

@@ -29,17 +29,17 @@ class Tried:
 
 
 def makings(cells: Iterable[Cell]) -> dict[str, str]:
-    """The current making of each score artefact, by its folder."""
+    """Identifier of the last making of each score artefact, by folder of the artefact."""
     folders = (folder for cell in cells for folder in cell.folders(("scores", "perceptual")))
     return {str(folder): making(folder) for folder in folders}
 
 
 def note_makings(rows: Path, made: dict[str, str]) -> None:
-    """Note beside collected rows which scores they were read from.
+    """Write a file beside collected rows that notes which scores they were read from.
 
     Args:
-        rows: file of the rows.
-        made: `makings` before the scores were read, so that later changes are noticed.
+        rows: path of the file of rows.
+        made: result of `makings` from before the scores were read.
     """
     write_text(rows.with_suffix(MADE_FROM), json.dumps(made, indent=0))
 
@@ -48,7 +48,7 @@ def made_again(rows: Path) -> list[str] | None:
     """List the score artefacts that have changed or are missing since rows were read from them.
 
     Returns:
-        Their folders; None if there is no note beside the rows.
+        Folders of these artefacts; None if there is no note beside the rows.
     """
     try:
         noted = json.loads(rows.with_suffix(MADE_FROM).read_bytes())
@@ -58,11 +58,11 @@ def made_again(rows: Path) -> list[str] | None:
 
 
 def receipts_of(plans: list[Manifest], more: list[Receipt]) -> list[Receipt]:
-    """Read each receipt once, in the order of stages and paths.
+    """Read the receipts of all cells, each once, in the order of stages and paths.
 
     Args:
-        plans: manifests whose cells' receipts are read.
-        more: receipts that were read already; those of further artefacts come last.
+        plans: manifests of the cells.
+        more: receipts that were read already; those of other artefacts are added at the end.
     """
     folders = {
         (number, folder)
@@ -81,7 +81,7 @@ def receipts_of(plans: list[Manifest], more: list[Receipt]) -> list[Receipt]:
 
 
 def artefact_row(receipt: Receipt) -> ArtefactRow:
-    """The row of an artefact."""
+    """The row of an artefact, from its receipt."""
     provenance = receipt.provenance
     return ArtefactRow(
         stage=receipt.stage,
@@ -129,7 +129,7 @@ def attempt_rows(tried: Iterable[Tried]) -> Iterable[AttemptRow]:
 
 
 def raw_file_rows(plans: list[Manifest], receipts: list[Receipt]) -> Iterable[RawFileRow]:
-    """Read the lock files of raw files that data were prepared from, as far as they exist."""
+    """Rows of the raw files that data were prepared from, read from existing lock files."""
     locks = sorted({receipt.inputs["raw"] for receipt in receipts if "raw" in receipt.inputs})
     for lock in locks:
         for store in dict.fromkeys(plan.store for plan in plans):

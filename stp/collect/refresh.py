@@ -51,7 +51,7 @@ def build_database(
         report: receives the progress.
 
     Returns:
-        The dimensions in the database, and why others were left out, by their names.
+        The dimensions in the database, and the reason why another was left out, by its name.
 
     Raises:
         StpError: nothing was collected, or a file is damaged.
@@ -95,7 +95,7 @@ def build_database(
 
 
 def _why_not(plan: Manifest, scale: str) -> str | None:
-    """Why an earlier collection does not belong in the current database; None if it does."""
+    """The reason why an earlier collection does not fit the current database; None if it does."""
     if plan.scale != scale:
         return f"it was collected at the scale {plan.scale}"
     folders = {folder for cell in plan.cells for folder in cell.folders(STAGES)}
@@ -107,7 +107,7 @@ def _why_not(plan: Manifest, scale: str) -> str | None:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Wait until no other process collects into a folder."""
+    """Wait until no other process collects into a folder, and keep others out of the block."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -21,14 +21,14 @@ COLUMNS = tuple(column.name for column in VIEW.columns)
 
 
 def quoted(text: str) -> str:
-    """A text as a literal of SQL."""
+    """Quote a text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def sample_files(plans: list[Manifest]) -> SampleFiles:
-    """The files of per-sample scores of both kinds in groups of equal, checked schemas.
+    """The files of per-sample scores of both kinds, grouped by schema; the schemas are checked.
 
-    Most files are alike: of files with equal stated schemas, one is read.
+    Of files with the same stated schema, only one is read.
     """
     files: SampleFiles = {"scores": [], "perceptual": []}
     for kind, groups in files.items():
@@ -53,9 +53,9 @@ def sample_files(plans: list[Manifest]) -> SampleFiles:
 
 
 def stated_schema(path: Path) -> bytes | None:
-    """The schema that Arrow stated in a Parquet file; None if there is none, or no such file.
+    """The serialised schema that Arrow stored in a Parquet file; None without schema or file.
 
-    It is taken from the bytes of the footer, whose parsing takes ten times as long.
+    It is cut out of the bytes of the footer; parsing the footer takes ten times as long.
     """
     try:
         with path.open("rb") as file:
@@ -79,7 +79,7 @@ def schema_of(folder: Path, name: str, expected: str) -> tuple[Path, pa.Schema]:
     Args:
         folder: folder of the artefact.
         name: name of the file.
-        expected: content of the file, for errors.
+        expected: content of the file, for error messages.
 
     Returns:
         The absolute path, and the schema.
@@ -92,7 +92,7 @@ def schema_of(folder: Path, name: str, expected: str) -> tuple[Path, pa.Schema]:
 
 
 def sample_file(folder: Path) -> Path:
-    """Absolute path of the per-sample scores, whose schema is checked."""
+    """Check the schema of the file of per-sample scores, and return its absolute path."""
     path, schema = schema_of(folder, SAMPLE_SCORES, "the scores of each test sample")
     problems = [f"no column {name}" for name in COLUMNS if name not in schema.names]
     problems += [
@@ -111,10 +111,10 @@ def sample_file(folder: Path) -> Path:
 
 
 def samples_query(files: SampleFiles) -> str:
-    """SQL of the view over all files, with absolute paths.
+    """SQL of the view over all files of per-sample scores, with absolute paths.
 
     DuckDB reads the schema of the first file of each group only, so schemas in a group are equal.
-    Perceptual scores have files of their own; in the view their columns follow the others.
+    Columns of perceptual scores, which are in separate files, follow the other columns.
     """
 
     def read(kind: str) -> str:

@@ -21,10 +21,10 @@ class ScoreRow:
     """A row of collected scores; see `stp.collect.views.SCORES`.
 
     Attributes:
-        key: key of its cell.
+        key: key of the cell.
         lead: lead time, from 1; None for a value over several lead times.
         leads: range of lead times, ``44`` or ``1-7``; None for all of them.
-        value: the value; None with a reason.
+        value: the value; None if there is a reason.
         n: number of samples, or of clusters for the ends of an interval.
         scores_fingerprint: fingerprint of the score artefact.
     """
@@ -45,12 +45,12 @@ class ScoreRow:
 
     @property
     def series(self) -> tuple[str, str | None, float | None, float | None]:
-        """Convention, variable, level and threshold, which all lead times share."""
+        """Convention, variable, level and threshold: the key of the series of this row."""
         return self.convention, self.variable, self.level, self.threshold
 
 
 def score_rows(table: pa.Table) -> Iterator[ScoreRow]:
-    """The rows of a table in their order.
+    """Yield the rows of a table as objects, in order.
 
     Args:
         table: table with the schema `stp.collect.scores.COLLECTED` or `stp.score.tables.SCORES`.
@@ -65,7 +65,7 @@ def score_rows(table: pa.Table) -> Iterator[ScoreRow]:
 
 
 def as_table(rows: Iterable[ScoreRow], schema: pa.Schema) -> pa.Table:
-    """A table with a schema from rows."""
+    """Make an Arrow table with a given schema from rows."""
     records = [vars(row.key) | {name: getattr(row, name) for name in _COLUMNS} for row in rows]
     return pa.Table.from_pylist(records, schema)
 

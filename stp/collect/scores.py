@@ -1,8 +1,8 @@
 """Collect the rows of all cells of a manifest into one Parquet file.
 
-Rows have what a reader of a number must know: cell, origin of the data (source, release), scale and
-protocol, and the fingerprint that leads to the receipt. A column of a paper's table whose metric
-has no value here gets a row with the value NULL and the reason.
+Each row states the cell, the origin of the data (source, release), scale and protocol, and the
+fingerprint of the score artefact. If the metric of a column of a paper's table has no value, the
+row has the value NULL and the reason.
 """
 
 from pathlib import Path
@@ -49,7 +49,7 @@ def collect(manifest: Path, out: Path) -> dict[str, str]:
     atomically, after every ``scores.parquet`` was checked.
 
     Returns:
-        `makings` of the scores before they were read.
+        Result of `makings` from before the scores were read.
 
     Raises:
         StpError: a score artefact is missing, damaged, of another schema or of another cell. The
@@ -113,7 +113,7 @@ def collected_rows(plan: Manifest, cell: Cell) -> pa.Table:
 
 
 def _with_shown(plan: Manifest, cell: Cell, scores: pa.Table, receipt: Receipt) -> pa.Table:
-    """The rows of a score artefact, and rows of lead times or statistics that only columns show."""
+    """The rows of a score artefact, with further rows for values that only table columns show."""
     every = {
         column.place for table in plan.tables for column in columns_of(plan, table, cell).values()
     }
@@ -134,7 +134,7 @@ def _with_shown(plan: Manifest, cell: Cell, scores: pa.Table, receipt: Receipt) 
 
 
 def _check_conventions(plan: Manifest, rows: pa.Table, folder: Path, others: set[str]) -> None:
-    """Refuse conventions that are not in the manifest, or are in another artefact as well."""
+    """Refuse conventions that are not in the manifest, or that two artefacts of a cell contain."""
     path = folder / "scores.parquet"
     conventions = set(plan.conventions)
     for number, convention in enumerate(rows["convention"].to_pylist()):
@@ -191,7 +191,7 @@ def _read_scores(folder: Path, receipt: Receipt, cell: Cell) -> pa.Table:
 
 
 def _check_rows(rows: pa.Table, path: Path) -> None:
-    """Refuse invalid values and duplicate rows, by their numbers.
+    """Refuse invalid values and duplicate rows; the error states the numbers of these rows.
 
     A missing value is NULL with a reason, such as PSNR where a frame is predicted exactly
     (`stp.metrics.psnr`); infinity does not occur.

@@ -40,14 +40,14 @@ class Curve:
 
     Attributes:
         dataset: test dataset.
-        distortion: name of the distortion, which is that of a model.
+        distortion: name of the distortion, and of the model that applies it.
         convention: convention of the metric.
         intensities: numbers of the intensities, from 1, ascending.
         values: value at each intensity; None if there is none.
         n: number of clips.
-        correlation: rank correlation, -1 to 1; None with a reason.
-        low, high: ends of its 95 % interval; None with a reason.
-        why: reason for a missing correlation or interval; else empty.
+        correlation: rank correlation, -1 to 1; None if there is a reason.
+        low, high: ends of the 95 % interval of the correlation; None if there is a reason.
+        why: reason for a missing correlation or interval; empty otherwise.
     """
 
     dataset: str
@@ -63,7 +63,7 @@ class Curve:
 
 
 def rank_correlation(values: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Spearman's correlation of each row with other values.
+    """Spearman's correlation of each row of values with other values.
 
     Args:
         values: R rows of I values, (R, I).
@@ -89,7 +89,7 @@ def curves(plan: Manifest, only: str | None = None, resamples: int = RESAMPLES) 
 
     Args:
         plan: manifest of the dimension, whose cells are all scored.
-        only: a convention; None for all columns.
+        only: name of a convention; None for the conventions of all columns.
         resamples: number of resamples of clusters; 0 for no intervals.
 
     Raises:
@@ -110,13 +110,13 @@ def curves(plan: Manifest, only: str | None = None, resamples: int = RESAMPLES) 
 
 
 def draws(clusters: int, resamples: int) -> np.ndarray:
-    """Counts of each of G clusters in each of R resamples, int64 (R, G)."""
+    """Draw R resamples of G clusters; return how often each has each cluster, int64 (R, G)."""
     random = np.random.default_rng(SEED)
     return random.multinomial(clusters, np.full(clusters, 1 / clusters), resamples)
 
 
 class Clips(NamedTuple):
-    """The clips of a dataset: names of their clusters, and the cluster's index of each clip."""
+    """The clips of a dataset: names of the clusters, and the index of the cluster of each clip."""
 
     names: list[str]
     codes: np.ndarray
@@ -177,10 +177,10 @@ def with_correlation(
 
     Args:
         curve: a curve with a value at each intensity.
-        direction: which values are better.
+        direction: direction of better values.
         drawn: counts of each cluster in each resample, (R, G).
-        again: computes the values of the resamples at each intensity, (R,), or says why there are
-            none.
+        again: function that computes the values of all resamples, (R,), at each intensity, or
+            returns the reason why there are none.
     """
     if len(curve.values) < 3:
         return replace(curve, why=f"{len(curve.values)} intensities; ranks need three")
@@ -207,7 +207,7 @@ def with_correlation(
 
 
 def resampled(cell: Cell, convention: str, clips: Clips, drawn: np.ndarray) -> np.ndarray | str:
-    """Values of resampled clusters (R,), or why there are none.
+    """Values for resampled clusters, (R,), or the reason why there are none.
 
     Args:
         cell: a scored cell.
@@ -238,11 +238,11 @@ def resampled(cell: Cell, convention: str, clips: Clips, drawn: np.ndarray) -> n
 
 
 class Looked(NamedTuple):
-    """Network features of the clips of a cell, for a distance between sets.
+    """Network features of the clips of a cell, from which a distance between sets is computed.
 
     Attributes:
         pair: features of observed and distorted clips.
-        seconds: time of the network for the distorted clips; None if unknown.
+        seconds: run time of the network for the distorted clips, in seconds; None if unknown.
     """
 
     pair: SetFeatures

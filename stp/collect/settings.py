@@ -7,13 +7,13 @@ from stp.plan.setting import parts_of_name
 
 
 def values_of(setting: str) -> dict[str, Value]:
-    """Parse the name of a setting, such as ``horizon-30+interval-2``: key -> value."""
+    """Parse the name of a setting, such as ``horizon-30+interval-2``, into values by key."""
     parts = (part.partition("-") for part in parts_of_name(setting) if part)
     return {key: value_of(value) for key, _, value in parts}
 
 
 def value_of(text: str) -> Value:
-    """A value of a setting: a number if the text is one."""
+    """Parse a value of a setting: a number if the text is a number, else the text."""
     return int(text) if text.isdecimal() else text
 
 
@@ -21,7 +21,8 @@ def key_columns(settings: Iterable[Mapping[str, Value]]) -> tuple[Column, ...]:
     """Columns for the keys of settings: `SETTING_KEYS`, then other keys by name.
 
     Args:
-        settings: settings; a key with a name as a value anywhere has a column of text.
+        settings: values by key of each setting; a key that has a text as value in any of them
+            gets a text column.
     """
     kinds = dict.fromkeys(SETTING_KEYS, "BIGINT")
     for setting in settings:
@@ -36,12 +37,12 @@ def key_columns(settings: Iterable[Mapping[str, Value]]) -> tuple[Column, ...]:
 
 
 def with_keys(table: Table, keys: Iterable[Column]) -> Table:
-    """A table with these columns in place of those of `SETTING_KEYS`."""
+    """A copy of a table with the given columns in place of the columns of `SETTING_KEYS`."""
     before = [column for column in table.columns if column[0] not in SETTING_KEYS]
     at = next(i for i, column in enumerate(table.columns) if column[0] in SETTING_KEYS)
     return table._replace(columns=(*before[:at], *keys, *before[at:]))
 
 
 def setting_rows(settings: Iterable[str]) -> list[dict[str, Value]]:
-    """Rows of the table of settings, ordered by name."""
+    """Rows of the table of settings, sorted by name of the setting."""
     return [{"setting": name, **values_of(name)} for name in sorted(set(settings))]

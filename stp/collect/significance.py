@@ -58,11 +58,11 @@ class Tests(NamedTuple):
 
 
 def tested(left_out_values: "Sequence[LeftOut]", direction: Direction) -> Tests:
-    """Compare each pair of values.
+    """Test the differences of all pairs of values.
 
     Args:
-        left_out_values: values without each cluster, of the same clusters.
-        direction: which values are better.
+        left_out_values: M values and their leave-one-out values, over the same clusters.
+        direction: direction of better values.
     """
     # Imported here, since a store without sums over clusters has no tests.
     from scipy.special import bdtr, stdtr, stdtrit
@@ -76,7 +76,7 @@ def tested(left_out_values: "Sequence[LeftOut]", direction: Direction) -> Tests:
     tied = np.abs(values[:, second] - values[:, first]) <= RESOLUTION * size
 
     def spread(of: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Differences (1 + G, P), and the difference of all clusters and its error, 0 for ties."""
+        """Differences, (1 + G, P); the difference over all clusters, 0 for ties; and its error."""
         differences = of[:, second] - of[:, first]
         resolved = np.where(tied, 0.0, differences)
         return differences, resolved[0], standard_error(resolved[1:], resolved[0])
@@ -99,7 +99,7 @@ def tested(left_out_values: "Sequence[LeftOut]", direction: Direction) -> Tests:
 
 
 def _are_skewed(each: np.ndarray) -> np.ndarray:
-    """Whether the skewness of differences (G, P) exceeds chance and is large enough to matter."""
+    """For each pair, whether its differences (G, P) are skewed beyond chance, enough to matter."""
     clusters = len(each)
     centred = each - each.mean(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -111,11 +111,11 @@ def _are_skewed(each: np.ndarray) -> np.ndarray:
 
 
 def effect(counts: Sequence[int], tests: int) -> float:
-    """The difference, in standard errors, that the t test detects with a power of `POWER`.
+    """The smallest difference, in standard errors, that the t test detects with power `POWER`.
 
     Args:
         counts: number of samples in each cluster of both values.
-        tests: number of tests that are corrected for each other. The level is that of the smallest
+        tests: number of tests that are corrected together. The level is that of the smallest
             p value, `LEVEL` / tests (Holm's first step), so that a detectable difference does not
             depend on the other tests.
     """
@@ -126,8 +126,9 @@ def effect(counts: Sequence[int], tests: int) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Correct p values of several comparisons (Holm 1979), which controls the chance of any false
-    positive among them.
+    """Correct p values of several comparisons (Holm 1979), and return them in the same order.
+
+    The correction controls the probability of any false positive.
     """
     order = np.argsort(p_values, kind="stable")
     stepped = np.asarray(p_values)[order] * np.arange(len(order), 0, -1)

@@ -1,4 +1,4 @@
-"""Cells and titles from the results store."""
+"""Read cells and titles from the results store."""
 
 import duckdb
 
@@ -9,7 +9,7 @@ from stp.plan.manifest_types import Names, StoredCell
 
 
 def stored_cells(database: duckdb.DuckDBPyConnection) -> list[StoredCell]:
-    """All cells, in the order of the store."""
+    """All cells of a results store, in its order."""
     kinds = dict(database.execute("SELECT dataset, kind FROM datasets").fetchall())
     result = database.execute("FROM cells ORDER BY rowid")
     columns = [column[0] for column in result.description]

@@ -51,10 +51,10 @@ class Ranking(NamedTuple):
         convention: convention of the metric.
         success: convention of success; for the mean, its metric.
         models: number of models with both values; variants, snapshots and seeds count.
-        correlation: rank correlation, -1 to 1; None with a reason.
-        over_clips: interval over resampled test clips; None with a reason.
-        over_models: interval over resampled models; None with a reason.
-        why: there is no correlation, or not both intervals; empty if there are all.
+        correlation: rank correlation, -1 to 1; None if there is a reason.
+        over_clips: interval over resampled test clips; None if there is a reason.
+        over_models: interval over resampled models; None if there is a reason.
+        why: reason for a missing correlation or interval; empty if nothing is missing.
     """
 
     dataset: str
@@ -70,7 +70,7 @@ class Ranking(NamedTuple):
 
 
 class _Drawn(NamedTuple):
-    """A correlation and its resamples (R,), or why there are none; see `Ranking`."""
+    """A correlation and its resamples, (R,), or the reason why there are none; see `Ranking`."""
 
     correlation: float | None
     over_clips: np.ndarray | str
@@ -95,13 +95,13 @@ class _Models:
         self._again: dict[tuple[int, str], np.ndarray | str] = {}
 
     def values(self, convention: str) -> list[tuple[float | None, str]]:
-        """The value of each model, or why there is none."""
+        """The value of each model, or None, with the reason for None."""
         if convention not in self._values:
             self._values[convention] = [overall(cell, convention) for cell in self.cells]
         return self._values[convention]
 
     def is_scored(self, convention: str) -> bool:
-        """Whether the convention is scored on this dataset, with a value or not."""
+        """Whether a convention is scored in this evaluation, even if values are missing."""
         return any(why != NOT_SCORED for _, why in self.values(convention))
 
     def beside(self, success: str, convention: str) -> _Drawn:
@@ -163,8 +163,9 @@ class _Models:
 def _over_models(
     names: Sequence[str], x: np.ndarray, y: np.ndarray, resamples: int
 ) -> np.ndarray | str:
-    """Correlations over resampled models, each with all of its variants, snapshots and seeds, which
-    depend on each other.
+    """Correlations over resampled models, (R,), or the reason why there are none.
+
+    Variants, snapshots and seeds depend on each other, so a drawn model brings all of its own.
 
     Args:
         names: the model of each of the N values.
@@ -187,7 +188,7 @@ def _over_models(
 
 
 def rankings(plan: Manifest, resamples: int = RESAMPLES) -> list[Ranking]:
-    """Correlate metrics with success within each dataset that has it, and over all of them.
+    """Correlate metrics with success, within each dataset with such a convention and over all.
 
     Args:
         plan: manifest of a dimension, whose cells are all scored.
@@ -232,7 +233,7 @@ def _pooled(every: Iterable[_Drawn]) -> _Drawn:
 
 
 def _mean(every: Sequence[np.ndarray | str]) -> np.ndarray | str:
-    """The mean over datasets in each resample, without datasets that have no correlation there."""
+    """Mean correlation over datasets in each resample; datasets without one there are left out."""
     arrays = []
     for resamples in every:
         if isinstance(resamples, str):

@@ -10,7 +10,7 @@ from stp.plan.manifest import Manifest
 
 
 def settings(plans: Sequence[Manifest], missing: Iterable[MissingRow]) -> set[str]:
-    """The settings of all cells, scored or missing."""
+    """Names of the settings of all cells, scored or missing."""
     scored = {cell.key.setting for plan in plans for cell in plan.cells}
     return scored | {row.setting for row in missing}
 
@@ -18,7 +18,7 @@ def settings(plans: Sequence[Manifest], missing: Iterable[MissingRow]) -> set[st
 def keyed(
     plans: Sequence[Manifest], missing: Iterable[MissingRow]
 ) -> Iterable[Mapping[str, Value]]:
-    """All settings, of cells and of published values."""
+    """The settings of all cells and published values, as values by key."""
     yield from (values_of(setting) for setting in settings(plans, missing))
     for path in dict.fromkeys(plan.published for plan in plans):
         yield from (value.setting for value in read_published(path))
@@ -39,7 +39,7 @@ def dimensions(plans: Sequence[Manifest]) -> Iterable[DimensionRow]:
 
 
 def published(plans: Sequence[Manifest]) -> Iterable[PublishedRow]:
-    """Read the published values, and add our names to the printed ones."""
+    """Rows of published values, with names of the configuration added to the printed names."""
     models: dict[str, tuple[str, list[str]]] = {}  # printed name -> ours, and its variants
     datasets: dict[str, str] = {}
     for plan in plans:

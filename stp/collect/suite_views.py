@@ -15,7 +15,7 @@ from stp.plan.manifest import Manifest
 
 
 def head_of(sql: str) -> Any:
-    """The YAML in the first comments of a query; None if there is none."""
+    """Parse the YAML in the comments at the beginning of a query; None if there is none."""
     lines = []
     for line in sql.splitlines():
         if not line.startswith("--"):
@@ -31,7 +31,7 @@ def views_of(suites: Iterable[tuple[str, dict[str, str]]]) -> list[View]:
     """The views of suites, in the order in which they are made.
 
     Args:
-        suites: pairs of the name of a suite and its views, name -> SQL.
+        suites: pairs of the name of a suite and the SQL of its views by name.
 
     Raises:
         StpError: a view has no description, or two have the same name.

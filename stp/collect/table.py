@@ -43,7 +43,7 @@ _ARROW_TYPES = {
 
 
 class Column(NamedTuple):
-    """A column: name, SQL type and comment."""
+    """A column of a table: name, SQL type and comment."""
 
     name: str
     sql_type: str
@@ -75,7 +75,7 @@ class Table(NamedTuple):
     """A table of the results store.
 
     Attributes:
-        comment: what a row is.
+        comment: description of a row.
     """
 
     name: str
@@ -84,7 +84,7 @@ class Table(NamedTuple):
 
     @classmethod
     def of(cls, name: str, row: "type[DataclassInstance]") -> "Table":
-        """The table of a dataclass, whose docstring is the comment."""
+        """Make a table from a dataclass; the docstring of the class becomes the comment."""
         return cls(name, " ".join(cleandoc(row.__doc__ or "").split()), columns_of(row))
 
     @property
@@ -97,7 +97,7 @@ def columns_of(row: "type[DataclassInstance]") -> tuple[Column, ...]:
     """The columns of a dataclass.
 
     Raises:
-        TypeError: a field has no comment, or a type that SQL does not have.
+        TypeError: a field has no comment, or a type without an SQL counterpart.
     """
     return tuple(column for field in fields(row) for column in _columns(field.name, field.type))
 
@@ -111,7 +111,7 @@ def comments_of(row: "type[DataclassInstance]") -> dict[str, str]:
 
 
 def arrow_schema(columns: Sequence[Column]) -> pa.Schema:
-    """The Arrow schema of columns of text, numbers and flags."""
+    """The Arrow schema of columns whose types are text, number or flag."""
     return pa.schema([(column.name, _ARROW_TYPES[column.sql_type]) for column in columns])
 
 

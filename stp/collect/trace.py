@@ -89,13 +89,14 @@ ORDER BY
 
 @dataclass(frozen=True, kw_only=True)
 class Match:
-    """A value that is printed like a number, a row of `SQL`. The first fields are the key of its
-    cell, if it has one.
+    """A value that is printed like the traced number: a row of `SQL`.
+
+    The first fields are the key of the cell, if the value belongs to one.
 
     Attributes:
         kind: one of `KINDS`.
         metric: column heading of a published value, or of a value beside it.
-        scores: fingerprints of the scores that it was computed from.
+        scores: fingerprints of the score artefacts that the value was computed from.
         remark: description of the value.
     """
 
@@ -148,7 +149,7 @@ def places(number: str) -> int:
 
 
 def asked(number: str, cell: str | None = None) -> tuple[str, list[float | list[str]]]:
-    """The query for all values that are printed like a number: a statement and its parameters.
+    """SQL statement and parameters that find all values that are printed like a number.
 
     Args:
         number: as printed; ``0.92`` matches values from 0.915 to 0.925, but only published values
@@ -162,7 +163,7 @@ def asked(number: str, cell: str | None = None) -> tuple[str, list[float | list[
 
 
 def matches(database: Path, number: str, cell: str | None = None) -> list[Match]:
-    """All values of the store that are printed like this number, in the order of `KINDS`.
+    """Find all values of a store that are printed like a number, in the order of `KINDS`.
 
     Args:
         database: results.duckdb.
@@ -179,7 +180,7 @@ def matches(database: Path, number: str, cell: str | None = None) -> list[Match]
 
 
 def with_lineage(database: Path, values: Sequence[Match]) -> list[Traced]:
-    """Each value with its artefacts."""
+    """Add to each value the artefacts behind it."""
     lineages: dict[str, list[Step]] = {}
     for scores in {scores for match in values for scores in match.scores}:
         cells = ask(
@@ -198,7 +199,7 @@ def with_lineage(database: Path, values: Sequence[Match]) -> list[Traced]:
 
 
 def nothing(database: Path, number: str) -> NothingFoundError:
-    """The error for a number that no value is printed like."""
+    """Return the error for a number that matches no value of the store."""
     return NothingFoundError(
         f"no value in {database} is printed as {number}",
         expected="a value of a cell, of a lead time, a mean over seeds, a published value or the "

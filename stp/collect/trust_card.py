@@ -30,11 +30,11 @@ class OfDataset:
 
     Attributes:
         curves: a curve for each distortion.
-        bias: distances between disjoint subsets of the real clips, by their size; empty for means
-            over clips, which have no such bias.
+        bias: distances between disjoint subsets of the real clips, by size of the subsets; empty
+            for means over clips, which have no such bias.
         smallest: distance between halves of the real clips, whose mean plus two standard deviations
             is the smallest difference that half of the clips can show; None for means over clips.
-        seconds: time of its network per clip; None without a network.
+        seconds: run time of the network of the metric per clip, in seconds; None without a network.
     """
 
     curves: list[Curve]
@@ -43,12 +43,13 @@ class OfDataset:
     seconds: float | None
 
     def blind_to(self, *, temporal: bool) -> list[str]:
-        """Distortions with the same value at all intensities."""
+        """Distortions for which the metric has the same value at all intensities."""
         return [curve.distortion for curve in self._of(temporal) if curve.why == CONSTANT]
 
     def follows(self, *, temporal: bool) -> list[str]:
-        """Distortions that it certainly follows: the interval of its correlation is above 0, or
-        below 0 if a higher intensity changes less.
+        """Distortions that the metric certainly follows.
+
+        The interval of the correlation is above 0, or below 0 if a higher intensity changes less.
         """
         names = []
         for curve in self._of(temporal):
@@ -76,11 +77,11 @@ def weakens(curve: Curve) -> bool:
 
 
 def card(plan: Manifest, convention: str) -> dict[str, OfDataset]:
-    """The results of a study of distortions for one metric, by dataset.
+    """Properties of one metric in a study of distortions, by dataset.
 
     Args:
         plan: manifest of a dimension whose models are distortions.
-        convention: one of its columns.
+        convention: a convention that is a column of the dimension.
 
     Raises:
         StpError: the convention is not among its columns, or a file is missing or damaged.
@@ -114,7 +115,7 @@ def cards(plan: Manifest, only: str | None = None) -> dict[str, dict[str, OfData
 def rows(
     of_all: dict[str, OfDataset], people: Sequence[AgreementRow] = ()
 ) -> list[tuple[Any, ...]]:
-    """A row for each dataset and distortion, see `HEADER`.
+    """Table rows with the columns `HEADER`, one for each dataset and distortion.
 
     Args:
         of_all: the card of a metric, by dataset.

@@ -1,4 +1,4 @@
-"""Videos of a cell of the results store: observed frames followed by the stored prediction."""
+"""Read videos of a cell: the observed frames, followed by the stored prediction."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from stp.score.predictions import Predictions
 def place(cell: CellRow) -> Path | None:
     """The folder of the predictions of a cell; None if none are stored.
 
-    If predictions are scored while they are made, a few may be stored with the scores.
+    If predictions are scored while they are made, a few may be in the folder of the scores.
     """
     folders = [Path(name) for name in (cell.predictions_folder, cell.scores_folder) if name]
     return next((folder for folder in folders if (folder / "predictions.zarr").is_dir()), None)
@@ -24,7 +24,7 @@ def predictions(cell: CellRow) -> Predictions:
     """Open the stored predictions of a cell.
 
     Raises:
-        StpError: predictions are not stored, are not a video, or are damaged.
+        StpError: predictions are not stored, are not videos, or are damaged.
     """
     stored = place(cell)
     if stored is None:
@@ -46,7 +46,7 @@ def predictions(cell: CellRow) -> Predictions:
 def video(stored: Predictions, sample: int) -> np.ndarray:
     """Observed frames, if any, and the prediction of one sample, float32 (T, C, H, W).
 
-    The prediction is the first of several, which is a random draw.
+    Of several random predictions, the first one is read.
     """
     forecast: np.ndarray = stored.read(sample, sample + 1)[0][0, 0]
     if not stored.context:  # distortions of whole clips

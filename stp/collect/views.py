@@ -17,7 +17,7 @@ from stp.plan.data_origin import BYTES_TEXT
 
 
 class View(NamedTuple):
-    """A view: name, comment, query, and comments of columns that no table has."""
+    """A view: name, comment, SQL query, and comments of columns that no table has."""
 
     name: str
     comment: str
@@ -46,7 +46,7 @@ FROM score_rows s JOIN cells c ON c.number = s.cell JOIN score_kinds k ON k.numb
 
 
 def _stated(scores: str, where: str, more: str) -> str:
-    """A query with a row for each mean, and its interval in the same row."""
+    """SQL query with a row for each mean, which contains the ends of its interval."""
     return f"""
 SELECT
     {_KEYS}, metric, {_PART}, {more},
@@ -195,14 +195,14 @@ _BYTES = f"{BYTES_TEXT} || ', ' || protocol || ' protocol'"
 
 
 def _deltas(keys: Iterable[str]) -> str:
-    """The query of `DELTAS`.
+    """SQL query of the view `DELTAS`.
 
     Args:
         keys: keys of settings, which are columns of the tables settings and published.
     """
 
     def stated(table: str, key: str) -> str:
-        """SQL for the value of a key in a table; where NULL, the value of the dataset, if any."""
+        """SQL expression for a setting key of a table; where NULL, the default of the dataset."""
         return f"coalesce({table}.{key}, d.{OWN[key]})" if key in OWN else f'{table}."{key}"'
 
     columns = [f'"{key}"' for key in keys]
@@ -302,7 +302,7 @@ DELTAS = View(
 
 
 def with_keys(keys: Iterable[str]) -> tuple[View, ...]:
-    """`VIEWS` for settings with these keys."""
+    """The views `VIEWS`, made for settings that have these keys."""
     deltas = DELTAS._replace(sql=_deltas(tuple(keys)))
     return tuple(deltas if view is DELTAS else view for view in VIEWS)
 
@@ -523,7 +523,7 @@ _BOTH = f"{_CASE}, metric, convention, other, variable, level, threshold, leads,
 
 
 def _place(by: str) -> str:
-    """The rank among the models that both rank; equal models share the mean of their ranks."""
+    """SQL expression for the rank among models that both conventions rank; ties share the mean."""
     return (
         f"rank() OVER (PARTITION BY {_BOTH} ORDER BY {by})"
         f" + (count(*) OVER (PARTITION BY {_BOTH}, {by}) - 1) / 2.0"
@@ -659,10 +659,10 @@ VIEWS = (
 
 
 def comment_of(view: View, column: str) -> str:
-    """The comment of a column of a view: its own, or that of the table it comes from.
+    """The comment of a column of a view: stated by the view, or by the table of the column.
 
     Raises:
-        KeyError: there is none.
+        KeyError: the column has no comment.
     """
     for comments in (view.columns, *(table.comments for table in schema.TABLES)):
         if column in comments:

@@ -1,4 +1,4 @@
-"""What leaves the project: submission bundles, citations, cards.
+"""Export submission bundles, citations and cards.
 
-`stp store export` and `stp list works` are made of it; what comes in is in `external` and `upkeep`.
+`stp store export` and `stp list works` use this package; imports are in `external` and `upkeep`.
 """

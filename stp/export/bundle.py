@@ -51,13 +51,13 @@ class ProtocolRow:
     """A setting of a training beside the printed one: a line of training_protocol.csv.
 
     Attributes:
-        trained_on: name of the dataset.
-        train_subset: name of the subset.
+        trained_on: name of the training dataset.
+        train_subset: name of the training subset.
         path: path of the trained model.
-        setting: name.
-        here: our value.
-        published: value in the paper; None where nothing is printed.
-        differs: yes or no; None where nothing is printed.
+        setting: name of the setting.
+        here: value of the setting in this project.
+        published: printed value of the setting; None if it is not printed.
+        differs: yes or no; None if nothing is printed.
     """
 
     trained_on: str
@@ -90,7 +90,7 @@ def export(
     Args:
         database: results.duckdb; the store behind it is read for receipts and checkpoints.
         model: name in the table models.
-        out: a new folder, or a new file that ends with ``.zip``.
+        out: path of a new folder, or of a new file that ends with ``.zip``.
         options: optional parts.
         report: callback for the progress, in files.
 
@@ -98,8 +98,8 @@ def export(
         the summary of its check.
 
     Raises:
-        StpError: the model has no scores, an artefact is missing or damaged, ``out`` exists, or the
-            disk refuses.
+        StpError: the model has no scores, an artefact is missing or damaged, ``out`` exists, or a
+            file cannot be written.
     """
     options = options or Options()
     if out.exists():
@@ -189,9 +189,9 @@ def _fill(
 def _query_to_files(
     database: Path, sql: str, model: str, target: Path, *, csv: bool = False
 ) -> int:
-    """Write the answer as Parquet, and optionally as CSV; return the number of rows.
+    """Write the result of a query as Parquet, and optionally as CSV; return the number of rows.
 
-    COPY of DuckDB takes no parameters, so the name of the model is part of the statement.
+    DuckDB's COPY takes no parameters, so the statement contains the name of the model.
     """
     query = sql.replace("$1", "'" + model.replace("'", "''") + "'")
     path = str(target).replace("'", "''")
@@ -208,7 +208,7 @@ def _query_to_files(
 
 
 def _cells(cells: Iterable[CellRow]) -> str:
-    """The cells as CSV, without folders of this machine; trained models are joined by spaces."""
+    """CSV text of the cells, without folders of this machine; trained models joined by spaces."""
     lines = []
     for cell in cells:
         row = vars(cell) | {"model_fingerprints": " ".join(cell.model_fingerprints)}

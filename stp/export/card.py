@@ -49,7 +49,7 @@ def card(
     with_samples: bool,
     with_checkpoints: bool,
 ) -> str:
-    """Write the card."""
+    """Text of the model card, in Markdown."""
     left_out = set() if with_samples else {"sample_scores.parquet"}
     left_out |= set() if with_checkpoints else {"checkpoints/"}
     sections = {

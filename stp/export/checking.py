@@ -1,4 +1,4 @@
-"""Verification and summary of a submission bundle."""
+"""Verify and summarise a submission bundle."""
 
 import csv
 import hashlib
@@ -60,7 +60,7 @@ class Summary:
     """Summary of a bundle.
 
     Attributes:
-        model: name.
+        model: name of the model.
         title: title of the model.
         scales: scales of the scores.
         sources: origins of the test data.
@@ -118,12 +118,14 @@ class _Bundle:
 
 
 def check(path: Path) -> Summary:
-    """Verify a bundle: checksums of all files, schema and values of the scores, and agreement of
+    """Verify a bundle, and return its summary.
+
+    Checked are the checksums of all files, schema and values of the scores, and the agreement of
     the files with each other.
 
     Raises:
-        StpError: it is not a bundle, or is damaged, incomplete, has files that are not listed, or
-            contradicts itself.
+        StpError: the path is not a bundle, or the bundle is damaged or incomplete, has files that
+            are not listed, or contradicts itself.
     """
     try:
         with _opened(path) as bundle:

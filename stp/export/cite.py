@@ -1,4 +1,4 @@
-"""Works to cite for results: those of the benchmark, datasets, models and metrics."""
+"""Find the works to cite for results: of the benchmark, datasets, models and metrics."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,13 +23,13 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Subject:
-    """A subject of citations.
+    """A subject for which works are cited.
 
     Attributes:
         kind: one of `KINDS`.
-        name: in the configuration; of a metric, a convention.
-        title: for people.
-        stated: reference in its configuration; empty if there is none.
+        name: name in the configuration; for a metric, the name of a convention.
+        title: title of the subject.
+        stated: reference in the configuration of the subject; empty if there is none.
         licence: licence of a dataset.
         origin: origin of the data of a dataset behind the results, such as official.
     """
@@ -58,10 +58,10 @@ def of_results(database: Path, model: str | None = None) -> list[Citation]:
 
     Args:
         database: results.duckdb.
-        model: only for the results of this model; for all if None.
+        model: name of the model whose results are cited; None for all models.
 
     Raises:
-        StpError: there is no database, or it is of another version.
+        StpError: there is no database, or another version made it.
     """
     chosen = " WHERE model = ?" if model else ""
     values = [model] if model else []
@@ -155,7 +155,7 @@ def _cited(subjects: Iterable[Subject]) -> list[Citation]:
 
 
 def _works(subject: Subject, references: Mapping[str, Reference]) -> dict[str, Reference]:
-    """The works of a subject; without any, the reference in its configuration."""
+    """Works of a subject by BibTeX key; if it has none, the reference in its configuration."""
     words = {f"{subject.kind} {subject.name}", f"{subject.kind} {subject.name.partition('.')[0]}"}
     works = {key: work for key, work in references.items() if words & set(work.of)}
     if not works and subject.stated:
@@ -165,7 +165,7 @@ def _works(subject: Subject, references: Mapping[str, Reference]) -> dict[str, R
 
 
 def as_bibtex(citations: Sequence[Citation]) -> str:
-    """All works of citations as BibTeX, each once."""
+    """Format all works of citations as BibTeX, without duplicates."""
     works: dict[str, Reference] = {}
     for citation in citations:
         works.update(citation.works)
@@ -173,7 +173,7 @@ def as_bibtex(citations: Sequence[Citation]) -> str:
 
 
 def as_markdown(citations: Sequence[Citation]) -> str:
-    """Citations as a page: subjects, their works, and why some have none."""
+    """Format citations as Markdown: subjects, their works, and reasons why some have none."""
     lines = [
         "# What to cite",
         "",

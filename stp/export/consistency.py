@@ -1,4 +1,4 @@
-"""Agreement of the files of a bundle with each other, and of the scores among themselves."""
+"""Check that the files of a bundle agree with each other, and scores among themselves."""
 
 import csv
 import io
@@ -31,9 +31,9 @@ class BundleManifest:
     Attributes:
         format: name of the format.
         version: version of the format.
-        stp: version of stp that wrote it.
+        stp: version of stp that wrote the bundle.
         comparable_cells: `Summary.comparable`.
-        files: all other files by their path in the bundle.
+        files: all other files by path in the bundle.
     """
 
     format: str
@@ -52,7 +52,7 @@ class BundleManifest:
 
 
 class Contradiction(NamedTuple):
-    """A statement of a bundle, and what other files say."""
+    """A statement of a bundle, and the contradicting statement of other files."""
 
     said: str
     expected: str
@@ -61,7 +61,7 @@ class Contradiction(NamedTuple):
 def contradictions(
     described: BundleManifest, scores: pa.Table, read: Callable[[str], bytes]
 ) -> Iterator[Contradiction]:
-    """Compare the files of a bundle with each other.
+    """Compare the files of a bundle with each other, and yield contradictions.
 
     Raises:
         ValueError, KeyError, TypeError, csv.Error: a file does not have the exported form.
@@ -86,7 +86,7 @@ def _csv_rows(content: bytes) -> list[Row]:
 
 
 def _written(value: object) -> str:
-    """A value as text of the CSV files; booleans in lower case."""
+    """Format a value as in the CSV files; booleans in lower case."""
     (cell,) = safe_row([value])
     return "" if cell is None else str(cell).lower() if isinstance(cell, bool) else str(cell)
 

@@ -1,4 +1,4 @@
-"""Contents of a bundle: scores of a model in the store, its trainings, and missing values."""
+"""Read the contents of a bundle: scores of a model, its trainings, and missing values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -152,7 +152,7 @@ class WithoutValue:
 
 @dataclass(frozen=True)
 class NotEvaluated:
-    """Tests of a dimension that the paper prints for the model, and the store lacks."""
+    """Tests of a dimension that the paper prints for the model, but the store lacks."""
 
     dimension: str
     tests: str
@@ -160,7 +160,7 @@ class NotEvaluated:
 
 @dataclass(frozen=True)
 class PlannedRow:
-    """A planned cell without scores; see table missing."""
+    """A planned cell without scores, see table ``missing``."""
 
     dimension: str
     tested: str
@@ -176,11 +176,11 @@ class Training:
     """One training behind the scores.
 
     Attributes:
-        dataset: name.
-        subset: name.
+        dataset: name of the training dataset.
+        subset: name of the training subset.
         receipt: receipt of the trained model.
-        settings: our values by name, in the words of the table training_protocol.
-        published: printed values by name; None if the paper prints nothing of this training.
+        settings: value of a setting by name, worded as in the table training_protocol.
+        published: printed value by name; None if the paper prints nothing about the training.
     """
 
     dataset: str
@@ -191,7 +191,7 @@ class Training:
 
     @property
     def deviations(self) -> list[str]:
-        """Settings that differ from the printed ones, in words; empty if nothing is printed."""
+        """Texts about settings that differ from the printed ones; empty if nothing is printed."""
         return [
             f"{name} {text} (paper: {self.published[name]})"
             for name, text in self.settings.items()
@@ -204,8 +204,9 @@ class Checkpoint:
     """A file of a trained model: a line of checkpoints.csv.
 
     Attributes:
-        trained_on, train_subset: of its training; None where no cell has it.
-        path: in the store.
+        trained_on, train_subset: dataset and subset of the training; None if no cell uses the
+            model.
+        path: path in the store.
     """
 
     trained_on: str | None
@@ -221,11 +222,11 @@ class Contents:
     """All that a bundle is made from.
 
     Attributes:
-        results: what tables show of it.
-        trainings: every training behind the cells.
-        without_value, not_evaluated, planned: what is missing, and why.
-        conventions: those that it was scored by.
-        lineage: the receipts.
+        results: values of the model as tables show them.
+        trainings: all trainings behind the cells.
+        without_value, not_evaluated, planned: missing values, with reasons.
+        conventions: conventions that the model was scored with.
+        lineage: receipts of all artefacts.
     """
 
     model: ModelRow
@@ -240,12 +241,12 @@ class Contents:
 
     @property
     def scales(self) -> list[str]:
-        """The scales of its cells."""
+        """Scales of the cells, sorted."""
         return sorted({cell.scale for cell in self.cells})
 
     @property
     def sources(self) -> list[str]:
-        """Origins of the data that it was tested on."""
+        """Origins of the test data."""
         return sorted({cell.source for cell in self.cells})
 
     @property

@@ -1,4 +1,4 @@
-"""The receipts behind a model's scores, and their public part: without machines and paths."""
+"""Read the receipts behind a model's scores, and remove machines and paths from them."""
 
 import json
 import re
@@ -29,9 +29,9 @@ class Lineage:
     """All artefacts behind a model's scores.
 
     Attributes:
-        store: folder.
-        receipts: by path in the store, in the order of the stages.
-        locks: locks of raw files, by path in the store; None where a lock is missing.
+        store: folder of the store.
+        receipts: receipts by path in the store, in the order of the stages.
+        locks: locks of raw files by path in the store; None where a lock is missing.
     """
 
     store: Path
@@ -39,7 +39,7 @@ class Lineage:
     locks: Mapping[str, Json | None]
 
     def of_stage(self, stage: str) -> list[Receipt]:
-        """The receipts of one stage."""
+        """Receipts of one stage."""
         return [receipt for receipt in self.receipts.values() if receipt.stage == stage]
 
     def folder(self, receipt: Receipt) -> Path:
@@ -104,13 +104,13 @@ def without_paths(value: object) -> object:
 
 
 def sql_without_paths(column: str) -> str:
-    """Expression in SQL that does the same as `without_paths`."""
+    """SQL expression that does the same as `without_paths`."""
     pattern = _PATH.replace("'", "''")
     return f"regexp_replace({column}, '{pattern}', '\\1', 'g')"
 
 
 def raw_files(ancestors: Lineage) -> Iterable[RawFileRow]:
-    """All raw files in the locks."""
+    """Rows of all raw files in the locks."""
     for path, lock in ancestors.locks.items():
         content = lock or {}
         for name, file in sorted(content.get("files", {}).items()):
@@ -126,7 +126,7 @@ def raw_files(ancestors: Lineage) -> Iterable[RawFileRow]:
 
 
 def environments(ancestors: Lineage) -> list[Json]:
-    """The distinct environments of artefacts, with numbers of artefacts by stage."""
+    """Distinct environments of the artefacts, each with its number of artefacts by stage."""
     alike: dict[str, Json] = {}
     for receipt in ancestors.receipts.values():
         provenance = shared(receipt)["provenance"]
@@ -141,5 +141,5 @@ def environments(ancestors: Lineage) -> list[Json]:
 
 
 def commits(ancestors: Lineage) -> list[str]:
-    """The commits that made the artefacts; '' where the commit is unknown."""
+    """Hashes of the commits that made the artefacts; '' for an unknown commit."""
     return sorted({receipt.provenance.commit or "" for receipt in ancestors.receipts.values()})

@@ -1,4 +1,4 @@
-"""Models that live elsewhere: windows go out, predictions come in and are checked.
+"""Export windows to models outside this project, and check and import their predictions.
 
-It also scores videos that belong to no benchmark, against references or without them.
+The package also scores videos of no benchmark, with or without reference videos.
 """

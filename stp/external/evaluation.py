@@ -1,4 +1,4 @@
-"""The tests of a scale file, and the choice of one by options."""
+"""List the tests of a scale file, and choose one by options."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -15,7 +15,7 @@ class Evaluation(NamedTuple):
     """One test of a scale file, for any model.
 
     Attributes:
-        dimension: of the plan; empty for training windows.
+        dimension: dimension of the plan; empty for training windows.
         trained_on: dataset that models are trained on.
         train_subset: "all", or a subset of the training data.
         tested_on: dataset whose windows are predicted.
@@ -37,12 +37,12 @@ class Evaluation(NamedTuple):
 
     @property
     def interval(self) -> int:
-        """Frames of the clip from one frame of a window to the next."""
+        """Number of frames of the clip from one frame of a window to the next."""
         return setting_of(self.setting).get("interval", 1)
 
     @property
     def options(self) -> str:
-        """The arguments of `stp external windows` that choose it."""
+        """Arguments of `stp external windows` that choose this evaluation."""
         words = [self.tested_on]
         words += [f"--dimension {self.dimension}"] if self.dimension else []
         words += [f"--trained-on {self.trained_on}"] if self.trained_on != self.tested_on else []
@@ -81,9 +81,9 @@ def choose(
     horizon: int | None = None,
     interval: int | None = None,
 ) -> Evaluation:
-    """Find the one evaluation of a scale file that matches; None matches everything.
+    """Find the only evaluation of a scale file that matches; None matches everything.
 
-    The windows of the splits ``train`` and ``val`` are for training elsewhere.
+    The windows of the splits ``train`` and ``val`` are for training models outside.
 
     Raises:
         StpError: no evaluation matches, or several do.

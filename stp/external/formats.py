@@ -1,4 +1,4 @@
-"""Formats of exported windows: Zarr, npz, MP4; written a part at a time."""
+"""Write exported windows as Zarr, npz or MP4, a part at a time."""
 
 import zipfile
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ class Writer(Protocol):
 
 
 class NpyWriter:
-    """Writes one .npy file of float32 from its first row to its last."""
+    """Writer of one .npy file of float32, from its first row to its last."""
 
     def __init__(self, path: Path, shape: tuple[int, ...]) -> None:
         self.file: BinaryIO = path.open("wb")
@@ -61,7 +61,7 @@ class NpyWriter:
 
 
 class ZarrWindows:
-    """``windows.zarr``: arrays ``context`` and, if exported, ``truth``, with coordinates."""
+    """Writer of ``windows.zarr``: arrays ``context`` and, if exported, ``truth``."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class ZarrWindows:
 
 
 class NpzWindows:
-    """``windows.npz``: the arrays and their coordinates, not compressed."""
+    """Writer of ``windows.npz``: the arrays and their coordinates, not compressed."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class NpzWindows:
 
 
 class Mp4Windows:
-    """``context/000000.mp4``, ... and, if exported, ``truth/``: one video for each sample.
+    """Writer of ``context/000000.mp4``, ... and, if exported, ``truth/``: a video per sample.
 
     Values are rounded to 8 bits and colours converted (yuv444p, otherwise lossless), so decoded
     values differ by up to about 3/255.
@@ -146,7 +146,7 @@ class Mp4Windows:
             self._written[name] += 1
 
     def close(self) -> None:
-        """All files are closed already."""
+        """Do nothing: all files are closed already."""
 
 
 def _encode(path: Path, clip: np.ndarray, rate: Fraction) -> None:

@@ -1,4 +1,4 @@
-"""`stp external import`: predictions made elsewhere become a model of the plan."""
+"""Import predictions that were made elsewhere as a model of the plan (`stp external import`)."""
 
 import re
 import shutil
@@ -59,10 +59,10 @@ class Imported(NamedTuple):
     """The result of an import.
 
     Attributes:
-        entry: file of the model.
-        submission: entry added to it.
-        warnings: oddities that were not refused.
-        replaced: the submission replaces an older one.
+        entry: path of the file of the model.
+        submission: entry that was added to this file.
+        warnings: oddities that were not refused, as texts.
+        replaced: whether the submission replaces an older one.
     """
 
     entry: Path
@@ -103,18 +103,19 @@ def import_predictions(
 
     Args:
         plan: plan of the scale file whose windows were exported.
-        folder: the submission.
-        name: name of a new or external model.
-        statement: title, reference, training.
-        statistic: how metrics of one forecast treat several members (stp/score/members.py).
-        accept_values: import values that look like those of other units.
-        accept_order: import samples that look misplaced.
+        folder: folder of the submission.
+        name: name of a new model, or of an external one.
+        statement: title, reference and training of the model.
+        statistic: the statistic of several members that metrics of one forecast use
+            (stp/score/members.py).
+        accept_values: whether to import values that look like those of other units.
+        accept_order: whether to import samples that look misplaced.
         models: folder of the model files.
-        report: progress.
+        report: callback for the progress.
 
     Raises:
         StpError: the submission is incomplete, damaged, misaligned, implausible, or made from other
-            windows; the first sample is named.
+            windows; the message names the first sample.
     """
     entry = (models or configuration.CONFIG_FOLDER / "models") / f"{name}.yaml"
     model = _model(entry, name)
@@ -159,7 +160,7 @@ def import_predictions(
 
 
 def _model(entry: Path, name: str) -> Model | None:
-    """Read the model's file; None if there is none."""
+    """Read the file of a model; None if there is no file."""
     if not NAME.fullmatch(name):
         raise StpError(
             f"{name!r} cannot be the name of a model",
@@ -222,7 +223,7 @@ def _describe(evaluation: Evaluation) -> str:
 
 @contextmanager
 def _temporary(target: Path) -> Iterator[Path]:
-    """A temporary folder on the same file system, so that its files can be renamed."""
+    """Yield a temporary folder on the same file system, so that its files can be renamed."""
     with writing(target):
         target.mkdir(parents=True, exist_ok=True)
         for leftover in target.glob(".import-*"):
@@ -298,7 +299,7 @@ def _only(copy: Path, members: list[int]) -> Path:
 
 
 def _canonical(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape without the axis of a single member."""
+    """The shape of predictions, without the axis of members if there is only one."""
     return (shape[0], *shape[2:]) if len(shape) == 6 and shape[1] == 1 else shape
 
 
@@ -321,7 +322,7 @@ def _other_window(windows: ExportedWindows, data: Prepared, sample: int, clip: s
 
 
 def _read(source: Source, windows: ExportedWindows, rows: list[int], samples: range) -> np.ndarray:
-    """Read some rows; an error names the first sample that is damaged."""
+    """Read some rows; the error names the first damaged sample."""
     try:
         return source.read(rows)
     except StpError:
@@ -379,7 +380,7 @@ def _more(others: int) -> str:
 def _enter(
     entry: Path, model: Model | None, name: str, statement: Statement, submission: Submission
 ) -> bool:
-    """Write the model's file; True if the submission replaces an older one."""
+    """Write the file of a model; return whether the submission replaces an older one."""
     old = model or Model(title=name, reference="not stated", fit="external")
     others = [other for other in old.submissions if other.cell != submission.cell]
     content: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""`stp videos quality`: predicted opinions about the user's own videos.
+"""Predict opinions about the user's own videos (`stp videos quality`).
 
 A measure of a plan of opinions (docs/pvqa.md) has learnt from rated videos. The metric
 `stp.metrics.predicted_quality` needs a saved measure.
@@ -58,7 +58,7 @@ class Clip:
 
     Attributes:
         name: name of the video.
-        frames: observed and predicted, uint8 (T, H, W, 3).
+        frames: observed and predicted frames, uint8 (T, H, W, 3).
         context: number of observed frames.
     """
 
@@ -74,11 +74,11 @@ class Rating:
     Attributes:
         clip: name of the clip.
         frames: number of observed and predicted frames.
-        quality: points, mostly from 0 to 100; None for the ``reason``.
+        quality: predicted opinion in points, mostly from 0 to 100; None if there is a ``reason``.
         low, high: ends of the 95 % interval.
-        distance: from the nearest rated video; see `stp.metrics.fitted_quality.Estimate`.
-        features: `EXACT` or `POOLED`.
-        reason: why the value is missing.
+        distance: distance from the nearest rated video; see `stp.metrics.fitted_quality.Estimate`.
+        features: kind of features, `EXACT` or `POOLED`.
+        reason: reason why the value is missing.
     """
 
     clip: str
@@ -97,7 +97,7 @@ class Trained:
 
     Attributes:
         srocc: Spearman's correlation with the opinions of test videos, median over splits.
-        margin: half the width of an interval, points.
+        margin: half the width of an interval, in points.
     """
 
     srocc: float
@@ -141,11 +141,11 @@ class Measure:
     """A measure of quality of a plan of opinions.
 
     Attributes:
-        network: network whose features it uses.
-        weights: file of the network.
-        identity: checksums of that file.
+        network: network whose features the measure uses.
+        weights: path of the weights of the network.
+        identity: checksums of this file.
         options: options of the regression.
-        database: rated videos.
+        database: rated videos with opinions.
         horizon: number of predicted frames of the rated videos.
         parts: features of the rated videos, by part.
         source: source of the rated videos, such as official or synthetic.
@@ -166,7 +166,7 @@ class Measure:
         return self.source == OFFICIAL
 
     def fitted(self) -> FittedQuality:
-        """Learn from all rated videos."""
+        """Train the measure on all rated videos."""
         _, splits = self.database.splits(SPLITS)
         channels = NETWORKS[self.network].channels
         parts = {
@@ -206,13 +206,13 @@ class Measure:
         threads: int = 1,
         report: Report = silent,
     ) -> ClipRatings:
-        """Rate clips.
+        """Predict the opinions about clips.
 
         Args:
-            clips: read one at a time.
+            clips: clips to rate, read one at a time.
             device: auto, cpu or cuda.
-            threads: number of threads of the CPU.
-            report: progress.
+            threads: number of CPU threads.
+            report: callback for the progress.
 
         Raises:
             StpError: a clip is too short, or too small for the network; the weights are damaged.
@@ -282,7 +282,7 @@ def open_measure(plan: Plan, model: str, variant: str = "default") -> Measure:
 
 
 def _planned(plan: Plan, model: str, variant: str) -> CellArtefacts:
-    """A cell of the measure."""
+    """A planned cell of the measure, with its artefacts."""
     measures: dict[str, dict[str, CellArtefacts]] = {}
     for cell in plan.cells:
         if cell.predictions and cell.data.kind.cores.video_features:
@@ -298,7 +298,7 @@ def _planned(plan: Plan, model: str, variant: str) -> CellArtefacts:
 
 
 def of_folder(folder: Path, context: int, count: int | None = None) -> Iterator[Clip]:
-    """The clips of a folder (see `stp.score.video_folder`).
+    """Yield the clips of a folder (see `stp.score.video_folder`).
 
     Args:
         folder: folder of the clips.
@@ -306,7 +306,7 @@ def of_folder(folder: Path, context: int, count: int | None = None) -> Iterator[
         count: largest number of clips, evenly spread; None for all.
 
     Raises:
-        StpError: no clips, or a damaged one.
+        StpError: there are no clips, or a clip is damaged.
     """
     clips = find_clips(folder)
     for number in _some(len(clips), count):
@@ -319,7 +319,7 @@ def find_cell(database: Path, what: str) -> CellRow:
     """Find a cell of a results store.
 
     Raises:
-        StpError: there is none, or several.
+        StpError: no cell matches, or several match.
     """
     cell = find(database, what)
     if not isinstance(cell, CellRow):
@@ -330,9 +330,9 @@ def find_cell(database: Path, what: str) -> CellRow:
 
 
 def of_cell(cell: CellRow, count: int | None = None) -> Iterator[Clip]:
-    """The observed frames and stored predictions of a cell; of several forecasts the first.
+    """Yield observed frames with the stored prediction of a cell, the first of several.
 
-    Where nothing was observed, as of distortions of whole clips, the first frames are those of the
+    If nothing was observed, as for distortions of whole clips, the first frames are those of the
     real clip.
 
     Raises:
@@ -349,9 +349,9 @@ def of_cell(cell: CellRow, count: int | None = None) -> Iterator[Clip]:
 
 
 def agreements(results: ClipRatings, cell: CellRow) -> list[Agreement]:
-    """Compare ratings of the clips of a cell with its other scores of single clips.
+    """Correlate ratings of the clips of a cell with other scores of these clips.
 
-    Distances between sets of clips, such as FVD, have no value of a clip.
+    Distances between sets, such as FVD, are left out: they have no value for a single clip.
 
     Raises:
         StpError: a file of scores is damaged.

@@ -1,4 +1,4 @@
-"""The README beside exported windows, which says what to return."""
+"""Write the README beside exported windows, which says what to submit."""
 
 from typing import Any
 

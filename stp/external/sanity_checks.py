@@ -1,8 +1,8 @@
-"""Checks of the units and the order of forecasts, from a few numbers for each sample.
+"""Check the units and the order of forecasts, from a few numbers for each sample.
 
-Both look for a likely mistake: units in which the forecasts fit the data far better than in the
-required ones; other samples that forecasts fit far better than their own. A merely bad forecast
-passes.
+Both checks look for likely mistakes: units in which forecasts fit the data far better than in the
+required units, or other samples that forecasts fit far better than their own. Forecasts that are
+merely bad pass.
 """
 
 from collections.abc import Callable, Iterable
@@ -29,9 +29,9 @@ class UnitMistake(NamedTuple):
     """A likely mistake of units: scale * x + offset in place of x.
 
     Attributes:
-        what: the mistake in words.
-        remedy: how to undo it, in words.
-        scale, offset: by channel, (C,).
+        what: description of the mistake.
+        remedy: advice on how to undo the mistake.
+        scale, offset: factor and offset of each channel, (C,).
     """
 
     what: str
@@ -44,10 +44,10 @@ class Problem(NamedTuple):
     """A failed check.
 
     Attributes:
-        sample: number of the first sample that shows it.
-        what: the problem in words.
-        remedy: in words.
-        others: number of further samples.
+        sample: number of the first sample that shows the problem.
+        what: description of the problem.
+        remedy: advice on how to solve the problem.
+        others: number of further samples that show the problem.
     """
 
     sample: int
@@ -57,7 +57,7 @@ class Problem(NamedTuple):
 
 
 def unit_mistakes(description: dict[str, Any]) -> list[UnitMistake]:
-    """The mistakes of units that the exported windows allow."""
+    """Mistakes of units that are possible for the data of exported windows."""
     values = {key: np.array(value) for key, value in description["values"].items()}
     channels = len(values["mean"])
 
@@ -89,9 +89,9 @@ def unit_mistakes(description: dict[str, Any]) -> list[UnitMistake]:
 
 
 class SampleStatistics:
-    """A few numbers by sample (rows) and channel, gathered while forecasts are read.
+    """Statistics by sample (row) and channel, which are gathered while forecasts are read.
 
-    Means are those of the first lead time and of all members; extremes those of all lead times.
+    Means are over the first lead time and all members; extremes are over all lead times.
     """
 
     def __init__(self, samples: int, description: dict[str, Any]) -> None:
@@ -111,7 +111,7 @@ class SampleStatistics:
 
         Args:
             start: number of the first sample.
-            forecasts: (n, M, T, C, H, W).
+            forecasts: forecasts of all members, (n, M, T, C, H, W).
             latest: last context frame, (n, C, H, W).
             truth: next frame, (n, C, H, W).
         """
@@ -137,7 +137,7 @@ class SampleStatistics:
 
 
 def _moments(frames: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean of values and of their squares, (n, C)."""
+    """Mean of the values, and mean of their squares, (n, C) each."""
     return frames.mean(axis=(-1, -2)), np.square(frames).mean(axis=(-1, -2))
 
 
@@ -153,7 +153,7 @@ def _pooled(frames: np.ndarray) -> np.ndarray:
 
 
 def units(tables: SampleStatistics, names: list[str]) -> Problem | None:
-    """Find a likely mistake of units, or impossible values."""
+    """Find a likely mistake of units, or impossible values; None if there is no such problem."""
     mean, std = _pooled_moments(tables.mean, tables.square)
     centre, spread = _pooled_moments(tables.before, tables.before_square)
     for channel, name in enumerate(names):
@@ -208,7 +208,7 @@ def _pooled_moments(mean: np.ndarray, square: np.ndarray) -> tuple[np.ndarray, n
 def _distance(
     mean: np.ndarray, std: np.ndarray, centre: np.ndarray, spread: np.ndarray, channel: int
 ) -> float:
-    """Distance of two distributions: shift in standard deviations plus log ratio of spreads."""
+    """Distance of two distributions: shift in standard deviations plus log ratio of deviations."""
     shift = abs(mean[channel] - centre[channel]) / spread[channel]
     ratio = max(std[channel], 1e-6 * spread[channel]) / spread[channel]
     return float(shift + abs(np.log(ratio)))
@@ -220,7 +220,7 @@ def order(
     stops: np.ndarray,
     report: Callable[[str, int, int], None] = lambda text, done, total: None,
 ) -> Problem | None:
-    """Find forecasts that belong to other samples.
+    """Find forecasts that seem to belong to other samples.
 
     The distance between a forecast of the first lead time and a sample is that to the last context
     frame (near for persistence) or to the true frame (near for a good model), whichever is less. A
@@ -230,11 +230,11 @@ def order(
 
     Args:
         tables: statistics of all samples.
-        starts, stops: first frame of each window, and the frame after its last.
-        report: progress.
+        starts, stops: numbers of the first frame of each window, and of the frame after its last.
+        report: callback for the progress.
 
     Returns:
-        the first misplaced sample, and the number of others; None if there is none.
+        the first misplaced sample and the number of others, as a problem; None if there is none.
     """
     scale = max(float(tables.latest.std(axis=0).max()), 1e-12)
     forecasts, latest, observed = (
@@ -266,7 +266,7 @@ def order(
 
 
 def is_misplaced(problem: Problem, samples: int) -> bool:
-    """Whether so many samples are misplaced that it is no coincidence."""
+    """Whether more samples are misplaced than by coincidence."""
     return problem.others + 1 >= max(2.0, MISPLACED * samples)
 
 

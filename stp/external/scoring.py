@@ -46,12 +46,12 @@ class Score(NamedTuple):
     """The value of one convention.
 
     Attributes:
-        convention: ``<metric>.<choice>``.
-        value: over all frames and clips; None for the ``reason``.
+        convention: name of the convention, ``<metric>.<choice>``.
+        value: value over all frames and clips; None if there is a ``reason``.
         low, high: ends of the 95 % interval over clips; None without an interval.
         n: number of clips.
-        reason: why the value is missing.
-        threshold: threshold of events, where the convention has several.
+        reason: reason why the value is missing.
+        threshold: threshold of events, if the convention has several.
         note: oddities of the predictions, such as that they equal the truth; may be empty.
     """
 
@@ -86,13 +86,13 @@ def evaluate(
             file (.npy, or .npz with one array).
         true: true clips in the same forms; clips of two folders are paired by name, others by
             order.
-        metrics: conventions, ``<metric>.<choice>``.
-        context: first frames, which the model observed; they are not scored.
+        metrics: names of conventions, ``<metric>.<choice>``.
+        context: number of first frames, which the model observed; they are not scored.
         frames: number of frames of each clip, context included; by default all.
-        interval: every how many frames one is scored.
+        interval: interval between scored frames, in frames.
         weights: folder with the weights of networks; without them, a metric has a ``reason``.
         device: "auto", "cpu" or "cuda".
-        threads: number of threads of the CPU.
+        threads: number of CPU threads.
 
     Returns:
         scores in the order of ``metrics``.
@@ -166,7 +166,7 @@ def evaluate(
 
 
 def _scores(convention: str, rows: Sequence[Mapping[str, Any]], missing: str) -> Iterator[Score]:
-    """The values over all lead times: one, or one for each threshold."""
+    """Yield the value of a convention over all lead times, or a value for each threshold."""
     totals = [row for row in rows if row["convention"] == convention and row["lead"] is None]
     for row in totals:
         if row["statistic"] != "mean":
@@ -216,7 +216,7 @@ def _clips(source: Path | str | np.ndarray, role: str) -> "np.ndarray | list[Cli
 
 @dataclass(frozen=True)
 class VideoData:
-    """Data as metrics expect them: frames in [0, 1], without a prepared folder."""
+    """Frames in [0, 1] in the form that metrics expect of prepared data, without a folder."""
 
     shape: tuple[int, int, int]
     folder: Path = Path()
@@ -224,7 +224,7 @@ class VideoData:
 
     @property
     def channels(self) -> np.ndarray:
-        """Numbers of all channels, int64."""
+        """Indices of all channels, int64."""
         return np.arange(self.shape[0])
 
     def only(self, channels: np.ndarray) -> "VideoData":
@@ -270,7 +270,7 @@ class PairedClips(Samples):
         self.agreement, self._compared = Agreement(), 0
 
     def _clip(self, which: int, number: int) -> np.ndarray:
-        """float32 (T, C, H, W) in [0, 1]."""
+        """Read a clip as float32 (T, C, H, W) in [0, 1]."""
         clips = self._sources[which]
         if isinstance(clips, list):
             return read_clip(clips[number], self._frames, self._interval)
@@ -290,7 +290,7 @@ class PairedClips(Samples):
         return clip
 
     def both(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        """Clips start..stop-1 with their context, predicted and true, float32 (n, T, C, H, W)."""
+        """Read predicted and true clips start..stop-1 with context, float32 (n, T, C, H, W)."""
         rows = range(start, min(stop, self.shape[0]))
         predicted, true = (np.stack([self._checked_clip(w, row) for row in rows]) for w in (0, 1))
         if start <= self._compared < rows.stop:  # clips that are read again count once

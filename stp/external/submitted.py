@@ -1,4 +1,4 @@
-"""A submission: `windows.json`, `index.csv`, and predictions in one of several forms."""
+"""Read a submission: `windows.json`, `index.csv`, and predictions in one of several forms."""
 
 import json
 import zipfile
@@ -47,7 +47,7 @@ class _ChannelValues(BaseModel):
 
 
 class _Description(BaseModel):
-    """The keys of `windows.json` that are read; the others are for the reader of the file."""
+    """The keys of `windows.json` that this module reads; other keys are for human readers."""
 
     model_config = ConfigDict(strict=True)
 
@@ -91,9 +91,10 @@ class ExportedWindows(NamedTuple):
     Attributes:
         evaluation: evaluation of the plan.
         description: content of `windows.json`.
-        clips: clip name by sample.
-        checksums: checksum of the context frames by sample (`stp.predict.windows.window_checksum`).
-        order: sample of each row of `index.csv`.
+        clips: name of the clip of each sample.
+        checksums: checksum of the context frames of each sample
+            (`stp.predict.windows.window_checksum`).
+        order: number of the sample in each row of `index.csv`.
     """
 
     evaluation: Evaluation
@@ -103,7 +104,7 @@ class ExportedWindows(NamedTuple):
     order: list[int]
 
     def name(self, sample: int) -> str:
-        """Number and clip of a sample, for messages."""
+        """Text with the number and clip of a sample, for messages."""
         return f"sample {sample} ({self.clips[sample]})"
 
 
@@ -160,10 +161,10 @@ def complete(where: Path, samples: list[int], count: int, clips: Mapping[int, st
         where: file or folder, for messages.
         samples: sample numbers in any order.
         count: required number of samples.
-        clips: clip names by sample, as far as known.
+        clips: names of the clips of samples, as far as known.
 
     Raises:
-        StpError: a sample is missing, unknown or repeated; the first is named.
+        StpError: a sample is missing, unknown or repeated; the message names the first.
     """
 
     def name(sample: int) -> str:
@@ -185,10 +186,10 @@ class Source(Protocol):
     """Stored predictions, read a few rows at a time.
 
     Attributes:
-        path: file or folder, for messages.
-        shape: (rows, [member,] lead, channel, y, x).
+        path: path of the file or folder, for messages.
+        shape: shape of the array, (rows, [member,] lead, channel, y, x).
         dtype: stored type.
-        samples: sample of each row, where the predictions state it.
+        samples: number of the sample of each row, if the predictions state it.
     """
 
     path: Path
@@ -197,11 +198,11 @@ class Source(Protocol):
     samples: list[int] | None
 
     def read(self, rows: list[int]) -> np.ndarray:
-        """The given rows."""
+        """Read the given rows."""
 
 
 class ArraySource:
-    """One array: a mapped .npy file, or a Zarr array."""
+    """Predictions in one array: a memory-mapped .npy file, or a Zarr array."""
 
     def __init__(self, path: Path, array: Any, samples: Any = None) -> None:
         self.path, self._array = path, array
@@ -209,14 +210,14 @@ class ArraySource:
         self.samples = None if samples is None else _numbers(path, samples)
 
     def read(self, rows: list[int]) -> np.ndarray:
-        """The given rows; consecutive rows are read at once."""
+        """Read the given rows; consecutive rows are read at once."""
         if rows == list(range(rows[0], rows[-1] + 1)):
             return np.asarray(self._array[rows[0] : rows[-1] + 1])
         return np.stack([np.asarray(self._array[row]) for row in rows])
 
 
 class FileSource:
-    """One .npy file for each sample, named by its number or its clip."""
+    """Predictions in a .npy file for each sample, named by its number or clip."""
 
     def __init__(self, folder: Path, windows: ExportedWindows) -> None:
         self.path, self._windows = folder, windows
@@ -242,7 +243,7 @@ class FileSource:
         self.samples: list[int] | None = list(range(len(clips)))
 
     def read(self, rows: list[int]) -> np.ndarray:
-        """The given samples."""
+        """Read the given samples."""
         return np.stack([self._load(row) for row in rows])
 
     def _load(self, sample: int) -> np.ndarray:
@@ -313,7 +314,7 @@ def _map(path: Path, original: Path) -> np.ndarray:
 
 
 class ZarrSource(ArraySource):
-    """A Zarr array whose missing chunks do not pass for zeros."""
+    """Predictions in a Zarr array, with a check for missing chunks, which Zarr reads as zeros."""
 
     def __init__(self, path: Path, array: zarr.Array[Any], samples: Any) -> None:
         super().__init__(path, array, samples)
@@ -321,7 +322,7 @@ class ZarrSource(ArraySource):
         self._fill = array.fill_value
 
     def holes(self, values: np.ndarray) -> np.ndarray:
-        """Samples with a frame of fill values only, where chunks are missing: bool (n,)."""
+        """Whether samples have a frame of fill values only, as from missing chunks, bool (n,)."""
         if self.is_whole:
             return np.zeros(len(values), bool)
         pictures = (values == self._fill).reshape(len(values), -1, *values.shape[-2:])
@@ -357,13 +358,13 @@ def _numbers(path: Path, samples: Any) -> list[int]:
 
 
 def check_form(source: Source, windows: ExportedWindows) -> int:
-    """Require the shape and type of the evaluation.
+    """Require predictions of the shape and type that the evaluation needs.
 
     Returns:
         number of members.
 
     Raises:
-        StpError: shape or type is wrong; the remedy names the likely mistake.
+        StpError: shape or type is wrong; the message names the likely mistake.
     """
     description = windows.description
     channels, height, width = description["shape"]

@@ -1,4 +1,4 @@
-"""`stp external windows`: the windows of a test, exported for external models."""
+"""Export the windows of a test for external models (`stp external windows`)."""
 
 import json
 import shutil
@@ -38,7 +38,7 @@ BLOCK_BYTES = 64_000_000
 
 
 def clips_of(data: Prepared, evaluation: Evaluation) -> Clips:
-    """The clips whose windows are predicted.
+    """The clips whose windows an evaluation predicts.
 
     Raises:
         StpError: the clips are missing, redrawn in each epoch, or too short.
@@ -85,11 +85,11 @@ def export(
 
     Args:
         plan: plan of the scale file.
-        evaluation: test or training windows.
-        out: new folder.
-        kind: zarr, npz or mp4.
-        with_truth: export the frames to predict as well.
-        report: progress.
+        evaluation: evaluation with test or training windows.
+        out: path of a new folder.
+        kind: format of the files: zarr, npz or mp4.
+        with_truth: whether to export the frames to predict as well.
+        report: callback for the progress.
 
     Returns:
         number of windows.
@@ -123,7 +123,7 @@ def export(
 
 
 def _rate(data: Prepared, clips: Clips) -> Fraction:
-    """Frames per second of windows; 10 where it is unknown or differs between windows."""
+    """Frames per second of windows; 10 if the rate is unknown or differs between windows."""
     fps, strides = data.attrs.get("fps"), set(clips.index["stride"])
     is_known = bool(fps) and not clips.virtual and len(strides) == 1
     return Fraction(fps / strides.pop() if is_known else 10).limit_denominator(1001)
@@ -230,7 +230,7 @@ def is_video(data: Prepared) -> bool:
 
 
 def index_table(data: Prepared, clips: Clips, checksums: list[str]) -> pd.DataFrame:
-    """Clip, cluster, start, stride, phase, time and `window_checksum` by sample."""
+    """Table with clip, cluster, start, stride, phase, time and `window_checksum` of each sample."""
     table = clips.index[["clip", "cluster", "start", "stride", "phase"]]
     table = table.astype({"clip": str, "cluster": str})
     table.insert(0, "sample", np.arange(len(table)))
@@ -256,7 +256,7 @@ def _coordinates(data: Prepared, samples: int, leads: int) -> dict[str, Coordina
 
 
 def _normalisation(plan: Plan, data: Prepared, evaluation: Evaluation) -> Any:
-    """Normalisation constants of the training data; None where they are unknown."""
+    """Normalisation constants of the training data; None if they are unknown."""
     if evaluation.trained_on == evaluation.tested_on:
         return data.attrs.get("normalisation")
     folder = plan.store / plan.data(evaluation.trained_on).folder

@@ -1,4 +1,4 @@
-"""Datasets as people look at them: counts, leakage, pages, and drafts for new ones.
+"""Describe datasets: counts, leakage between splits, pages, and drafts of new datasets.
 
-It reads raw or prepared data and computes no scores.
+The modules read raw or prepared data and compute no scores.
 """

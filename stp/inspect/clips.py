@@ -15,7 +15,7 @@ STRICT = "strict"
 
 
 def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage | None]:
-    """Count the clips of a dataset, and compare its splits if ``leakage``.
+    """Count the clips of a dataset; if ``leakage``, also find clips that its splits share.
 
     Raises:
         StpError: prepared data are damaged.
@@ -31,7 +31,7 @@ def _leaks(clip_counts: ClipCounts) -> Leakage:
 
 
 def facts(plan: Plan, name: str) -> dict[str, Any] | None:
-    """None: clips are counted from lists, or in the index."""
+    """Return None, since the clips are counted from lists or in the index."""
     return None
 
 
@@ -81,12 +81,12 @@ def size_text(dataset: Dataset) -> str:
 
 
 def protocol_text(dataset: Dataset) -> str:
-    """What context and horizon count, in words."""
+    """Words for what context and horizon count, with the size of a frame."""
     return f"frames of {size_text(dataset)} (channels, height, width)"
 
 
 def section(dataset: Dataset) -> Iterator[str]:
-    """Lines, in Markdown, on the number of clips of each split of a dataset, and on its subsets."""
+    """Lines of Markdown about the number of clips of each split of a dataset, and its subsets."""
     counts = dataset.counts
     splits = ", ".join(_split_text(dataset, split) for split in SPLITS)
     yield f"- **Clips:** {splits}." + (f" Source: {counts.source}." if counts.source else "")
@@ -101,7 +101,7 @@ def section(dataset: Dataset) -> Iterator[str]:
 
 
 def _split_text(dataset: Dataset, split: str) -> str:
-    """Number of clips of a split, and what Table 1 has instead: ``val 1,801 (Table 1: 1,628)``."""
+    """Text with the number of clips of a split: ``val 1,801 (Table 1: 1,628)``."""
     ours: int | None = getattr(dataset.counts, split)
     published: int | None = getattr(dataset.counts.published, split)
     notes = [] if published is None else [f"Table 1: {number(published)}"]

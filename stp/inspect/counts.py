@@ -1,4 +1,4 @@
-"""Numbers of clips by split: expected from lists and rules, prepared, and published."""
+"""Count clips by split: expected from lists and rules, prepared, and published."""
 
 import importlib
 from collections.abc import Iterable
@@ -38,30 +38,30 @@ def prepared_folder(plan: Plan, name: str) -> Path:
 
 
 def how_to_prepare(name: str) -> str:
-    """Commands that prepare a dataset."""
+    """Shell commands that prepare a dataset, as text."""
     return f"run `stp fetch {name}` and `stp prepare {name}`, with the same --configfile"
 
 
 def reader_counts(plan: Plan, name: str) -> dict[str, Any] | None:
-    """Counts by the reader of a prepared dataset; None if it is not prepared."""
+    """Counts that the reader made when it prepared a dataset; None if it is not prepared."""
     folder = plan.store / plan.data(name).folder
     return require_receipt(folder).extras if store.is_complete(folder) else None
 
 
 @dataclass(frozen=True)
 class Row:
-    """One split of one dataset.
+    """Numbers of clips of one split of a dataset.
 
     Attributes:
         dataset: name in config/datasets.
         source: official, sample or synthetic.
         split: train, val, test, or another split of the index.
-        counted: clips that the reader expects from split lists and rules; None if unknown.
-        prepared: clips in the store; None if the dataset is not prepared.
-        published: clips in Table 1 of the paper; None where it has none, or where the scale
-            differs from the paper's, so that a comparison would mean nothing.
+        counted: number of clips that split lists and rules lead to; None if unknown.
+        prepared: number of clips in the store; None if the dataset is not prepared.
+        published: number of clips in Table 1 of the paper; None where it has no number, or where
+            the scale differs from the paper, so that numbers are not comparable.
         note: reason for a difference or an unknown number.
-        unexplained: the number differs from the published one without a stated reason.
+        unexplained: whether the number differs from the published one without a stated reason.
     """
 
     dataset: str
@@ -80,7 +80,7 @@ class Row:
 
     @property
     def difference(self) -> int | None:
-        """Our number less the published one."""
+        """The prepared or expected number minus the published one; None if either is unknown."""
         if self.ours is None or self.published is None:
             return None
         return self.ours - self.published
@@ -94,9 +94,9 @@ class ClipCounts:
     """The clips of a dataset, as far as known.
 
     Attributes:
-        dataset: name.
-        planned: expected from lists and rules; None if unknown.
-        reason: why ``planned`` is unknown.
+        dataset: name of the dataset.
+        planned: numbers of clips expected from lists and rules; None if unknown.
+        reason: reason why ``planned`` is unknown.
         prepared: prepared data; None if they are not in the store.
     """
 
@@ -106,14 +106,14 @@ class ClipCounts:
     prepared: Prepared | None
 
     def index(self) -> pd.DataFrame:
-        """Clips with known names, with the columns of an index; may be empty."""
+        """The clips whose names are known, with the columns of an index; may be empty."""
         if self.prepared is not None:
             return self.prepared.index
         clips: Iterable[Clip] = () if self.planned is None else self.planned.clips
         return pd.DataFrame(list(clips), columns=list(Clip._fields))
 
     def unnamed(self) -> list[str]:
-        """Splits whose clips have no known names, so that they cannot be compared."""
+        """Names of splits whose clips have no known names, so that they cannot be compared."""
         splits = set(self.index()["split"])
         if self.prepared is not None:
             return [
@@ -163,7 +163,7 @@ def promise(plan: Plan, name: str) -> Planned:
 
 
 def rows(plan: Plan, counts: ClipCounts) -> list[Row]:
-    """The splits of a dataset beside published numbers, with reasons for differences."""
+    """A row for each split of a dataset, with published numbers and reasons for differences."""
     dataset = plan.config.datasets[counts.dataset]
     counted = _counted(counts.planned)
     prepared = _prepared(counts.prepared)
@@ -200,7 +200,7 @@ def rows(plan: Plan, counts: ClipCounts) -> list[Row]:
 
 
 def is_published_protocol(plan: Plan, name: str) -> bool:
-    """Whether counts compare with Table 1: official data, unchanged by the scale."""
+    """Whether counts are comparable with Table 1: official data that the scale does not change."""
     dataset = plan.config.datasets[name]
     official = dataset.releases[dataset.release].source == "official"
     return official and not plan.config.scale.datasets.get(name)

@@ -15,9 +15,9 @@ class Leakage(NamedTuple):
     """Clips that splits of a dataset share.
 
     Attributes:
-        shared: by pair of splits.
+        shared: shared clips of each compared pair of splits.
         unnamed: splits that cannot be compared, since their clips have no known names.
-        reason: why no splits can be compared; empty if some can.
+        reason: reason why no splits can be compared; empty if some can.
     """
 
     shared: list[Shared]
@@ -29,26 +29,26 @@ class DatasetDescriber(Protocol):
     """A module that describes datasets of one task."""
 
     def describe(self, plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage | None]:
-        """Count a dataset, and compare its splits if ``leakage``.
+        """Count the samples of a dataset; if ``leakage``, also find what its splits share.
 
         Raises:
             StpError: prepared data are damaged.
         """
 
     def facts(self, plan: Plan, name: str) -> dict[str, Any] | None:
-        """Counts by the reader of a prepared dataset; None without any."""
+        """Counts that the reader made when it prepared a dataset; None if there are none."""
 
     def lines(self, plan: Plan, name: str, leakage: Leakage, width: int) -> Iterator[str]:
         """Lines about one dataset, such as clips that its splits share."""
 
     def size_text(self, dataset: Dataset) -> str:
-        """Size of a sample at each time: ``1 x 64 x 64``."""
+        """Text with the size of a sample at each time: ``1 x 64 x 64``."""
 
     def protocol_text(self, dataset: Dataset) -> str:
-        """What context and horizon count: ``frames of 1 x 64 x 64 (channels, height, width)``."""
+        """Words for what context and horizon count, such as ``frames of 1 x 64 x 64``."""
 
     def section(self, dataset: Dataset) -> Iterator[str]:
-        """Section of a dataset in Markdown: counts, subsets and protocols."""
+        """Lines of the Markdown section about a dataset: counts, subsets and protocols."""
 
 
 def describer_of(task: Task) -> DatasetDescriber:
@@ -57,6 +57,6 @@ def describer_of(task: Task) -> DatasetDescriber:
 
 
 def markdown_row(cells: Iterable[str]) -> str:
-    """A row of a table in Markdown."""
+    """Format cells as a row of a Markdown table."""
     escaped = (cell.replace("|", "\\|").replace("\n", " ") for cell in cells)
     return f"| {' | '.join(escaped)} |"

@@ -62,19 +62,20 @@ class Draft:
     Attributes:
         name: name of the dataset.
         root: folder that raw names are relative to.
-        files: entries of the release.
+        files: entries of the release, which list the raw files.
         kind: kind of input, such as videos.
         shape: channels, height, width of a frame.
         options: options of the reader, without ``kind``.
-        metrics: columns of the table.
-        notes: remarks by option, or by key of the dataset.
+        metrics: headings of the columns of the table.
+        notes: remarks by option of the reader or key of the dataset.
         clips: number of clips by split.
         clusters: number of clusters by split.
         frames: number of frames in all files.
-        context: observed frames of a window.
-        horizon: predicted frames of a window.
-        units: of the values.
-        more_clusters: edit that gives the test enough clusters, where it has too few.
+        context: number of observed frames of a window.
+        horizon: number of predicted frames of a window.
+        units: units of the values.
+        more_clusters: text of an edit that gives the test split enough clusters, if it has too
+            few.
     """
 
     name: str
@@ -94,12 +95,12 @@ class Draft:
     more_clusters: str | None = None
 
     def all_options(self) -> dict[str, Any]:
-        """The options of the reader in the order that recipes have them."""
+        """All options of the reader, in the order of recipes."""
         return in_order({"kind": self.kind, **self.options})
 
 
 def draft_dataset(path: Path, name: str | None = None) -> Draft:
-    """Draft a dataset of a file or a folder of files.
+    """Draft a dataset from a file or a folder of files.
 
     Raises:
         StpError: no file can be read, files are damaged, or there are too few frames.
@@ -169,7 +170,7 @@ def _has_interval(clips: Sequence[Clip]) -> bool:
 
 
 def _look_at_values(draft: Draft, raw: UnlockedFiles, contents: RawContents) -> None:
-    """Note the range of each channel in some frames, and choose metrics and normalisation."""
+    """Write the value range of each channel into the draft; choose metrics and normalisation."""
     blocks = list(_some_frames(raw, contents))
     names = contents.attrs.get("variables") or [f"channel {c}" for c in range(draft.shape[0])]
     ranges = {}
@@ -201,7 +202,7 @@ def _look_at_values(draft: Draft, raw: UnlockedFiles, contents: RawContents) -> 
 
 
 def _some_frames(raw: UnlockedFiles, contents: RawContents) -> Iterator[np.ndarray]:
-    """Frames (T, C, H, W) from all over the data, NaN where values are missing."""
+    """Yield frames (T, C, H, W) spread over the data, with NaN for missing values."""
     most = max(1, PIECE_BYTES // SAMPLED_PARTS // max(contents.frame_bytes, 1))
     parts = [
         (number, first, min(first + most, recording.frames))
@@ -218,7 +219,7 @@ def _some_frames(raw: UnlockedFiles, contents: RawContents) -> Iterator[np.ndarr
 
 
 def _uneven_rates(contents: RawContents) -> str:
-    """Why a lead time is not the same number of seconds in all videos; empty if it is."""
+    """Text about videos of different frame rates, where lead times differ; empty if all agree."""
     uneven = contents.extras.get(videos.UNEVEN)
     rates = contents.extras.get("frames per second", [])
     if uneven:
@@ -246,7 +247,7 @@ def _cut_windows(draft: Draft, contents: RawContents, lengths: list[int]) -> lis
 
 
 def _splits(contents: RawContents, by_time: bool, test_share: float) -> dict[str, Any]:
-    """Folders or names that say train, val, test; else fractions of files; else of time."""
+    """Guess the option ``splits``: by names of folders or files, or fractions of files or time."""
     train_share = round(1 - FRACTIONS["val"] - test_share, 2)
     shares = {**FRACTIONS, "train": train_share, "test": test_share}
     recordings = contents.recordings
@@ -263,7 +264,7 @@ def _splits(contents: RawContents, by_time: bool, test_share: float) -> dict[str
 
 
 def _splits_by_name(names: Sequence[str]) -> dict[str, list[str]]:
-    """Patterns by split, where a folder, a file or an array of each path names its split."""
+    """File patterns by split, if a folder, file or array in each path is named like a split."""
     patterns: dict[str, list[str]] = {split: [] for split in SPLITS}
     for name in names:
         # The last word wins: train/test_01.avi is a test clip. Rows of an array are left out.
@@ -284,7 +285,7 @@ def _splits_by_name(names: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _dates(times: Sequence[str], shares: dict[str, float]) -> dict[str, list[str]]:
-    """First and last day by split, nearest to the shares; empty where there are too few days."""
+    """First and last day of each split, nearest to the shares; empty if there are too few days."""
     days = list(dict.fromkeys(time[:10] for time in times))
     if len(days) < 10:
         return {}

@@ -1,4 +1,4 @@
-"""The dataset file and the scale file of a draft, as YAML with comments."""
+"""Write the dataset file and the scale file of a draft, as YAML with comments."""
 
 import math
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ MODELS = ["persistence", "climatology", "context_mean", *NETWORKS]
 
 
 def dataset_text(draft: Draft) -> str:
-    """The draft of config/datasets/<name>.yaml, with comments."""
+    """Text of config/datasets/<name>.yaml for a draft, with comments."""
     counts = ", ".join(
         f"{split} {draft.clips[split]} clips in {draft.clusters[split]} clusters"
         for split in SPLITS
@@ -57,7 +57,7 @@ def dataset_text(draft: Draft) -> str:
 
 
 def interval_lines(draft: Draft) -> Iterator[str]:
-    """Why there is no confidence interval, and the edit that gives one; nothing if there is one."""
+    """Lines about a missing confidence interval and how to get one; none if there is one."""
     if draft.clusters["test"] < FEWEST_CLUSTERS:
         yield (
             f"No confidence interval: the test has {draft.clusters['test']} clusters, and "
@@ -75,7 +75,7 @@ def _note(draft: Draft, key: str) -> str:
 
 
 def scale_text(draft: Draft) -> str:
-    """A scale file that trains a few small models on the dataset."""
+    """Text of a scale file that trains a few small models on the drafted dataset."""
     mirror = None if draft.root in raw_folders() else draft.root
     dimension = draft_for("frames")[1]
     lines = [
@@ -101,7 +101,7 @@ def scale_text(draft: Draft) -> str:
 
 
 def _size(draft: Draft, model: str) -> Iterator[str]:
-    """The size of a network on this dataset, for `stp plan`; nothing where it cannot be built."""
+    """Lines with the size of a network on the dataset, for `stp plan`; none if it does not fit."""
     from stp.profiling.size import size
     from stp.run.costs.work import forecast_gmacs
 

@@ -39,8 +39,8 @@ class FirstLook(NamedTuple):
     Attributes:
         shape: channels, height, width of a frame.
         options: options of the reader, without ``kind``.
-        metrics: columns of the table.
-        notes: remarks by option, or by key of the dataset.
+        metrics: headings of the columns of the table.
+        notes: remarks by option of the reader or key of the dataset.
     """
 
     shape: list[int]
@@ -50,7 +50,7 @@ class FirstLook(NamedTuple):
 
 
 def look_at_videos(raw: RawFiles) -> FirstLook:
-    """Look at the first video."""
+    """Guess settings from the first video."""
     path = raw.find(videos.files_of(raw.names, "videos", VIDEO_SUFFIXES)[0])
     videos.probe(path)  # whose errors name what is wrong
     height, width = videos.size(path)
@@ -59,7 +59,7 @@ def look_at_videos(raw: RawFiles) -> FirstLook:
 
 
 def look_at_pictures(raw: RawFiles) -> FirstLook:
-    """Look at the first picture."""
+    """Guess settings from the first picture."""
     path = raw.find(raw.names[0])
     height, width, _ = pictures.decode_picture(path.read_bytes(), str(path), "RGB").shape
     with Image.open(path) as picture:
@@ -69,13 +69,13 @@ def look_at_pictures(raw: RawFiles) -> FirstLook:
 
 
 def _smaller(height: int, width: int) -> list[int]:
-    """A size with about the same proportions; multiples of 8 suit networks."""
+    """A smaller size with about the same proportions, in multiples of 8, as networks need."""
     scale = min(1.0, LONGEST_SIDE / max(height, width))
     return [max(8, round(side * scale / 8) * 8) for side in (height, width)]
 
 
 def look_at_arrays(raw: RawFiles) -> FirstLook:
-    """Look at the largest array of the first file."""
+    """Guess settings from the largest array of the first file."""
     name = arrays.files_of(raw.names, "arrays", arrays.SUFFIXES)[0]
     contents = arrays.contents(raw.find(name))
     large = {array: about for array, about in contents.items() if len(about[0]) in (3, 4, 5)}
@@ -110,7 +110,7 @@ def look_at_arrays(raw: RawFiles) -> FirstLook:
 
 
 def _is_time_along_n(path: Path, array: str, axes: str, frame: tuple[int, int, int]) -> bool:
-    """Whether neighbours along N are more alike than those along T: N is the time."""
+    """Whether N is the time: neighbours along N are more similar than neighbours along T."""
     splits = {"by": "sequence", "train": 0.5, "val": 0.25, "test": 0.25}
     options = arrays.ArrayOptions(kind="arrays", splits=splits, axes=axes, array=array or None)
     raw = UnlockedFiles(path.parent, [path.name])
@@ -147,7 +147,7 @@ def guess_axes(shape: Sequence[int]) -> str:
 
 
 def look_at_grids(raw: RawFiles) -> FirstLook:
-    """Look at the first NetCDF file or Zarr store."""
+    """Guess settings from the first NetCDF file or Zarr store."""
     path = grids.raw_path(raw, grids.names_of(raw)[0])
     variables: dict[str, list[float] | None] = {}
     units: dict[str, str] = {}

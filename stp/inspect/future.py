@@ -1,4 +1,4 @@
-"""Output of `stp check leak`: the future that protocols reveal to predictors of people."""
+"""Measure how much of the future protocols reveal to predictors of people (`stp check leak`)."""
 
 import pkgutil
 from collections.abc import Iterator
@@ -28,11 +28,11 @@ class FutureLeakage:
     Attributes:
         dataset: name.
         source: official, sample or synthetic.
-        observe, predict: numbers of positions.
+        observe, predict: numbers of observed and predicted positions.
         parameters: "released" or "default", by predictor.
-        leaks: by protocol.
+        leaks: measured leakage by protocol.
         effects: errors by predictor and protocol.
-        without: reasons by protocol without a scenario.
+        without: reason why a protocol has no scenario, by protocol.
     """
 
     dataset: str
@@ -51,12 +51,13 @@ class FutureLeakage:
 def measure(
     plan: Plan, name: str, observe: int | None = None, predict: int | None = None
 ) -> FutureLeakage:
-    """Measure a prepared dataset.
+    """Measure the leakage of the future in a prepared dataset.
 
     Args:
         plan: plan of a scale.
         name: name of the dataset.
-        observe, predict: numbers of positions; by default those of the dataset.
+        observe, predict: numbers of observed and predicted positions; by default those of the
+            dataset.
 
     Raises:
         StpError: the dataset is unknown, has no tracks, is not prepared or is damaged, or no
@@ -106,7 +107,7 @@ def _predictors(
 
 
 def lines(leakage: FutureLeakage, width: int) -> Iterator[str]:
-    """Lines of the report: a table of the effects on predicted positions, and one of errors."""
+    """Lines of text with a table of effects on predicted positions, and a table of errors."""
     lengths = f"{leakage.observe} observed and {leakage.predict} predicted positions"
     yield f"{leakage.dataset}, {leakage.source} data, {lengths}"
     yield ""

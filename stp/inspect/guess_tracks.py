@@ -70,12 +70,12 @@ class TrackGuess:
     Attributes:
         prepare: options of the reader.
         notes: remarks by option.
-        context, horizon: numbers of positions.
-        protocol: by which scenarios are cut.
+        context, horizon: numbers of observed and predicted positions.
+        protocol: name of the protocol that cuts scenarios.
         scenarios: numbers of scenarios and episodes under this protocol, by part.
         shorter: context, horizon and test episodes of shorter scenarios, if these are enough for
             a confidence interval and those of the draft are not.
-        detections, people: numbers.
+        detections, people: numbers of detections and of people.
         remarks: sentences on rows that were left out or interpolated.
     """
 
@@ -92,7 +92,7 @@ class TrackGuess:
 
 
 def members(path: Path) -> list[Path]:
-    """The files of detections at a path; empty if it has none."""
+    """The files of detections at a path; empty if there are none."""
     if not path.is_dir():
         return [require_regular(path)] if path.name.lower().endswith(SUFFIXES) else []
     return [
@@ -115,10 +115,11 @@ def _is_table(path: Path) -> bool:
 
 
 def guess(root: Path, names: Sequence[str], fps: float | None = None) -> TrackGuess:
-    """Guess the options of the reader, and try them.
+    """Guess the options of the reader, and try them on the files.
 
     Raises:
-        StpError: a file cannot be read, or lacks a column; or it has times, and a rate is given.
+        StpError: a file cannot be read or lacks a column, or a rate is given although there are
+            times.
     """
     suffixes = {Path(name).suffix.lower() for name in names}
     if len(suffixes) > 1:
@@ -222,7 +223,7 @@ def _in_columns(root: Path, names: Sequence[str], fps: float | None) -> _Draft:
 
 
 def _strange_speeds(parts: Sequence[Rows]) -> str:
-    """How much faster people of some recordings are: their units or rates differ; or nothing."""
+    """Remark on recordings whose people are much faster, as in other units; empty if none."""
     speeds = sorted(filter(None, (speed([part]) for part in parts)))
     if not speeds or speeds[-1] < MOST_FASTER * speeds[0]:
         return ""
@@ -233,9 +234,9 @@ def _strange_speeds(parts: Sequence[Rows]) -> str:
 
 
 def _recording(root: Path, names: Sequence[str], guessed: Guessed) -> tuple[str, str]:
-    """The files of a recording (one, those of a folder, or all), and a remark.
+    """Which files form a recording (one, those of a folder, or all), and a remark.
 
-    Where several files number their people alike, the files tell them apart.
+    If several files use the same numbers for people, these are different people.
     """
     columns = guessed.columns
     if len(names) == 1:
@@ -267,7 +268,7 @@ def _are_people(files: Sequence[Rows]) -> bool:
 
 
 def _rate_of_times(frames: Sequence[Rows], times: Sequence[Rows], guessed: Guessed) -> float | None:
-    """Frames per second of recordings with frames and times; None where they are uneven."""
+    """Frames per second of recordings with frame numbers and times; None if times are uneven."""
     unit = guessed.duration or time_unit(times, guessed.length)
     rates = {
         frames_per_second(of_frames.when, of_times.when * TIME_UNITS[unit])
@@ -292,7 +293,7 @@ def _note_columns(guessed: Guessed, parts: Sequence[Rows], notes: dict[str, str]
 
 
 def _of_times(parts: Sequence[Rows], unit: float) -> _Draft:
-    """The step of the common clock: that of the data where it is even."""
+    """Options for files with times: the step of the common clock, that of even data if possible."""
     ticks = clock([replace(part, when=part.when * unit) for part in parts])
     dt = ticks.every if ticks.is_common or ticks.every > STEP / 2 else STEP
     note = f"seconds of the common clock; people are seen every {ticks.every:g} s"
@@ -318,7 +319,7 @@ def _decimated(dt: float) -> _Draft:
 
 
 def _rate(parts: Sequence[Rows], fps: float | None, metres: float) -> tuple[float, str]:
-    """Frames per second and a remark; by default the rate at which people walk."""
+    """Frames per second, and a remark; by default, the rate that leads to walking speeds."""
     if fps is not None:
         return fps, ""
     pace = speed(parts) * metres
@@ -332,9 +333,9 @@ def _rate(parts: Sequence[Rows], fps: float | None, metres: float) -> tuple[floa
 
 
 def _step(parts: Iterable[Rows]) -> int:
-    """Frames from one annotation to the next; 0 where they are uneven.
+    """Number of frames from one annotation to the next; 0 if intervals are uneven.
 
-    They are even where all intervals of people are multiples of the most frequent one.
+    Intervals are even where all intervals of people are multiples of the most frequent one.
     """
     passed, counts = np.unique(intervals(parts), return_counts=True)
     if not len(passed):
@@ -346,8 +347,8 @@ def _step(parts: Iterable[Rows]) -> int:
 def _unit_of_frames(pace: float) -> str:
     """The unit of length in which people walk, from the distance per frame at an unknown rate.
 
-    It is the unit at the rate of most cameras, if people then walk at a usual speed; else metres,
-    if people walk so at one of the usual rates.
+    If people walk at a usual speed at the rate of most cameras, that unit is chosen; else metres,
+    if one of the usual rates gives a usual speed.
     """
     usual = (unit for unit, metres in SMALL_LENGTHS.items() if 0.5 <= pace * FPS * metres <= 2.5)
     in_metres = pace * min(RATES) <= WALKING[1] and pace * max(RATES) >= WALKING[0]
@@ -355,7 +356,7 @@ def _unit_of_frames(pace: float) -> str:
 
 
 def _unit(speed: float) -> str:
-    """The unit of length in which a speed is that of a walk."""
+    """The unit of length in which a speed is a walking speed."""
     for unit, metres in SMALL_LENGTHS.items():
         if WALKING[0] <= speed * metres <= WALKING[1]:
             return unit
@@ -365,7 +366,7 @@ def _unit(speed: float) -> str:
 def _tried(
     tracks: Tracks, recordings: list[Recording], prepare: dict[str, Any], notes: dict[str, str]
 ) -> TrackGuess:
-    """Choose the lengths: the first that leave scenarios in both parts, or in the test."""
+    """Choose the first lengths that leave scenarios in both parts, or else in the test."""
     surveys: dict[tuple[int, int, int], Any] = {}
 
     def counted(context: int, horizon: int, fewest: int, protocol: str) -> Any:

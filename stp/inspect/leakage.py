@@ -1,4 +1,4 @@
-"""How much of a split was seen before: clips of one video, trajectory or event in two splits."""
+"""Find clips of the same video, trajectory or event in two splits of a dataset."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -17,11 +17,11 @@ class Shared:
         split: the later split.
         against: the earlier split, which a model may have seen.
         clips: number of clips in `split`.
-        same_cluster: clips of `split` whose cluster is also in `against`.
-        overlapping: clips of `split` that overlap in time with a clip of the same cluster in
-            `against`.
+        same_cluster: number of clips of `split` whose cluster is also in `against`.
+        overlapping: number of clips of `split` that overlap in time with a clip of the same
+            cluster in `against`.
         clusters: number of clusters in `split`.
-        shared_clusters: clusters of `split` that are also in `against`.
+        shared_clusters: number of clusters of `split` that are also in `against`.
     """
 
     split: str
@@ -40,7 +40,7 @@ def compare(index: pd.DataFrame, split: str, against: str) -> Shared:
     """Compare the clips of two splits.
 
     Args:
-        index: columns split, start, stride, length and cluster. Equal frames have equal numbers:
+        index: table with columns split, start, stride, length and cluster. Numbers identify frames:
             a clip covers ``start .. start + (length - 1) * stride``.
         split: the later split.
         against: the earlier split.

@@ -46,7 +46,7 @@ def page(config: Config, networks: Mapping[str, Network]) -> str:
 
 
 def _model_weights(config: Config) -> Iterator[str]:
-    """A line for each licence of a model's released weights."""
+    """Yield a line for each licence of the released weights of models."""
     for model in config.models.values():
         files: dict[str, str] = {}
         for weights in (model.weights, *(training.weights for training in model.datasets.values())):

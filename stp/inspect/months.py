@@ -1,4 +1,4 @@
-"""Output of `stp check leak` about ocean data: how much the monthly mean reveals of the days ahead.
+"""Measure how much monthly means of ocean data reveal of the days ahead (`stp check leak`).
 
 ORAS5 has monthly means, which ChaosBench repeats on each day. So on the 1st the mean of the whole
 month is known, and a persistence forecast profits from that. It is scored here as published, and
@@ -26,15 +26,15 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class Effect:
-    """Persistence of a variable, from starts on some days of a month.
+    """Errors of persistence forecasts of a variable that start on some days of a month.
 
     Attributes:
         variable: name.
         days: days of the month on which forecasts start: "1-10", or "all".
-        starts: number of starts whose month before is in the data.
-        published: root mean square error over starts, lead times and ocean, weighted by latitude,
-            of persistence of the published month; in the units of the variable.
-        lagged: that of persistence of the month before.
+        starts: number of starts for which the month before is in the data.
+        published: root mean square error of persistence of the published month, over starts, lead
+            times and ocean, weighted by latitude, in the units of the variable.
+        lagged: the same error for persistence of the month before.
     """
 
     variable: str
@@ -56,8 +56,8 @@ class ShownMonths:
     Attributes:
         dataset: name.
         source: official, sample or synthetic.
-        lead_times: days of the forecasts.
-        effects: by variable and part of the month.
+        lead_times: lead times of the forecasts, in days.
+        effects: effects by variable and part of the month.
     """
 
     dataset: str
@@ -70,7 +70,9 @@ class ShownMonths:
 
 
 def measure(plan: Plan, name: str) -> ShownMonths:
-    """Measure prepared data with channels of ORAS5, `ocean_month: published`, on its test windows.
+    """Measure the effects of monthly means on the test windows of a prepared dataset.
+
+    The data need channels of ORAS5, prepared with `ocean_month: published`.
 
     Raises:
         StpError: the dataset is not prepared, has no such channels or has lagged months, or no
@@ -82,7 +84,7 @@ def measure(plan: Plan, name: str) -> ShownMonths:
 
 
 def measure_prepared(data: Prepared, name: str, source: str, ocean: Collection[str]) -> ShownMonths:
-    """Do what `measure` does for prepared data.
+    """Measure the effects of monthly means on the test windows of prepared data; see `measure`.
 
     Args:
         data: the prepared data.
@@ -112,7 +114,7 @@ def measure_prepared(data: Prepared, name: str, source: str, ocean: Collection[s
 
     @cache
     def error(shows: np.datetime64, valid: np.datetime64) -> np.ndarray:
-        """Mean square difference of two months, of each channel."""
+        """Mean square difference of two months, for each channel."""
         area = Area(weights, field(valid))
         return np.asarray(area.mean(area.difference(field(shows), field(valid)) ** 2))
 
@@ -147,7 +149,7 @@ def measure_prepared(data: Prepared, name: str, source: str, ocean: Collection[s
 
 
 def lines(months: ShownMonths, width: int) -> Iterator[str]:
-    """Lines of the report: errors of persistence of the published month and of the month before."""
+    """Lines of text with the errors of persistence of the published month and the month before."""
     yield f"{months.dataset}, {months.source} data, {months.lead_times} lead times"
     if months.source != "official":
         yield "not a number of the official data"

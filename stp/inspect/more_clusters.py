@@ -1,4 +1,4 @@
-"""The edit of a drafted dataset that gives its test enough clusters for a confidence interval."""
+"""Find an edit of a drafted dataset that gives its test split enough clusters for intervals."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,12 +18,12 @@ SHARES = (0.15, 0.25, 0.33)
 
 
 def edit(contents: RawContents, options: Options, span: int) -> str | None:
-    """The smallest edit that gives the test ten clusters; None if there is none.
+    """Find the smallest edit that gives the test split ten clusters; None if there is none.
 
     Args:
-        contents: contents of the files.
+        contents: contents of the raw files.
         options: drafted options of the reader.
-        span: frames of a window, context and horizon together.
+        span: number of frames of a window, context and horizon together.
 
     Returns:
         text of the edit: keys of the dataset's YAML with their new values, and a warning in
@@ -38,7 +38,7 @@ def edit(contents: RawContents, options: Options, span: int) -> str | None:
 
 
 def _edits(options: Options, span: int) -> Iterator[tuple[Options, int, str]]:
-    """Options that change, frames of a window afterwards, and a consequence in words."""
+    """Yield edits: changed options, frames of a window then, and a consequence in words."""
 
     def windows(length: int) -> Options:
         return {"stride": {"train": max(1, length // 4), "val": length, "test": length}}
@@ -63,7 +63,7 @@ def _edits(options: Options, span: int) -> Iterator[tuple[Options, int, str]]:
 
 
 def _clusters(contents: RawContents, options: Options, span: int) -> int:
-    """Clusters of the test with these options; 0 where they leave a split without windows."""
+    """Number of clusters of the test split with some options; 0 if a split gets no windows."""
     try:
         built = build_options(in_order(options))
         parts = deal(contents, built, lambda name: [])

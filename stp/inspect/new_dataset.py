@@ -1,4 +1,4 @@
-"""`stp new-dataset`: the drafts of a dataset file and of a scale file from the user's own files."""
+"""Draft a dataset file and a scale file from the user's own files (`stp new-dataset`)."""
 
 import os
 from collections.abc import Iterator
@@ -16,10 +16,10 @@ from stp.prepare.output import SPLITS
 def new_dataset(
     path: Path, name: str | None, folder: Path = Path("config"), fps: float | None = None
 ) -> Iterator[str]:
-    """Write the drafts of a dataset file and of a scale file; yields lines to print.
+    """Write drafts of a dataset file and a scale file, and yield lines to print.
 
     Args:
-        path: file or folder of files.
+        path: path of a file or a folder of files.
         name: name of the dataset; by default made from the path.
         folder: folder of the configuration.
         fps: frames per second of detections of people.

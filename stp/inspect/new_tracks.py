@@ -1,4 +1,4 @@
-"""`stp new-dataset` for detections of people: the draft of a dataset and of a scale file."""
+"""Draft a dataset and a scale file from detections of people (`stp new-dataset`)."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ METRICS = ["displacement.by_scenario", "final_displacement.by_scenario"]
 
 
 def around(root: Path, folder: Path) -> tuple[dict[str, Any], list[str]]:
-    """Goals and a map that lie beside the detections, as options and raw names."""
+    """Options for goals and a map that are beside the detections, and the names of their files."""
     prepare: dict[str, Any] = {}
     names = {path.name.lower(): path.relative_to(root).as_posix() for path in folder.glob("*")}
     goals = next((names[n] for n in ("goals.txt", "destinations.txt") if n in names), None)
@@ -30,7 +30,7 @@ def around(root: Path, folder: Path) -> tuple[dict[str, Any], list[str]]:
 
 
 def dataset_text(name: str, root: Path, names: Sequence[str], guess: TrackGuess) -> str:
-    """The draft of config/datasets/<name>.yaml, with comments."""
+    """Text of config/datasets/<name>.yaml for a draft, with comments."""
     counted = ", ".join(
         f"{part} {about['scenarios']} scenarios of {about['episodes']} episodes"
         for part, about in guess.scenarios.items()
@@ -56,7 +56,7 @@ def dataset_text(name: str, root: Path, names: Sequence[str], guess: TrackGuess)
 
 
 def scale_text(name: str, mirror: Path | None, guess: TrackGuess) -> str:
-    """A scale file that predicts it, and calibrates where there is something to calibrate on."""
+    """Text of a scale file that predicts the dataset, and calibrates if there is data for it."""
     calibrates = guess.scenarios.get("calibration", NONE)["scenarios"] > 0
     protocol, (suite, dimension) = guess.protocol, draft_for("tracks")
     models = ["constant_velocity", "social_force"] if calibrates else ["constant_velocity"]
@@ -78,7 +78,7 @@ def scale_text(name: str, mirror: Path | None, guess: TrackGuess) -> str:
 
 
 def interval_lines(guess: TrackGuess) -> Iterator[str]:
-    """That there will be no confidence interval, and what would give one; nothing if there is."""
+    """Lines about a missing confidence interval and how to get one; none if there is one."""
     episodes = guess.scenarios["test"]["episodes"]
     if episodes < FEWEST_CLUSTERS:
         shorter = (

@@ -1,4 +1,4 @@
-"""Description of datasets of opinions, for `stp list datasets` and `stp draw clips`."""
+"""Describe datasets of opinions, for `stp list datasets` and `stp draw clips`."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -26,7 +26,7 @@ OVERLAP = "splits of a family overlap by design: a video is in several tests"
 
 
 def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage | None]:
-    """Count the splits of each family."""
+    """Count the splits of each family, as rows of counts; splits are not compared."""
     dataset = plan.config.datasets[name]
     source = dataset.releases[dataset.release].source
     counted = facts(plan, name)
@@ -41,7 +41,7 @@ def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage |
 
 
 def lines(plan: Plan, name: str, leakage: Leakage, width: int) -> Iterator[str]:
-    """Describe one dataset."""
+    """Yield lines that describe a dataset of opinions."""
     counted = facts(plan, name)
     if counted is None:
         yield f"{name} is not prepared: {how_to_prepare(name)}"
@@ -63,7 +63,7 @@ Printed = dict[tuple[str, str], str]
 
 
 def printed_of(plan: Plan, name: str) -> Printed:
-    """What the paper of the suite prints of a database: its Tables 1 and 2, and its text."""
+    """Values that the suite's paper prints about a database in Tables 1 and 2 and in its text."""
     published_name = plan.config.datasets[name].published_name
     return {
         (value.model, value.metric): value.raw
@@ -73,14 +73,14 @@ def printed_of(plan: Plan, name: str) -> Printed:
 
 
 class Number(NamedTuple):
-    """A number of ours, and the paper's.
+    """A number about opinions, and the printed number.
 
     Attributes:
-        table: table of the paper; "text" for what no table has.
+        table: table of the paper; "text" for numbers outside tables.
         name: name of the group, source dataset or pair of groups.
-        quantity: such as "videos" or "MOS".
-        value: ours.
-        published: as printed; empty where it is not.
+        quantity: what the number counts or measures, such as "videos" or "MOS".
+        value: the number, computed from the data.
+        published: the number as printed; empty if it is not printed.
     """
 
     table: str
@@ -91,7 +91,7 @@ class Number(NamedTuple):
 
 
 def of_raters(counted: dict[str, Any], printed: Printed) -> list[Number]:
-    """Numbers of raters and of rejected ones, and the agreement of halves of the others."""
+    """Numbers of raters and of rejected raters, and the correlation of halves of the others."""
     if not counted["raters"]:
         return []
     values = (
@@ -106,7 +106,7 @@ def of_raters(counted: dict[str, Any], printed: Printed) -> list[Number]:
 
 
 def raters(numbers: list[Number]) -> str:
-    """`of_raters` in a sentence."""
+    """Sentence with the numbers that `of_raters` returns."""
     every, rejected, halves = numbers
     counts, agreement = "", ""
     if every.published and rejected.published:
@@ -121,7 +121,7 @@ def raters(numbers: list[Number]) -> str:
 
 
 def of_sources(rows: list[dict[str, Any]], printed: Printed) -> list[Number]:
-    """Videos of each source dataset, as in Table 1 of the paper."""
+    """Numbers of videos of each source dataset, as in Table 1 of the paper."""
     return [
         Number("1", name, "videos", count, printed.get((SOURCES.get(name, name), "videos"), ""))
         for name, count in sorted(Counter(row["dataset"] for row in rows).items())
@@ -133,9 +133,9 @@ class Group:
     """Opinions of a group of videos.
 
     Attributes:
-        title: what tables call it.
-        published_name: what Table 2 calls it; empty of groups that it does not have.
-        mos: opinion scores of its videos, (V,).
+        title: title of the group in tables.
+        published_name: name of the group in Table 2; empty if it is not there.
+        mos: mean opinion scores of the videos of the group, (V,).
     """
 
     title: str
@@ -144,7 +144,7 @@ class Group:
 
     @property
     def moments(self) -> Moments:
-        """Mean, deviation and number."""
+        """Mean and standard deviation of the scores, and the number of videos."""
         return Moments(float(self.mos.mean()), float(self.mos.std()), len(self.mos))
 
 
@@ -155,7 +155,7 @@ class Pair:
     Attributes:
         first, second: the groups.
         alternative: alternative of Welch's test.
-        published_name: published name of its p value, where the paper prints one.
+        published_name: name of the p value in the paper, if it prints one.
     """
 
     first: Group
@@ -171,9 +171,9 @@ class Pair:
 
 
 def pairs_of(rows: list[dict[str, Any]]) -> list[Pair]:
-    """The groups of Table 2, those of two videos or more.
+    """Pairs of the groups of Table 2 that have at least two videos.
 
-    A damage is compared with the videos that do not have it; blur and shape with each other.
+    Videos with a kind of damage are compared with those without it; blur is compared with shape.
     """
     natural = [row for row in rows if row["tags"] == "natural"]
     damaged = [row for row in rows if row["tags"] != "natural"]
@@ -226,7 +226,7 @@ def pairs_of(rows: list[dict[str, Any]]) -> list[Pair]:
 
 
 def of_groups(pairs: list[Pair], printed: Printed) -> list[Number]:
-    """Opinions of groups of videos, as in Table 2 of the paper: three numbers of each."""
+    """Mean, deviation and number of opinions of each group, as in Table 2 of the paper."""
     numbers = []
     for group in (group for pair in pairs for group in (pair.first, pair.second)):
         ours = group.moments
@@ -237,10 +237,10 @@ def of_groups(pairs: list[Pair], printed: Printed) -> list[Number]:
 
 
 def of_tests(pairs: list[Pair], printed: Printed) -> list[Number]:
-    """Rows with the p value of Welch's t test of equal means, for each pair of groups.
+    """P values of Welch's t test of equal means, for each pair of groups.
 
     Args:
-        pairs: the pairs.
+        pairs: pairs of groups.
         printed: p values that the paper prints.
     """
     return [
@@ -263,7 +263,7 @@ LEGEND = (
 
 
 def tables(rows: list[dict[str, Any]], printed: Printed, width: int) -> Iterator[str]:
-    """Videos of each source dataset, opinions of groups of videos, and tests of their means."""
+    """Lines of tables: videos of each source, opinions of groups, and tests of their means."""
     sources = [
         (source.name, number(int(source.value)), source.published)
         for source in of_sources(rows, printed)
@@ -293,15 +293,15 @@ def tables(rows: list[dict[str, Any]], printed: Printed, width: int) -> Iterator
 
 
 def size_text(dataset: Dataset) -> str:
-    """Channels and sizes of the videos."""
+    """Text with the channels and sizes of the videos."""
     return "3 channels, of several sizes"
 
 
 def protocol_text(dataset: Dataset) -> str:
-    """What context and horizon count."""
+    """Words for what context and horizon count."""
     return "observed and predicted frames of each video, in their own size"
 
 
 def section(dataset: Dataset) -> Iterator[str]:
-    """The parts of a dataset, in Markdown."""
+    """Lines of Markdown about the parts of a dataset."""
     yield from (f"- **Splits `{name}`:** {part.title}." for name, part in dataset.subsets.items())

@@ -1,4 +1,4 @@
-"""The user's own files of frames: their kind, the folder that their names are relative to."""
+"""Find the user's own files of frames, their kind, and the folder that names are relative to."""
 
 import glob
 import re
@@ -81,11 +81,11 @@ def raw_folders() -> list[Path]:
 
 
 def release_entries(names: Sequence[str], top: str, is_file: bool) -> Iterator[dict[str, Any]]:
-    """Entries of a release for some files: one pattern for each depth and suffix.
+    """Yield the entries of a release for some files: a pattern for each depth and suffix.
 
     Args:
         names: raw names.
-        top: raw name of the file or folder that holds them.
+        top: raw name of the file or folder that contains the files.
         is_file: whether ``top`` is a file.
     """
     if is_file:
@@ -105,10 +105,10 @@ def release_entries(names: Sequence[str], top: str, is_file: bool) -> Iterator[d
 
 
 def dataset_name(path: Path, name: str | None) -> str:
-    """The name of a dataset, by default made from its path.
+    """Check the name of a dataset and return it; by default, the name is made from the path.
 
     Raises:
-        StpError: the name has other characters than small letters, digits and _.
+        StpError: the name has characters other than lower-case letters, digits and _.
     """
     name = name or re.sub(r"\W+", "_", path.stem.lower()).strip("_") or "own"
     if not re.fullmatch("[a-z][a-z0-9_]*", name):

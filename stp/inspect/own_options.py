@@ -1,4 +1,4 @@
-"""Options of your own data that mean nothing are found before anything runs."""
+"""Find invalid options of the user's own data before anything runs."""
 
 from stp.core.errors import StpError
 from stp.plan.cells import Plan
@@ -7,11 +7,11 @@ OWN_READER = "own.reader"
 
 
 def check(plan: Plan) -> None:
-    """Check the options of all datasets of a plan that the reader of own data prepares.
+    """Check the options of all datasets of a plan that have the reader for own data.
 
     Raises:
-        StpError: an option is unknown or has a value that means nothing, such as shares of more
-            than 1, or axes with an unknown letter.
+        StpError: an option is unknown or invalid, such as shares of more than 1 or axes with an
+            unknown letter.
     """
     options_by_dataset = {
         str(artefact.recipe["dataset"]): artefact.recipe["options"]

@@ -1,4 +1,4 @@
-"""The page of all datasets, generated from config/datasets."""
+"""Generate the page of all datasets from config/datasets."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -45,7 +45,7 @@ where the paper, its code and correctness disagree.
 
 
 def page(config: Config) -> str:
-    """The page, in Markdown."""
+    """Write the page of all datasets, in Markdown."""
     order = [*DOMAINS, *(d.domain for d in config.datasets.values() if d.domain not in DOMAINS)]
     named = sorted(config.datasets.items(), key=lambda item: (order.index(item[1].domain), item[0]))
     lines = [INTRODUCTION]
@@ -96,7 +96,7 @@ def _section(name: str, dataset: Dataset) -> Iterator[str]:
 
 
 def _release(label: str, release: Release, is_default: bool) -> str:
-    """A release with its files, on one line."""
+    """Description of a release and its files, on one line."""
     about = [release.note] if release.note else []
     if release.leaky:
         about.append("training and test share videos, persons or periods")
@@ -114,7 +114,7 @@ def _release(label: str, release: Release, is_default: bool) -> str:
 
 
 def _files(files: Sequence[RawFile]) -> Iterator[str]:
-    """Raw files; many files whose names differ only in numbers share an entry."""
+    """Yield entries for raw files; files whose names differ only in numbers share an entry."""
     for _, group in groupby(files, lambda file: (re.sub(r"\d+", "#", file.path), _checksum(file))):
         similar = list(group)
         if len(similar) < MIN_SIMILAR:
@@ -158,7 +158,7 @@ def _official(dataset: Dataset) -> Release:
 
 
 def _access(release: Release) -> str:
-    """The most laborious access of its files."""
+    """The most laborious kind of access that the files of a release need."""
     if release.generator:
         return "generated"
     kinds = {file.access for file in release.files}
@@ -178,6 +178,6 @@ def _size(release: Release) -> str:
 
 
 def _anchor(title: str) -> str:
-    """The anchor of a heading."""
+    """The anchor that links to a heading use."""
     kept = [c if c.isalnum() or c in "-_" else "-" if c == " " else "" for c in title.lower()]
     return "".join(kept)

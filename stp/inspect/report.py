@@ -23,7 +23,8 @@ def describe(plan: Plan, names: list[str], leakage: bool) -> tuple[list[Row], di
     Args:
         plan: plan of a scale.
         names: names of datasets; empty for all.
-        leakage: compare the splits of several datasets too; those of one are always compared.
+        leakage: whether to compare the splits of several datasets; those of a single dataset are
+            always compared.
 
     Returns:
         rows of the table, and shared clips by dataset.
@@ -48,7 +49,7 @@ def _describer(plan: Plan, name: str) -> DatasetDescriber:
 
 
 def as_json(plan: Plan, counts: list[Row], leaks: dict[str, Leakage]) -> dict[str, object]:
-    """Counts, leakage and tracks as JSON values."""
+    """Turn counts, leakage and tracks into JSON values."""
     return {
         "scale": plan.config.scale.scale,
         "counts": [row.as_json() for row in counts],
@@ -98,7 +99,7 @@ def prepared_text(plan: Plan) -> str:
     """Description of the prepared datasets that a scale names or tests on.
 
     Raises:
-        StpError: a dataset is not prepared, or damaged.
+        StpError: a dataset is not prepared or is damaged.
     """
     artefacts = plan.prepared
     missing = [a.dataset for a in artefacts if not store.is_complete(plan.store / a.folder)]

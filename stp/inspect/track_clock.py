@@ -1,4 +1,4 @@
-"""The rate of detections, from frames or times."""
+"""Find the rate of detections from frame numbers or times."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,8 +24,9 @@ class Clock:
     """The rate of detections.
 
     Attributes:
-        every: between two detections of a person, in frames or seconds.
-        is_common: all detections are at multiples of ``every``, so that no interpolation is needed.
+        every: interval between two detections of a person, in frames or seconds.
+        is_common: whether all detections are at multiples of ``every``; else they need
+            interpolation.
         others: number of detections at other times.
     """
 
@@ -35,7 +36,7 @@ class Clock:
 
 
 def clock(recordings: Sequence[Rows]) -> Clock:
-    """Find the usual interval of all people, and whether they share moments."""
+    """Find the usual interval between detections, and whether all people share a clock."""
     passed = intervals(recordings)
     if not len(passed):
         return Clock(1.0, True, 0)
@@ -50,14 +51,14 @@ def clock(recordings: Sequence[Rows]) -> Clock:
 
 
 def frames_per_second(frames: np.ndarray, times: np.ndarray) -> float | None:
-    """The rate of frames, where a file has the time of each frame.
+    """Frames per second of a file that has frame numbers and times.
 
     Args:
-        frames: (R,).
+        frames: frame number of each row, (R,).
         times: times of the same rows, seconds.
 
     Returns:
-        None where the times do not follow the frames evenly.
+        the rate; None if times do not increase evenly with frames.
     """
     order = np.argsort(frames, kind="stable")
     first, last = order[0], order[-1]
@@ -74,10 +75,10 @@ def frames_per_second(frames: np.ndarray, times: np.ndarray) -> float | None:
 
 
 def time_unit(recordings: Sequence[Rows], length: str | None) -> str:
-    """The unit of times in which the rate of detections and the speed of people are plausible.
+    """The unit of time in which the rate of detections and the speed of people are plausible.
 
     Args:
-        recordings: their times are numbers of that unit.
+        recordings: recordings with times in an unknown unit.
         length: unit of positions, if known.
     """
     passed = intervals(recordings)
@@ -94,7 +95,7 @@ def time_unit(recordings: Sequence[Rows], length: str | None) -> str:
 
 
 def speed(recordings: Sequence[Rows]) -> float:
-    """The median speed of people, in their units of length and time; 0 if nobody moves."""
+    """Median speed of people, in the units of length and time of the data; 0 if nobody moves."""
     speeds = []
     for recording in recordings:
         order = np.lexsort((recording.when, recording.person))
@@ -106,12 +107,12 @@ def speed(recordings: Sequence[Rows]) -> float:
 
 
 def intervals(recordings: Iterable[Rows]) -> np.ndarray:
-    """Times between two detections of a person that follow each other, of all recordings."""
+    """Intervals between consecutive detections of a person, over all recordings."""
     return np.concatenate([time_between(part.when, part.person)[0] for part in recordings])
 
 
 def _precise(passed: np.ndarray, usual: float) -> float:
-    """The usual interval without the rounding of single times: a mean over many intervals."""
+    """The usual interval, as a mean over many intervals, which removes the rounding of times."""
     steps = np.rint(passed / usual)
     near = (steps >= 1) & (np.abs(passed / usual - steps) < 0.2)
     mean = float(passed[near].sum() / steps[near].sum())

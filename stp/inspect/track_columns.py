@@ -1,4 +1,4 @@
-"""Guesses of the columns of a file of detections, by name or else by value."""
+"""Guess the columns of a file of detections from their names, or else from their values."""
 
 import re
 from collections.abc import Sequence
@@ -54,11 +54,11 @@ class Guessed:
     """The columns of a file.
 
     Attributes:
-        columns: frame or time or both, person, x, y, lost -> name or number.
-        length: unit of x and y, if their names say it.
-        duration: unit of times, if their name says it; ``s`` for dates.
+        columns: name or number of a column by its role: frame, time, person, x, y or lost.
+        length: unit of x and y, if their names contain it.
+        duration: unit of times, if the name of the column contains it; ``s`` for dates.
         left_out: names of the other columns.
-        by_values: the columns have no names and were guessed from their values.
+        by_values: whether columns without names were guessed from their values.
     """
 
     columns: dict[str, Any] = field(default_factory=dict)
@@ -73,7 +73,7 @@ def guess_columns(path: Path, alone: bool = True) -> Guessed:
 
     Args:
         path: path of the file.
-        alone: it is the only file, so a column must identify its people.
+        alone: whether this is the only file, so that a column must identify people.
 
     Raises:
         StpError: the file cannot be read, or a column is missing.
@@ -96,7 +96,7 @@ def guess_columns(path: Path, alone: bool = True) -> Guessed:
 
 
 def _plain(name: str) -> tuple[str, str]:
-    """A name in small letters without punctuation and unit, and the unit."""
+    """Split a name into lower-case text without punctuation, and a unit."""
     matched = re.fullmatch(r"(.*?)\s*[\[(]\s*([^\])]*)\s*[\])]", name.strip())
     if matched:
         return re.sub(r"[^a-z0-9]", "", matched[1].lower()), matched[2].strip().lower()
@@ -181,9 +181,9 @@ def _look_at_times(table: pd.DataFrame, guessed: Guessed) -> None:
 
 
 def _by_value(path: Path, table: pd.DataFrame) -> Guessed:
-    """Columns without names, in the orders that circulate.
+    """Guess columns without names from the usual orders of columns.
 
-    They are frame or time, person, x and y (SGAN, TrajNet), perhaps with x and y after person and
+    These are frame or time, person, x and y (SGAN, TrajNet), perhaps with x and y after person and
     frame; frame, person, x, z, y and velocities (EWAP); time, person, x, y, z and more (ATC).
     """
     width = table.shape[1]
@@ -221,7 +221,7 @@ def _whole(values: np.ndarray) -> bool:
 
 
 def _way(numbers: np.ndarray, when: int, person: int) -> float:
-    """The median distance between two rows of a person, if these are the columns."""
+    """Median distance between consecutive rows of a person, for a guess of the columns."""
     order = np.lexsort((numbers[:, when], numbers[:, person]))
     same = np.diff(numbers[order, person]) == 0
     way = np.linalg.norm(np.diff(numbers[order][:, 2:4], axis=0), axis=1)[same]

@@ -1,4 +1,4 @@
-"""Description of datasets of tracks of people, for `stp list datasets` and `stp draw clips`."""
+"""Describe datasets of tracks of people, for `stp list datasets` and `stp draw clips`."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,7 +17,7 @@ PARTS = {"test": "", "calibration": "-train"}
 
 
 def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage | None]:
-    """Count the scenarios of a dataset, and say what calibration and test share."""
+    """Count the scenarios of a dataset; if ``leakage``, also tell what both parts share."""
     if not leakage:
         return rows(plan, name), None
     counted = facts(plan, name)
@@ -54,7 +54,7 @@ def _counted(count: int, noun: str) -> str:
 
 
 def lines(plan: Plan, name: str, _: Leakage, width: int) -> Iterator[str]:
-    """Describe one dataset."""
+    """Yield lines that describe a dataset of tracks."""
     counted = facts(plan, name)
     if counted is None:
         yield f"{name} is not prepared: {how_to_prepare(name)}"
@@ -93,7 +93,7 @@ def lines(plan: Plan, name: str, _: Leakage, width: int) -> Iterator[str]:
 
 
 def made_up(counted: dict[str, Any]) -> Iterator[str]:
-    """Lines on positions that were not detected but interpolated, or are filled in scenarios.
+    """Lines about positions that were not detected: interpolated, or filled in by scenarios.
 
     Args:
         counted: counts of the preparation of a dataset.
@@ -111,7 +111,7 @@ def made_up(counted: dict[str, Any]) -> Iterator[str]:
 
 
 def left_out(counted: dict[str, Any]) -> Iterator[str]:
-    """Rows, people and goals that are not in the prepared data, and why."""
+    """Lines about rows, people and goals that the prepared data lack, with reasons."""
     if counted["lost_rows"]:
         yield f"{share(counted['lost_rows'], counted['rows'])} rows, which are marked as lost"
     if counted["sparse_people"]:
@@ -131,7 +131,7 @@ def left_out(counted: dict[str, Any]) -> Iterator[str]:
 
 
 def shared_people(counted: dict[str, Any]) -> str:
-    """What calibration and test share."""
+    """Sentence about people who are in both calibration and test."""
     in_both, test_only, people = (
         counted[key] for key in ("people_in_both", "people_of_test_alone", "people")
     )
@@ -143,16 +143,16 @@ def shared_people(counted: dict[str, Any]) -> str:
 
 
 def size_text(dataset: Dataset) -> str:
-    """Values of each person at each time."""
+    """Text that names the values of each person at each time."""
     return "x, y of people"
 
 
 def protocol_text(dataset: Dataset) -> str:
-    """What context and horizon count."""
+    """Words for what context and horizon count."""
     return "positions of each person"
 
 
 def section(dataset: Dataset) -> Iterator[str]:
-    """The protocols, in Markdown."""
+    """Lines of Markdown about the protocols."""
     protocols = (f"`{label}` ({subset.title})" for label, subset in dataset.subsets.items())
     yield f"- **Protocols of test and calibration:** {', '.join(protocols)}."

@@ -1,4 +1,4 @@
-"""Lines of YAML that all drafts share."""
+"""Write lines of YAML that all drafts share."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -9,13 +9,13 @@ from stp.page.commands import table_command
 
 
 def flow(value: object) -> str:
-    """A value on one line of YAML."""
+    """Format a value as one line of YAML."""
     text = yaml.safe_dump(value, default_flow_style=True, sort_keys=False, width=10**6)
     return text.removesuffix("\n").removesuffix("\n...").replace(": null", ": ")
 
 
 def release_lines(files: Iterable[Mapping[str, object]]) -> Iterator[str]:
-    """The release of a dataset with its entries of files."""
+    """Lines with the release of a dataset and its entries for files."""
     yield "release: own # other files of yours are another release"
     yield "releases:"
     yield "  own:"
@@ -25,12 +25,12 @@ def release_lines(files: Iterable[Mapping[str, object]]) -> Iterator[str]:
 
 
 def scale_lines(name: str, models: str, table: str) -> Iterator[str]:
-    """The head of a scale file: its purpose, the command that makes its table, its name.
+    """Lines at the head of a scale file: purpose, the command that makes its table, its name.
 
     Args:
         name: name of the dataset and of the scale file.
-        models: models that it runs, in words.
-        table: name of its table.
+        models: models that the scale runs, in words.
+        table: name of the table that the scale makes.
     """
     yield f"# The dataset {name}, with {models}: a start."
     yield "#"
@@ -39,6 +39,6 @@ def scale_lines(name: str, models: str, table: str) -> Iterator[str]:
 
 
 def mirror_lines(mirror: Path | None) -> Iterator[str]:
-    """The folder of the raw files, unless it is configured already."""
+    """Lines that set the folder of the raw files; none if it is configured already."""
     if mirror is not None:
         yield f"paths: {{mirror: {flow(str(mirror))}}} # where the raw files are"

@@ -1,4 +1,4 @@
-"""From the values of a measure to opinion scores: a logistic function of four parameters.
+"""Turn values of a measure into opinion scores by a logistic function of four parameters.
 
     q(x) = b2 + (b1 - b2) / (1 + exp(-(x - b3) / |b4|))
 
@@ -22,7 +22,7 @@ def fit(values: np.ndarray, observed: np.ndarray) -> np.ndarray:
         observed: opinion scores, (N,).
 
     Returns:
-        b1, b2, b3 and b4. Of values that are all equal: their mean opinion, for any value.
+        b1, b2, b3 and b4. If all values are equal, the function is the mean opinion everywhere.
     """
     centre, scale = values.mean(), values.std()
     if not scale > 0:

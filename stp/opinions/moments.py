@@ -1,4 +1,4 @@
-"""Tests of the means of two groups from their moments, as Table 2 of PVQA prints them."""
+"""Test the means of two groups from their moments, which Table 2 of PVQA prints."""
 
 from typing import Literal, NamedTuple
 
@@ -10,7 +10,7 @@ class Moments(NamedTuple):
 
     Attributes:
         mean: mean of the n values.
-        deviation: standard deviation, divided by n: only then are the printed groups consistent.
+        deviation: standard deviation with divisor n, which makes the printed groups consistent.
         n: number of videos.
     """
 
@@ -26,12 +26,12 @@ def p_value(
     alternative: Literal["two-sided", "greater"],
     equal_variances: bool,
 ) -> float:
-    """Test whether two groups have the same mean.
+    """P value of a t test that two groups have the same mean.
 
     Args:
         first, second: the groups.
         alternative: ``two-sided``, or ``greater``: the first has the larger mean.
-        equal_variances: Student's t test; else Welch's.
+        equal_variances: whether to use Student's t test instead of Welch's.
     """
     pair = (
         value

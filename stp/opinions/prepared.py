@@ -1,4 +1,4 @@
-"""Prepared opinions: videos of several sizes, opinion scores, ratings, and splits.
+"""Read and write prepared opinions: videos of several sizes, scores, ratings, and splits.
 
 - ``videos.zarr``: for each size two arrays, ``predicted_<H>x<W>`` and ``true_<H>x<W>``, uint8
   (videos of this size, frame, y, x, channel); true futures are zero where unknown;
@@ -92,8 +92,8 @@ class Database:
 
     Attributes:
         folder: folder of the prepared data.
-        table: `OPINION_COLUMNS`.
-        context: observed frames of each video.
+        table: table with the columns `OPINION_COLUMNS`.
+        context: number of observed frames of each video.
     """
 
     folder: Path
@@ -114,7 +114,7 @@ class Database:
         return np.asarray(self.table["mos"].to_numpy(), np.float64)
 
     def videos(self) -> Iterator[Video]:
-        """All videos, in the order of the table; one is in memory at a time.
+        """Yield all videos in the order of the table; only one is in memory at a time.
 
         Raises:
             StpError: the arrays are damaged.

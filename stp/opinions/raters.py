@@ -20,7 +20,7 @@ def identical(answers: Mapping[str, Mapping[Q, A]]) -> list[list[str]]:
     """Find raters who gave the same answers to the same questions: they may be one person.
 
     Args:
-        answers: rater -> question or video -> choice or score.
+        answers: choice or score by question or video, by rater.
 
     Returns:
         groups of names, sorted; raters with fewer than `FEWEST_ALIKE` answers are in none.
@@ -33,7 +33,7 @@ def identical(answers: Mapping[str, Mapping[Q, A]]) -> list[list[str]]:
 
 
 def identical_text(groups: Iterable[Sequence[str]]) -> str:
-    """The groups of `identical` in a sentence; empty if there are none."""
+    """Sentence about the groups that `identical` finds; empty if there are none."""
     listed = "; ".join(", ".join(raters) for raters in groups)
     return f"raters who gave identical answers, and each count: {listed}" if listed else ""
 

@@ -1,4 +1,4 @@
-"""From ratings to mean opinion scores (MOS), as Somraj et al. (2022, section 3.2) describe it.
+"""Compute mean opinion scores (MOS) from ratings, as Somraj et al. (2022, section 3.2) describe it.
 
 Ratings of a rater in a session become Z-scores; raters whose Z-scores are often far from those of
 the others, on both sides, are rejected (ITU-R BT.500-11, annex 2, section 2.3.1); Z-scores of the
@@ -27,7 +27,7 @@ not confusion."""
 
 @dataclass(frozen=True)
 class Ratings:
-    """R ratings.
+    """R ratings, as arrays.
 
     Attributes:
         rater: name of the rater, str (R,).
@@ -47,7 +47,7 @@ class Ratings:
         return Ratings(self.rater[rows], self.session[rows], self.video[rows], self.score[rows])
 
     def by_rater(self) -> dict[str, dict[str, float]]:
-        """Rater -> video -> score."""
+        """Scores by video, by rater."""
         scores: dict[str, dict[str, float]] = {}
         rows = zip(self.rater.tolist(), self.video.tolist(), self.score.tolist(), strict=True)
         for rater, video, score in rows:
@@ -81,7 +81,7 @@ class Opinions:
     Attributes:
         video: names of the videos, sorted.
         mos: mean opinion scores, 0 to 100, float64 (V,).
-        count: number of ratings of each, int64 (V,).
+        count: number of ratings of each video, int64 (V,).
         rejected: names of the rejected raters, sorted.
         scores: rescaled Z-scores of the other raters.
     """

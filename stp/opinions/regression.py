@@ -43,7 +43,7 @@ def products(features: np.ndarray) -> np.ndarray:
     """Products of the features of all pairs of videos, centred over all: float64 (V, V).
 
     Args:
-        features: (V, D), finite.
+        features: features of all videos, (V, D), finite.
     """
     centred = features.astype(np.float64) - features.mean(axis=0, dtype=np.float64)
     return np.asarray(centred @ centred.T)
@@ -152,11 +152,11 @@ def chosen_count(
     Args:
         gram: `products` of all videos.
         training: numbers of the N training videos.
-        observed: their opinions, (N,).
-        candidates: ascending.
+        observed: opinions of the training videos, (N,).
+        candidates: numbers of components to choose from, ascending.
 
     Returns:
-        the one with the smallest squared error over `FOLDS` folds; of equal ones the smallest.
+        the candidate with the smallest squared error over `FOLDS` folds; of equals the smallest.
     """
     error = np.zeros(len(candidates))
     for fold in range(FOLDS):

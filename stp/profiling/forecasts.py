@@ -1,4 +1,4 @@
-"""The evaluations of a network that make up a forecast."""
+"""Divide forecasts of a model into evaluations of its network."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from stp.models.simvp import SimVP
 
 @dataclass(frozen=True)
 class Parts:
-    """A forecast of as many lead times as in training, in parts.
+    """The parts of a forecast with as many lead times as in training.
 
     Attributes:
         evaluations: number of evaluations of the network in a forecast: 1 for a recurrent network,
@@ -22,9 +22,9 @@ class Parts:
             MCVD, one for every step of its sampler.
         frames: number of forecast frames per evaluation.
         together: number of evaluations in one call of `evaluate`.
-        context: computes a value once for each forecast, from the context (B, T_in, C, H, W); None
-            if there is none.
-        evaluate: evaluates the network, from the context and the result of `context`.
+        context: function that computes a value once for each forecast, from the context
+            (B, T_in, C, H, W); None if nothing is computed.
+        evaluate: function that evaluates the network, from the context and the result of `context`.
         sampler: steps of the sampler; None if the network is not evaluated step by step.
     """
 
@@ -56,7 +56,7 @@ def parts(model: nn.Module, context: int, horizon: int) -> Parts:
 
 
 class Sampled:
-    """The steps of a sampler; each evaluates the network once and takes the same time."""
+    """The steps of a sampler, each of which evaluates the network once in the same time."""
 
     def __init__(self, model: mcvd.Model) -> None:
         self.model, self._whole = model, model.sampler

@@ -1,4 +1,4 @@
-"""Measurement of a network: size, speed of evaluations and forecasts, memory."""
+"""Measure a network: size, speed of evaluations and forecasts, and memory."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -134,7 +134,7 @@ def waiter(device: torch.device) -> Callable[[], None]:
 
 
 def describe_size(counted: Size) -> Json:
-    """The size of a network as in a measurement."""
+    """The size of a network as entries of a measurement."""
     amounts = {
         "context": counted.context,
         "evaluation": counted.evaluation,
@@ -216,7 +216,7 @@ class _Forecasts:
 
 
 def _least(recipe: Json, batch: int, counted: Size) -> int:
-    """Least bytes of a training step: weights, gradients, moments, activations."""
+    """Least memory of a training step in bytes: weights, gradients, moments, activations."""
     with torch.device("meta"):
         model = create(recipe).train()
         clip = torch.empty(batch, recipe["context"] + recipe["horizon"], *recipe["shape"])

@@ -1,4 +1,4 @@
-"""Memory: its peak during work, the least that a training step keeps, and the free amount."""
+"""Measure memory: peak during work, least memory of a training step, and free memory."""
 
 import os
 import resource
@@ -28,9 +28,9 @@ def peak(run: Callable[[], object], device: torch.device, tensors: Iterable[Tens
     """Peak memory of tensors and workspaces during some work, in bytes.
 
     Args:
-        run: the work.
-        device: the device of the work.
-        tensors: tensors that exist before, which the profiler of a CPU does not see.
+        run: function that does the work.
+        device: device that does the work.
+        tensors: tensors that exist before the work, which the profiler of a CPU does not see.
     """
     if device.type == "cuda":
         torch.cuda.synchronize()
@@ -58,7 +58,7 @@ def process_peak() -> int:
 
 
 def kept_for_backward(model: nn.Module, loss: Callable[[], Tensor]) -> int:
-    """Bytes that a loss keeps until its backward pass; also for meta tensors."""
+    """Memory in bytes that a loss keeps until its backward pass; also for meta tensors."""
     weights = set(_storages([*model.parameters(), *model.buffers()]))
     storages: dict[int, Any] = {}
 
@@ -75,7 +75,8 @@ def kept_for_backward(model: nn.Module, loss: Callable[[], Tensor]) -> int:
 class _FusedAttention(TorchFunctionMode):
     """Makes attention of meta tensors keep what a fused kernel keeps on real devices.
 
-    Torch itself keeps a matrix of all pairs there. Fused kernels take four dimensions and no mask.
+    For meta tensors, torch keeps a matrix of all pairs. Fused kernels take four dimensions and
+    no mask.
     """
 
     def __torch_function__(
@@ -93,7 +94,7 @@ def _fused_attention(*tensors: Tensor, scale: float | None = None) -> Tensor:
 
 
 def available(device: torch.device) -> int | None:
-    """Free bytes of a device; None if unknown."""
+    """Free memory of a device in bytes; None if unknown."""
     if device.type == "cuda":
         return torch.cuda.mem_get_info()[0]
     try:
@@ -110,7 +111,7 @@ def enough(needed: int, device: torch.device, work: str, remedy: str) -> None:
     """Refuse work that needs more memory than is free.
 
     Raises:
-        StpError: not enough memory.
+        StpError: there is not enough free memory.
     """
     free = available(device)
     if free is not None and needed > free:

@@ -1,4 +1,4 @@
-"""The page that lists every model with its sizes, and the same as lines for a terminal."""
+"""Write the page that lists every model with its sizes, and the same list for a terminal."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -49,7 +49,7 @@ stp list models --page docs/models.md --configfile config/paper.yaml
 
 
 class Notes(Strict):
-    """What is known of a model besides its configuration (config/model_notes.yaml).
+    """Facts about a model that its configuration lacks (config/model_notes.yaml).
 
     Attributes:
         kind: kind of network.
@@ -65,10 +65,10 @@ class Notes(Strict):
 
 
 def notes(config: Config) -> dict[str, Notes]:
-    """What is known of the networks, by name.
+    """Read the notes on all networks, by name.
 
     Raises:
-        StpError: the file names no such model.
+        StpError: the file names an unknown model.
     """
     content = read_yaml(NOTES)
     for name in content:
@@ -83,7 +83,7 @@ def training_datasets(config: Config) -> list[str]:
 
 
 def page(config: Config) -> str:
-    """Write the page, in Markdown; takes about a minute."""
+    """Text of the page, in Markdown; counting takes about a minute."""
     known, names = notes(config), networks(config)
     everywhere = [names[name] for name in _everywhere(config)]
     lines = [INTRODUCTION, *_overview(config), ""]
@@ -118,7 +118,7 @@ def multiply_adds_row(config: Config, dataset: str) -> str:
 
 
 def _everywhere(config: Config) -> list[str]:
-    """Networks that are counted on all datasets of the page."""
+    """Names of networks that are counted on all datasets of the page."""
     known = notes(config)
     return [name for name in networks(config) if not (name in known and known[name].dataset)]
 
@@ -141,7 +141,7 @@ def _elsewhere(config: Config, known: dict[str, Notes]) -> Iterator[str]:
 
 
 def overview(config: Config) -> Iterator[tuple[str, ...]]:
-    """Every model: name, title, kind, how it is fitted, reference."""
+    """Yield name, title, kind, way of fitting and reference of every model."""
     known = notes(config)
     for name, model in config.models.items():
         is_external = model.fit == "external"
@@ -151,7 +151,7 @@ def overview(config: Config) -> Iterator[tuple[str, ...]]:
 
 
 def columns(config: Config) -> list[Column]:
-    """The table of all models for a terminal."""
+    """Columns of the table of all models for a terminal."""
     found = [(name, title, f"{kind}; {fit}", of) for name, title, kind, fit, of in overview(config)]
     headings = ("model", "title", "kind; fitted by", "reference")
     return [
@@ -161,7 +161,7 @@ def columns(config: Config) -> list[Column]:
 
 
 def details(config: Config, name: str) -> Iterator[str]:
-    """Tell all that is known of a model.
+    """Yield lines with all that is known about a model.
 
     Raises:
         StpError: there is no such model.
@@ -248,7 +248,7 @@ def _size(recipe: Json) -> Size:
 
 @cache
 def _size_of(recipe: str) -> Size:
-    """Some datasets have frames alike."""
+    """Size of the network of a recipe, cached, since some datasets have the same frames."""
     return size(json.loads(recipe))
 
 

@@ -1,4 +1,4 @@
-"""The printed values of Table 19 of PredBench. No torch."""
+"""Read the printed values of Table 19 of PredBench, without torch."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,8 +22,8 @@ class PublishedComplexity:
     """One model of the table.
 
     Attributes:
-        parameters: in 10^6.
-        gmacs: 10^9 multiply-adds; printed as FLOPs, and for some models with M instead of G.
+        parameters: number of parameters in 10^6.
+        gmacs: multiply-adds in 10^9; printed as FLOPs, and for some models with M instead of G.
         clips_per_s: evaluations of the network for one clip each, per second; printed as FPS.
     """
 
@@ -33,10 +33,10 @@ class PublishedComplexity:
 
 
 def published(config: Config, file: Path | None = None) -> dict[str, PublishedComplexity]:
-    """The table, by the name of the model, in the order of the paper.
+    """Read the table: rows by name of the model, in the order of the paper.
 
     Raises:
-        StpError: a value is missing, or no model is called what the table calls it.
+        StpError: a value is missing, or the table has a name that no model has.
     """
     file = file or config.suite.published_file
     if file is None:

@@ -1,4 +1,4 @@
-"""A measured network as one JSON object, and as lines for people."""
+"""Report a measured network as a JSON object, or as lines of text."""
 
 import os
 import time
@@ -32,7 +32,7 @@ def profile(
         and, for a model of Table 19 on Moving-MNIST, ``as_published``, its counts.
 
     Raises:
-        StpError: unknown names, or a problem of `measure`.
+        StpError: a name is unknown, or `measure` fails.
     """
     recipe = network(config, model, dataset)
     precision = recipe.pop("precision")
@@ -61,7 +61,7 @@ def profile(
 
 
 def machine_text(measurement: Json) -> str:
-    """Name the machine of a measurement: device, threads, precision, torch."""
+    """Text about the machine of a measurement: device, threads, precision, torch."""
     compute, machine = measurement["compute"], measurement["machine"]
     device = compute["device"]
     device = machine["processor"] if device == "cpu" else f"{device}, {machine['processor']}"
@@ -72,7 +72,7 @@ def machine_text(measurement: Json) -> str:
 
 
 def lines(measurement: Json) -> Iterator[str]:
-    """Tell what was measured."""
+    """Yield lines of text about a measurement."""
     size, speed, used = measurement["size"], measurement["speed"], measurement["memory"]
     network_of = measurement["network"]
     shape = " x ".join(map(str, network_of["shape"]))
@@ -121,7 +121,7 @@ def lines(measurement: Json) -> Iterator[str]:
 
 
 def _others_seconds() -> float | None:
-    """CPU seconds of other processes of this machine since it started; None where unknown."""
+    """CPU seconds of other processes of this machine since it started; None if unknown."""
     try:
         first = Path("/proc/stat").read_text().partition("\n")[0]
     except OSError:

@@ -23,11 +23,12 @@ class Size:
     is two floating point operations.
 
     Attributes:
-        parameters: their number.
-        context: multiply-adds that are done once for each forecast.
-        evaluation: multiply-adds of one evaluation of the network.
+        parameters: number of parameters.
+        context: number of multiply-adds that are done once for each forecast.
+        evaluation: number of multiply-adds of one evaluation of the network.
         evaluations: number of evaluations of the network in one forecast.
-        attention: the part of `evaluation` that multiplies activations with each other.
+        attention: number of multiply-adds of `evaluation` that multiply activations with each
+            other.
     """
 
     parameters: int

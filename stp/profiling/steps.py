@@ -1,4 +1,4 @@
-"""Durations of training steps and forecasts of the networks of a plan (`stp plan --measure`)."""
+"""Measure training steps and forecasts of the networks of a plan (`stp plan --measure`)."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -32,16 +32,16 @@ def measure_plan(
     report: Report = silent,
     seconds: float = SECONDS,
 ) -> Iterator[str]:
-    """Measure the networks of a plan whose speed nobody knows, and remember each at once.
+    """Measure the networks of a plan whose speed is unknown, and store each result at once.
 
     Args:
         plan: the plan.
-        folders: folders of its artefacts that count; all unless given.
-        report: progress callback.
-        seconds: to spend on each duration.
+        folders: folders of the artefacts whose networks are measured; by default all.
+        report: callback for the progress.
+        seconds: time to spend on each duration, in seconds.
 
     Yields:
-        a line for each network: what was measured, or why nothing was.
+        a line of text for each network: the result, or the reason why there is none.
     """
     steps, trainings = Steps(plan), list(unmeasured(plan, folders))
     if not trainings:
@@ -94,17 +94,17 @@ def measure_step(plan: Plan, training: Artefact, report: Report, seconds: float)
 def training_step(
     recipe: Json, options: TrainOptions, compute: Compute, batch: int
 ) -> tuple[nn.Module, Callable[[], Tensor]]:
-    """Make a network with fresh weights, and what does a training step of it on random frames.
+    """Make a network with fresh weights, and a function for its training step on random frames.
 
     Args:
         recipe: recipe of the training.
-        options: options of the training. Of losses on the grid of the data, the mean squared error
-            is taken instead, which takes as long: prepared data need not be there yet.
-        compute: where and how.
-        batch: clips at once.
+        options: options of the training. Losses on the grid of the data, which need prepared data,
+            are replaced by the mean squared error, which takes as long.
+        compute: device, precision and the like.
+        batch: number of clips of a step.
 
     Returns:
-        the network, and a function that does a step and returns its loss.
+        the network, and a function that does a training step and returns the loss.
     """
     torch.manual_seed(0)
     model = create(recipe).to(compute.device).train()

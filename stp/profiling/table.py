@@ -1,4 +1,4 @@
-"""Render Table 19 of the paper beside what was counted or measured here. No torch."""
+"""Render Table 19 of the paper beside counted and measured values, without torch."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
@@ -19,9 +19,9 @@ from stp.profiling.published import CLIPS_PER_S, PublishedComplexity, published
 
 @dataclass(frozen=True, kw_only=True)
 class ProfileRow:
-    """A model of the table; None is what was not counted or not measured.
+    """A row of the table, about one model; None stands for a value that was not determined.
 
-    The units are those of the names: multiply-adds in 10^9, memory in 10^6 bytes, differences in
+    Units follow from the names: multiply-adds in 10^9, memory in 10^6 bytes, differences in
     per cent of the published value.
     """
 
@@ -61,10 +61,10 @@ COUNTED = (*COLUMNS[: COLUMNS.index("evaluations_per_s")], "notes")
 
 
 def measurements(folder: Path, config: Config) -> dict[str, Any]:
-    """Read what was measured, ``<folder>/<model>/moving_mnist.json``; what is missing is left out.
+    """Read existing measurements ``<folder>/<model>/moving_mnist.json``, by name of the model.
 
     Raises:
-        StpError: a file is damaged, or the published values are.
+        StpError: a measurement or the published values are damaged.
     """
     measured = {}
     for name in published(config):
@@ -96,7 +96,7 @@ def write(table: list[ProfileRow], out: Path) -> None:
     """Write ``<name>.csv``, ``.md``, ``.tex`` and ``.html``.
 
     Raises:
-        StpError: the disk refuses.
+        StpError: a file cannot be written.
     """
     lines = [[vars(row)[name] for name in COLUMNS] for row in table]
     grid = as_grid(table, out.stem)
@@ -169,7 +169,7 @@ def _digits(value: float) -> float:
 
 
 def as_grid(table: list[ProfileRow], name: str) -> Grid:
-    """The table for people."""
+    """Turn rows into a table for pages, with notes."""
     columns = {**_COUNTED, **_MEASURED}
     notes = [*_machines(table), f"Published speed: {CLIPS_PER_S}"]
     notes += [f"{row.title}: {row.notes}." for row in table if row.notes]

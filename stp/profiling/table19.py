@@ -1,4 +1,4 @@
-"""Parameters and multiply-adds as PredBench counted them for its Table 19.
+"""Count parameters and multiply-adds as PredBench did for its Table 19.
 
 Twelve models on Moving-MNIST, 10 -> 10 frames of 64 x 64. What was counted follows from the
 numbers: only these choices give the printed ones (parameters to every printed digit, multiply-adds
@@ -25,10 +25,10 @@ class Counted:
     """A model as Table 19 counts it.
 
     Attributes:
-        parameters: their number.
-        multiply_adds: multiply-adds of one evaluation of the network, as far as the table's code
-            evaluates it.
-        how: what is counted otherwise than in one evaluation here; empty: nothing.
+        parameters: number of parameters.
+        multiply_adds: number of multiply-adds of one evaluation of the network, as far as the
+            table's code evaluates it.
+        how: differences from the count of one evaluation in this project; empty if none.
     """
 
     parameters: int

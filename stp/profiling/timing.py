@@ -1,4 +1,4 @@
-"""Durations of repeated work after a warm-up: median and quartiles."""
+"""Time repeated work after a warm-up: median and quartiles of the durations."""
 
 import statistics
 import time
@@ -20,13 +20,13 @@ WARM = 0.2
 
 @dataclass(frozen=True)
 class Timing:
-    """Durations of one piece of work in seconds.
+    """Durations of a piece of work, in seconds.
 
     Attributes:
-        median: half of the repetitions were faster.
-        low: a quarter of them was faster.
-        high: a quarter was slower.
-        repetitions: their number, without the warm-up.
+        median: median of the repetitions.
+        low: first quartile of the repetitions.
+        high: third quartile of the repetitions.
+        repetitions: number of repetitions, without the warm-up.
     """
 
     median: float
@@ -41,7 +41,7 @@ class Timing:
         return cls(median, low, high, len(durations))
 
     def times(self, factor: float) -> "Timing":
-        """The timing of several such pieces, one after the other."""
+        """The timing of several such pieces of work, one after the other."""
         return Timing(self.median * factor, self.low * factor, self.high * factor, self.repetitions)
 
 
@@ -51,11 +51,11 @@ def timed(
     """Repeat a piece of work for some seconds, at least three times, after a warm-up.
 
     Args:
-        run: the work; has been done once already.
-        wait: returns when the device has finished all of its work.
-        seconds: to spend on repetitions; no new one starts after them.
-        label: it is, for the progress line.
-        report: progress callback, in milliseconds done and to do.
+        run: function that does the work; it has been called once already.
+        wait: function that returns when the device has finished all of its work.
+        seconds: time in seconds after which no further repetition starts.
+        label: name of the work, for the progress line.
+        report: callback for the progress, in milliseconds done and to do.
     """
     first = _once(run, wait)
     # What takes that long is warm from the time before.
@@ -75,9 +75,9 @@ class Laps:
     """Durations within a piece of work that evaluates a network several times.
 
     Attributes:
-        before: from the start to the first evaluation, once for each lap.
-        inside: of each evaluation.
-        between: from the start of an evaluation to that of the next one, or to the end.
+        before: times from the start to the first evaluation, one for each lap.
+        inside: durations of all evaluations.
+        between: times from the start of an evaluation to that of the next one, or to the end.
     """
 
     def __init__(self, network: nn.Module, wait: Callable[[], None]) -> None:
@@ -89,7 +89,7 @@ class Laps:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Note when the network is evaluated."""
+        """Record the times at which the network is evaluated, in the block."""
         hooks = [
             self.network.register_forward_pre_hook(lambda *_: self._starts.append(self._now())),
             self.network.register_forward_hook(

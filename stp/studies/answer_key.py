@@ -1,4 +1,4 @@
-"""The key of a questionnaire: what each choice stands for. Raters never get it."""
+"""Read keys of questionnaires, which say what each choice is. Raters never get them."""
 
 import json
 import math
@@ -23,11 +23,11 @@ REMEDY = "name the key.json that was written with the questionnaire"
 
 
 class Question(Strict):
-    """A question.
+    """A question of a questionnaire.
 
     Attributes:
         id: identifier of the question on the page.
-        choices: names of models (of a rating: the name of the video) by the ids of their pictures.
+        choices: name of the model by id of its picture; for a rating, name of the video.
     """
 
     id: str
@@ -35,12 +35,12 @@ class Question(Strict):
 
 
 class ClipQuestion(Question):
-    """Predictions of one clip.
+    """A question about several predictions of one clip.
 
     Attributes:
-        dataset: name.
+        dataset: name of the dataset.
         sample: number of the test sample.
-        clip: name.
+        clip: name of the clip.
         cluster: the video or trajectory that the clip comes from.
     """
 
@@ -51,20 +51,20 @@ class ClipQuestion(Question):
 
 
 class PairQuestion(Question):
-    """Two videos of one clip, and the names of the scenarios that the pair belongs to."""
+    """A question about two videos of a clip, with the names of the scenarios of the pair."""
 
     clip: str
     scenarios: list[str]
 
 
 class VideoQuestion(Question):
-    """A video to rate, and the file of the natural video beside it."""
+    """A question about a video to rate, with the file of the natural video beside it."""
 
     natural: str
 
     @property
     def video(self) -> str:
-        """The name of the video."""
+        """The name of the video to rate."""
         return next(iter(self.choices.values()))
 
 
@@ -72,14 +72,14 @@ class Source(Strict):
     """The cell behind the predictions of a model for a dataset.
 
     Attributes:
-        dataset: name.
-        model: name.
+        dataset: name of the dataset.
+        model: name of the model.
         seed: seed of the training; None for a model that is not trained.
         source: origin of the raw data: official, sample or synthetic.
         release: release of the raw data.
         protocol: protocol of training and test.
         official_paper_protocol: whether data and protocol are those of the paper.
-        predictions: folder.
+        predictions: folder of the predictions.
     """
 
     dataset: str
@@ -96,10 +96,10 @@ class ScoredModel(Strict):
     """A model whose videos are compared.
 
     Attributes:
-        values: scores by heading of the metric; None where missing.
+        values: score by heading of the metric; None where missing.
         source: origin of the data: official, sample, synthetic or own.
         protocol: protocol of training and test; empty if unknown.
-        predictions: folder.
+        predictions: folder of the predictions.
     """
 
     values: dict[str, float | None]
@@ -112,15 +112,15 @@ class Scenario(Strict):
     """The models that were chosen for one column of Table 1, or one point of Figure 5.
 
     Attributes:
-        name: as printed: ``eq. FVD``, ``spr. FVD``, ``base200 +10``.
-        kind: how models were chosen.
+        name: name of the scenario, as printed: ``eq. FVD``, ``spr. FVD``, ``base200 +10``.
+        kind: the rule by which models were chosen.
         metric: heading of the metric that they were chosen by.
-        models: names; of a gap, the base first.
-        reason: why there are no models, or fewer than configured; empty otherwise.
+        models: names of the models; for a gap, the base comes first.
+        reason: reason why there are no models, or fewer than configured; empty otherwise.
         low: smallest value of the metric among the models; None without models.
         high: largest value of the metric among the models; None without models.
-        base: of a gap, the configured value of the base; None otherwise.
-        step: of a gap, by how much the others are worse; None otherwise.
+        base: for a gap, the configured value of the base; None otherwise.
+        step: for a gap, how much worse the other models are; None otherwise.
     """
 
     name: str
@@ -138,10 +138,10 @@ class Key(Strict):
     """The key of a questionnaire.
 
     Attributes:
-        study: checksum of what raters see; empty before it is known.
-        pictures: how pictures are encoded.
-        about: the configuration.
-        questions: sorted by id.
+        study: checksum of what raters see, which identifies the study; empty before it is known.
+        pictures: encoding of the pictures.
+        about: configuration of the study.
+        questions: questions sorted by id.
     """
 
     in_rounds: ClassVar[bool] = True
@@ -169,8 +169,8 @@ class BestOfKey(Key):
 
     Attributes:
         scale: scale of the predictions.
-        models: title by name.
-        datasets: title by name.
+        models: title of a model by its name.
+        datasets: title of a dataset by its name.
         sources: cells of the predictions.
     """
 
@@ -206,7 +206,7 @@ class PairKey(Key):
         scale: scale of the results store; empty for a CSV file.
         population: the file that models were chosen from.
         size: number of models in the population.
-        models: the chosen models, by name.
+        models: chosen models by name.
         scenarios: all scenarios of the configuration.
     """
 
@@ -253,8 +253,8 @@ class RatingKey(Key):
 
     Attributes:
         folder: folder of the videos.
-        sessions: ids of the questions of each session, by the name of the rater: 16 hexadecimal
-            digits, the last four a decimal number from 1.
+        sessions: ids of the questions of each session, by name of the rater. A name has 16
+            hexadecimal digits; the last four are a decimal number from 1.
     """
 
     about: Ratings
@@ -283,7 +283,7 @@ K = TypeVar("K", bound=Key)
 
 
 def kept_path(key: Path, study: str) -> Path:
-    """Where a copy of the key stays when another questionnaire is written."""
+    """Path of the copy of a key, which later questionnaires do not overwrite."""
     return key.parent / "keys" / f"{study}.json"
 
 

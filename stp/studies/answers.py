@@ -1,4 +1,4 @@
-"""Files of answers from raters. They come from strangers, so every field is checked."""
+"""Read files of answers from raters; every field is checked, since they come from strangers."""
 
 import csv
 import io
@@ -33,12 +33,12 @@ class Answer:
     Attributes:
         rater: random name of the rater.
         question: number of the question in the key.
-        model: the chosen model; None for "cannot tell", and for a rating.
-        position: position of the chosen prediction on the page, from 0; None where no model was
+        model: name of the chosen model; None for "cannot tell", and for a rating.
+        position: position of the chosen prediction on the page, from 0; None if no model was
             chosen.
-        seconds: for which the question was visible before the choice.
+        seconds: time for which the question was visible before the choice, in seconds.
         answered_at: time of the choice.
-        rating: from 0 to 100; None where a prediction was to be chosen.
+        rating: rating from 0 to 100; None if a prediction was to be chosen.
     """
 
     rater: str
@@ -51,7 +51,7 @@ class Answer:
 
 
 class Rater(NamedTuple):
-    """A rater; ``age`` and ``gender`` are empty where they were not given."""
+    """A rater; ``age`` and ``gender`` are empty if the rater did not state them."""
 
     name: str
     age: str
@@ -66,7 +66,7 @@ class Answers:
     answers: list[Answer]
 
     def identical(self) -> str:
-        """A sentence that names raters with identical answers; empty without any."""
+        """A sentence that names raters with identical answers; empty if there are none."""
         by_rater: dict[str, dict[Hashable, Hashable]] = {}
         for answer in self.answers:
             choice = (answer.model, answer.rating)
@@ -82,7 +82,7 @@ class Answers:
 
 
 class _LineError(Exception):
-    """A problem of a line."""
+    """The problem in a line of a file of answers."""
 
 
 def read_answers(paths: Sequence[Path], key: Key, key_path: Path) -> Answers:
@@ -92,13 +92,13 @@ def read_answers(paths: Sequence[Path], key: Key, key_path: Path) -> Answers:
     study has rounds: people must decide which of them counts.
 
     Args:
-        paths: files, or folders of ``*.csv``.
+        paths: paths of files, or of folders of ``*.csv`` files.
         key: key of the questionnaire.
-        key_path: path of the key, for messages.
+        key_path: path of the key, for error messages.
 
     Raises:
-        StpError: there are no answers, or lines are malformed, belong to another study, are unknown
-            or duplicated; names files and lines.
+        StpError: there are no answers, or lines are malformed or duplicated, or belong to another
+            study or an unknown question; the message names files and lines.
     """
     raters: dict[str, Rater] = {}
     file_of_rater: dict[str, Path] = {}
@@ -202,7 +202,7 @@ def _time(text: str) -> datetime | None:
 
 
 def files_of_answers(paths: Sequence[Path]) -> list[Path]:
-    """All files, including those in folders, each once.
+    """List files of answers, including those in folders, without duplicates.
 
     Raises:
         StpError: a file is missing or not regular, or a folder has no CSV file.
@@ -222,13 +222,13 @@ def files_of_answers(paths: Sequence[Path]) -> list[Path]:
 
 
 def read_csv(path: Path) -> tuple[tuple[str, ...], list[tuple[int, dict[str, str]]]]:
-    """Read a CSV file, such as a spreadsheet saves it.
+    """Read a CSV file in a format that spreadsheets save.
 
     Returns:
-        columns; and for each line its number in the file and its fields.
+        names of the columns; for each line, its number in the file and its fields by column.
 
     Raises:
-        FileError: the file cannot be read, or a line has not as many fields as columns.
+        FileError: the file cannot be read, or a line has more or fewer fields than columns.
     """
     try:
         # Spreadsheets put a byte order mark in front.

@@ -1,4 +1,4 @@
-"""Questions about the best of several predictions of a clip."""
+"""Make questions about the best of several predictions of a clip."""
 
 import hashlib
 from collections.abc import Callable
@@ -31,12 +31,12 @@ WORDS = {
 
 
 def best_of(manifest: Path, out: Path, study_file: Path, report: Report) -> Draft:
-    """Draw and read clips.
+    """Draw clips, and read their predictions for a questionnaire.
 
     Args:
-        manifest: of a dimension whose models are tested on the dataset that they are trained on.
+        manifest: manifest of a dimension whose models are trained and tested on the same dataset.
         out: path of the page (.html).
-        study_file: the configuration.
+        study_file: file of the configuration of the study.
         report: callback for the progress.
 
     Raises:

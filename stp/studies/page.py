@@ -33,13 +33,13 @@ Json = dict[str, Any]
 
 
 class Opaque:
-    """Ids that cannot be computed without the secret."""
+    """A function of names that gives ids, which cannot be computed without its secret."""
 
     def __init__(self, secret: bytes) -> None:
         self.secret = secret
 
     def __call__(self, name: str) -> str:
-        """The id of a name, 12 hexadecimal digits."""
+        """Return the id of a name, 12 hexadecimal digits."""
         return hmac.new(self.secret, name.encode(), hashlib.sha256).hexdigest()[:12]
 
 
@@ -50,7 +50,7 @@ class Page:
     Attributes:
         path: path of the file.
         questions: ids.
-        own: other data of this page alone, such as the name of its rater.
+        own: data that only this page has, such as the name of its rater.
         training: ids of questions whose answers do not count.
     """
 
@@ -66,12 +66,12 @@ class Draft:
 
     Attributes:
         file: file of the configuration.
-        key: without a checksum.
+        key: key of the questionnaire, without a checksum.
         words: texts and settings of the pages that the configuration does not state.
-        pages: all of them.
-        pictures: by id, a function that returns 8-bit frames (T, H, W, 3).
-        others: by id of a question, ids of pictures besides the choices: ``given``, the context
-            frames; ``beside``, the video beside the choices.
+        pages: all pages.
+        pictures: function that returns 8-bit frames (T, H, W, 3), by id of the picture.
+        others: ids of further pictures by id of the question: ``given``, the context frames;
+            ``beside``, the video beside the choices.
     """
 
     file: Path
@@ -82,7 +82,7 @@ class Draft:
     others: Mapping[str, Json] = field(default_factory=dict)
 
     def content(self, page: Page) -> Json:
-        """The data of a page, sorted by id, so that the order says nothing."""
+        """The data of a page, sorted by id, so that the order reveals nothing."""
         by_id = {
             question.id: {
                 "id": question.id,
@@ -107,10 +107,10 @@ def _pictures(content: Json) -> list[str]:
 
 
 def write_pages(draft: Draft, key_path: Path, report: Report) -> Key:
-    """Write all pages with the best pictures that fit, and the key, with a copy named after it.
+    """Write all pages with the best pictures that fit, and the key with a copy named after it.
 
     Raises:
-        StpError: there is a key of another kind of item, or a page would be larger than
+        StpError: there is already a key for another kind of item, or a page would be larger than
             ``max_megabytes``.
     """
     mark = f'"item": "{draft.key.about.item}"'
@@ -176,7 +176,7 @@ def _common(draft: Draft) -> Json:
 def _encoded(
     draft: Draft, contents: list[Json], quality: int | None, limit: float, report: Report
 ) -> dict[str, Json] | None:
-    """Sprite sheets by id, with the size of their frames; None where a page would be too large."""
+    """Sprite sheets by id, with the sizes of their frames; None if a page would be too large."""
     encoded: dict[str, Json] = {}
     for content in contents:
         size = 0
@@ -197,7 +197,7 @@ def _encoded(
 
 
 def html(payload: Json) -> str:
-    """The page with its data; it loads nothing from elsewhere."""
+    """HTML of a page with its data; the page loads nothing from elsewhere."""
     # "</script>" in a text must not end the script.
     study = json.dumps(payload, separators=(",", ":")).replace("<", "\\u003c")
     parts = {
@@ -214,10 +214,10 @@ def html(payload: Json) -> str:
 
 
 def read_page(path: Path) -> Json:
-    """The data of a page.
+    """Read the data in a page.
 
     Raises:
-        StpError: the page is missing, or not a page of a questionnaire.
+        StpError: the file is missing, or is not a page of a questionnaire.
     """
     try:
         text = path.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""How often metrics agree with people, scenario by scenario: Table 1 and Figure 5 of the paper."""
+"""Compute how often metrics agree with people, by scenario (Table 1 and Figure 5 of the paper)."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ CHOSEN_EQUAL = "models were chosen to be equal in it"
 
 
 def answers_by_question(key: PairKey, read: Answers) -> dict[int, list[Answer]]:
-    """All answers to each question of a key, by its number, in the order of time."""
+    """All answers to each question of a key, by number of the question, in order of time."""
     answers: dict[int, list[Answer]] = {number: [] for number in range(len(key.questions))}
     for answer in sorted(read.answers, key=lambda answer: (answer.answered_at, answer.rater)):
         answers[answer.question].append(answer)
@@ -26,19 +26,19 @@ def answers_by_question(key: PairKey, read: Answers) -> dict[int, list[Answer]]:
 
 
 def needs_rater(answers: list[Answer]) -> Literal["second", "third"] | None:
-    """The next rater that a pair needs: at least a second one, or a third one, or none."""
+    """Whether a pair still needs a second or third rater; None if it needs none."""
     if len(answers) < 2:
         return "second"
     return "third" if len(answers) == 2 and not agree(answers) else None
 
 
 def agree(answers: list[Answer]) -> bool:
-    """Whether the first two raters chose alike; "indistinguishable" twice is alike."""
+    """Whether the first two raters gave the same answer, which may be "indistinguishable"."""
     return answers[0].model == answers[1].model
 
 
 def counted(answers: list[Answer]) -> list[Answer]:
-    """The answers that count: the first two, and the third one only where these disagree."""
+    """The answers that count: the first two, and the third one if these disagree."""
     return answers[: 2 if len(answers) < 3 or agree(answers) else 3]
 
 
@@ -46,9 +46,9 @@ class Judged(NamedTuple):
     """A pair of videos that somebody has compared.
 
     Attributes:
-        question: about the pair of videos.
+        question: question about the pair of videos.
         pair: number of the pair of models.
-        answers: one to three answers that count, in the order of time.
+        answers: one to three answers that count, in order of time.
     """
 
     question: PairQuestion
@@ -86,9 +86,9 @@ def agreements(
 
 
 def over_bases(scenarios: Iterable[Scenario]) -> list[tuple[Scenario, list[Scenario]]]:
-    """Points of Figure 5 of one step and several bases as one scenario, with these points.
+    """For each step of Figure 5, a scenario that joins all bases, and the joined points.
 
-    One base and five models are five pairs, too few for an interval; those of two bases are ten.
+    One base and five models give five pairs, too few for an interval; two bases give ten.
     """
     steps: dict[float, list[Scenario]] = {}
     for scenario in scenarios:
@@ -117,7 +117,7 @@ def _judged(key: PairKey, read: Answers) -> list[Judged]:
 
 
 def _choices(answers: Sequence[Answer], counting: str) -> list[tuple[str | None, str]]:
-    """Chosen models and the raters who chose them; a majority has no rater."""
+    """Pairs of a chosen model and the rater who chose it; the rater of a majority is empty."""
     if counting == MAJORITY:
         model, votes = Counter(answer.model for answer in answers).most_common(1)[0]
         return [(model, "")] if votes >= 2 and model is not None else []

@@ -1,4 +1,4 @@
-"""Tables of how often metrics agree with people: Table 1 and Figure 5 of the paper on FVD."""
+"""Write tables of the agreement of metrics with people (Table 1, Figure 5 of the FVD paper)."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -47,11 +47,11 @@ def render_agreement(
     """Write ``<name>.csv``, and beside it .md, .tex, .html, and the figure as .png and .svg.
 
     Args:
-        answers: files of answers, or folders of them; empty for the printed values alone.
+        answers: paths of files or folders of answers; empty for the printed values alone.
         key: key of the questionnaire.
-        key_path: path of the key, for messages.
+        key_path: path of the key, for error messages.
         out: path of the CSV file.
-        published: file of the printed values of the suite.
+        published: path of the file of printed values of the suite.
 
     Returns:
         all answers.

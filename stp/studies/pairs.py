@@ -1,4 +1,4 @@
-"""Pairs of videos: which models are compared, and which pairs need another rater.
+"""Make questionnaires about pairs of videos: choose models, and pairs that need another rater.
 
 The first page asks everybody about all pairs. The next page is made from the answers and asks one
 more person about the pairs that need one: two people answer each pair, and a third one only where
@@ -40,12 +40,12 @@ WORDS = {
 def pairs(
     study: Pairs, source: Path, where: str, out: Path, study_file: Path, report: Report
 ) -> Draft:
-    """Choose models, and read their videos.
+    """Choose models, and read their videos for a questionnaire.
 
     Args:
-        study: the configuration.
-        source: a results store, or a CSV file, see `stp.studies.population`.
-        where: of a store, a condition in SQL on table ``cells``; empty for all cells.
+        study: configuration of the study.
+        source: path of a results store or a CSV file, see `stp.studies.population`.
+        where: SQL condition on table ``cells`` of a store; empty for all cells.
         out: path of the page (.html).
         study_file: the file of the configuration.
         report: callback for the progress.
@@ -96,7 +96,7 @@ def pairs(
 
 
 def empty_key(study: Pairs) -> PairKey:
-    """A key without models, for the table of printed values before anybody was asked."""
+    """A key without models, for a table of printed values without answers."""
     reason = {"reason": "nobody was asked"}
     scenarios = [scenario.model_copy(update=reason) for scenario in choose(study, {})]
     return PairKey(about=study, models={}, scenarios=scenarios, questions=[])
@@ -109,7 +109,7 @@ def _videos(
     clips: Sequence[str],
     report: Report,
 ) -> tuple[dict[tuple[str, str], np.ndarray], bytes]:
-    """8-bit frames (T, H, W, 3) by model and clip; and a secret made from them."""
+    """8-bit frames (T, H, W, 3) by model and clip; and a secret that is computed from them."""
     # Raters know neither predictions nor values of metrics.
     secret = hashlib.sha256(study.model_dump_json().encode())
     videos: dict[tuple[str, str], np.ndarray] = {}
@@ -142,7 +142,7 @@ def _size(video: np.ndarray) -> str:
 def write_next_page(first_page: Path, answers: Sequence[Path], out: Path) -> tuple[int, int]:
     """Write the page for the pairs that need one more rater, from the first page and answers.
 
-    In the browser of their first answers, raters do not see a pair again that they have answered.
+    Raters who use the same browser again do not see pairs that they have already answered.
 
     Returns:
         numbers of pairs on which the first two raters disagree, and of pairs with fewer than two

@@ -1,4 +1,4 @@
-"""Populations of models whose videos raters compare: cells of a results store, or a CSV file."""
+"""Read populations of models to compare, from cells of a results store or from a CSV file."""
 
 import math
 from abc import ABC, abstractmethod
@@ -34,7 +34,7 @@ class Population(ABC):
 
     Attributes:
         scale: scale of a results store; empty for a CSV file.
-        models: by name.
+        models: models by name.
     """
 
     scale: str
@@ -42,21 +42,21 @@ class Population(ABC):
 
     @abstractmethod
     def clusters(self, model: str) -> pd.Series:
-        """Cluster of each clip of a model, by the name of the clip."""
+        """Name of the cluster of each clip of a model, by name of the clip."""
 
     @abstractmethod
     def video(self, model: str, clip: str) -> np.ndarray:
         """The video of a model, float32 (T, C, H, W) in [0, 1], C is 1 or 3.
 
         Raises:
-            StpError: it is missing or damaged.
+            StpError: the video is missing or damaged.
         """
 
     def clips(self, models: Sequence[str], count: int, seed: int) -> list[str]:
-        """Draw clips of which all of some models have videos.
+        """Draw names of clips for which all given models have videos.
 
         Raises:
-            StpError: there are fewer, or videos are missing or damaged.
+            StpError: there are too few clips, or videos are missing or damaged.
         """
         clusters = self.clusters(models[0])
         for model in models[1:]:
@@ -66,12 +66,12 @@ class Population(ABC):
 
 
 class StorePopulation(Population):
-    """Cells whose predictions are stored: models, variants, seeds, snapshots and settings.
+    """Population of the cells with stored predictions; a model is one of these cells.
 
     Args:
         path: path of the results store.
-        metrics: by heading.
-        where: a condition in SQL on table ``cells``; empty for all cells.
+        metrics: metrics by heading.
+        where: SQL condition on table ``cells``; empty for all cells.
 
     Raises:
         StpError: there is no store, the condition is not valid SQL, no cell has predictions, or a
@@ -136,14 +136,14 @@ class StorePopulation(Population):
 
 
 class TablePopulation(Population):
-    """Models of a CSV file: ``model``, ``clips`` (a folder of videos), and a column per metric.
+    """Population of a CSV file: ``model``, ``clips`` (a folder), and a column per metric.
 
-    A column has the name of the metric's heading or of its convention; a value may be empty. Clips
+    A column is named after the heading or the convention of a metric; a value may be empty. Clips
     of different models belong together by their position in the order of their names.
 
     Args:
-        path: path of the file; folders of clips are relative to its own.
-        metrics: by heading.
+        path: path of the file; folders of clips are relative to the folder of this file.
+        metrics: metrics by heading.
 
     Raises:
         StpError: the file is missing or damaged, names a model twice, or names no model.
@@ -198,9 +198,9 @@ def read_population(path: Path, metrics: Mapping[str, Measure], where: str = "")
     """Read a population.
 
     Args:
-        path: a results store (.duckdb), or a CSV file (.csv).
-        metrics: by heading.
-        where: of a store, a condition in SQL on table ``cells``; empty for all cells.
+        path: path of a results store (.duckdb) or a CSV file (.csv).
+        metrics: metrics by heading.
+        where: SQL condition on table ``cells`` of a store; empty for all cells.
 
     Raises:
         StpError: the file is missing or damaged, or has no models.

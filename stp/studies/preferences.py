@@ -1,4 +1,4 @@
-"""Counts of answers to "which is best?": shares of models, and agreement with metrics per clip."""
+"""Count answers to "which is best?": shares of models, and agreement with metrics per clip."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -35,18 +35,18 @@ class Tally(NamedTuple):
 
     Attributes:
         subject: name of the model, ``CANNOT_TELL``, or heading of the metric.
-        share: of the answers. Of a model, "cannot tell" counts as an answer. Of a metric, it does
-            not, and where k models are equally good, an answer that names one of them counts 1/k.
+        share: share of the answers. For a model, "cannot tell" counts as an answer. For a metric,
+            it does not, and if k models are equally good, an answer with one of them counts 1/k.
         raters: number of raters who gave the answers.
-        questions: number of questions that were answered; of a metric, those for which all models
-            have a value.
-        dataset: name; empty for all datasets together.
+        questions: number of questions that were answered; for a metric, of those for which all
+            models have a value.
+        dataset: name of the dataset; empty for all datasets together.
         group: group of raters, such as ``age: 25-34``; empty for all raters.
         convention: convention of the metric.
-        chance: the share of blind choices; None where the share is not of models.
-        won: number of questions in which no other model was chosen more often; where k models
-            share the first place, 1/k of a question each.
-        reason: why there is no share of a metric, or not one of all questions; empty otherwise.
+        chance: the share that random choices would have; None if the subject is not a model.
+        won: number of questions in which no other model was chosen more often; if k models
+            share the first place, each gets 1/k of the question.
+        reason: reason why a metric has no share, or not one of all questions; empty otherwise.
     """
 
     subject: str
@@ -76,7 +76,7 @@ def _about(key: BestOfKey, answers: Iterable[Answer], dataset: str) -> list[Answ
 
 
 def counts(key: BestOfKey, read: Answers) -> list[Tally]:
-    """Shares of all answers, of each dataset, and of each group that is large enough."""
+    """Shares of the models among all answers, by dataset, and by group that is large enough."""
     tallies = [
         tally._replace(dataset=dataset)
         for dataset in ["", *key.datasets]
@@ -98,7 +98,7 @@ def _by_model(key: BestOfKey, answers: Sequence[Answer]) -> Iterable[Tally]:
 
 
 def groups(read: Answers) -> dict[str, set[str]]:
-    """Names of the raters in each group that may be reported.
+    """Names of the raters in each group that may be reported, by name of the group.
 
     Groups of fewer than ``FEWEST_RATERS`` are left out, and then the smallest of the others as long
     as fewer raters are left out in all: the total minus the reported groups would identify them.
@@ -122,7 +122,7 @@ def groups(read: Answers) -> dict[str, set[str]]:
 
 
 def positions(key: BestOfKey, read: Answers) -> list[Share]:
-    """Share of the choices at each position on the page; equal if raters look at the videos."""
+    """Share of choices at each position on the page; about equal if raters look at the videos."""
     answers = [answer for answer in read.answers if answer.position is not None]
     return [
         _tally(key, "", answers, [answer.position == number for answer in answers]).share
@@ -150,7 +150,7 @@ def agreements(key: BestOfKey, read: Answers, manifest: Manifest | None) -> list
     Args:
         key: key of the study.
         read: all answers.
-        manifest: of short_term, which names the scores of the predictions that raters saw.
+        manifest: manifest of short_term, with the scores of the predictions that raters saw.
 
     Raises:
         StpError: scores are damaged.
@@ -183,7 +183,7 @@ def agreements(key: BestOfKey, read: Answers, manifest: Manifest | None) -> list
 def _values(
     key: BestOfKey, manifest: Manifest | None, convention: str
 ) -> tuple[dict[int, dict[str, float]], dict[str, str]]:
-    """Values by question and model, larger is better; and by dataset, why values are missing."""
+    """Values by question and model, larger is better; reason for missing values by dataset."""
     values: dict[int, dict[str, float]] = defaultdict(dict)
     reasons: dict[str, str] = {}
     for source in key.sources:
@@ -205,7 +205,7 @@ def _values(
 def _samples(
     source: Source, manifest: Manifest | None, convention: str
 ) -> tuple[dict[str, float], str]:
-    """Value by clip, larger is better; and why there are none."""
+    """Value by clip, larger is better; and the reason if there are none."""
     if manifest is None:
         return {}, "no manifest was named"
     cell = next((c for c in manifest.cells if c.predictions == source.predictions), None)
@@ -224,7 +224,7 @@ def _samples(
 
 
 def _read(folder: Path, convention: str) -> dict[str, float] | None:
-    """Value by clip, NaN where the clip is far from all rated videos; None without values."""
+    """Value by clip, NaN for clips far from all rated videos; None if there are no values."""
     if not (folder / "sample_scores.parquet").is_file():
         return None
     if samples := read_samples(folder, convention):

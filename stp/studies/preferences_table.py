@@ -1,4 +1,4 @@
-"""Tables of a study of the best of several predictions: CSV, Markdown, LaTeX and HTML."""
+"""Write tables of a study of the best of several predictions: CSV, Markdown, LaTeX and HTML."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -44,10 +44,10 @@ def render_preferences(
     """Write ``<name>.csv``, ``<name>_agreement.csv``, and ``<name>`` as .md, .tex and .html.
 
     Args:
-        paths: files of answers, or folders of them.
-        key_path: the key of the questionnaire.
+        paths: paths of files or folders of answers.
+        key_path: path of the key of the questionnaire.
         out: path of the CSV file of shares.
-        manifest: of short_term: its scores are compared with the answers.
+        manifest: manifest of short_term, whose scores are compared with the answers.
 
     Returns:
         all answers.
@@ -201,7 +201,7 @@ def _share_section(key: BestOfKey, counted: list[Tally], dataset: str) -> Sectio
 
 
 def _ranks(tallies: list[Tally]) -> dict[str, int]:
-    """The models in first and second place; none where two share it."""
+    """Place (1 or 2) by model, for the two best places; shared places are left out."""
     shares = {tally.subject: tally.share.hits for tally in tallies if tally.subject != CANNOT_TELL}
     models = Counter(shares.values())
     best = sorted(models, reverse=True)[:2]

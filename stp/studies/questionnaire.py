@@ -1,4 +1,4 @@
-"""Questionnaires of any kind of item."""
+"""Write questionnaires of any kind of item."""
 
 from pathlib import Path
 
@@ -17,11 +17,11 @@ def write_questionnaire(
     """Write the page or pages, and the key with a copy of it named after the study.
 
     Args:
-        source: a manifest of short-term cells (best_of), a results store or CSV file of models
-            (pair), or a folder of videos (rating).
-        out: path of the page, with ``key.json`` beside it; of ratings the folder of both.
-        study_file: the configuration.
-        where: of pairs from a results store, a condition in SQL on table ``cells``.
+        source: path of a manifest of short-term cells (best_of), a results store or CSV file of
+            models (pair), or a folder of videos (rating).
+        out: path of the page, with ``key.json`` beside it; for ratings, the folder of both.
+        study_file: file of the configuration of the study.
+        where: SQL condition on table ``cells``, for pairs from a results store.
         report: callback for the progress.
 
     Raises:

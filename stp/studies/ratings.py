@@ -1,4 +1,4 @@
-"""Ratings of single videos: their assignment to raters, the pages, and ``Ratings.csv``.
+"""Assign single videos to raters, make the pages, and write ``Ratings.csv``.
 
 Each page shows videos one by one, to the right of a natural video of the same class and size
 (Somraj et al. 2022, section 3.2).
@@ -44,7 +44,7 @@ class _Files:
         self.names = sorted(path.relative_to(self._root).as_posix() for path in paths)
 
     def find(self, name: str) -> Path:
-        """The path of a file."""
+        """The path of a file in the folder."""
         return self._root / name
 
 
@@ -69,11 +69,11 @@ def page_path(folder: Path, rater: int, session: int) -> Path:
 
 
 def ratings(study: Ratings, folder: Path, out: Path, study_file: Path, report: Report) -> Draft:
-    """Assign videos to raters, each with a natural video beside it.
+    """Assign videos to raters, each with a natural video beside it, for a questionnaire.
 
     Args:
-        study: the configuration.
-        folder: ``Predicted_Videos/<name>.mp4``, and optionally ``Tags.csv`` and
+        study: configuration of the study.
+        folder: folder with ``Predicted_Videos/<name>.mp4``, and optionally ``Tags.csv`` and
             ``True_Videos/<name>.mp4`` (`stp.prepare.opinions`).
         out: folder of the pages.
         study_file: the file of the configuration.
@@ -205,7 +205,7 @@ def _natural(study: Ratings, rated: Sequence[_Video], videos: Sequence[_Video]) 
 def _training(
     study: Ratings, rated: Sequence[_Video], number: int, assigned: np.ndarray
 ) -> list[list[int]]:
-    """Draw the training videos before each session: of all tags, none of which the rater rates."""
+    """Draw the training videos before each session: of all tags, and not rated by this rater."""
     count = study.sessions * study.training
     others = np.setdiff1d(np.arange(len(rated)), assigned)
     if len(others) < count:

@@ -1,4 +1,4 @@
-"""Random draws of a study: clips of a dataset, and videos for each rater."""
+"""Draw clips of a dataset, and videos for each rater, at random."""
 
 import zlib
 
@@ -18,13 +18,13 @@ def draw(clusters: pd.Series, count: int, seed: int, dataset: str) -> list[int]:
         clusters: cluster of each clip, (N,).
         count: number of clips to draw.
         seed: seed of the random stream; each dataset has a stream of its own.
-        dataset: name.
+        dataset: name of the dataset.
 
     Returns:
         numbers of clips, in ascending order.
 
     Raises:
-        StpError: there are fewer clips.
+        StpError: there are fewer clips than ``count``.
     """
     if count > len(clusters):
         raise StpError(
@@ -42,7 +42,7 @@ def draw(clusters: pd.Series, count: int, seed: int, dataset: str) -> list[int]:
 
 
 def assign(videos: int, raters: int, sessions: int, count: int, seed: int) -> np.ndarray:
-    """Assign videos to raters: each rater no video twice, all videos about equally often.
+    """Assign videos to raters: all about equally often, and none twice to a rater.
 
     Each rater in turn gets the videos that have the fewest ratings so far; ties are broken at
     random. So numbers of ratings differ by one at most: 50 raters with 2 sessions of 60 videos give

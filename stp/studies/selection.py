@@ -1,4 +1,4 @@
-"""Choice of the models that raters compare (section 4.3 of the paper on FVD)."""
+"""Choose the models that raters compare (section 4.3 of the paper on FVD)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -94,7 +94,7 @@ def _finite(models: Mapping[str, ScoredModel], metric: str) -> tuple[list[str], 
 def equal(values: np.ndarray, count: int, *, higher_is_better: bool) -> np.ndarray:
     """Choose models of about equal values near the best quartile.
 
-    They are ``count`` neighbours in the order of values, with the quartile in their middle.
+    The choice is ``count`` neighbours in the order of values, around the quartile.
 
     Args:
         values: values of the metric, finite, (N,).
@@ -135,13 +135,13 @@ def near(
 
     Args:
         values: values of the metric, (N,); NaN is not near.
-        target: the value.
-        tolerance: the largest distance to it.
+        target: value that the models should have.
+        tolerance: largest distance of a value from the target.
         count: number of models to draw.
         rng: random number generator of the draw.
 
     Returns:
-        numbers of models, ascending; fewer than ``count`` where there are fewer.
+        numbers of models, ascending; fewer than ``count`` if too few are near.
     """
     candidates = np.flatnonzero(np.abs(values - target) <= tolerance)
     return np.sort(rng.permutation(candidates)[:count])

@@ -1,4 +1,4 @@
-"""Shares of answers, with intervals.
+"""Compute shares of answers, with intervals.
 
 Answers of one rater depend on each other, and so do answers about one clip: raters and questions
 are both random samples. The bootstrap draws raters and questions with replacement, and weights an
@@ -26,8 +26,8 @@ class Vote(NamedTuple):
     """An answer that counts.
 
     Attributes:
-        hit: 0 to 1; a tie counts in part.
-        rater: name.
+        hit: 1 for a hit, 0 for none; a tie counts in part.
+        rater: name of the rater.
         question: number of the question, or of another unit that is drawn in its place.
         stratum: stratum of the question: questions are resampled within their stratum (dataset),
             as they were drawn for the study.
@@ -55,7 +55,7 @@ class Share(NamedTuple):
         answers: number of answers.
         value: hits / answers; None without answers.
         clustered: interval of the bootstrap over raters and questions.
-        wilson: interval of independent answers.
+        wilson: Wilson's interval, for independent answers.
     """
 
     hits: float

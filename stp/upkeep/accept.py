@@ -1,4 +1,4 @@
-"""Declarations that artefacts of older code are current, and their withdrawal."""
+"""Declare that artefacts of older code are current, or withdraw such declarations."""
 
 import getpass
 import time
@@ -18,7 +18,7 @@ from stp.upkeep.why import select_artefacts
 
 
 def accept(make_plan: Callable[[], Plan], words: list[str], reason: str) -> list[Accepted]:
-    """Accept older artefacts that differ from the selected ones in nothing but code.
+    """Declare that older artefacts, which differ from planned ones only in code, are current.
 
     Artefacts made from accepted ones can be accepted as well, so the plan is made again until
     nothing is left to accept.
@@ -27,8 +27,8 @@ def accept(make_plan: Callable[[], Plan], words: list[str], reason: str) -> list
         the new entries, in the order of the plan.
 
     Raises:
-        StpError: the words select nothing, or no artefact that differs from an older one in its
-            code alone; or there is no reason.
+        StpError: the words select no artefact, or none that differs from an older one only in
+            code; or no reason is given.
     """
     if not reason.strip():
         raise StpError("no --reason is given")

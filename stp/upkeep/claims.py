@@ -1,6 +1,6 @@
 """Claims of checkouts on the artefacts of a shared store.
 
-A collection of garbage sees only the plans of its own checkout; claims name the needs of others.
+`stp store gc` sees only the plans of its own checkout; claims name what other checkouts need.
 """
 
 import json
@@ -22,16 +22,17 @@ from stp.run.results import RESULTS
 
 @dataclass(frozen=True)
 class Claim:
-    """The artefacts that a checkout needs for a scale.
+    """A record of the artefacts that a checkout needs for a scale.
 
     Attributes:
-        path: file of the claim in the store.
+        path: path of the file of the claim in the store.
         checkout: folder of the checkout.
-        host: machine of the checkout.
+        host: name of the machine of the checkout.
         user: user who started the run.
         scale: name of the scale.
-        time: start of the last run there, as Unix time.
-        artefacts: folders relative to the store, each with the folders of its inputs.
+        time: start of the last run of the checkout, as Unix time.
+        artefacts: folders of the inputs of each artefact, by folder of the artefact; all are
+            relative to the store.
     """
 
     path: Path
@@ -48,7 +49,7 @@ class Claim:
 
 
 def made_from(plan: Plan) -> dict[str, list[str]]:
-    """The artefact folders of a plan, each with the folders of its inputs."""
+    """Folders of the inputs of each artefact of a plan, by folder of the artefact."""
     return {
         folder: [v.folder for v in artefact.inputs.values() if isinstance(v, Artefact)]
         for folder, artefact in plan.artefacts.items()
@@ -60,10 +61,10 @@ def claim(plan: Plan, results: Path = RESULTS) -> Path:
 
     Args:
         plan: the plan of a run that begins.
-        results: the checkout's folder of results, which keeps the ID of the checkout.
+        results: folder of results of the checkout, which contains the ID of the checkout.
 
     Returns:
-        the file of the claim.
+        path of the file of the claim.
     """
     # The same path on two machines may be two checkouts, or one on a shared disk.
     name = results / ".checkout"

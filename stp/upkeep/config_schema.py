@@ -107,8 +107,9 @@ def _described(kind: type) -> Json:
 
 
 def _optional(part: Json) -> Json:
-    """A schema without required keys, which an entry of the same name may have; nor have its parts.
-    They get names of their own, since parts that are no overrides do require keys.
+    """A copy of a schema without required keys, for overrides; its parts require none either.
+
+    The copied parts get new names, since parts outside overrides do require keys.
     """
     made = json.loads(json.dumps(part).replace('"#/$defs/', f'"#/$defs/{PART}'))
     definitions = made.pop("$defs", {})
@@ -124,7 +125,7 @@ def write(folder: Path) -> Iterator[str]:
         folder: folder of the files, ``<kind>.schema.json``.
 
     Yields:
-        what to tell an editor.
+        lines about the settings of an editor that uses the schemas.
 
     Raises:
         StpError: the folder cannot be written.
@@ -138,7 +139,7 @@ def write(folder: Path) -> Iterator[str]:
 
 
 def associations(folder: Path) -> dict[str, str | list[str]]:
-    """Which files each schema is for, as editors want to be told."""
+    """Patterns of the files that each schema is for, in the form that editors expect."""
     alone = [f"!config/{kind.files}" for kind in KINDS.values() if "*" not in kind.files]
     found: dict[str, str | list[str]] = {}
     for name, kind in KINDS.items():
@@ -189,7 +190,7 @@ def page() -> str:
 
 
 def kind_of(made: Json) -> Json:
-    """The schema of one entry, of a file that may hold several."""
+    """The JSON schema of one entry of a file, which may hold several entries."""
     inner = made.get("items", made.get("additionalProperties"))
     return inner if isinstance(inner, dict) and "properties" not in made else made
 
@@ -201,7 +202,7 @@ def _text(made: Mapping[str, Any]) -> str:
 
 
 def _table(made: Json, parts: Mapping[str, Json]) -> list[str]:
-    """The keys of an entry, in Markdown; those of a part that it has entirely are only named."""
+    """Lines of Markdown with the keys of an entry; keys of a complete part are only named."""
     required = made.get("required", [])
     properties = made["properties"]
     within = [
@@ -229,7 +230,7 @@ def _default(about: Json) -> str:
 
 
 def _type(about: Json) -> str:
-    """A type in words: ``text``, ``list of text``, ``mapping to Size``."""
+    """Describe a type in words: ``text``, ``list of text``, ``mapping to Size``."""
     if "$ref" in about:
         name = about["$ref"].rpartition("/")[2]
         return f"[{name}](#{name.lower()})"

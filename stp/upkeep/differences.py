@@ -1,4 +1,4 @@
-"""Differences between an existing artefact and the planned one.
+"""Find the differences between an existing artefact and the planned one.
 
 A receipt holds the recipe, the inputs and the hashes of all modules and definitions at its time;
 the plan has the current ones. A comparison names the change that requires new work.
@@ -28,7 +28,7 @@ class Difference:
     """One reason why an artefact has another fingerprint.
 
     Attributes:
-        kind: code, recipe, input or raw.
+        kind: what differs: code, recipe, input or raw.
         text: the reason, as text.
     """
 
@@ -43,7 +43,7 @@ class Comparison:
     Attributes:
         folder: folder of the older artefact, relative to the store.
         receipt: receipt of the older artefact.
-        own: differences of code and recipe.
+        own: differences of code and recipe of the artefact itself.
         inputs: differences of the inputs, by name of the input.
     """
 
@@ -60,7 +60,7 @@ class Comparison:
 
     @property
     def only_code(self) -> bool:
-        """Whether nothing but code differs, its own and that of its inputs."""
+        """Whether only code differs, that of the artefact or of its inputs."""
         return bool(self.own) and {difference.kind for difference in self.all} == {"code"}
 
 
@@ -73,13 +73,13 @@ class OlderArtefacts:
         self._comparisons: dict[tuple[str, str], Comparison] = {}
 
     def receipt(self, folder: str) -> Receipt | None:
-        """Read the receipt of a folder of the store, once."""
+        """Read the receipt in a folder of the store, or return it from a cache; None if missing."""
         if folder not in self._receipts:
             self._receipts[folder] = read_receipt(self.plan.store / folder)
         return self._receipts[folder]
 
     def nearest(self, artefact: Artefact) -> Comparison | None:
-        """Compare with the most similar older artefact: fewest differences, then newest.
+        """Compare an artefact with the most similar older one: fewest differences, then newest.
 
         Returns:
             the comparison; None if there is no artefact at this path.
@@ -185,7 +185,7 @@ def _code(plan: Plan, artefact: Artefact, then: RecordedCode) -> Iterator[Differ
 
 
 def changed_names(old: Mapping[str, str], new: Mapping[str, str]) -> list[str]:
-    """Name the definitions of a module that were changed, added or removed."""
+    """Names of the definitions of a module that were changed, added or removed."""
     names = []
     for name in sorted({*old, *new}):
         if old.get(name) != new.get(name):
@@ -203,10 +203,10 @@ def _recipe(artefact: Artefact, then: Json) -> Iterator[Difference]:
 
 
 def _changes(old: Any, new: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the dotted keys at which two values differ, and how.
+    """Yield each dotted key at which two values differ, with a text about the difference.
 
-    Of definitions (a mapping of names to mappings, such as conventions), those that came or went
-    are named, without their content.
+    Added or removed definitions (a mapping of names to mappings, such as conventions) are named
+    without their content.
     """
     if old == new:
         return
@@ -230,7 +230,7 @@ def _changes(old: Any, new: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _members(old: list[Any], new: list[Any]) -> str:
-    """The entries that a list lost and gained, as text, or both lists."""
+    """Text about a changed list: the entries that it lost and gained, or both lists."""
     lost, gained = ([str(x) for x in a if x not in b] for a, b in ((old, new), (new, old)))
     if len(lost) + len(gained) == 0 or len(lost) == len(old):
         return f"{_value(old)} -> {_value(new)}"

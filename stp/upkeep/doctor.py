@@ -1,4 +1,4 @@
-"""Checks of what a run needs on this machine, with remedies."""
+"""Check whether this machine has what a run needs, and suggest remedies."""
 
 import os
 import shutil
@@ -28,13 +28,13 @@ OLDEST_PYTHON = (3, 11)
 
 
 class Check(NamedTuple):
-    """One line of the answer.
+    """The result of one check.
 
     Attributes:
-        what: was examined.
+        what: name of what was checked.
         state: `OK`, `ABSENT` or `WRONG`.
         detail: what was found.
-        remedy: what to do; empty where all is well.
+        remedy: advice about what to do; empty if the check passed.
     """
 
     what: str
@@ -44,7 +44,7 @@ class Check(NamedTuple):
 
 
 def examine(configfile: Path) -> list[Check]:
-    """Examine this machine.
+    """Check this machine for what a run needs.
 
     Raises:
         StpError: the scale file cannot be read.
@@ -68,7 +68,7 @@ def examine(configfile: Path) -> list[Check]:
 
 
 def lines(checks: Sequence[Check]) -> Iterator[str]:
-    """The checks as lines of text."""
+    """Lines of text about the results of the checks."""
     for part in checks:
         remedy = f"; {part.remedy}" if part.remedy else ""
         yield f"{part.state:<7} {part.what:<16} {part.detail}{remedy}"

@@ -1,7 +1,7 @@
 """Garbage of a store: artefacts that no plan needs, listed with reasons, and deleted on request.
 
 Needed are the artefacts of the plans of this checkout, and those that any checkout claimed when it
-started a run (stp/upkeep/claims.py). What a process is working on, and what is young, stays.
+started a run (stp/upkeep/claims.py). Artefacts in work, and young ones, are kept as well.
 """
 
 import shutil
@@ -54,13 +54,13 @@ class GarbageItem:
 
 @dataclass(frozen=True)
 class Garbage:
-    """The garbage of a store, and what stays although no plan needs it.
+    """The garbage of a store, and folders that are kept although no plan needs them.
 
     Attributes:
         rubbish: folders that can be deleted.
-        young: number of folders that are too young.
-        running: artefacts being made that no known plan has. Their inputs are unknown, so no
-            artefact may be deleted now.
+        young: number of unneeded folders that are too young to delete.
+        running: folders of artefacts that are being made and that no known plan has. Their inputs
+            are unknown, so no artefact may be deleted now.
     """
 
     rubbish: list[GarbageItem]
@@ -69,7 +69,7 @@ class Garbage:
 
 
 def needed(plans: Iterable[Plan], claims: Iterable[Claim]) -> Needed:
-    """All artefact folders of plans and claims, with the folders of their inputs."""
+    """All artefact folders that plans and claims need, with the folders of their inputs."""
     folders: Needed = {}
     for part in (*(made_from(plan) for plan in plans), *(claim.artefacts for claim in claims)):
         folders |= part
@@ -81,9 +81,10 @@ def find(root: Path, keep: Needed, older_than: float = 7 * DAY, report: Report =
 
     Args:
         root: the store.
-        keep: artefact folders that stay, from `needed`.
-        older_than: seconds since the last change; for leftovers, at least a day.
-        report: is called with the number of examined folders.
+        keep: artefact folders to keep, from `needed`.
+        older_than: smallest time since the last change of a folder, in seconds; leftovers must
+            be a day old in any case.
+        report: callback that gets the number of examined folders.
     """
     with_state = list(states(root))
     running_now = {folder for folder in with_state if store.is_held(root / "state" / folder)}
@@ -136,7 +137,7 @@ _LEFT = {
 def find_predictions(
     root: Path, keep: Needed, older_than: float = 7 * DAY, report: Report = silent
 ) -> Garbage:
-    """Find predictions whose data can be deleted: all artefacts made from them are finished."""
+    """Find predictions to delete: those from which all dependent artefacts are finished."""
     made_of: dict[str, list[str]] = {}
     for folder, inputs in keep.items():
         for source in inputs:
@@ -177,16 +178,16 @@ def delete(
     needed_then: Needed | None = None,
     oldest: float = 0.0,
 ) -> None:
-    """Delete folders, unless a run that may need them has begun meanwhile.
+    """Delete folders, except those that a run may need that has begun since they were listed.
 
     A folder is renamed first, so that no process ever sees an incomplete artefact.
 
     Args:
         root: the store.
         rubbish: result of `find` or `find_predictions`, which take long in a large store.
-        say: is called with each folder before it is deleted.
+        say: callback that gets each folder before it is deleted.
         needed_then: artefact folders that were needed when the garbage was listed.
-        oldest: Unix time; claims before it do not count.
+        oldest: Unix time before which claims do not count.
     """
     for item in rubbish:
         path = root / item.folder
@@ -226,7 +227,7 @@ def _is_needed_by_now(root: Path, item: GarbageItem, needed_then: Needed, oldest
 
 
 def lines(garbage: Garbage, claims: list[Claim], days: float) -> Iterator[str]:
-    """Yield the garbage with reasons, and the checkouts that need the rest."""
+    """Yield lines about the garbage, with reasons, and about the checkouts that need the rest."""
     for claim in claims:
         yield f"needed by {claim}: {len(claim.artefacts)} artefacts"
     for item in garbage.rubbish:

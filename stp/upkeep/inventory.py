@@ -17,10 +17,10 @@ LEFTOVER = re.compile(r"\.(.+)\.[0-9a-f]{8}\.(partial|damaged|garbage)")
 
 
 def require(store: Path) -> None:
-    """Refuse a missing store, which would otherwise pass for one without damage.
+    """Refuse a missing store, which would otherwise look like an intact empty one.
 
     Raises:
-        StpError: there is no such folder.
+        StpError: the folder of the store does not exist.
     """
     if not store.is_dir():
         raise StpError(
@@ -44,7 +44,7 @@ def states(store: Path) -> Iterator[str]:
 
 
 def leftovers(store: Path) -> Iterator[tuple[str, str]]:
-    """Yield the leftovers of killed work: each folder, and that of the intended artefact."""
+    """Yield each folder that killed work left, with the folder of the intended artefact."""
     for folder in _walk(store, [*FOLDERS.values(), "state"]):
         parent, _, name = folder.rpartition("/")
         if match := LEFTOVER.fullmatch(name):
@@ -76,5 +76,5 @@ def size_of(folder: Path) -> tuple[int, int]:
 
 
 def changed_at(folder: Path) -> float:
-    """The last change of a folder or of anything in it, as Unix time."""
+    """Time of the last change of a folder or of anything in it, as Unix time."""
     return max(path.lstat().st_mtime for path in [folder, *folder.rglob("*")])

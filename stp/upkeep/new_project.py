@@ -1,4 +1,4 @@
-"""A project folder, with its own configuration and profiles, and the workflow of the package."""
+"""Create a project folder, with a configuration, profiles, and the workflow of the package."""
 
 import shutil
 from importlib.metadata import version
@@ -32,7 +32,7 @@ PROFILES = ("local", "slurm")
 
 
 def create(folder: Path) -> None:
-    """Make the folder of a project.
+    """Create the folder of a project.
 
     Raises:
         StpError: the folder has files, which could be lost, or a name like that of an option.

@@ -1,4 +1,4 @@
-"""Import of artefacts that were made elsewhere: checked file by file, replacing nothing.
+"""Import artefacts that were made elsewhere; every file is checked, and nothing is replaced.
 
 Each artefact is copied to a temporary folder, compared with its receipt, and then renamed. So an
 interrupted import leaves complete artefacts and can be repeated.
@@ -49,7 +49,7 @@ class Import:
     Attributes:
         taken: imported artefacts.
         present: artefacts that the store had already.
-        refused: reasons why others were refused, by folder.
+        refused: reason why an artefact was refused, by its folder.
     """
 
     taken: list[str] = field(default_factory=list)
@@ -125,7 +125,7 @@ def _unpack(source: Path, scratch: Path) -> Path:
 
 
 def _files_of(tar: tarfile.TarFile, source: Path) -> Iterator[tarfile.TarInfo]:
-    """Yield all members; links and devices, which `stp store export` never writes, are refused."""
+    """Yield the members of a tar file; refuse links and devices, which no export contains."""
     packed, unpacked = source.stat().st_size, 0
     for members, info in enumerate(tar, start=1):
         below(Path(), info.name, source)
@@ -137,7 +137,7 @@ def _files_of(tar: tarfile.TarFile, source: Path) -> Iterator[tarfile.TarInfo]:
 
 
 def _compare_locks(source: Path, ours: Path) -> None:
-    """Refuse an import in which a release has other raw files than here."""
+    """Refuse an import in which a release has other raw files than in this store."""
     for path in sorted((source / "raw").glob("*/*.lock.json")):
         name = path.relative_to(source)
         below(source, str(name), source, links=False)
@@ -185,7 +185,7 @@ def _listed(sums: dict[str, str]) -> list[str]:
 
 
 def _check_receipt(source: Path, folder: str, sums: dict[str, str]) -> Receipt:
-    """Read a receipt; refuse a damaged one, or one of another path."""
+    """Read a receipt; refuse it if it is damaged or belongs to another path."""
     try:
         return _checked_receipt(source, folder, sums)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -232,7 +232,7 @@ def _refuse(path: Path, problem: str, expected: str) -> NoReturn:
 
 
 def _identity(path: str) -> str | None:
-    """The fingerprint of an input; None for declared raw files, which only their plan knows."""
+    """The fingerprint in the path of an input; None for declared raw files."""
     if not path.endswith(".json"):
         return PurePosixPath(path).name
     generated = GENERATED.search(path)

@@ -1,4 +1,4 @@
-"""Export of artefacts: a folder or a tar file with receipts and a list of checksums.
+"""Export artefacts to a folder or a tar file, with receipts and a list of checksums.
 
 The paths inside are those of a store, so `stp store import` can read it, and `cp` can copy it.
 """
@@ -33,9 +33,9 @@ class Export:
     """The contents of an export.
 
     Attributes:
-        whole: artefacts with their data.
+        whole: artefacts that are packed with all files.
         receipts: artefacts of which only the receipt is packed.
-        absent: selected artefacts, or their inputs, that are missing.
+        absent: selected artefacts and inputs that are missing.
         bytes: size of all files.
     """
 
@@ -47,7 +47,7 @@ class Export:
 
 @dataclass(frozen=True)
 class _File:
-    """A file to pack: from the disk, or with the content here."""
+    """A file to pack: its path on disk, or its content."""
 
     name: str
     source: Path | None = None
@@ -83,11 +83,11 @@ def export(
 
     Args:
         plan: the plan of the artefacts.
-        words: words of their paths; empty for all artefacts.
+        words: words of the paths of selected artefacts; empty for all artefacts.
         out: a new folder, or a new file that ends with ``.tar``.
-        scores_only: pack scores, and only the receipts of their inputs, which is enough for tables
-            and queries.
-        report: progress, in bytes.
+        scores_only: whether to pack only the receipts of artefacts other than scores, which is
+            enough for tables and queries.
+        report: callback for the progress, in bytes.
 
     Raises:
         StpError: no selected artefact is finished, ``out`` exists, or a file is damaged.
@@ -122,7 +122,7 @@ def export(
 
 
 def _sort(plan: Plan, artefacts: Iterable[Artefact], scores_only: bool) -> Export:
-    """Decide what is packed whole, as a receipt, or not at all; inputs come first."""
+    """Sort artefacts into whole, only receipt, and missing ones; inputs come first."""
     needed: dict[Artefact, None] = {}
 
     def add(artefact: Artefact) -> None:
@@ -168,7 +168,7 @@ def _files(plan: Plan, packed: Export) -> Iterator[_File]:
 
 
 def _receipts(plan: Plan, artefact: Artefact) -> Iterator[_File]:
-    """Both copies of a receipt, even if the declared one was deleted."""
+    """Yield both copies of a receipt, even if one of them was deleted."""
     receipt = read_receipt(plan.store / artefact.folder)
     assert receipt is not None  # else it would be absent
     content = receipt_text(receipt).encode()
@@ -177,7 +177,7 @@ def _receipts(plan: Plan, artefact: Artefact) -> Iterator[_File]:
 
 
 def _check(file: _File, sha256: str) -> str:
-    """Refuse a damaged file; return its line of the list of checksums."""
+    """Refuse a damaged file; return its line for the list of checksums."""
     if file.sha256 not in (None, sha256):
         assert file.source is not None
         raise ArtefactError(

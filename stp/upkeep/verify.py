@@ -1,4 +1,4 @@
-"""Verification of all files of the store against the receipts, several files at once."""
+"""Verify all files of the store against the receipts, several files at once."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ class Verification:
     Attributes:
         artefacts: number of verified artefacts.
         bytes: number of bytes read.
-        damaged: problems of each damaged artefact, by its folder.
+        damaged: problems of a damaged artefact, by its folder.
     """
 
     artefacts: int = 0
@@ -34,7 +34,7 @@ def verify(
 
     Args:
         folders: folders of artefacts.
-        report: is called with the megabytes read, and with all of them.
+        report: callback that gets the megabytes read so far, and the total.
         threads: number of files read at the same time; None for the number of cores.
     """
     result = Verification()
@@ -83,7 +83,7 @@ def _problems_of_receipt(folder: Path, receipt: Receipt | None) -> Iterator[str]
 
 
 def lines(result: Verification) -> Iterator[str]:
-    """Yield the damaged artefacts, and the commands that delete them."""
+    """Yield lines about the damaged artefacts, and the commands that delete these."""
     for folder, problems in result.damaged.items():
         yield f"damaged: {folder}"
         yield from (f"  {problem}" for problem in problems)

@@ -1,4 +1,4 @@
-"""Reasons why artefacts would be made, from receipts, records of attempts and the plan."""
+"""Explain why artefacts would be made, from receipts, records of attempts and the plan."""
 
 import time
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ from stp.upkeep.differences import Comparison, OlderArtefacts, finish_time, othe
 
 @dataclass(frozen=True)
 class Reason:
-    """Why an artefact would be made, or not.
+    """The explanation why an artefact would be made, or not.
 
     Attributes:
         artefact: the artefact.
-        verdict: its state, in a few words.
+        verdict: state of the artefact, in a few words.
         because: the reasons, one per line.
         older: comparison with the most similar older artefact, if this one does not exist.
     """
@@ -59,10 +59,10 @@ def explain(
     """Explain why an artefact would be made, or not.
 
     Args:
-        plan: the plan that has it.
+        plan: the plan that contains the artefact.
         artefact: the artefact.
         past: the older artefacts of the store.
-        standing: its state (stp.run.status.artefact_states).
+        standing: state of the artefact (stp.run.status.artefact_states).
     """
     folder = plan.store / artefact.folder
     receipt = read_receipt(folder)

@@ -1,4 +1,4 @@
-"""``stp why`` as text."""
+"""Text of ``stp why``."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -14,7 +14,7 @@ LISTED = 12
 
 
 def lines_of_one(reason: Reason) -> Iterator[str]:
-    """Yield an artefact and its reasons."""
+    """Yield lines about an artefact and its reasons."""
     artefact = reason.artefact
     yield f"{artefact.stage} of {artefact.label}: {reason.verdict}"
     yield f"  {artefact.folder}"
@@ -40,7 +40,7 @@ def lines_of_one(reason: Reason) -> Iterator[str]:
 
 
 def lines_of_groups(reasons: Iterable[Reason]) -> Iterator[str]:
-    """Yield many artefacts, grouped by their reasons."""
+    """Yield lines about many artefacts, grouped by their reasons."""
     groups: dict[tuple[str, ...], list[Artefact]] = {}
     for reason in reasons:
         groups.setdefault((reason.verdict, *reason.because), []).append(reason.artefact)
@@ -63,7 +63,7 @@ def _indented(text: str, mark: str) -> Iterator[str]:
 
 
 def suggestion(reasons: Iterable[Reason]) -> Iterator[str]:
-    """Yield advice for changes of code that cannot change results."""
+    """Yield lines of advice about changes of code that cannot change results."""
     if any(reason.older and reason.older.only_code for reason in reasons):
         yield ""
         yield "If this code computes the same as before, declare it to avoid computing again:"

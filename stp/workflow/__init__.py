@@ -1,4 +1,4 @@
-"""What the rules of Snakemake ask: what is made, from what, by which words of `stp`.
+"""Answer the rules of Snakemake: files to make, their inputs, and commands of `stp`.
 
-Rule files (workflow/) name rules and hold no decisions. All of it is torch-free.
+Rule files (workflow/) name rules and contain no decisions. The package does not import torch.
 """

@@ -1,4 +1,4 @@
-"""The start of a run, while Snakemake reads the Snakefile: a plan is made, files are written."""
+"""Make the plan and write files at the start of a run, while Snakemake reads the Snakefile."""
 
 import gc
 import logging
@@ -61,7 +61,7 @@ class Run:
         site: the site where jobs run.
         jobs: inputs and resources of jobs.
         configfile: the effective configuration of the plan.
-        manifests: paths of manifests, by dimension.
+        manifests: paths of the manifests, by dimension.
         is_main: whether this is the main process, not one of a job.
     """
 
@@ -116,17 +116,17 @@ class Run:
 
     @property
     def results(self) -> str:
-        """The folder of the results of the scale."""
+        """Path of the folder of results of the scale."""
         return str(workflow_files.results_of(self.plan))
 
     @property
     def database(self) -> str:
-        """The results store of the scale."""
+        """Path of the results store of the scale."""
         return f"{self.results}/results.duckdb"
 
     @property
     def dimensions(self) -> list[str]:
-        """The dimensions of the scale."""
+        """Names of the dimensions of the scale."""
         return list(self.plan.config.scale.dimensions)
 
     @cached_property
@@ -140,7 +140,7 @@ class Run:
 
     @property
     def prepared(self) -> list[str]:
-        """The receipts of all prepared data of the scale."""
+        """Paths of the receipts of all prepared data of the scale."""
         return [f"{self.plan.store}/{data.receipt}" for data in self.plan.prepared]
 
     def digest_of_data(self, wildcards: object) -> str:
@@ -148,7 +148,7 @@ class Run:
         return digest(self.prepared)
 
     def network_of(self, wildcards: Any) -> str:
-        """The input of a measurement of a network."""
+        """Path of the input file for the measurement of a network."""
         names = wildcards.model, wildcards.dataset
         return str(workflow_files.write_profile_input(*names, self.is_main))
 
@@ -164,18 +164,18 @@ class Run:
 
     @property
     def all_tables(self) -> list[str]:
-        """The copies of all tables that the scale can make."""
+        """Paths of the copies of all tables that the scale can make."""
         tables = self.tables.values()
         made_here = [table for table in tables if table.is_possible and not table.on_demand]
         return [f"{COPIES}/{table.name}.csv" for table in made_here]
 
     @property
     def collected(self) -> list[str]:
-        """The rows of all dimensions."""
+        """Paths of the collected rows of all dimensions."""
         return [f"{self.results}/collected/{name}.parquet" for name in self.manifests]
 
     def digest_of_rows(self, dimension: str) -> Ask:
-        """A digest of the inputs of the rows of a dimension."""
+        """Function that returns a digest of the inputs of the rows of a dimension."""
         return lambda wildcards: manifest_digest(self.manifests[dimension])
 
     def _digest_of(self, module: str, files: Iterable[Path | str] = ()) -> str:
@@ -194,7 +194,7 @@ class Run:
 
     @property
     def of_raters(self) -> str | None:
-        """The dimension whose forecasts the questionnaire shows; None if there is none."""
+        """Name of the dimension whose forecasts the questionnaire shows; None if there is none."""
         dimensions = self.plan.config.suite.dimensions.items()
         return next(
             (
@@ -207,12 +207,12 @@ class Run:
 
     @property
     def study(self) -> Path:
-        """The configuration of the study that asks for the best of several predictions."""
+        """Path of the configuration of the study about the best of several predictions."""
         return BEST_OF_FILE
 
     @property
     def paper(self) -> Path:
-        """The scale file whose networks are measured."""
+        """Path of the scale file whose networks are measured."""
         return CONFIG_FOLDER / "paper.yaml"
 
     def digest_of_questionnaire(self, wildcards: object) -> str:
@@ -221,7 +221,7 @@ class Run:
         return digest([checksum(self.study), manifest_digest(manifest) if manifest else None])
 
     def made_table(self, wildcards: Any) -> str:
-        """The table that a copy is of.
+        """Path of the table from which a copy is made.
 
         Raises:
             StpError: the scale makes no such table.
@@ -238,11 +238,11 @@ class Run:
         return self.tables[name]
 
     def outdated(self, path: str, digest_of: Callable[[Any], str]) -> Ask:
-        """A further input of a result that does not match the plan.
+        """Function that returns a further input, which makes Snakemake redo an outdated result.
 
         Args:
             path: path of the result, with wildcards.
-            digest_of: computes a digest of its inputs, from wildcards.
+            digest_of: function that computes a digest of the inputs from wildcards.
         """
 
         def outdated(wildcards: Any) -> list[str]:
@@ -256,7 +256,7 @@ class Run:
         return outdated
 
     def outdated_copy(self, wildcards: Any) -> list[str]:
-        """A further input of a copy in results/tables that differs from its table."""
+        """A further input, which makes Snakemake redo a copy in results/tables that is outdated."""
         table = self._table(wildcards.table)
         copy = Path(f"{COPIES}/{table.name}.csv")
         return (
@@ -297,5 +297,5 @@ class Run:
 
     @property
     def shell_prefix(self) -> str:
-        """`stp` of this environment, unless a conda environment or container brings its own."""
+        """Prefix of shell commands, for `stp` of this environment unless a job has its own."""
         return self.site.shell_prefix(Path(sys.executable).parent)

@@ -28,13 +28,13 @@ class FigureRule:
 
     Attributes:
         name: name of the rule.
-        figure: path of the first file, without its ending, with wildcards.
-        endings: endings of its files; the first one stands for all.
+        figure: path of the files without ending, with wildcards.
+        endings: endings of the files; the first one stands for all.
         words: arguments of `stp draw`, with wildcards; ``{manifest}`` is the manifest.
-        caption: name of its caption for `snakemake --report`.
+        caption: name of the caption for `snakemake --report`.
         labels: labels in that report, besides the origin of the data.
-        subcategory: its subcategory there.
-        category: its category there.
+        subcategory: subcategory of the figure in that report.
+        category: category of the figure in that report.
         constraints: patterns of wildcards.
     """
 
@@ -55,7 +55,7 @@ class FigureRule:
 
     @property
     def log(self) -> str:
-        """The log of its jobs, with wildcards."""
+        """Path of the log of the jobs of the rule, with wildcards."""
         return f"{self.figure.replace('/figures/', '/logs/figures/')}.log"
 
     @property
@@ -71,7 +71,7 @@ class Figures:
 
     Args:
         plan: the plan of the scale.
-        manifests: paths of manifests, by dimension.
+        manifests: paths of the manifests, by dimension.
     """
 
     plan: Plan
@@ -117,7 +117,7 @@ class Figures:
 
     @property
     def paths(self) -> list[str]:
-        """The files that stand for all figures of the scale."""
+        """Paths of the files that stand for all figures of the scale, one per figure."""
         results, paths = results_of(self.plan), figures(self.plan)
         for dimension in self.manifests:
             if self._task(dimension).pictures == "strips":
@@ -131,7 +131,7 @@ class Figures:
 
     @property
     def on_maps(self) -> str | None:
-        """The dimension whose forecasts are drawn over maps.
+        """Name of the dimension whose forecasts are drawn over maps; None if there is none.
 
         Models that are tested on a dataset predict the same scenarios in all dimensions; the first
         one of the scale has most of them.
@@ -144,7 +144,7 @@ class Figures:
         return self.plan.recipes.samples(case.tested_on)
 
     def ancient_of(self, rule: FigureRule) -> Callable[[Any], list[str]]:
-        """The inputs of a figure whose times are ignored.
+        """Function that returns the inputs of a figure whose modification times are ignored.
 
         Pictures of forecasts wait for scores, which are made after forecasts.
         """
@@ -157,7 +157,7 @@ class Figures:
         return ancient
 
     def rows_of(self, rule: FigureRule) -> Callable[[Any], list[str]]:
-        """The rows that a figure shows."""
+        """Function that returns the paths of the collected rows that a figure shows."""
 
         def rows(wildcards: Any) -> list[str]:
             if rule.category != "Figures":
@@ -168,7 +168,7 @@ class Figures:
         return rows
 
     def words_of(self, rule: FigureRule) -> Callable[[Any], list[str]]:
-        """The words of `stp draw` for a figure."""
+        """Function that returns the arguments of `stp draw` for a figure."""
 
         def words(wildcards: Any) -> list[str]:
             manifest = self.manifests[self._dimension(wildcards)]
@@ -180,7 +180,7 @@ class Figures:
         return words
 
     def digests_of(self, rule: FigureRule) -> Callable[[Any], str]:
-        """A digest of all inputs of a figure."""
+        """Function that returns a digest of all inputs of a figure."""
 
         def digest_of(wildcards: Any) -> str:
             kind = wildcards.get("kind") or Path(rule.figure).parent.name
@@ -222,6 +222,6 @@ class Figures:
         return self.digest_of(parts[0], Path(parts[1]).stem)
 
     def _read(self, dimension: str, kind: str) -> list[str]:
-        """Dimensions whose rows a figure shows: for gains of ensembles, also single forecasts."""
+        """Dimensions whose rows a figure shows; gains of ensembles also need single forecasts."""
         controls = self.plan.config.suite.dimensions[dimension].controls
         return [dimension, *([controls] if kind == "gain" and controls else [])]

@@ -37,10 +37,10 @@ LOCK = "raw/{dataset}/{release}.lock.json"
 
 
 def require_dimension(plan: Plan, dimension: str) -> str:
-    """Refuse a dimension that the scale does not have.
+    """Return a dimension, or refuse it if the scale does not have it.
 
     Raises:
-        StpError: unknown dimension.
+        StpError: the scale does not have the dimension.
     """
     scale = plan.config.scale
     if dimension not in scale.dimensions:
@@ -80,28 +80,28 @@ class Jobs:
         self.named += [name for name in SITE_RESOURCES if self.resources.site_sets(name)]
 
     def receipt(self, stage: str) -> str:
-        """The receipt that a stage makes, with wildcards."""
+        """Path of the receipt that a stage makes, with wildcards."""
         return f"{self.plan.store}/{RECEIPTS[stage]}"
 
     @property
     def lock(self) -> str:
-        """The lock of raw files, with wildcards."""
+        """Path of the lock of raw files, with wildcards."""
         return f"{self.plan.store}/{LOCK}"
 
     def log(self, results: str, stage: str) -> str:
-        """The log of a stage's job, with wildcards."""
+        """Path of the log of the jobs of a stage, with wildcards."""
         verb = stage.removesuffix(f"_{PERCEPTUAL}").split()[0]
         where = RECEIPTS[stage].removesuffix("/artefact.json").partition("/")[2]
         return f"{results}/logs/{verb}/{where}.log"
 
     def needed_by(self, receipt: str) -> Ask:
-        """The receipts and lock files that an artefact waits for."""
+        """Function that returns the paths of receipts and lock files that an artefact waits for."""
         return lambda wildcards: _of_now(
             self.plan.inputs(self.plan.find(receipt.format(**wildcards)))
         )
 
     def scores_of(self, dimension: str) -> Ask:
-        """The receipts of all scores of a dimension."""
+        """Function that returns the paths of the receipts of all scores of a dimension."""
         return lambda wildcards: _of_now(self.plan.receipts(dimension))
 
     def asks(self, receipt: str) -> dict[str, Ask]:

@@ -14,7 +14,7 @@ IN_REPORT = ("csv", "html", "png")
 
 
 def caption_of(*names: str) -> str:
-    """The path of the first existing caption."""
+    """Path of the first caption that exists."""
     return next(str(path) for name in names if (path := CAPTIONS / f"{name}.rst").is_file())
 
 
@@ -25,14 +25,14 @@ def in_report(
     labels: Mapping[str, str | Callable[[Any], str]],
     subcategory: str | None = None,
 ) -> Any:
-    """A file that `snakemake --report` shows.
+    """Mark a file as one that `snakemake --report` shows.
 
     Args:
         path: path of the file, with wildcards.
-        caption: path of its caption.
-        category: its category in the report.
+        caption: path of the caption of the file.
+        category: category of the file in the report.
         labels: labels by name; wildcards in them are filled in.
-        subcategory: its subcategory in the report.
+        subcategory: subcategory of the file in the report.
     """
 
     def labels_of(wildcards: Any) -> dict[str, str]:

@@ -1,7 +1,7 @@
-"""Tables that a scale has rules for: what each is made from, and the words of `stp` that make it.
+"""Tables for which a scale has rules: their inputs, and the commands of `stp` that make them.
 
-What a table needs is said of it in its suite (`stp.plan.suite.MadeTable`), and its module has
-its name.
+The suite declares what a table needs (`stp.plan.suite.MadeTable`), and the module of a table has
+the name of the table.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -36,7 +36,7 @@ CONFIGURED = ("datasets", "models")
 
 
 def nothing() -> None:
-    """A table that any scale can make demands nothing."""
+    """Do nothing, as the check of a table that any scale can make."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,20 +46,20 @@ class Table:
     Attributes:
         name: name of the table, and of its files.
         folder: folder of its files.
-        made_from: returns a description of all of its inputs as JSON, for a digest.
-        words: the command of `stp`, without ``--log``.
-        ancient: inputs whose times are ignored: manifests, receipts.
-        inputs: files that other rules make.
-        endings: endings of its files besides the CSV file: ``.md``, ``_tidy.csv``.
+        made_from: function that describes all inputs as JSON, for a digest.
+        words: arguments of `stp` that make the table, without ``--log``.
+        ancient: inputs whose modification times are ignored: manifests, receipts.
+        inputs: inputs that other rules make.
+        endings: endings of the files besides the CSV file: ``.md``, ``_tidy.csv``.
         captions: names of captions for `snakemake --report`; the first existing one is used.
-        about: its content, as text.
-        data_origin: origin of its data, as text.
-        memory_mb: memory of its job, in MB.
-        is_local: whether its job always runs beside Snakemake, even on a cluster.
+        about: content of the table, as text.
+        data_origin: origin of the data, as text.
+        memory_mb: memory of the job, in MB.
+        is_local: whether the job always runs beside Snakemake, even on a cluster.
         on_demand: whether it is left out of the tables of a scale.
-        takes_configfile: whether its verb gets the scale file.
-        afterwards: a command that runs afterwards: it builds a results store with its rows.
-        demand: raises an error if the scale lacks something that it needs.
+        takes_configfile: whether the command gets the scale file.
+        afterwards: shell command that then builds a results store with the rows of the table.
+        demand: function that raises an error if the scale lacks something that the table needs.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Table:
 
     @property
     def files(self) -> dict[str, str]:
-        """All of its files, by names for a rule."""
+        """Paths of all files of the table, by their names in the rule."""
         ending_of_file = {
             ending.removesuffix(".csv").strip("_."): ending for ending in self.endings
         }
@@ -97,7 +97,7 @@ class Table:
 
     @cached_property
     def digest(self) -> str:
-        """A digest of all of its inputs."""
+        """A digest of all inputs of the table."""
         return digest(self.made_from())
 
     def digested(self, wildcards: object) -> str:
@@ -106,7 +106,7 @@ class Table:
 
     @property
     def is_possible(self) -> bool:
-        """Whether the scale can make it."""
+        """Whether the scale can make the table."""
         try:
             self.demand()
         except StpError:
@@ -114,8 +114,9 @@ class Table:
         return True
 
     def configured(self, wildcards: object, input: Any) -> list[str]:
-        """The option that names the scale file, if its verb takes one. In `params`, it would differ
-        between runs of the same plan.
+        """The option that names the scale file; empty if the command takes none.
+
+        In `params`, it would differ between runs of the same plan.
         """
         return ["--configfile", str(input.configfile)] if self.takes_configfile else []
 
@@ -123,7 +124,7 @@ class Table:
         """Paths of the inputs of the table.
 
         Raises:
-            StpError: the scale lacks something.
+            StpError: the scale lacks something that the table needs.
         """
         self.demand()
         return self.inputs
@@ -134,7 +135,7 @@ class Tables:
 
     Args:
         plan: plan of the scale.
-        manifests: by dimension.
+        manifests: manifests by dimension.
     """
 
     def __init__(self, plan: Plan, manifests: Mapping[str, Path]) -> None:
@@ -254,7 +255,7 @@ class Tables:
         )
 
     def _answered(self, name: str, about: MadeTable) -> Table:
-        """A table of a study of people: of the best of several predictions, or of pairs."""
+        """The table of a study with people: of the best of several predictions, or of pairs."""
         assert about.study is not None
         study = config_file(CONFIG_FOLDER, about.study)
         dimension = self.suite.table_of(name)
@@ -316,7 +317,7 @@ class Tables:
         )
 
     def _measured(self, name: str, about: SuiteTable) -> Table:
-        """Speeds take minutes and are those of this machine."""
+        """The table of model sizes and of speeds, which are measured on this machine in minutes."""
         scale = self.plan.config.scale.model_dump(mode="json", exclude={"runtime", "paths"})
         words = ["list", "models", "--configfile", str(CONFIG_FOLDER / "paper.yaml")]
         out = f"{self.folder}/{name}.csv"
@@ -333,14 +334,14 @@ class Tables:
         )
 
     def _configured(self) -> dict[str, str]:
-        """Checksums of what tables of printed facts are made from."""
+        """Checksums of the files that tables of printed facts are made from."""
         folders = [*(CONFIG_FOLDER / name for name in CONFIGURED), self.suite.folder]
         files = [path for folder in folders for path in folder.iterdir() if path.is_file()]
         return {f"{file.parent.name}/{file.name}": checksum(file) for file in files}
 
     @property
     def answers(self) -> list[str]:
-        """Files of answers of raters."""
+        """Paths of the files of answers of raters."""
         return sorted(map(str, Path(f"{self.results}/human_study/answers").glob("*.csv")))
 
     def _answers(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Facts that papers print of their benchmarks, each beside what is here.
+"""Compare facts that papers print about their benchmarks with those of this project.
 
-The file of a suite declares such a table; a module here says what ours is.
+The file of a suite declares a table of facts; a module of this package finds the own values.
 """

@@ -1,4 +1,4 @@
-"""Comparison of benchmarks: our numbers are counted, those of others are printed."""
+"""Compare benchmarks: numbers of the own suite are counted, those of others are as printed."""
 
 import importlib
 from math import prod
@@ -14,12 +14,13 @@ class BenchmarkOptions(Strict):
     """Declaration of a comparison of benchmarks.
 
     Attributes:
-        reader: reader of its raw layout.
-        counts: column -> constants of the reader: a sum of products of their lengths.
-        dataset: column -> a field of the suite's first dataset.
-        texts: column -> what stands there.
-        metrics: column that is not printed -> metrics of its kind; those that the suite has stand
-            there.
+        reader: name of the reader of the raw layout.
+        counts: names of constants of the reader by column; a column shows a sum of products of
+            their lengths.
+        dataset: field of the suite's first dataset by column; a column shows its value.
+        texts: text of the own row by column.
+        metrics: names of metrics of a kind by column that is not printed; a column shows those
+            that the suite has.
     """
 
     reader: str
@@ -30,7 +31,7 @@ class BenchmarkOptions(Strict):
 
 
 def facts(plan: Plan, source: FactSource) -> Facts:
-    """The printed rows, and that of the suite as it is here.
+    """Printed rows of all benchmarks, followed by a row of counted values of the suite.
 
     Raises:
         StpError: the file of printed values is damaged.

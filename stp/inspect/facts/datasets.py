@@ -1,4 +1,4 @@
-"""Sizes of datasets and clips of their splits: as a paper prints them, official, and prepared."""
+"""Compare printed, official and prepared sizes of datasets and numbers of clips."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,9 +17,9 @@ class Size(Strict):
     """A size of a dataset.
 
     Attributes:
-        ours: a field of the dataset, under the suite's protocol.
-        dimension: the dimension of the protocol whose setting of this name is meant instead.
-        printed: columns of the file that have it.
+        ours: name of a field of the dataset, under the suite's protocol.
+        dimension: dimension of the protocol whose setting of this name is used instead.
+        printed: columns of the file that contain the printed size.
     """
 
     ours: str
@@ -31,7 +31,7 @@ class DatasetOptions(Strict):
     """Declaration of a table of datasets.
 
     Attributes:
-        sizes: name -> where it is found.
+        sizes: places of a size by its name.
     """
 
     sizes: dict[str, Size]
@@ -93,7 +93,7 @@ def _splits(
     differing: dict[str, str],
     is_prepared: bool,
 ) -> Iterator[Fact]:
-    """A row for each split; sizes that differ are marked in the first one."""
+    """Yield a row for each split; the first one marks sizes that differ."""
     scaled = plan.config.datasets[name]
     release = scaled.releases[scaled.release]
     at_scale: list[object] = ["", "", ""]
@@ -143,5 +143,5 @@ def _ours(protocol: Config, name: str, size: Size) -> str:
 
 
 def _joined(value: Any) -> str:
-    """Lengths of axes: ``3 x 128 x 128``."""
+    """Text of lengths of axes, such as ``3 x 128 x 128``."""
     return str(value) if isinstance(value, int | str) else " x ".join(map(str, value))

@@ -17,12 +17,12 @@ class Fact:
     """A row of a table of facts.
 
     Attributes:
-        values: one for each column of the CSV file.
-        differences: column -> what is printed there, where ours is something else.
-        why: column -> why ours differs, where this is declared.
-        notes: what pages say below the table.
-        beside: column -> what is printed there, whether or not the two can be compared.
-        scaled: column -> what the scale at hand has instead of ours.
+        values: value by column of the CSV file.
+        differences: printed value by column, where it differs from ``values``.
+        why: declared reason for a difference, by column.
+        notes: notes that pages show below the table.
+        beside: printed value by column, whether or not the two can be compared.
+        scaled: value at the current scale by column, where it differs from ``values``.
     """
 
     values: Mapping[str, object]
@@ -34,7 +34,7 @@ class Fact:
 
     @property
     def unexplained(self) -> list[str]:
-        """Columns where ours differs, and nothing says why."""
+        """Columns with a difference for which no reason is declared."""
         return [column for column in self.differences if not self.why.get(column)]
 
 
@@ -43,9 +43,9 @@ class Facts:
     """All rows of a table.
 
     Attributes:
-        columns: of the CSV file.
-        rows: in their order.
-        intro, warnings, legend: intro, warnings and legend of pages, see `stp.page.grid.Grid`.
+        columns: names of the columns of the CSV file.
+        rows: all rows, in order.
+        intro, warnings, legend: texts of these parts of a page, see `stp.page.grid.Grid`.
     """
 
     columns: tuple[str, ...]
@@ -56,16 +56,16 @@ class Facts:
 
 
 def protocol_of(suite: Suite) -> Config:
-    """The configuration of a suite's protocol."""
+    """Load the configuration of the protocol of a suite."""
     assert suite.protocol is not None
     return configuration.load(CONFIG_FOLDER / suite.protocol)
 
 
 def printed_rows(file: Path, columns: tuple[str, ...]) -> Iterator[dict[str, str]]:
-    """Rows of a file of printed values.
+    """Yield the rows of a file of printed values.
 
     Raises:
-        StpError: it is missing, or lacks a column.
+        StpError: the file is missing or lacks a column.
     """
     try:
         text = file.read_text(encoding="utf-8")
@@ -79,16 +79,16 @@ def printed_rows(file: Path, columns: tuple[str, ...]) -> Iterator[dict[str, str
 
 
 def named(file: Path, row: Mapping[str, str], column: str, names: Mapping[str | None, str]) -> str:
-    """What the configuration calls what a paper calls otherwise.
+    """Translate a name that a paper prints into the name in the configuration.
 
     Args:
-        file: file of the row.
+        file: path of the file that contains the row, for error messages.
         row: row of printed values.
-        column: column that holds the name.
-        names: published name -> name in the configuration; None of what has none.
+        column: column that contains the published name.
+        names: name in the configuration by published name; unpublished names may have the key None.
 
     Raises:
-        StpError: nothing is published under this name.
+        StpError: the published name is unknown.
     """
     if row[column] not in names:
         raise FileError(

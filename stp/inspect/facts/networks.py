@@ -1,4 +1,4 @@
-"""Hyperparameters of a network, read from its modules, as papers list them."""
+"""Read hyperparameters, as papers list them, from the modules of a network."""
 
 from collections.abc import Callable, Iterable
 from typing import TypeVar
@@ -16,14 +16,14 @@ Kind = TypeVar("Kind", bound=nn.Module)
 
 
 def read(recipe: Json, names: Iterable[str]) -> list[str]:
-    """Read hyperparameters off the network of a training."""
+    """Texts of named hyperparameters, read from the network of a recipe."""
     # Not on the device "meta": some operations load torch's compiler there, which takes longer.
     network = create(recipe)
     return [OF_NETWORK[name](network) for name in names]
 
 
 def _series(numbers: Iterable[int]) -> str:
-    """Numbers one after the other, of layers that have the same only once."""
+    """Join the numbers of several layers with commas; equal numbers appear once."""
     return ", ".join(map(str, dict.fromkeys(numbers)))
 
 

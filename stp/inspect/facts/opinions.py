@@ -1,4 +1,4 @@
-"""Opinions of people: videos of each source, groups of videos, raters, beside printed numbers.
+"""Compare numbers about opinions of people with printed ones: videos, groups, raters.
 
 `stp draw clips` prints the same numbers (`stp.inspect.opinions`).
 """
@@ -21,7 +21,7 @@ def facts(plan: Plan, source: FactSource) -> Facts:
     """A row for each number of each database of opinions.
 
     Raises:
-        StpError: the scale has none, or they are not prepared or damaged.
+        StpError: the scale has no opinions, or they are not prepared or are damaged.
     """
     config = plan.config
     prepared = (artefact.dataset for artefact in plan.prepared)
@@ -81,7 +81,7 @@ def _fact(number: Number, about: tuple[str, str, str], is_official: bool) -> Fac
 
 
 def _agree(value: float, printed: str) -> bool:
-    """Whether a value is the printed one, to the digits that are printed."""
+    """Whether a value equals the printed one when rounded to the printed digits."""
     number, _, power = printed.replace(",", "").partition("e")
     decimals = len(number.partition(".")[2])
     return float(f"{value:.{decimals}{'e' if power else 'f'}}") == float(printed.replace(",", ""))

@@ -1,4 +1,4 @@
-"""Parameters and multiply-adds of networks, counted as a paper counts them, beside the printed."""
+"""Compare parameters and multiply-adds, counted as a paper counts them, with printed ones."""
 
 from stp.inspect.facts.fact import Fact, Facts, protocol_of
 from stp.plan.cells import Plan
@@ -12,7 +12,7 @@ class SizeOptions(Strict):
     """Declaration of a table of sizes.
 
     Attributes:
-        within: column of the difference in per cent -> the largest one that counts as printed.
+        within: largest difference, in per cent, that counts as equal, by column of the difference.
     """
 
     within: dict[str, float]

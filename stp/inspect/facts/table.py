@@ -1,4 +1,4 @@
-"""Tables of printed facts, whatever they are about: files of a table, and differences."""
+"""Read, write and check tables of printed facts of any subject."""
 
 import importlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ def tables_of(suite: Suite) -> dict[str, FactSource]:
 
 
 def modules(plan: Plan, table: str) -> list[str]:
-    """The modules that make a table: when one is edited, the table is made again."""
+    """Names of the modules that make a table; if one is edited, the table is made again."""
     source = tables_of(plan.config.suite)[table]
     reader = source.options.get("reader")
     models = [name for name, model in plan.config.models.items() if model.fit == "sgd"]
@@ -39,7 +39,7 @@ def modules(plan: Plan, table: str) -> list[str]:
 
 
 def read(plan: Plan, table: str) -> Facts:
-    """Compare a table of the suite of a scale.
+    """Compare the printed values of a table of the suite with those of this project.
 
     Raises:
         StpError: the suite has no such table, or something that it needs is missing or damaged.
@@ -61,7 +61,7 @@ def write(plan: Plan, out: Path) -> Facts:
     """Write ``<table>.csv``, a row for each fact, with ``.md``, ``.tex`` and ``.html`` beside it.
 
     Raises:
-        StpError: see `read`; or the disk refuses.
+        StpError: see `read`; or a file cannot be written.
     """
     compared = read(plan, out.stem)
     lines = [[fact.values[column] for column in compared.columns] for fact in compared.rows]
@@ -71,7 +71,7 @@ def write(plan: Plan, out: Path) -> Facts:
 
 
 def as_grid(compared: Facts, plan: Plan, name: str) -> Grid:
-    """The table for people."""
+    """Turn facts into a table for pages, with title and notes."""
     about = plan.config.suite.tables[name]
     assert about.facts is not None
     page, scale = about.facts.page, plan.config.scale.scale
@@ -101,7 +101,7 @@ def as_grid(compared: Facts, plan: Plan, name: str) -> Grid:
 
 
 def differences(tables: Mapping[str, Facts], suite: Suite) -> list[list[str]]:
-    """Every value that is not as printed, in columns `DIFFERENCE`; unexplained ones first."""
+    """Rows with the columns `DIFFERENCE` for values that differ from print; unexplained first."""
     rows = []
     for name, compared in tables.items():
         key = tables_of(suite)[name].key
@@ -114,7 +114,7 @@ def differences(tables: Mapping[str, Facts], suite: Suite) -> list[list[str]]:
 
 
 def checked(tables: Mapping[str, Facts], suite: Suite, rows: Sequence[Sequence[str]]) -> Grid:
-    """What `stp check facts` prints."""
+    """The table that `stp check facts` prints."""
     summary: list[list[str | Item]] = []
     for name, compared in tables.items():
         differing = [fact for fact in compared.rows if fact.differences]

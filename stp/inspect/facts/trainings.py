@@ -1,4 +1,4 @@
-"""How networks are built and trained under a suite's protocol, beside what its paper prints."""
+"""Compare the settings of networks and trainings under a suite's protocol with printed ones."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,16 +23,16 @@ ANNEALED = "annealed_rate"
 
 
 class Setting(Strict):
-    """One setting of a training.
+    """Where to find a setting of a training, and its printed values.
 
     Attributes:
-        ours: its place in the recipe (``train.lr``), `ANNEALED`, or a name in
-            `stp.inspect.facts.networks`, which reads it off the network (``network.channels``).
-        published: the column of the file that has it as printed.
-        released: the column of the file that has it as in the released code.
-        words: what is printed or configured -> what it is compared as.
-        terms: of a loss: option of a model that weighs a term -> what the paper calls this term.
-        weight: of a loss: the column that has the printed weight of its terms.
+        ours: dotted key in the recipe (``train.lr``), `ANNEALED`, or ``network.`` with a name in
+            `stp.inspect.facts.networks`, which reads it from the network (``network.channels``).
+        published: column of the file with the printed value.
+        released: column of the file with the value in the released code.
+        words: text to compare, by printed or configured text.
+        terms: for a loss, the paper's name of a term by the model option that weighs the term.
+        weight: for a loss, the column with the printed weight of its terms.
     """
 
     ours: str = "train.loss"
@@ -47,12 +47,12 @@ class TrainingOptions(Strict):
     """Declaration of a table of trainings.
 
     Attributes:
-        settings: name -> where it is found.
+        settings: places of a setting by its name.
         header: columns of the table.
-        long: the columns of the file that have the name and the value of a setting, where each has
-            a row of its own; else rows are trainings. Such values stand as they are printed.
-        also: settings that are not printed, and are listed besides.
-        note: the column of the file that says what the release has otherwise.
+        long: columns of the file with the name and the value of a setting, if each setting has a
+            row; None if each training has a row. Such values are shown as printed.
+        also: names of settings that are listed although they are not printed.
+        note: column of the file with remarks about differences of the release.
     """
 
     settings: dict[str, Setting]
@@ -64,15 +64,15 @@ class TrainingOptions(Strict):
 
 @dataclass(frozen=True)
 class Training:
-    """How one model is trained on one dataset: texts by setting.
+    """Settings of the training of a model on a dataset, as texts by name.
 
     Attributes:
-        row: the first row of the file that is about it.
-        model, dataset: titles.
-        ours: under the protocol of the suite.
-        published: as printed.
-        released: in the configurations of the released code.
-        at_scale: at the scale at hand; None if it is not trained there.
+        row: first row of the file about this training.
+        model, dataset: titles of the model and the dataset.
+        ours: settings under the protocol of the suite.
+        published: printed settings.
+        released: settings in the configurations of the released code.
+        at_scale: settings at the current scale; None if the scale lacks this training.
     """
 
     row: Mapping[str, str]
@@ -84,7 +84,7 @@ class Training:
     at_scale: dict[str, str] | None
 
     def differs(self, name: str) -> bool:
-        """Whether a setting is another one than printed, however it is written."""
+        """Whether a setting differs from the printed one, regardless of upper and lower case."""
         printed = self.published.get(name)
         return printed is not None and printed.casefold() != self.ours[name].casefold()
 
@@ -185,7 +185,7 @@ def trainings(config: Config, source: FactSource) -> list[Training]:
 def _printed(
     file: Path, options: TrainingOptions
 ) -> Iterator[tuple[dict[str, str], dict[str, str], dict[str, str]]]:
-    """For each training its first row, and its published and released settings."""
+    """Yield for each training its first row, and its published and released settings."""
     settings = options.settings
     if options.long:
         key, value = options.long
@@ -269,7 +269,7 @@ def _loss(weights: Mapping[str, float]) -> str:
 
 
 def _text(value: Any, words: Mapping[str, str]) -> str:
-    """Write numbers alike, whoever wrote them: ``1e-05``, ``500000``; what is not set is none."""
+    """Format a value uniformly, such as ``1e-05`` or ``500000``; an unset value becomes none."""
     if isinstance(value, dict):
         value = next(iter(value))
     value = words.get(value, value)

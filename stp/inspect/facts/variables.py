@@ -1,4 +1,4 @@
-"""Variables that a reader knows, with their units, beside those that a paper lists."""
+"""Compare the variables and units of a reader with those that a paper lists."""
 
 import importlib
 
@@ -14,10 +14,10 @@ class VariableOptions(Strict):
     """Declaration of a table of variables.
 
     Attributes:
-        reader: reader of the raw layout.
-        constant: its mapping of names to units, in the order of the channels.
-        table: rows of the file that are this table.
-        words: units as printed -> as CF writes them, exponents aside.
+        reader: name of the reader of the raw layout.
+        constant: constant of the reader with the unit by variable, in the order of the channels.
+        table: value of the column ``table`` in the rows of this table.
+        words: unit in CF notation, without ``**``, by printed unit.
     """
 
     reader: str

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Unavailable:
-    """The result of a measure that has no values of these videos.
+    """The result of a measure that has no values for some videos.
 
     Attributes:
-        reason: what is missing, for tables.
+        reason: text for tables that says what is missing.
     """
 
     reason: str

@@ -6,5 +6,5 @@ from stp.opinions.prepared import Database
 
 
 def values(database: Database, features: None = None) -> np.ndarray:
-    """No features, (V, 0)."""
+    """An array without features, (V, 0)."""
     return np.zeros((len(database), 0))
