@@ -15,13 +15,13 @@ NAME = "crc32c"
 
 
 def of(rows: np.ndarray) -> int:
-    """CRC-32C of a contiguous array."""
+    """Compute the CRC-32C of the bytes of a contiguous array."""
     value: int = google_crc32c.value(rows.reshape(-1).view(np.uint8))
     return value
 
 
 def read(folder: Path) -> np.ndarray | None:
-    """The checksums of an array's chunks, uint32 (chunks,); None if it has none."""
+    """Read the checksums of an array's chunks, uint32 (chunks,); None if their file is missing."""
     try:
         return np.fromfile(folder / NAME, "<u4")
     except FileNotFoundError:

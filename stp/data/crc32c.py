@@ -1,4 +1,4 @@
-"""The checksum in TensorFlow's record files and checkpoints."""
+"""The masked CRC-32C of TensorFlow's record files and checkpoints."""
 
 import google_crc32c
 

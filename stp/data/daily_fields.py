@@ -37,8 +37,8 @@ class Grid(NamedTuple):
     """A regular grid with both poles, latitudes from north to south, longitudes from 0.
 
     Attributes:
-        rows: latitudes, 90 to -90 degrees.
-        columns: longitudes.
+        rows: number of latitudes, from 90 to -90 degrees.
+        columns: number of longitudes.
     """
 
     rows: int
@@ -46,12 +46,12 @@ class Grid(NamedTuple):
 
     @property
     def lat(self) -> np.ndarray:
-        """Degrees north, (rows,)."""
+        """Latitudes, degrees north, (rows,)."""
         return np.linspace(90, -90, self.rows)
 
     @property
     def lon(self) -> np.ndarray:
-        """Degrees east, (columns,)."""
+        """Longitudes, degrees east, (columns,)."""
         return np.arange(self.columns) * 360 / self.columns
 
 
@@ -98,7 +98,7 @@ def read_fields(
         gravity: divisor of geopotential that gave the stored ``z``, m s-2; 1 if geopotential is
             stored.
         outer: dimensions before the level, in the order of the result, such as ("number", "step").
-        at: indices along these dimensions; all by default.
+        at: indices along these dimensions, by name; all by default.
 
     Returns:
         float32 (*outer, C, rows, columns), in K, gpm, kg kg**-1 and m s**-1; may contain NaN.
@@ -310,14 +310,16 @@ def _other_grid(name: str, difference: str, grid: Grid) -> StpError:
 
 
 def check_units(name: str, variable: str, levels: Sequence[int], fields: np.ndarray) -> None:
-    """Refuse fields whose global means show other units; fields without any value pass.
+    """Refuse fields whose global means are implausible in the expected units.
+
+    Fields without any value are accepted.
 
     Args:
         name: source of the fields, for errors.
-        variable: ``z``, ``t``, ...; variables other than `PLAUSIBLE` and height pass.
+        variable: name of the variable, such as ``z``; those without plausible bounds are accepted.
         levels: level of each channel, hPa.
-        fields: (..., C, H, W), in K, gpm, kg kg**-1, m s**-1 and Pa s**-1; the first (C, H, W) are
-            checked.
+        fields: fields of a variable, (..., C, H, W), in K, gpm, kg kg**-1, m s**-1 or Pa s**-1;
+            only the first (C, H, W) are checked.
 
     Raises:
         StpError: a mean is implausible.

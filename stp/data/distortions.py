@@ -45,7 +45,7 @@ time: frames of another clip are those of the same time (``kept``), or start wit
 
 
 def generator(seed: int, number: int) -> np.random.Generator:
-    """Generator of random numbers of one clip."""
+    """Make the random number generator of the clip with number ``number``."""
     return np.random.default_rng([seed, number])
 
 
@@ -82,7 +82,10 @@ def black_rectangle(
     """Blacken a rectangle with the proportions of the frame, at a random place within it.
 
     Args:
+        clip: frames (T, C, H, W) in [0, 1].
         share: share of the frame, from 0 to 1; see ``size`` of `CHOICES`.
+        random: random number generator of the clip.
+        place, size: choices for points that the paper leaves open, see `CHOICES`.
     """
     distorted = clip.copy()
     height, width = clip.shape[-2:]
@@ -103,7 +106,10 @@ def gaussian_blur(
     """Smooth each frame with a Gaussian kernel, cut off at 4 sigma.
 
     Args:
-        sigma: standard deviation, pixels.
+        clip: frames (T, C, H, W) in [0, 1].
+        sigma: standard deviation of the kernel, pixels.
+        random: unused.
+        border: choice for a point that the paper leaves open, see `CHOICES`.
     """
     return np.asarray(ndimage.gaussian_filter(clip, (0, 0, sigma, sigma), mode=border), np.float32)
 
@@ -122,7 +128,7 @@ def gaussian_noise(
 def salt_and_pepper(
     clip: np.ndarray, probability: float, random: np.random.Generator, *, of: str
 ) -> np.ndarray:
-    """Set each pixel with a probability to black or white, both equally likely."""
+    """Set each pixel, with the given probability, to black or white, which are equally likely."""
     frames, channels, height, width = clip.shape
     shape = (frames, channels if of == "channel" else 1, height, width)
     hit, white = random.random(shape) < probability, random.random(shape) < 0.5
@@ -147,7 +153,7 @@ def _movable(clip: np.ndarray, ends: str) -> tuple[int, int]:
 def local_swap(
     clip: np.ndarray, swaps: float, random: np.random.Generator, *, ends: str
 ) -> np.ndarray:
-    """Swap random pairs of neighbouring frames; a pair that is drawn again is swapped back."""
+    """Swap random neighbouring frames, ``swaps`` times; a pair drawn twice is swapped back."""
     first, number = _movable(clip, ends)
     left = first + (random.random(int(swaps)) * (number - 1)).astype(np.int64)
     return _swapped(clip, np.stack([left, left + 1], axis=1))
@@ -156,7 +162,7 @@ def local_swap(
 def global_swap(
     clip: np.ndarray, swaps: float, random: np.random.Generator, *, ends: str
 ) -> np.ndarray:
-    """Swap random pairs of frames."""
+    """Swap random pairs of any two frames, ``swaps`` times."""
     first, number = _movable(clip, ends)
     drawn = random.random((int(swaps), 2))
     a = (drawn[:, 0] * number).astype(np.int64)
@@ -176,7 +182,7 @@ def interleaving(
 def switching(
     clip: np.ndarray, frames: float, random: np.random.Generator, others: Others, *, time: str
 ) -> np.ndarray:
-    """Switch to another clip after some frames."""
+    """Switch to another clip after ``frames`` frames."""
     n = int(frames)
     (other,) = others
     rest = other[n:] if time == "kept" else other[: len(clip) - n]
@@ -184,12 +190,13 @@ def switching(
 
 
 class Distortion(NamedTuple):
-    """A distortion.
+    """A kind of distortion.
 
     Attributes:
-        apply: function of clip, intensity, generator and, if needed, other clips, to a clip.
-        open_points: keys of `CHOICES` that it has.
-        is_temporal: whether the order of frames changes, and not the frames.
+        apply: function that maps a clip, an intensity, a generator and, if needed, other clips to
+            the distorted clip.
+        open_points: points that the paper leaves open, keys of `CHOICES`.
+        is_temporal: whether the order of frames is changed, instead of their pixels.
         others: function from the intensity to the number of other clips.
         weakens: whether a higher intensity is a weaker distortion.
     """

@@ -1,4 +1,4 @@
-"""Several forecasts of a clip, its members."""
+"""Ensembles: several forecasts of the same clip, which are called members."""
 
 import numpy as np
 

@@ -17,7 +17,7 @@ class Features(NamedTuple):
 
     Attributes:
         values: float64 (N, D), in the order of the samples; empty if there is a ``reason``.
-        reason: why there are no features; else empty.
+        reason: reason why there are no features; empty if there are.
     """
 
     values: np.ndarray
@@ -47,7 +47,7 @@ def write(folder: Path, clips: list[str], features: Features) -> None:
 
 
 def read(folder: Path) -> Features:
-    """Read the features of an artefact.
+    """Read ``features.parquet`` from the folder of an artefact.
 
     Raises:
         ArtefactError: the file is missing or damaged.

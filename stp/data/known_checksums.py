@@ -1,4 +1,4 @@
-"""Checksums of unchanged files, so that 300 GB are not read again for every job.
+"""Known checksums of files, so that a job reads only files that have changed since.
 
 A file is unchanged if its path, size, inode, modification time and change time (which no tool can
 set back) are those of the last reading. Damage by a disk, which changes none of these, is noticed
@@ -46,7 +46,7 @@ class KnownChecksums:
 
         Args:
             file: path of the file.
-            seen: state of the file before it was read.
+            seen: status of the file before it was read, from ``os.stat``.
             sha256: checksum, hexadecimal.
         """
         with suppress(OSError):  # the file is gone, or the store is read-only

@@ -20,7 +20,7 @@ COLUMNS = ("split", "clip", "start", "stride", "length", "cluster", "phase")
 
 
 class Prepared:
-    """One dataset after ``stp prepare``.
+    """A dataset of frames that ``stp prepare`` has written.
 
     Args:
         folder: folder with ``frames.zarr`` and ``index.parquet``.
@@ -197,7 +197,7 @@ class Clips:
         epoch: int = 0,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Read clips.
+        """Read clips by their numbers.
 
         Args:
             rows: B clip numbers, 0..len-1, in any order.

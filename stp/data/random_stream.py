@@ -1,7 +1,7 @@
-"""Random numbers as a function of their coordinates.
+"""Random numbers as a function of seed, stream, epoch and row.
 
-They depend neither on the order of clips, nor on their distribution to workers, nor on resumed
-runs.
+The numbers depend neither on the order of clips, nor on their distribution to workers, nor on
+resumed runs.
 """
 
 import numpy as np
@@ -10,13 +10,13 @@ import numpy as np
 def uniform(
     rows: np.ndarray, count: int, *, seed: int, stream: int = 0, epoch: int = 0
 ) -> np.ndarray:
-    """Random numbers in [0, 1) for each row.
+    """Draw uniform random numbers in [0, 1) for each row.
 
     The generator is Philox with key (seed, stream) and a counter that starts at (0, 0, row, epoch).
     Unlike NumPy's distributions, its raw integers are guaranteed never to change.
 
     Args:
-        rows: B row numbers >= 0.
+        rows: B row numbers, >= 0.
         count: number of random numbers of each row.
         seed: seed, >= 0.
         stream: stream of the seed, one for each purpose, >= 0.

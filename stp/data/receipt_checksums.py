@@ -1,6 +1,6 @@
 """Checksums of the files of Zarr stores in the receipt of a finished artefact.
 
-The runner checks the inputs of jobs; this module protects those who open a store without a job.
+The runner checks the inputs of jobs; this module checks stores that are opened without a job.
 It is separate from `stp.core.receipts`, which is not part of the code of a core.
 """
 

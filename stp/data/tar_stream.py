@@ -28,8 +28,9 @@ class Folder(NamedTuple):
 
     Attributes:
         name: name of the folder, such as "era5_full_1.5deg_20220101.zarr".
-        files: content of its files by path within the folder; empty if they are on disk.
-        aside: folder of its files on disk, which is removed when the next folder is read.
+        files: content of each file, by its path within the folder; empty if the files are on disk.
+        aside: folder on disk with the files, which is removed when the next folder is read; None
+            if they are in memory.
     """
 
     name: str
@@ -38,7 +39,7 @@ class Folder(NamedTuple):
 
 
 class _Joined(io.RawIOBase):
-    """Files one after the other, as one."""
+    """Several files, read one after the other as if they were one."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self._waiting = list(paths)
@@ -66,7 +67,7 @@ class _Joined(io.RawIOBase):
 
 
 class _Unpacked(gzip.GzipFile):
-    """The unpacked tar archive, which keeps its last bytes."""
+    """The decompressed tar archive, of which the last bytes read are kept."""
 
     last = b""
 

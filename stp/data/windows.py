@@ -1,4 +1,4 @@
-"""Starts of windows of a sequence, and blocks of windows."""
+"""Windows of consecutive frames: where they start in a sequence, and in which block."""
 
 from collections.abc import Sequence
 

@@ -82,7 +82,7 @@ class MappedRows:
         return np.concatenate(pieces) if pieces else np.empty((0, *self.shape[1:]), self.dtype)
 
     def seal(self) -> None:
-        """Write the checksums of all chunks."""
+        """Write the checksums of all chunks to the file ``crc32c`` of the array."""
         self._maps = [self._map(i) for i in range(self._shard_count())]
         sums = [chunk_sums.of(self._chunk(i)) for i in range(self._chunk_count())]
         np.array(sums, "<u4").tofile(self.folder / chunk_sums.NAME)

@@ -149,7 +149,7 @@ class RowWriter:
 
 
 class SequentialWriter:
-    """Writes an array from its first row to its last; a context manager."""
+    """Context manager that writes the rows of an array in order, from the first to the last."""
 
     def __init__(self, array: zarr.Array[Any]) -> None:
         self.array = array

@@ -1,4 +1,4 @@
-"""Raw bytes: downloads, archives, verification and locks, weights of networks.
+"""Raw files: downloads, archives, verification, lock files, and weights of networks.
 
-Generators of stand-ins (`stp.datasets`) share the scenes and file formats that are made here.
+The generators of stand-ins (`stp.datasets`) share the scenes and file formats of this package.
 """

@@ -1,7 +1,7 @@
 """Unpacking of selected members of an archive, which can be interrupted and resumed.
 
-For archives without random access (.tar.gz, .tgz); .tar and .zip work as well, but readers can use
-them packed (stp.prepare.members).
+It is meant for archives without random access (.tar.gz, .tgz); .tar and .zip work as well, but
+readers can use them packed (stp.prepare.members).
 
 ``<archive>.unpacked`` in the raw folder lists sizes and names of unpacked files: while all of them
 exist, the archive is not needed and may be deleted.
@@ -53,17 +53,17 @@ def unpack(
     strip: int | Literal["any"] = 0,
     advance: Callable[[int], None] = lambda count: None,
 ) -> int:
-    """Unpack the wanted members, except those that exist with the right size.
+    """Unpack the wanted members of an archive, except files that exist with the right size.
 
     Every file is written under a temporary name and renamed.
 
     Args:
-        archive: path.
+        archive: path of the archive.
         root: the raw folder.
         into: folder below the root that names in the archive are relative to.
         listing: the ``.unpacked`` file to write.
-        wanted: returns whether to unpack a file, by its path below the root.
-        find: returns the existing file for a path below the root, or None.
+        wanted: function that returns whether to unpack a file, given its path below the root.
+        find: function that returns the existing file for a path below the root, or None.
         strip: number of leading folders that are dropped from names in the archive, or "any": the
             smallest number for which a name is wanted.
         advance: called with numbers of (packed) bytes that were read.
@@ -111,7 +111,7 @@ def unpack(
 
 
 def is_unpacked(listing: Path, find: Callable[[str], Path | None]) -> bool:
-    """Whether all unpacked files still exist."""
+    """Whether all files of a list of unpacked files still exist."""
     listed = read_listing(listing)
     return listed is not None and all(_has_size(name, listed[name], find) for name in listed)
 

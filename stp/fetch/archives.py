@@ -22,7 +22,7 @@ def find(name: str, roots: Iterable[Path]) -> Path | None:
 
     Args:
         name: path relative to the folders.
-        roots: in the order of the search.
+        roots: folders, in the order of the search.
     """
     return next((root / name for root in roots if (root / name).is_file()), None)
 
@@ -43,7 +43,7 @@ class Archive:
 
     @property
     def is_open(self) -> bool:
-        """Whether it can be downloaded without an account."""
+        """Whether the archive can be downloaded without an account."""
         return self.declared.get("access", "open") == "open" and bool(self.declared.get("url"))
 
     @property

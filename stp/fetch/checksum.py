@@ -24,10 +24,11 @@ _AHEAD = 64
 
 
 def checksum(path: Path, advance: Callable[[int], None] = lambda count: None) -> Checksum:
-    """Size and SHA-256 of a file.
+    """Compute size and SHA-256 of a file.
 
     Args:
-        advance: called with the number of bytes of every block, for progress.
+        path: path of the file.
+        advance: function that is called with the number of bytes of every block, for progress.
 
     Raises:
         StpError: the file cannot be read.
@@ -73,12 +74,13 @@ def md5_uncompressed(path: Path) -> str:
 def require_declared(
     path: Path, actual: Checksum, declared: Mapping[str, Any], *, url: str = ""
 ) -> None:
-    """Demand that a file is as declared, and that gzip files can be decompressed.
+    """Refuse a file that differs from its declaration, or a gzip file that cannot be decompressed.
 
     Args:
         path: path of the file.
         actual: size and checksum of the file.
-        declared: may have ``bytes``, ``sha256`` and ``md5_uncompressed``.
+        declared: declaration of the file, with any of ``bytes``, ``sha256`` and
+            ``md5_uncompressed``.
         url: address, if the file has just been downloaded.
 
     Raises:
@@ -114,7 +116,7 @@ def verified(
     remembered: KnownChecksums | None = None,
     advance: Callable[[int], None] = lambda count: None,
 ) -> Checksum:
-    """The checksum of a file, which is compared with its declaration.
+    """Compute the checksum of a file, and compare it with its declaration.
 
     Args:
         path: path of the file.
@@ -151,7 +153,7 @@ def in_threads(
 
     Args:
         work: ``work(item, advance)`` reads the file of one item.
-        items: to read.
+        items: items whose files are read.
         advance: called with the number of bytes of every block, from all threads.
 
     Yields:

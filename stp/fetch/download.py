@@ -41,7 +41,7 @@ class Manners:
 
     Attributes:
         connections: largest number of simultaneous connections to a host.
-        attempts: attempts in a row without new data before a download is given up.
+        attempts: number of successive attempts without new data before a download is given up.
         backoff_s: seconds before the second attempt; doubled for every further one.
         timeout_s: seconds without data after which a connection is closed.
         most_wait_s: largest accepted Retry-After of a host, seconds.
@@ -71,7 +71,7 @@ class _Redirects(urllib.request.HTTPRedirectHandler):
 
 
 def require_web(url: str, problem: str, before: str = "http") -> None:
-    """Demand an address of the web.
+    """Refuse an address that is not http or https.
 
     Args:
         url: the address.
@@ -111,7 +111,7 @@ def _open(url: str, headers: Mapping[str, str], manners: Manners) -> http.client
     """Ask for an address of the web.
 
     Raises:
-        OSError: it cannot be reached, or refuses.
+        OSError: the address cannot be reached, or the server refuses.
     """
     request = urllib.request.Request(url, headers={"User-Agent": "stp", **headers})
     secret = manners.credentials.get(urlsplit(url).netloc)
@@ -158,8 +158,8 @@ class Host:
     """State that all downloads from one host share: when it is busy, all of them wait.
 
     Attributes:
-        failed: number of files in a row that failed because of the host.
-        pointless: why no further file is tried; empty while files are tried.
+        failed: number of successive files that failed because of the host.
+        pointless: reason why no further file is tried; empty while files are tried.
     """
 
     def __init__(self, manners: Manners, stop: threading.Event | None = None) -> None:
@@ -250,7 +250,7 @@ def discard_part(target: Path) -> None:
 
 
 def finish_part(target: Path) -> None:
-    """Rename the finished download.
+    """Rename the unfinished file of ``target``, which is complete now, to ``target``.
 
     Raises:
         StpError: the file cannot be renamed.
@@ -275,7 +275,7 @@ def download(
     Args:
         url: address of the file.
         target: path of the finished file.
-        file: from ``open_part(target)``.
+        file: unfinished file, opened by ``open_part(target)``.
         host: state that all downloads from this host share.
         size: declared number of bytes, if known.
         checked: whether the result is compared with a declared checksum, so that resuming is safe

@@ -20,8 +20,8 @@ def encode(pictures: np.ndarray, *, form: str = "mp4", rate: int = 10) -> bytes:
     """Encode frames as a video file; equal frames give equal files.
 
     Args:
-        pictures: uint8 (T, H, W, 3), H and W even.
-        form: mp4 (H.264) or avi (MPEG-4).
+        pictures: frames, uint8 (T, H, W, 3), H and W even.
+        form: format, mp4 (H.264) or avi (MPEG-4).
         rate: frames per second.
     """
     buffer = io.BytesIO()
@@ -53,7 +53,7 @@ _YCBCR = (
 
 
 def _planes(picture: np.ndarray) -> np.ndarray:
-    """uint8 (H, W, 3) as planes Y, Cb and Cr one below the other, (3 H / 2, W); H, W even."""
+    """Convert RGB, uint8 (H, W, 3), to planes Y, Cb and Cr in one array (3 H / 2, W); H, W even."""
     height, width = picture.shape[:2]
     y, cb, cr = np.einsum("ij,hwj->ihw", _YCBCR, picture.astype(float)) + np.array(
         [16, 128, 128]

@@ -13,13 +13,13 @@ SHOWN = 3
 
 
 class Missing(NamedTuple):
-    """A file, an archive, or all files of a pattern.
+    """Something that is missing: a file, an archive, or files that match a pattern.
 
     Attributes:
-        path: below the raw folder.
+        path: path, or pattern of paths, below the raw folder.
         note: size, or present and required numbers of files.
-        declared: entry in the configuration.
-        files: number of missing files, at least.
+        declared: declaration in the configuration.
+        files: least number of missing files.
     """
 
     path: str
@@ -35,7 +35,7 @@ def missing_error(
     root: Path,
     accept: str = "",
 ) -> StpError:
-    """The error that lists missing files, their places and how to get them.
+    """Make the error that lists missing files, their places and how to get them.
 
     Args:
         title: title of dataset and release.
@@ -73,7 +73,7 @@ def removed_error(title: str, names: Sequence[str], root: Path) -> StpError:
 
 
 def how(missing: Iterable[Missing]) -> list[str]:
-    """Steps that get missing files, each once; of several steps, each names its files."""
+    """The steps to obtain missing files; if there are several, each names its files."""
     steps: dict[str, list[str]] = {}
     silent: list[Missing] = []
     for file in missing:
@@ -97,7 +97,7 @@ def how(missing: Iterable[Missing]) -> list[str]:
 
 
 def some(names: Sequence[str], most: int = FOLDED) -> str:
-    """The first names of many, and the number of others."""
+    """A text with the first `most` names, and the number of the others."""
     rest = len(names) - most
     return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 

@@ -11,7 +11,7 @@ EVERY_S = 0.2
 
 
 class TransferMeter:
-    """Sum of the progress of files that are downloaded, read or unpacked by several threads.
+    """Reports the total progress of files that several threads download, read or unpack.
 
     Data that existed before do not count for the speed. Files of unknown size are assumed to have
     the mean size of the others.
@@ -19,8 +19,8 @@ class TransferMeter:
     Args:
         title: name of the work: "download", "verify kth".
         sizes: size of each file in bytes; None if unknown.
-        report: callback that gets the line as text, without numbers, since the line has them.
-        clock: seconds.
+        report: function that receives the line as text; its arguments for numbers are not used.
+        clock: function that returns the time in seconds.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class TransferMeter:
         self._lock = threading.Lock()
 
     def at(self, name: str, have: int, total: int | None = None) -> None:
-        """Set the bytes of a file, and its size; its first bytes existed before."""
+        """Set how many bytes of a file exist, and its size; bytes of the first call are old."""
         with self._lock:
             if total is not None and self._sizes.get(name) is None:
                 self._sizes[name] = total

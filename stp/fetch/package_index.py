@@ -88,10 +88,10 @@ def find_url(package: str, file: str, sha256: str, indexes: Indexes, manners: Ma
     """Find the address of a file of a package.
 
     Args:
-        package: name.
-        file: name, which is compared where an index states no SHA-256.
-        sha256: checksum of the file.
-        indexes: to ask.
+        package: name of the package.
+        file: name of the file, which is compared where an index states no SHA-256.
+        sha256: checksum of the file, hexadecimal.
+        indexes: indexes that are asked.
         manners: limits of requests.
 
     Raises:

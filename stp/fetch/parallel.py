@@ -44,7 +44,7 @@ class FileToFetch(NamedTuple):
     """A file to download.
 
     Attributes:
-        name: for messages.
+        name: name of the file, for messages.
         target: path of the finished file.
         declared: ``url``, and optionally ``bytes``, ``sha256``, ``md5_uncompressed``.
     """
@@ -66,7 +66,7 @@ def download_all(
         files: files to download.
         manners: limits and settings.
         report: callback for the progress.
-        remembered: remembers checksums.
+        remembered: record of checksums, to which those of the files are added.
 
     Returns:
         checksums by name.

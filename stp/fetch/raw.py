@@ -51,7 +51,7 @@ Watch = Callable[[Callable[[], Any]], Any]
 
 
 def unwatched(work: Callable[[], Any]) -> Any:
-    """Do some work without watching it: the default outside the command line."""
+    """Call ``work()`` without watching it: the default outside the command line."""
     return work()
 
 
@@ -341,7 +341,7 @@ def _declared_files(release: Release, title: str, roots: Sequence[Path]) -> dict
     """Files that a generated release declares, by name; their bytes are as declared.
 
     Raises:
-        StpError: some are missing or others.
+        StpError: a file is missing, or differs from its declaration.
     """
     entries = release.get("files", ())
     files = [_File(entry["path"], entry, find(entry["path"], roots)) for entry in entries]
@@ -398,7 +398,7 @@ def run_generator(
 
 
 def _require_content(release: Release, dataset: str, name: str) -> None:
-    """Refuse releases of nothing, and files outside of the raw folder."""
+    """Refuse a release without files, or with files outside of the raw folder."""
     entries = (*release.get("files", ()), *release.get("archives", ()))
     paths = (entry.get(key) for entry in entries for key in ("path", "into"))
     require_below((path for path in paths if path), f"{dataset} (release {name})", dataset)
@@ -416,7 +416,7 @@ def _with_registered(
     """A release whose files are declared one by one, with the checksums that are registered.
 
     Raises:
-        StpError: these cannot be read, or differ from what is declared besides.
+        StpError: the registered checksums cannot be read, or differ from declared ones.
     """
     official = read_lock(registered, header) if registered else None
     if official is None or registered is None:

@@ -33,7 +33,7 @@ class Street:
     """A street with its traffic; all random values are drawn at construction.
 
     Args:
-        rng: for houses, trees and cars.
+        rng: generator of the random numbers of houses, trees and cars.
     """
 
     def __init__(self, rng: np.random.Generator) -> None:
@@ -54,9 +54,9 @@ class Street:
 
         Args:
             z: distance that the car has travelled, metres.
-            time: seconds, for the other cars.
-            height: height of the picture.
-            width: width of the picture.
+            time: time, seconds, which determines where other cars are.
+            height: height of the picture, pixels.
+            width: width of the picture, pixels.
 
         Returns:
             uint8 (height, width, 3).

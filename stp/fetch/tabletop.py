@@ -1,9 +1,10 @@
 """Seeded scenes of a robot arm that pushes objects on a table, seen by several cameras.
 
-Shared by the stand-ins for BAIR, RoboNet and BridgeData. The gripper goes from object to object,
-approaches each from a random side and pushes it; objects push one another and stay on the table.
-Like real recordings, pictures have a still camera, a textured table, sensor noise, and occlusion of
-objects by the arm. There is no physics beyond contact, no grasping, lifting or changing light.
+The stand-ins for BAIR, RoboNet and BridgeData share these scenes. The gripper goes from object to
+object, approaches each from a random side and pushes it; objects push one another and stay on the
+table. Like real recordings, pictures have a still camera, a textured table, sensor noise, and
+occlusion of objects by the arm. There is no physics beyond contact, no grasping, lifting or
+changing light.
 """
 
 from dataclasses import dataclass
@@ -26,10 +27,10 @@ class Motion(NamedTuple):
     """Motion on the table, whose corners are (0, 0) and (1, 1); y points away from the camera.
 
     Attributes:
-        gripper: x, y and height, (T, 3).
-        objects: their centres, (T, N, 2).
+        gripper: x, y and height of the gripper, (T, 3).
+        objects: centres of the objects, (T, N, 2).
         radii: radii of the objects, (N,).
-        colours: RGB, (N, 3).
+        colours: colours of the objects, RGB, (N, 3).
     """
 
     gripper: np.ndarray
@@ -44,7 +45,7 @@ class Camera:
 
     Attributes:
         turn: rotation of the table about its centre, radians.
-        tilt: 0 looks straight down; larger values shorten distant things.
+        tilt: tilt of the camera; 0 looks straight down, larger values shorten distant things.
         light: factor of the brightness.
     """
 

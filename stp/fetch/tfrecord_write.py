@@ -16,7 +16,7 @@ Values = Sequence[bytes] | np.ndarray
 
 
 def write_records(path: Path, records: Iterable[bytes]) -> None:
-    """Write a TFRecord file."""
+    """Write a TFRecord file with the given data of its records."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         for data in records:
@@ -25,14 +25,14 @@ def write_records(path: Path, records: Iterable[bytes]) -> None:
 
 
 def example(features: Mapping[str, Values]) -> bytes:
-    """A ``tf.train.Example``."""
+    """Encode features as a ``tf.train.Example``."""
     return _field(1, _features(features))
 
 
 def sequence_example(
     context: Mapping[str, Values], lists: Mapping[str, Sequence[Values]] | None = None
 ) -> bytes:
-    """A ``tf.train.SequenceExample``.
+    """Encode features as a ``tf.train.SequenceExample``.
 
     Args:
         context: features of the whole sequence.

@@ -36,13 +36,13 @@ def fetch(
 
     Args:
         folder: folder of the weights.
-        networks: by name.
-        names: names of networks to fetch; all that can be downloaded if empty.
+        networks: descriptions of networks, by name.
+        names: names of the networks to fetch; if empty, all that can be downloaded.
         manners: limits and settings of downloads.
         report: callback for the progress.
 
     Returns:
-        the new files.
+        paths of the new files.
 
     Raises:
         StpError: a name is unknown, its network cannot be downloaded, or a download failed; the
@@ -103,7 +103,7 @@ def _first(
         archives: downloaded archives by SHA-256, to which new ones are added.
 
     Raises:
-        StpError: none is available.
+        StpError: none of the files is available.
     """
     problems = []
     for file in files:

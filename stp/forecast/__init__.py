@@ -1,4 +1,5 @@
-"""Forecasts of frames or tracks of a user, whose future is unknown.
+"""Forecasts from a user's own frames or tracks, whose future is unknown.
 
-`stp forecast` uses it, with a trained model or one without parameters, and a file of observations.
+The command `stp forecast` uses this package, with a trained model or one without parameters, and a
+file of observations.
 """

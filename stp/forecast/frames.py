@@ -32,9 +32,10 @@ class FrameModel:
     """A model that predicts frames.
 
     Attributes:
-        name: a module of stp.models.
-        recipe: ``model``, ``options``; of a trained model also ``shape``, ``context``, ``horizon``.
-        state: weights; None for a model without parameters.
+        name: name of the model, a module of stp.models.
+        recipe: keys ``model`` and ``options``, for a trained model also ``shape``, ``context`` and
+            ``horizon``.
+        state: weights of a trained model; None for a model without parameters.
         normalisation: normalisation of the training data.
     """
 
@@ -71,13 +72,13 @@ class FrameModel:
         """Predict the frames that follow.
 
         Args:
-            frames: observed, (N, context, C, H, W) or (context, C, H, W), in the units and at the
-                time step of the training data; of more frames the last ones are used.
+            frames: observed frames, (N, context, C, H, W) or (context, C, H, W), in the units and
+                at the time step of the training data; of more frames the last ones are used.
             leads: number of lead times T; by default that of the training.
             samples: number M of forecasts of each recording, for a model that draws them.
-            phase: of the first observed frame, such as its month from 0, for a model that needs it
-                (climatology).
-            device: auto, cpu or cuda.
+            phase: phase of the first observed frame, such as its month from 0, for a model that
+                needs it (climatology).
+            device: device to compute on: auto, cpu or cuda.
 
         Returns:
             float32 (N, M, T, C, H, W) in the same units, unclipped.
@@ -154,12 +155,12 @@ class Recordings:
     """The last frames of recordings.
 
     Attributes:
-        names: names of the recordings, N.
-        frames: float32 (N, context, C, H, W), in the dataset's units.
-        is_picture: values are brightness or colours, 0..1.
-        variables, units: by channel, C.
-        seconds: between two frames; None if unknown.
-        lat, lon: degrees along y and x of a map.
+        names: names of the N recordings.
+        frames: last frames, float32 (N, context, C, H, W), in the dataset's units.
+        is_picture: whether values are brightness or colours, 0..1.
+        variables, units: name and unit of each of C channels.
+        seconds: seconds between two frames; None if unknown.
+        lat, lon: latitudes (H,) and longitudes (W,) of a map, degrees; None for other frames.
     """
 
     names: list[str]
@@ -182,7 +183,7 @@ def read(path: Path, model: FrameModel, options: dict[str, Any] | None = None) -
 
     Raises:
         StpError: files cannot be read or are damaged; frames have another shape or are fewer than
-            the model needs; an undeclared value stands alone, far from all others.
+            the model needs; or a value far from all others may be an undeclared missing value.
     """
     path = path.resolve()
     kind, members = members_of(path)

@@ -26,8 +26,8 @@ class TrackModel:
     """A predictor of people.
 
     Attributes:
-        name: module of stp.tracks.predictors.
-        module: that module.
+        name: name of the predictor, a module of stp.tracks.predictors.
+        module: the module of this name.
         parameters: parameters of the predictor.
         context, horizon: numbers of observed and predicted positions.
     """
@@ -47,10 +47,10 @@ class TrackModel:
         person: np.ndarray | None = None,
         obstacles: Obstacles | None = None,
     ) -> np.ndarray:
-        """Predict where people go.
+        """Predict the next positions of people.
 
         Args:
-            positions: observed, of all people present, (N, observed, 2), metres.
+            positions: observed positions of all people present, (N, observed, 2), metres.
             leads: number of predicted positions T; by default that of the training.
             dt: seconds between two positions.
             person: numbers of the people, (N,); they seed a predictor that draws paths.
@@ -95,9 +95,9 @@ class Crowd:
     """The people who are present at the end of a recording.
 
     Attributes:
-        person: numbers, (N,).
-        names: identifiers of the people in the raw data, N.
-        positions: (N, observed, 2), metres.
+        person: numbers of the people, (N,).
+        names: identifiers of the N people in the raw data.
+        positions: last positions, (N, observed, 2), metres.
         dt: seconds between two positions.
         left_out: number of people present at the end whose tracks are too short.
     """
@@ -119,9 +119,9 @@ def read(
     Args:
         path: file of detections, or folder of such files, which follow one another unless the
             options make them one recording.
-        observe: number of positions.
+        observe: number of positions to read of each person.
         options: options of the reader; by default guessed as `stp new-dataset` does.
-        fps: frames per second, for the guess.
+        fps: frames per second, where the options are guessed.
 
     Raises:
         StpError: files cannot be read, or nobody has a track that is long enough at their end.

@@ -1,4 +1,4 @@
-"""Loading of a model from a folder or file, by its name, or by words of the plan."""
+"""Loading of a model, given its folder or file, its name, or words that select a training."""
 
 from importlib import import_module
 from importlib.util import find_spec

@@ -24,13 +24,13 @@ def frames(folder: Path, recordings: Recordings, forecasts: np.ndarray, model: s
     """Write forecasts of frames.
 
     Args:
-        folder: where the files replace those of an earlier forecast.
+        folder: folder of the files, which replace those of an earlier forecast.
         recordings: observed frames.
-        forecasts: (N, M, T, C, H, W), in units.
-        model: name.
+        forecasts: M forecasts of each recording, (N, M, T, C, H, W), in the dataset's units.
+        model: name of the model.
 
     Returns:
-        the files.
+        paths of the written files.
     """
     _clear(folder)
     leads, context = forecasts.shape[2], recordings.frames.shape[1]
@@ -78,13 +78,13 @@ def tracks(folder: Path, crowd: Crowd, forecasts: np.ndarray, model: str) -> lis
     """Write forecasts of people.
 
     Args:
-        folder: where the files replace those of an earlier forecast.
+        folder: folder of the files, which replace those of an earlier forecast.
         crowd: observed positions.
-        forecasts: (M, N, T, 2), metres.
-        model: name.
+        forecasts: M forecasts of each person, (M, N, T, 2), metres.
+        model: name of the model.
 
     Returns:
-        the files.
+        paths of the written files.
     """
     _clear(folder)
     attrs = {"model": model, "source": "own", "units": "m", "dt": crowd.dt}

@@ -54,12 +54,12 @@ def fill(layer: nn.Conv2d | nn.ConvTranspose2d | nn.Linear) -> None:
 
 
 def layer_norm(channels: int) -> nn.GroupNorm:
-    """Normalise over places and channels; a factor and an offset for each channel."""
+    """A norm over positions and channels, with a learned factor and offset for each channel."""
     return nn.GroupNorm(1, channels, eps=1e-12)
 
 
 class LSTM(nn.Module):
-    """A convolutional LSTM cell of 5 x 5 whose forget gate has 1 added, as TensorFlow's."""
+    """A 5 x 5 convolutional LSTM cell that adds 1 to its forget gate, as TensorFlow does."""
 
     def __init__(self, inputs: int, hidden: int) -> None:
         super().__init__()
@@ -77,9 +77,9 @@ class Up(nn.Module):
     """Doubles the resolution, with 3 x 3 weights and ReLU.
 
     Args:
-        channels: before and after.
-        smooth: by linear interpolation, then a convolution with mirrored borders; else by a
-            transposed convolution.
+        channels: number of channels of input and output.
+        smooth: whether to interpolate linearly and then convolve with mirrored borders, instead of
+            a transposed convolution.
     """
 
     def __init__(self, channels: int, smooth: bool) -> None:
@@ -100,18 +100,18 @@ class Up(nn.Module):
 
 
 def _doubled(x: Tensor, axis: int) -> Tensor:
-    """Put the mean of two neighbours between them, and the last one twice: TensorFlow 1's way."""
+    """Double an axis by linear interpolation as in TensorFlow 1, which repeats the last line."""
     n = x.shape[axis]
     following = torch.cat([x.narrow(axis, 1, n - 1), x.narrow(axis, n - 1, 1)], dim=axis)
     return torch.stack([x, (x + following) / 2], dim=axis + 1).flatten(axis, axis + 1)
 
 
 def moved(frame: Tensor, kernels: Tensor) -> Tensor:
-    """Apply kernels to every channel, with zeros around the frame.
+    """Apply N kernels to every channel of a frame, which is padded with zeros.
 
     Args:
-        frame: (B, C, H, W).
-        kernels: (B, N, k, k), k odd.
+        frame: frame of each clip, (B, C, H, W).
+        kernels: kernels for each clip, (B, N, k, k), k odd.
 
     Returns:
         (B, N, C, H, W).
@@ -130,13 +130,14 @@ class Tower(nn.Module):
     Args:
         shape: (C, H, W) of a frame; padded where sides are not multiples of 8.
         widths: channels of the LSTMs, the first also those of the convolution before it.
-        masks: kernels whose frames can be mixed, beside the last frame and a new one.
+        masks: number of kernels; the frames that they move are mixed with the last frame and a new
+            one.
         kernel: side of a kernel.
-        all_kernels: give each kernel a mask. As released, masks are fewer by one than what they
-            mix, so the last kernel has no influence.
-        latent: channels of a latent variable that joins the narrowest layer.
-        striped: a latent vector joins every layer as one channel, whose row r has its value r
-            modulo its length.
+        all_kernels: whether each kernel has a mask. As released, there is one mask less than frames
+            to mix, so the last kernel has no influence.
+        latent: number of channels of a latent variable that joins the narrowest layer.
+        striped: whether a latent vector of length n joins every layer as one channel, whose row r
+            has the value with number r modulo n.
         smooth: see `Up`.
     """
 
@@ -196,9 +197,10 @@ class Tower(nn.Module):
         """Predict the next frame, and update the memory.
 
         Args:
-            frame: (B, C, H, W) in 0..1.
-            memory: None before the first frame.
-            latent: (B, latent, H / 8, W / 8), or (B, n) if it is a vector; None: there is none.
+            frame: latest frame, (B, C, H, W), in 0..1.
+            memory: states of the LSTMs; None before the first frame.
+            latent: latent variable (B, latent, H / 8, W / 8), or (B, n) if it is a vector; None:
+                the network has none.
 
         Returns:
             (B, C, H, W), a mixture of frames: in 0..1, too.
@@ -265,16 +267,17 @@ def shown_clips(
 ) -> Tensor:
     """Draw the clips of a batch that a network is shown in training, bool (clips, inputs).
 
-    As many of them as ``k / (k + exp(step / k))`` says, rounded, drawn anew for each input
-    (Bengio et al. 2015, inverse sigmoid decay; Tensor2Tensor's mode "count"). With k = 0, none is.
+    Their share is ``k / (k + exp(step / k))``, rounded to whole clips; they are drawn anew for
+    each input (Bengio et al. 2015, inverse sigmoid decay; Tensor2Tensor's mode "count"). With
+    k = 0, no clip is shown.
 
     Args:
         step: training iteration, from 0.
         clips: number of clips that are computed at once.
         inputs: number of inputs after the context.
         k: constant of the decay, in iterations.
-        whole_batch: that the clips are a part of. None: they are a batch, for which torch's global
-            generator draws.
+        whole_batch: batch that the clips are a part of. None: the clips are a whole batch, for
+            which torch's global generator draws.
     """
     share = 1 / (1 + math.exp(min(step / k, 700)) / k) if k else 0.0
     if whole_batch is None:
@@ -292,7 +295,7 @@ class Model(ForecastModel):
     Args:
         shape: (C, H, W) of a frame in 0..1; padded where H or W are not multiples of 8.
         context: number of context frames.
-        horizon: number of lead times in training; forecasts can have any other.
+        horizon: number of lead times in training; forecasts can have any number.
         widths: channels of the seven LSTMs.
         masks: number of kernels.
         kernel: side of the kernels.
@@ -348,7 +351,7 @@ class Model(ForecastModel):
         """Mean squared error of the frames after the context.
 
         Args:
-            clip: (B, T_in + T_out, C, H, W).
+            clip: context and later frames, (B, T_in + T_out, C, H, W).
             step: training iteration, from 0.
         """
         return self._error(clip, step, None)
@@ -368,7 +371,7 @@ def check_tower(
     """Refuse options of a tower that are out of range.
 
     Raises:
-        StpError: one is.
+        StpError: an option is out of range.
     """
     ok = isinstance(widths, (list, tuple)) and len(widths) == 7 and all(whole(n, 1) for n in widths)
     require(ok, "options.widths", widths, "seven whole numbers from 1")

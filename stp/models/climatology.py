@@ -11,7 +11,7 @@ from stp.models.model import ForecastModel
 
 
 class Model(ForecastModel):
-    """The mean over all frames of the training clips, for each phase (e.g. calendar month).
+    """Forecasts the mean of all training frames of the same phase, such as the calendar month.
 
     A frame counts once for every clip that it is part of. Each frame is one phase later than the
     frame before it.
@@ -30,9 +30,10 @@ class Model(ForecastModel):
         self.register_buffer("means", torch.zeros(1, *shape))
 
     def fit(self, batches: Iterable[tuple[Tensor, Tensor]], phases: int) -> None:
-        """Take the means, with sums in float64.
+        """Compute the mean frame of each phase, with sums in float64.
 
-        A phase that never occurs has none; windows at fixed times of the day leave some out.
+        The mean of a phase that never occurs is NaN, as where clips begin at fixed times of the
+        day.
 
         Args:
             batches: pairs of clips (B, T, C, H, W) and the phase of their first frames (B,).
@@ -49,13 +50,13 @@ class Model(ForecastModel):
     def forward(  # type: ignore[override]  # models with `needs_phase` get the phase
         self, frames: Tensor, horizon: int, phase: Tensor, interval: int = 1
     ) -> Tensor:
-        """Forecast the means of the phases to come.
+        """Forecast, for each lead time, the mean frame of its phase.
 
         Args:
             frames: context (B, T_in, C, H, W); only its length matters.
             horizon: number of lead times T.
             phase: phase of the first context frames, int64 (B,).
-            interval: phases from one frame to the next.
+            interval: number of phases from one frame to the next.
 
         Returns:
             (B, T, C, H, W).

@@ -65,7 +65,7 @@ class Aggregation(nn.Module):
 
 
 class SelfAttention(nn.Module):
-    """Queries, keys and values of one projection."""
+    """Self-attention of N tokens, whose queries, keys and values come from one linear layer."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -133,7 +133,7 @@ class Model(ForecastModel):
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of `patch`.
         context: number of context frames; each variable of each is a token.
-        horizon: number of lead times in training; forecasts can have any other.
+        horizon: number of lead times in training; forecasts can have any number.
         patch: side of the patches.
         width: width of tokens; a multiple of 4 and of `heads`.
         depth: number of blocks.
@@ -239,7 +239,7 @@ class Model(ForecastModel):
         """Forecast one lead time of each clip.
 
         Args:
-            clip: (B, T_in + T_out, C, H, W).
+            clip: context and later frames, (B, T_in + T_out, C, H, W).
             step: training iteration; without influence.
             leads: lead time of each clip, int64 (B,): its frame is the only one after the context,
                 T_out = 1. None: clips have all frames, and the lead times are drawn at random.
@@ -261,7 +261,7 @@ class Model(ForecastModel):
         """Mean squared error of one lead time of each clip.
 
         Args:
-            clip, step, leads: as of `outputs`.
+            clip, step, leads: see `outputs`.
         """
         predicted, observed = self.outputs(clip, step, leads)
         return F.mse_loss(predicted.float(), observed)
@@ -281,7 +281,7 @@ class Model(ForecastModel):
             Tensors by their name in `state_dict`.
 
         Raises:
-            StpError: they are of other variables, or `variables` is not set.
+            StpError: the weights are of other variables, or `variables` is not set.
         """
         by_name = {
             name.removeprefix("net.").replace("channel_", "var_"): tensor
@@ -365,7 +365,7 @@ def waves(positions: Tensor, width: int) -> Tensor:
 
 
 def places(sides: tuple[int, int], width: int) -> Tensor:
-    """Waves of columns, then of rows, of a grid of patches, (rows * columns, width)."""
+    """Embeddings (rows * columns, width) of a grid of patches: `waves` of columns, then of rows."""
     rows, columns = (torch.arange(side) for side in sides)
     along = waves(columns, width // 2).repeat(sides[0], 1)
     down = waves(rows, width // 2).repeat_interleave(sides[1], dim=0)

@@ -13,14 +13,14 @@ from stp.core.errors import StpError
 
 @dataclass(frozen=True)
 class Compute:
-    """What was settled.
+    """The device, number of threads and precision with which a network computes.
 
     Attributes:
-        device: where the network lives.
-        threads: CPU threads of one operation.
-        requested: precision that the recipe asks for.
-        used: precision that the device gets.
-        why: the reason.
+        device: device that holds the network.
+        threads: number of CPU threads of one operation.
+        requested: precision that the recipe asks for, "bf16" or "float32".
+        used: precision that is used, "bf16" or "float32".
+        why: reason for the precision that is used, in words.
     """
 
     device: torch.device
@@ -30,11 +30,11 @@ class Compute:
     why: str
 
     def autocast(self) -> AbstractContextManager[Any]:
-        """Context in which operations run in the chosen precision."""
+        """Context manager in which operations run in the precision `used`."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.used == "bf16")
 
     def describe(self) -> dict[str, Any]:
-        """Facts for the receipt."""
+        """Name of the device, number of threads and precisions, for the receipt."""
         name = torch.cuda.get_device_name() if self.device.type == "cuda" else "cpu"
         return {
             "device": name,
@@ -51,7 +51,7 @@ def settle(requested: str, threads: int, precision: str) -> Iterator[Compute]:
 
     Args:
         requested: "auto" (a GPU if there is one), "cpu" or "cuda".
-        threads: CPU threads of one operation, >= 1.
+        threads: number of CPU threads of one operation, >= 1.
         precision: "bf16" (mixed precision, where the device computes it) or "float32".
 
     Raises:

@@ -6,7 +6,7 @@ from stp.models.model import ForecastModel
 
 
 class Model(ForecastModel):
-    """Repeats the mean of the context frames. Nothing to fit.
+    """Repeats the mean of the context frames; has no weights.
 
     Args:
         shape: (C, H, W) of a frame.

@@ -49,7 +49,7 @@ def create(recipe: Mapping[str, Any]) -> ForecastModel:
 
 
 def _own_class(name: str) -> type[ForecastModel]:
-    """The class of a module of stp.models."""
+    """The class ``Model`` of a module of stp.models."""
     module_name = f"stp.models.{name}"
     try:
         module = vars(importlib.import_module(module_name))
@@ -77,7 +77,7 @@ def _own_class(name: str) -> type[ForecastModel]:
 
 
 def _named_class(name: str, chosen: str) -> type[nn.Module]:
-    """The class ``package.module:Class`` of the entry of a model."""
+    """The class that ``class: package.module:Class`` in a model's configuration names."""
     module_name, _, class_name = chosen.partition(":")
     where, expected = f"config/models/{name}.yaml: class: {chosen}", "package.module:Class"
     try:

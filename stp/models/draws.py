@@ -8,10 +8,10 @@ from torch import Tensor
 
 
 def generator_of(frames: Tensor, seed: int, member: int = 0) -> torch.Generator:
-    """Make the generator of one clip's forecast, on the device of its frames.
+    """Make the random number generator for the forecast of one clip, on the device of its frames.
 
     Args:
-        frames: context frames of the clip.
+        frames: context frames of the clip, of any shape.
         seed: seed of the model.
         member: number of the ensemble member, from 0.
     """
@@ -22,5 +22,5 @@ def generator_of(frames: Tensor, seed: int, member: int = 0) -> torch.Generator:
 
 
 def white_noise(shape: Sequence[int], generators: Sequence[torch.Generator]) -> Tensor:
-    """Draw white noise of a shape from each generator, stacked."""
+    """Draw white noise (len(generators), *shape), the n-th entry from the n-th generator."""
     return torch.stack([torch.randn(shape, generator=g, device=g.device) for g in generators])

@@ -77,8 +77,8 @@ class Eidetic3DLSTM(nn.Module):
         Args:
             x: a film (B, channels, window, H, W).
             h: hidden state (B, hidden, window, H, W).
-            c: own memory, alike.
-            m: memory from the layer below, alike.
+            c: own memory, of the same shape.
+            m: memory from the layer below, of the same shape.
             past: own memories to recall, as tokens (B, N, hidden).
 
         Returns:
@@ -106,7 +106,7 @@ class Eidetic3DLSTM(nn.Module):
 
 
 def _pieces(conv: nn.Conv2d, film: Tensor, count: int) -> tuple[Tensor, ...]:
-    """Convolve a film (B, C, window, H, W); `count` results (B, hidden, 1, H, W)."""
+    """Convolve a film (B, C, window, H, W), and split it into `count` of (B, hidden, 1, H, W)."""
     return conv(film.flatten(1, 2)).unsqueeze(2).chunk(count, dim=1)
 
 
@@ -114,7 +114,7 @@ def tokens(film: Tensor, attention: str = "positions") -> Tensor:
     """Tokens of the attention: (B, C, window, H, W) -> (B, window * H * W, C).
 
     Args:
-        film: memory or query.
+        film: memory or query, (B, C, window, H, W).
         attention: ``positions``: token n is all channels at position n, in the order of window, H,
             W. ``released``: token n is the C values from n * C on, in the order of C, window, H, W;
             mostly of one channel at C neighbouring positions.
@@ -159,8 +159,8 @@ class Model(Recurrent):
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of `patch_size`.
         context: number of context frames.
-        horizon: number of lead times in training; forecasts can have any other.
-        num_hidden: channels of the layers; all alike, as one memory visits them all.
+        horizon: number of lead times in training; forecasts can have any number.
+        num_hidden: number of channels of each layer; all equal, as the layers share a memory.
         filter_size: side of the convolutions; odd.
         patch_size: side of the square patches that become channels.
         window: frames of a film; before the first frame they are zero.
@@ -169,7 +169,7 @@ class Model(Recurrent):
             ``released``: as in OpenSTL and PredBench, whose reshaping mixes channels with
             positions (`tokens`); the recall then takes `window` times as many multiply-adds. The
             parameters are the same.
-        scheduled_sampling: keys of `ScheduledSampling` that are not left at their defaults.
+        scheduled_sampling: options of `ScheduledSampling`, by name; others have their defaults.
 
     Raises:
         StpError: an option is out of range.
@@ -211,7 +211,7 @@ class Model(Recurrent):
         With a weight of 1 the authors' loss, and that of PredBench's appendix D (L2 + L1).
 
         Args:
-            clip: (B, T_in + T_out, C, H, W).
+            clip: context and later frames, (B, T_in + T_out, C, H, W).
             step: training iteration, from 0.
         """
         outputs, observed = self.outputs(clip, step)

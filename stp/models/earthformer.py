@@ -32,7 +32,7 @@ from stp.models.recompute import run_block
 
 
 class Model(ForecastModel):
-    """Forecasts T_out frames at once from T_in.
+    """Forecasts T_out frames at once from T_in context frames.
 
     Frames are padded with zeros, below and to the right, to what patches and resolutions need,
     and the forecast is cropped. Some parameters count in the published sizes but never learn: rows
@@ -173,7 +173,7 @@ class Model(ForecastModel):
         return frames_so_far[:, self.context : self.context + horizon]
 
     def _block(self, frames: Tensor) -> Tensor:
-        """T_in frames -> the T_out frames after them."""
+        """Context (B, T_in, C, H, W) -> the next T_out frames (B, T_out, C, H, W)."""
         height, width = frames.shape[-2:]
         x = pad(frames, self.multiple).movedim(2, -1)
         for stage in self.stem:
@@ -184,7 +184,7 @@ class Model(ForecastModel):
         return self.readout(x).movedim(-1, 2)[..., :height, :width]
 
     def _encode(self, x: Tensor) -> list[Tensor]:
-        """Positions of the stem -> the memory of each resolution, (B, T_in, H', W', C')."""
+        """Output of the first convolutions -> memory of each resolution, (B, T_in, H', W', C')."""
         vectors = None if self.vectors is None else self.vectors.expand(len(x), -1, -1)
         memories = []
         for level in range(len(self.encoder)):

@@ -17,7 +17,7 @@ TIME, HEIGHT, WIDTH = 1, 2, 3
 
 
 def linear(inputs: int, outputs: int, *, bias: bool = False) -> nn.Linear:
-    """A linear layer that keeps the variance of its input, without offset at first."""
+    """A linear layer whose initial weights keep the variance of its input, with biases of zero."""
     layer = nn.Linear(inputs, outputs, bias=bias)
     nn.init.normal_(layer.weight, std=inputs**-0.5)
     if bias:
@@ -26,17 +26,17 @@ def linear(inputs: int, outputs: int, *, bias: bool = False) -> nn.Linear:
 
 
 def table(rows: int, columns: int) -> nn.Parameter:
-    """Learned numbers (rows, columns), small at first."""
+    """A learned matrix (rows, columns) with small initial values."""
     return nn.Parameter(nn.init.trunc_normal_(torch.empty(rows, columns), std=0.02))
 
 
 def split(x: Tensor, heads: int, parts: int = 1) -> tuple[Tensor, ...]:
-    """(..., n, parts * C) -> one (..., heads, n, C / heads) for each part."""
+    """Split parts and heads: (..., n, parts * C) -> (..., heads, n, C / heads) for each part."""
     return tuple(part.unflatten(-1, (heads, -1)).transpose(-2, -3) for part in x.chunk(parts, -1))
 
 
 def merge(x: Tensor) -> Tensor:
-    """(..., heads, n, C / heads) -> (..., n, C)."""
+    """Concatenate heads: (..., heads, n, C / heads) -> (..., n, C)."""
     return x.transpose(-2, -3).flatten(-2)
 
 
@@ -46,12 +46,12 @@ def scores(q: Tensor, k: Tensor) -> Tensor:
 
 
 class DistanceBias(nn.Module):
-    """A learned number for each distance between row and column, and each head.
+    """A matrix (heads, rows, columns) with a learned number for each distance of row and column.
 
     Args:
         rows: number of rows.
         columns: number of columns.
-        reach: distances from -(reach - 1) to reach - 1 have a number each.
+        reach: least distance without a number; those from -(reach - 1) to reach - 1 have one.
         heads: number of heads.
     """
 
@@ -74,8 +74,8 @@ class AxialAttention(nn.Module):
     A learned bias depends on the distance and on the head.
 
     Args:
-        width: C.
-        axis: TIME, HEIGHT or WIDTH.
+        width: number of channels C.
+        axis: number of the axis, TIME, HEIGHT or WIDTH.
         length: length of the axis.
         most: greatest length of a cuboid; longer lines are padded with zeros and cut into several.
         heads: number of heads; divides `width`.
@@ -105,7 +105,7 @@ class AxialAttention(nn.Module):
         self.exchange = Exchange(width, heads, drop) if exchange else None
 
     def forward(self, x: Tensor, vectors: Tensor | None) -> tuple[Tensor, Tensor | None]:
-        """Positions (B, T, H, W, C), vectors (B, N, C) -> what is to be added to them."""
+        """Positions (B, T, H, W, C), global vectors (B, N, C) -> the changes of both."""
         lines = self.norm(x).movedim(self.axis, -2)  # (B, two axes, length, C)
         lines = F.pad(lines, (0, 0, 0, -self.length % self.cuboid))
         lines = lines.unflatten(-2, (-1, self.cuboid))  # (B, two axes, cuboids, cuboid, C)
@@ -155,7 +155,7 @@ class Exchange(nn.Module):
         return scores(q, k), v.expand(-1, *lines.shape[1:4], -1, -1, -1)
 
     def collect(self, lines: Tensor, vectors: Tensor) -> Tensor:
-        """Cuboids and vectors, both normalised -> what is to be added to the vectors, (B, N, C)."""
+        """Normalised cuboids and global vectors -> the changes of the vectors, (B, N, C)."""
         every = lines.flatten(1, 4)
         (q,) = split(self.collect_q(vectors), self.heads)
         k, v = (split(layer(every), self.heads)[0] for layer in self.collect_kv)
@@ -183,7 +183,7 @@ class CrossAttention(nn.Module):
         self.leave = nn.Sequential(linear(width, width, bias=True), nn.Dropout(drop))
 
     def forward(self, x: Tensor, memory: Tensor) -> Tensor:
-        """(B, T_out, H, W, C) and (B, T_in, H, W, C) -> what is to be added to the first."""
+        """Frames (B, T_out, H, W, C), memory (B, T_in, H, W, C) -> the change of the frames."""
         (q,) = split(self.q(self.norm(x).movedim(TIME, -2)), self.heads)
         k, v = split(self.kv(memory.movedim(TIME, -2)), self.heads, 2)
         weights = (scores(q, k) + self.bias()).softmax(dim=-1)
@@ -192,7 +192,7 @@ class CrossAttention(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """Two layers at each position, four times as wide inside; adds to its input."""
+    """Adds to each position the output of two linear layers with 4 C channels between them."""
 
     def __init__(self, width: int, drop: float) -> None:
         super().__init__()
@@ -215,9 +215,9 @@ class SelfBlock(nn.Module):
     """Attention along T, H and W, each followed by a feed-forward layer.
 
     Args:
-        size: (T, H, W).
-        frames: most frames of a cuboid.
-        width: C.
+        size: sizes (T, H, W) of the input.
+        frames: greatest number of frames of a cuboid.
+        width: number of channels C.
         heads: number of heads.
         drop: probability of dropout.
         exchange: whether global vectors take part.
@@ -242,7 +242,7 @@ class SelfBlock(nn.Module):
         self.feed = nn.ModuleList(FeedForward(width, drop) for _ in size)
 
     def forward(self, x: Tensor, vectors: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
-        """Positions (B, T, H, W, C), vectors (B, N, C) -> both, changed."""
+        """Positions (B, T, H, W, C), global vectors (B, N, C) -> the updated ones."""
         for attention, feed in zip(self.attention, self.feed, strict=True):
             change, vector_change = attention(x, vectors)
             x = feed(x + change)
@@ -254,10 +254,10 @@ class ReadBlock(nn.Module):
     """One block of the decoder: self-attention, then cross-attention and a feed-forward layer.
 
     Args:
-        size: (T_out, H, W).
-        frames: most frames of a cuboid of the self-attention.
-        context: T_in, length of the memory.
-        width: C.
+        size: sizes (T_out, H, W) of the input.
+        frames: greatest number of frames of a cuboid of the self-attention.
+        context: number of frames of the memory, T_in.
+        width: number of channels C.
         heads: number of heads.
         drop: probability of dropout.
         first: whether it is the first block of the decoder, which has no self-attention.
@@ -280,7 +280,7 @@ class ReadBlock(nn.Module):
         self.feed = FeedForward(width, drop)
 
     def forward(self, x: Tensor, memory: Tensor) -> Tensor:
-        """(B, T_out, H, W, C) and (B, T_in, H, W, C) -> like the first."""
+        """Frames (B, T_out, H, W, C), memory (B, T_in, H, W, C) -> frames (B, T_out, H, W, C)."""
         if self.own is not None:
             x, _ = self.own(x)
         out: Tensor = self.feed(x + self.read(x, memory))
@@ -288,7 +288,7 @@ class ReadBlock(nn.Module):
 
 
 class PatchMerge(nn.Module):
-    """Patches become positions: normalised, then mapped to `outputs` channels."""
+    """Makes one position of each patch: normalises it, and maps it to `outputs` channels."""
 
     def __init__(self, inputs: int, outputs: int, scale: tuple[int, int]) -> None:
         super().__init__()
@@ -305,7 +305,7 @@ class PatchMerge(nn.Module):
 
 
 class Upsample(nn.Module):
-    """Repeats positions, then convolves 3x3: (B, T, H, W, C) -> (B, T, H', W', C')."""
+    """Repeats positions, then applies a 3x3 convolution: (B, T, H, W, C) -> (B, T, H', W', C')."""
 
     def __init__(self, inputs: int, outputs: int, scale: tuple[int, int]) -> None:
         super().__init__()
@@ -341,9 +341,10 @@ class Position(nn.Module):
     """Adds learned embeddings of times and positions to (B, T, H, W, C).
 
     Args:
-        size: (T, H, W).
-        width: C.
-        kind: ``t+h+w``: a sum of three vectors; ``t+hw``: of two.
+        size: sizes (T, H, W) of the input.
+        width: number of channels C.
+        kind: ``t+h+w``: a sum of three vectors, of time, row and column; ``t+hw``: of two, of time
+            and position.
     """
 
     def __init__(self, size: Sequence[int], width: int, kind: str) -> None:

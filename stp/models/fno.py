@@ -28,7 +28,7 @@ JOINS, OUTPUTS = ("sum", "concatenate"), ("fields", "scrambled")
 
 
 class SpectralConvolution(nn.Module):
-    """Multiplies the lowest modes by matrices over channels; all others become 0.
+    """Multiplies the lowest Fourier modes by matrices over channels, and sets all others to 0.
 
     Args:
         before: channels of the input.
@@ -62,7 +62,7 @@ class SpectralConvolution(nn.Module):
 
 
 class Layer(nn.Module):
-    """A spectral convolution and a 1 x 1 convolution side by side."""
+    """A spectral and a 1 x 1 convolution of the same input, added up or concatenated."""
 
     def __init__(self, before: int, after: int, modes: tuple[int, int], join: str) -> None:
         super().__init__()
@@ -81,13 +81,14 @@ class Model(OneStep):
 
     Args:
         shape: (C, H, W) of a frame, of any size.
-        context: number of context frames, seen side by side.
-        horizon: number of lead times in training; forecasts can have any other.
+        context: number of context frames, stacked as channels.
+        horizon: number of lead times in training; forecasts can have any number.
         channels: channels after lifting and of each layer; the decoder has them in reverse.
         modes: rows and columns of the spectrum that layers keep.
         join: sum (as released) or concatenate (as printed; a layer then has twice the channels).
         output: fields, or scrambled as in all published versions.
-        predicts: state or change.
+        predicts: output of the network: ``state``, the next frame, or ``change``, its difference
+            from the latest frame.
 
     Raises:
         StpError: an option is out of range.
@@ -127,7 +128,7 @@ class Model(OneStep):
         self.leave = nn.Conv2d(channels[0], shape[0], 1)
 
     def following(self, frames: Tensor) -> Tensor:
-        """(B, T_in * C, H, W) -> the next frame (B, C, H, W)."""
+        """Context frames (B, T_in * C, H, W) -> the next frame (B, C, H, W)."""
         x = F.pad(self.lift(frames), (0, BORDER, 0, BORDER))
         for i, layer in enumerate(self.layers):
             x = layer(x if i == 0 else F.gelu(x))

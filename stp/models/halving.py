@@ -18,10 +18,13 @@ Activation = Callable[[], nn.Module]
 
 
 def check_channels(channels: Any) -> None:
-    """Require a list of channels, one number for each level.
+    """Refuse numbers of channels unless they are a list with one number for each level.
+
+    Args:
+        channels: value of the option ``channels``.
 
     Raises:
-        StpError: it is something else, or shorter than 2.
+        StpError: `channels` is no list of two or more whole numbers from 1.
     """
     ok = isinstance(channels, (list, tuple)) and len(channels) > 1
     ok = ok and all(whole(n, 1) for n in channels)
@@ -48,10 +51,10 @@ def doubling(before: int, after: int, activation: Activation) -> nn.Sequential:
 
 
 class Encoder(nn.Module):
-    """Double convolutions, with a halving of the sides between two of them.
+    """Double convolutions, one for each level; height and width are halved between levels.
 
     Args:
-        channels: those of frames, then of each level.
+        channels: number of channels of the input, then of each level.
         activation: activation of all layers.
     """
 
@@ -77,14 +80,21 @@ def halve(x: Tensor) -> Tensor:
 
 
 def halve_overlapping(x: Tensor) -> Tensor:
-    """Maxima around every second point, 3 x 3, (..., H, W) -> (..., (H + 1) // 2, (W + 1) // 2)."""
+    """Maxima of 3 x 3 squares around every second point of each axis.
+
+    Args:
+        x: (..., H, W).
+
+    Returns:
+        (..., (H + 1) // 2, (W + 1) // 2).
+    """
     x = F.pad(x, (1, 1, 1, 1), value=-torch.inf)
     x = torch.maximum(x[..., :-2:2, :], x[..., 1:-1:2, :]).maximum(x[..., 2::2, :])
     return torch.maximum(x[..., :-2:2], x[..., 1:-1:2]).maximum(x[..., 2::2])
 
 
 def resize(x: Tensor, like: Tensor) -> Tensor:
-    """Interpolate bilinearly, corner on corner, to the sides of another tensor."""
+    """Interpolate `x` bilinearly, with aligned corners, to height and width of `like`."""
     sides = like.shape[-2:]
     if x.shape[-2:] == sides:
         return x
@@ -92,6 +102,6 @@ def resize(x: Tensor, like: Tensor) -> Tensor:
 
 
 def at_least(frames: Tensor, side: int) -> Tensor:
-    """Append zeros below and to the right where a side is shorter than `side`."""
+    """Append zeros below and to the right until height and width are at least `side`."""
     height, width = frames.shape[-2:]
     return F.pad(frames, (0, max(0, side - width), 0, max(0, side - height)))

@@ -20,7 +20,7 @@ MAPS = 3
 
 
 class DecoderBlock(nn.Module):
-    """Doubles the sides: features, and maps that are predicted at the lower resolution."""
+    """Doubles H and W, and appends three maps in 0..1 that are predicted from its input."""
 
     def __init__(self, before: int, after: int) -> None:
         super().__init__()
@@ -34,11 +34,11 @@ class DecoderBlock(nn.Module):
 
 
 class Decoder(nn.Sequential):
-    """Blocks from the narrowest level up, and the convolution that makes fields of them.
+    """Maps features of the narrowest level to a frame, by blocks and a last convolution.
 
     Args:
-        channels: channels of the levels of the encoder.
-        out: channels C of a frame.
+        channels: number of channels of each level of the encoder.
+        out: number of channels C of a frame.
     """
 
     def __init__(self, channels: Sequence[int], out: int) -> None:
@@ -55,10 +55,11 @@ class Model(OneStep):
 
     Args:
         shape: (C, H, W) of a frame; padded where a side is too short for all levels.
-        context: number of context frames, seen side by side.
-        horizon: number of lead times in training; forecasts can have any other.
-        channels: channels of the levels; sides are halved between two of them.
-        predicts: state or change.
+        context: number of context frames, stacked as channels.
+        horizon: number of lead times in training; forecasts can have any number.
+        channels: number of channels of each level; H and W are halved from one to the next.
+        predicts: output of the network: ``state``, the next frame, or ``change``, its difference
+            from the latest frame.
 
     Raises:
         StpError: an option is out of range.
@@ -80,7 +81,7 @@ class Model(OneStep):
         self.decoder = Decoder(channels, shape[0])
 
     def following(self, frames: Tensor) -> Tensor:
-        """(B, T_in * C, H, W) -> the next frame (B, C, H, W)."""
+        """Context frames (B, T_in * C, H, W) -> the next frame (B, C, H, W)."""
         height, width = frames.shape[-2:]
         x = at_least(frames, self.least)
         return resize(self.decoder(self.encoder(x)[-1]), x)[..., :height, :width]

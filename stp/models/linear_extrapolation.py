@@ -1,4 +1,4 @@
-"""Linear extrapolation: every pixel goes on changing as it last did."""
+"""Linear extrapolation: the last change of every pixel is repeated at each lead time."""
 
 import torch
 from torch import Tensor
@@ -7,9 +7,9 @@ from stp.models.model import ForecastModel
 
 
 class Model(ForecastModel):
-    """The last frame plus, for each lead time, the difference between the last two.
+    """Forecasts, at lead time t, the last frame plus t times the difference of the last two.
 
-    With a context of one frame, which has no difference, it is persistence.
+    With a context of one frame, which has no difference, the last frame is repeated.
 
     Args:
         shape: (C, H, W) of a frame.

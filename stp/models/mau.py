@@ -59,7 +59,7 @@ class Cell(nn.Module):
             t: temporal state (B, hidden, H, W).
             s: spatial state, from the layer below.
             past_t: the last temporal states, (tau, B, hidden, H, W).
-            past_s: the last spatial states, alike.
+            past_s: the last spatial states, of the same shape.
 
         Returns:
             the next t and s.
@@ -78,18 +78,18 @@ class Cell(nn.Module):
 
 
 class Model(Recurrent):
-    """Predicts frame t + 1 from frame t and its memory.
+    """Predicts frame t + 1 from frame t and a memory of earlier frames.
 
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of patch and scale.
         context: number of context frames.
-        horizon: number of lead times in training; forecasts can have any other.
-        num_hidden: channels of the layers; all alike, as each reads the one below.
+        horizon: number of lead times in training; forecasts can have any number.
+        num_hidden: number of channels of each layer; all equal, as each layer reads the one below.
         filter_size: side of the convolutions of a cell; odd.
         patch_size: side of the square patches that become channels.
-        scale: by how much the encoder shrinks frames; a power of 2.
-        tau: states that a cell looks back at; they are zero before the first frame.
-        scheduled_sampling: keys of `ScheduledSampling` that are not left at their defaults.
+        scale: factor by which the encoder divides H and W; a power of 2.
+        tau: number of last states that a cell reads; zeros before the first frame.
+        scheduled_sampling: options of `ScheduledSampling`, by name; others have their defaults.
 
     Raises:
         StpError: an option is out of range.

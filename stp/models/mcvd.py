@@ -28,7 +28,7 @@ KEPT_BYTES = 2**32
 
 @dataclass(frozen=True)
 class Sampler:
-    """How frames are drawn.
+    """Options that determine how frames are drawn from noise.
 
     Attributes:
         name: ``ddpm``: each step draws from the posterior of Ho et al. 2020; ``ddim``: steps are
@@ -111,7 +111,7 @@ def signal_shares(levels: int, betas: Sequence[float]) -> list[float]:
 
 
 class Model(ForecastModel):
-    """Draws T_out frames at once, given T_in.
+    """Draws T_out frames at once, given T_in context frames.
 
     Normalised frames are mapped linearly from `data_range` to [-1, 1], the range the network works
     in, and back; video normalised to [0, 1] thus becomes value / 127.5 - 1, as published. They are
@@ -137,7 +137,7 @@ class Model(ForecastModel):
         betas: variance of the noise that the noisiest and the least noisy level add.
         mask_context: probability that a clip is trained without its context (zeros).
         data_range: normalised values that become -1 and 1.
-        sampler: keys of `Sampler` that are not left at their defaults.
+        sampler: options of `Sampler`, by name; others have their defaults.
 
     Raises:
         StpError: an option is out of range.
@@ -230,7 +230,7 @@ class Model(ForecastModel):
         """Half the squared error of the noise, summed over pixels and frames, mean over clips.
 
         Args:
-            clip: (B, T_in + T_out, C, H, W).
+            clip: context and later frames, (B, T_in + T_out, C, H, W).
             step: training iteration; without influence.
         """
         index = torch.randint(len(self.signal), (len(clip),), device=clip.device)
@@ -242,7 +242,7 @@ class Model(ForecastModel):
         """Squared errors of noise that depends on each clip and the sampler's seed alone.
 
         Args:
-            clips: (B, T_in + T_out, C, H, W).
+            clips: context and later frames, (B, T_in + T_out, C, H, W).
             arguments: none.
 
         Returns:
@@ -266,7 +266,7 @@ class Model(ForecastModel):
         """Squared errors of the noise.
 
         Args:
-            clips: (B, T_in + T_out, C, H, W).
+            clips: context and later frames, (B, T_in + T_out, C, H, W).
             index: index of each clip's noise level, (B,).
             draw: function that draws white noise like a tensor.
             shown: whether the context of each clip is shown, bool (B,); None: all are.

@@ -19,7 +19,7 @@ SILENT = 1e-10
 
 
 def conv(inputs: int, outputs: int, size: int = 3, *, scale: float = 1.0) -> nn.Conv2d:
-    """A convolution of the same resolution.
+    """A convolution that keeps height and width.
 
     Initial weights are uniform with variance `scale` over the mean of fan-in and fan-out, biases
     zero: `init_scale` of the release.
@@ -32,7 +32,7 @@ def conv(inputs: int, outputs: int, size: int = 3, *, scale: float = 1.0) -> nn.
 
 
 def dense(inputs: int, outputs: int) -> nn.Linear:
-    """A linear layer."""
+    """A linear layer with Glorot-uniform initial weights and biases of zero."""
     layer = nn.Linear(inputs, outputs)
     nn.init.xavier_uniform_(layer.weight)
     nn.init.zeros_(layer.bias)
@@ -40,7 +40,7 @@ def dense(inputs: int, outputs: int) -> nn.Linear:
 
 
 def groups(channels: int) -> int:
-    """Groups of a group norm: of at least four channels, at most 32, equally large."""
+    """Number of groups of a group norm: at most 32, each of the same four or more channels."""
     number = max(1, min(channels // 4, 32))
     while channels % number:
         number -= 1
@@ -74,7 +74,7 @@ class Spade(nn.Module):
         return self.factor(hidden), self.offset(hidden)
 
     def forward(self, x: Tensor, modulation: Modulation, level: Tensor | None = None) -> Tensor:
-        """(B, channels, H, W) -> the same, normalised, modulated and through SiLU."""
+        """(B, channels, H, W) -> the same shape: normalised, modulated, then SiLU."""
         factor, offset = modulation
         x = self.norm(x) * (1 + factor) + offset
         if self.level is not None and level is not None:
@@ -106,10 +106,10 @@ class ResBlock(nn.Module):
     """Two convolutions beside a shortcut, as in BigGAN (Brock et al. 2019).
 
     Args:
-        inputs: channels.
-        outputs: channels.
+        inputs: number of channels of the input.
+        outputs: number of channels of the output.
         resample: ``up`` or ``down``; None: same resolution.
-        dropout: probability, before the second convolution.
+        dropout: probability of dropout before the second convolution.
         spade: the other arguments of `Spade`.
     """
 
@@ -140,7 +140,7 @@ class ResBlock(nn.Module):
 
 
 class Attention(nn.Module):
-    """Every position attends to every position; adds to its input."""
+    """Adds to its input the self-attention of all positions."""
 
     def __init__(self, channels: int, heads: int) -> None:
         super().__init__()
@@ -170,7 +170,7 @@ class Stage(nn.Module):
     Args:
         block: the residual block.
         before: how often the resolution of its input has been halved.
-        after: how often that of its output has been.
+        after: how often the resolution of its output has been halved.
         attention: applied to the output; None: no attention.
     """
 
@@ -182,7 +182,7 @@ class Stage(nn.Module):
         self.levels = before, after
 
     def norms(self) -> list[tuple[Spade, int]]:
-        """Its normalisations, each with how often the resolution has been halved there."""
+        """The normalisations of the stage, each with how often its resolution has been halved."""
         before, after = self.levels
         return [(self.block.enter_norm, before), (self.block.leave_norm, after)]
 
@@ -198,7 +198,7 @@ class UNet(nn.Module):
     Args:
         frames: channels of all noisy frames together.
         context: channels of all context frames together.
-        columns: W, which decides where there is attention.
+        columns: width W of a frame, which decides where there is attention.
         width: channels at the full resolution.
         multipliers: how many times as wide each resolution is; it has half the sides of the one
             before.
@@ -280,12 +280,12 @@ class UNet(nn.Module):
     def forward(
         self, noisy: Tensor, index: Tensor, modulations: Iterable[tuple[Modulation, ...]]
     ) -> Tensor:
-        """The noise in frames.
+        """Estimate the noise in frames.
 
         Args:
-            noisy: (B, frames, H, W); H and W divisible by 2^(resolutions - 1).
+            noisy: noisy frames, (B, frames, H, W); H and W divisible by 2^(resolutions - 1).
             index: index of the noise level, (B,).
-            modulations: as `modulations` gives them.
+            modulations: modulations of all stages, from the method `modulations`.
 
         Returns:
             (B, frames, H, W).

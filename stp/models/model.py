@@ -63,7 +63,7 @@ class ForecastModel(nn.Module, ABC):
             `loss` and `outputs` are given the lead times of the clips, int64 (B,). Empty: a
             training shows all frames.
         criterion: description, as a sentence, of the criterion by which epochs are compared where
-            this is not the squared error of forecasts, because one takes too long. Then no forecast
+            this is not the squared error of forecasts, because a forecast takes too long. Then none
             is made while training, `validation_errors` returns the criterion, and ``train.loss`` is
             refused.
         recompute: whether activations should be computed again in the backward pass, with the same
@@ -101,7 +101,7 @@ class ForecastModel(nn.Module, ABC):
         """The loss of a training step: by default the mean squared error of `outputs`.
 
         Args:
-            clip: (B, T_in + T_out, C, H, W).
+            clip: context and later frames, (B, T_in + T_out, C, H, W).
             step: training iteration, from 0.
 
         Returns:
@@ -117,7 +117,7 @@ class ForecastModel(nn.Module, ABC):
         forecasts `drawn_forecast` is called instead.
 
         Args:
-            clip: (B, T_in + T_out, C, H, W).
+            clip: context and later frames, (B, T_in + T_out, C, H, W).
             step: training iteration, from 0.
 
         Returns:
@@ -146,7 +146,7 @@ class ForecastModel(nn.Module, ABC):
         """Squared errors whose mean is the criterion of an epoch; see also `criterion`.
 
         Args:
-            clips: (B, T_in + T_out, C, H, W).
+            clips: context and later frames, (B, T_in + T_out, C, H, W).
             arguments: further arguments of `forward`.
 
         Returns:
@@ -269,11 +269,11 @@ def require_shape(model: ForecastModel, result: object, shape: Sequence[int], me
 def try_forecast(model: ForecastModel, frames: Tensor, leads: int, **arguments: Any) -> None:
     """Check the shape of a forecast before a training begins; the model is left as it was.
 
-    Models that are validated without forecasts take long for one, and are not tried.
+    Models with a `criterion` are not tried, because one forecast of theirs takes long.
 
     Args:
         model: the network.
-        frames: context of any values, (B, T_in, C, H, W).
+        frames: context (B, T_in, C, H, W), whose values do not matter.
         leads: number of lead times.
         arguments: further arguments of `forward`.
 

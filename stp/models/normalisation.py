@@ -9,7 +9,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Normalisation:
-    """``normalised = (value - offset) / scale``.
+    """A linear map of values, ``normalised = (value - offset) / scale``, and its inverse.
 
     Attributes:
         offset: one number, or one per channel, in the dataset's units.
@@ -21,19 +21,19 @@ class Normalisation:
 
     @classmethod
     def of(cls, attrs: dict[str, Any]) -> "Normalisation":
-        """Take the constants of the training split from the attributes of prepared data."""
+        """Read offset and scale from the attributes of prepared data."""
         return cls(attrs["normalisation"]["offset"], attrs["normalisation"]["scale"])
 
     def apply_(self, values: Tensor) -> Tensor:
-        """Units -> normalised, (..., C, H, W), in place: a batch of the globe is 0.4 GB.
+        """Normalise values (..., C, H, W) in place, as a batch of global fields takes 0.4 GB.
 
-        Where a variable does not exist (NaN, as soil moisture at sea) it is 0, its mean.
+        NaN, where a variable does not exist (such as soil moisture at sea), becomes 0, the mean.
         """
         normalised = values.sub_(_column(self.offset, values)).div_(_column(self.scale, values))
         return normalised.nan_to_num_(nan=0.0, posinf=torch.inf, neginf=-torch.inf)
 
     def undo(self, values: Tensor) -> Tensor:
-        """Normalised -> units, (..., C, H, W)."""
+        """Map normalised values (..., C, H, W) back to the units of the dataset."""
         return values * _column(self.scale, values) + _column(self.offset, values)
 
 

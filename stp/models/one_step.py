@@ -13,7 +13,7 @@ PREDICTS = ("state", "change")
 
 
 class OneStep(ForecastModel):
-    """Base class of autoregressive networks of one step.
+    """Base class of networks that forecast one frame at a time, from the latest frames.
 
     A subclass has a method ``following(frames)``, which maps the latest frames, stacked as channels
     (B, T_in * C, H, W), to the next frame (B, C, H, W); or it overrides `parts`.
@@ -44,7 +44,7 @@ class OneStep(ForecastModel):
     def _rolled_out(
         self, following: Callable[[Tensor], Tensor], frames: Tensor, horizon: int
     ) -> Iterator[Tensor]:
-        """Forecasts of a function of one step, one lead time at a time."""
+        """Apply `following` repeatedly to its own forecasts, and yield one lead time at a time."""
         context = frames[:, -self.context :]
         for _ in range(horizon):
             frame = following(context.flatten(1, 2)).to(frames.dtype).unsqueeze(1)

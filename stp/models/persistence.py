@@ -8,7 +8,7 @@ from stp.models.model import ForecastModel
 
 
 class Model(ForecastModel):
-    """Repeats the last context frame. Nothing to fit.
+    """Repeats the last context frame; has no weights.
 
     Args:
         shape: (C, H, W) of a frame.

@@ -30,7 +30,7 @@ Memory = tuple[Tensor, list[tuple[Tensor, Tensor]]]
 
 
 class Block(nn.Sequential):
-    """3x3 convolution, group normalisation, leaky ReLU; `up`: `stride` enlarges the sides."""
+    """3x3 convolution, group norm, leaky ReLU; divides H, W by `stride`, with `up` multiplies."""
 
     def __init__(self, before: int, after: int, stride: int = 1, *, up: bool = False) -> None:
         super().__init__(_conv(before, after, stride, up), nn.GroupNorm(GROUPS, after))
@@ -48,8 +48,9 @@ def _conv(before: int, after: int, stride: int, up: bool) -> nn.Module:
 
 
 class PhyCell(nn.Module):
-    """``h~ = h + F(h)``, ``h' = h~ + K (x - h~)``, ``K = sigmoid(W * [x, h])`` (equations 6, 7).
+    """A cell that predicts its state h, and corrects it by the input x (equations 6 and 7).
 
+    ``h~ = h + F(h)``, ``h' = h~ + K (x - h~)``, ``K = sigmoid(W * [x, h])``.
     F is a sum of 49 filters, which the moment loss makes approximate the partial derivatives up to
     order 6 along each axis, and a 1x1 convolution that combines them.
     """
@@ -70,7 +71,7 @@ class PhyCell(nn.Module):
 
 
 class LSTM(nn.Module):
-    """A convolutional LSTM cell; one 3x3 convolution with bias makes all gates."""
+    """A convolutional LSTM cell, with one 3x3 convolution with bias for all gates."""
 
     def __init__(self, channels: int, hidden: int) -> None:
         super().__init__()
@@ -85,13 +86,13 @@ class LSTM(nn.Module):
 
 
 def moments(filters: Tensor) -> Tensor:
-    """Moments of filters: which mixture of partial derivatives a filter is.
+    """Moments of filters, the coefficients of the partial derivatives that a filter mixes.
 
     ``m[i, j] = sum_pq k[p, q] (p - 3)^i / i! (q - 3)^j / j!``: by Taylor's theorem the filter is
     ``sum_ij m[i, j] d^i/dy^i d^j/dx^j`` (section 3.1.1).
 
     Args:
-        filters: (..., 7, 7).
+        filters: filters (..., 7, 7).
 
     Returns:
         (..., 7, 7), float64.
@@ -103,17 +104,18 @@ def moments(filters: Tensor) -> Tensor:
 
 
 class Model(ForecastModel):
-    """Predicts frame t + 1 from frame t and its memory.
+    """Predicts frame t + 1 from frame t and a memory of earlier frames.
 
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of `scale`.
         context: number of context frames.
-        horizon: number of lead times in training; forecasts can have any other.
-        scale: by how much the encoder shrinks frames, 2 or 4; the sizes of weights are the same.
+        horizon: number of lead times in training; forecasts can have any number.
+        scale: factor by which the encoder divides H and W, 2 or 4; it does not change the sizes of
+            weights.
         bounded: whether forecasts pass a sigmoid, as published, for frames normalised to 0..1.
         moment_weight: weight of the moment loss.
-        teacher_forcing: by how much the probability of showing the truth after the context falls
-            with every epoch, from 1.
+        teacher_forcing: decrease per epoch, from 1, of the probability that inputs after the
+            context are true frames.
 
     Raises:
         StpError: an option is out of range.
@@ -170,15 +172,15 @@ class Model(ForecastModel):
         self.epoch = epoch
 
     def shows_truth(self, step: int) -> bool:
-        """Draw whether inputs of a step are the truth: the same for all parts of its batch."""
+        """Draw whether the inputs of a step are true frames, alike for all parts of its batch."""
         number = torch.Generator().manual_seed((self.draws + step * SPREAD) % 2**63)
         return torch.rand((), generator=number).item() < 1 - self.teacher_forcing * self.epoch
 
     def loss(self, clip: Tensor, step: int) -> Tensor:
-        """Sum over all steps, of the context too, of their mean squared errors; and moments.
+        """Mean squared error summed over all predicted frames, plus the weighted moment loss.
 
         Args:
-            clip: (B, T_in + T_out, C, H, W).
+            clip: context and later frames, (B, T_in + T_out, C, H, W).
             step: training iteration, from 0.
         """
         predicted, observed = self.outputs(clip, step)
@@ -191,7 +193,7 @@ class Model(ForecastModel):
         All inputs of a batch are the truth with a probability that falls from epoch to epoch.
 
         Args:
-            clip: (B, T_in + T_out, C, H, W).
+            clip: context and later frames, (B, T_in + T_out, C, H, W).
             step: training iteration, from 0.
 
         Returns:

@@ -15,16 +15,16 @@ from stp.models.st_lstm import Memory, SpatioTemporalLSTM, no_memory
 
 
 class Model(Recurrent):
-    """Predicts frame t + 1 from frame t and its memory.
+    """Predicts frame t + 1 from frame t and a memory of earlier frames.
 
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of `patch_size`.
         context: number of context frames.
-        horizon: number of lead times in training; forecasts can have any other.
-        num_hidden: channels of the layers; all alike, as one memory visits them all.
+        horizon: number of lead times in training; forecasts can have any number.
+        num_hidden: number of channels of each layer; all equal, as the layers share a memory.
         filter_size: side of the convolutions; odd.
         patch_size: side of the square patches that become channels.
-        scheduled_sampling: keys of `ScheduledSampling` that are not left at their defaults.
+        scheduled_sampling: options of `ScheduledSampling`, by name; others have their defaults.
 
     Raises:
         StpError: an option is out of range.

@@ -61,7 +61,10 @@ class CausalLSTM(nn.Module):
 
 
 class GradientHighway(nn.Module):
-    """``z' = s p + (1 - s) z`` with ``p, s = Wx * x + Wz * z`` (equation 2)."""
+    """A recurrent layer with one state z (equation 2).
+
+    ``z' = s p + (1 - s) z`` with ``p, s = Wx * x + Wz * z``.
+    """
 
     SMALL = 0.001  # weights begin within these bounds, as the authors' do
 
@@ -81,16 +84,17 @@ class GradientHighway(nn.Module):
 
 
 class Model(Recurrent):
-    """Predicts frame t + 1 from frame t and its memory.
+    """Predicts frame t + 1 from frame t and a memory of earlier frames.
 
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of `patch_size`.
         context: number of context frames.
-        horizon: number of lead times in training; forecasts can have any other.
-        num_hidden: channels of the layers, at least two; all alike, as one memory visits them all.
+        horizon: number of lead times in training; forecasts can have any number.
+        num_hidden: number of channels of each layer, at least two layers; all equal, as they share
+            a memory.
         filter_size: side of the convolutions; odd.
         patch_size: side of the square patches that become channels.
-        scheduled_sampling: keys of `ScheduledSampling` that are not left at their defaults.
+        scheduled_sampling: options of `ScheduledSampling`, by name; others have their defaults.
 
     Raises:
         StpError: an option is out of range.
@@ -121,7 +125,7 @@ class Model(Recurrent):
     def step(
         self, frame: Tensor, memory: tuple[Memory, Tensor] | None
     ) -> tuple[Tensor, tuple[Memory, Tensor]]:
-        """Frame (B, C, H, W) and what is remembered, with the highway's state -> the next ones."""
+        """Frame (B, C, H, W), and memory with the state of the highway -> the next of each."""
         x = to_patches(frame, self.patch)
         if memory is None:
             nothing = no_memory(x, self.readout.in_channels, len(self.cells))

@@ -21,17 +21,18 @@ from stp.models.st_lstm import Memory, SpatioTemporalLSTM, no_memory
 
 
 class Model(ForecastModel):
-    """Predicts frame t + 1 from frame t and its memory.
+    """Predicts frame t + 1 from frame t and a memory of earlier frames.
 
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of `patch_size`.
         context: number of context frames.
-        horizon: number of lead times in training; forecasts can have any other.
-        num_hidden: channels of the layers; all alike, as one memory visits them all.
+        horizon: number of lead times in training; forecasts can have any number.
+        num_hidden: number of channels of each layer; all equal, as the layers share a memory.
         filter_size: side of the convolutions; odd.
         patch_size: side of the square patches that become channels.
         decouple_beta: weight of the decoupling loss.
-        scheduled_sampling: keys of `ReverseScheduledSampling` that are not left at their defaults.
+        scheduled_sampling: options of `ReverseScheduledSampling`, by name; others have their
+            defaults.
 
     Raises:
         StpError: an option is out of range.
@@ -76,7 +77,7 @@ class Model(ForecastModel):
         """Mean squared error of all predictions, plus the decoupling loss.
 
         Args:
-            clip: (B, T_in + T_out, C, H, W).
+            clip: context and later frames, (B, T_in + T_out, C, H, W).
             step: training iteration, from 0.
         """
         alike: list[Tensor] = []
@@ -89,7 +90,7 @@ class Model(ForecastModel):
         """All frames but the first, as predicted in training and as observed.
 
         Args:
-            clip: (B, T_in + T_out, C, H, W).
+            clip: context and later frames, (B, T_in + T_out, C, H, W).
             step: training iteration, from 0.
             alike: see `following`.
 
@@ -136,6 +137,6 @@ class Model(ForecastModel):
         return (from_patches(self.readout(x), self.patch, frame), similar), (states, m)
 
     def _similarity(self, new_c: Tensor, new_m: Tensor) -> Tensor:
-        """Mean absolute cosine of the two, as patterns in space, per channel (equation 7)."""
+        """Mean over channels of the absolute cosine of `new_c` and `new_m` (equation 7)."""
         c, m = (self.adapter(new).flatten(2).float() for new in (new_c, new_m))
         return F.cosine_similarity(c, m, dim=2).abs().mean()

@@ -10,10 +10,11 @@ from torch.utils.checkpoint import checkpoint
 
 
 def run_block(block: Callable[..., Any], *inputs: Any, again: bool) -> Any:
-    """Apply a block of a network.
+    """Apply a block of a network, and optionally recompute it in the backward pass.
 
     Args:
-        block: function of its inputs alone; its dropout draws the same numbers again.
+        block: function of its inputs alone. Where it is run a second time, its dropout draws the
+            same random numbers.
         inputs: inputs of the block, which are kept for the backward pass.
         again: whether to keep only the result of the block, and run it a second time in the
             backward pass.
@@ -32,7 +33,7 @@ def run_block(block: Callable[..., Any], *inputs: Any, again: bool) -> Any:
 
 @contextmanager
 def _statistics_kept(block: Callable[..., Any]) -> Iterator[None]:
-    """Batch norms count a batch once: what they update until the end of the block is dropped."""
+    """Discard updates of the statistics of batch norms, so that each batch is counted only once."""
     modules = block.modules() if isinstance(block, nn.Module) else ()
     norms = [module for module in modules if isinstance(module, nn.modules.batchnorm._BatchNorm)]
     kept = [dict(norm.named_buffers()) for norm in norms]

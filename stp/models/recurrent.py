@@ -27,8 +27,8 @@ def roll(
 
     Args:
         following: stateful function of a frame (B, C, H, W) to the next one.
-        frames: (B, T, C, H, W).
-        context: number of frames that are read in any case.
+        frames: frames to read, (B, T, C, H, W).
+        context: number of first frames that are always read.
         steps: number of outputs.
         shown: after the context, read the frame itself where this is true and the last output
             elsewhere, bool (B, steps - context); always the last output if None.
@@ -52,7 +52,7 @@ def roll(
 def remembering(
     network: nn.Module, step: Callable[[Tensor, Any], tuple[Any, Any]], recompute: bool
 ) -> Callable[[Tensor], Any]:
-    """Turn a step with explicit memory into a stateful function of frames, with empty memory.
+    """Turn a function of frame and memory into a function of frames that keeps the memory itself.
 
     Filters of repeated convolutions are mapped here, once for all frames.
 
@@ -85,7 +85,7 @@ class Recurrent(ForecastModel):
     Args:
         context: number of context frames in training.
         patch_size: side of the square patches that become channels.
-        scheduled_sampling: keys of `ScheduledSampling` that are not left at their defaults.
+        scheduled_sampling: options of `ScheduledSampling`, by name; others have their defaults.
 
     Raises:
         StpError: an option is out of range.
@@ -118,7 +118,7 @@ class Recurrent(ForecastModel):
         """All frames but the first, of the context too, as predicted in training and as observed.
 
         Args:
-            clip: (B, T_in + T_out, C, H, W).
+            clip: context and later frames, (B, T_in + T_out, C, H, W).
             step: training iteration, from 0.
 
         Returns:
@@ -136,7 +136,7 @@ def to_patches(frame: Tensor, patch: int) -> Tensor:
     Pixel (i, j) of a patch in channel c becomes channel (c * patch + i) * patch + j.
 
     Args:
-        frame: (B, C, H, W).
+        frame: frames to cut, (B, C, H, W).
         patch: side of a patch.
 
     Returns:
@@ -146,7 +146,7 @@ def to_patches(frame: Tensor, patch: int) -> Tensor:
 
 
 def from_patches(x: Tensor, patch: int, like: Tensor) -> Tensor:
-    """Undo `to_patches`, for a frame of the size of another one."""
+    """Undo `to_patches`, and crop the result to height and width of `like`."""
     height, width = like.shape[-2:]
     return F.pixel_shuffle(x, patch)[..., :height, :width]
 
@@ -155,7 +155,7 @@ def equal_widths(where: str, num_hidden: Any, least: int = 1) -> None:
     """Refuse the widths of layers that share a memory unless they are equal.
 
     Raises:
-        StpError: they are not, or there are fewer than `least` layers.
+        StpError: widths differ, or there are fewer than `least` layers.
     """
     ok = isinstance(num_hidden, (list, tuple)) and all(whole(n, 1) for n in num_hidden)
     ok = ok and len(num_hidden) >= least and len(set(num_hidden)) == 1
@@ -166,7 +166,7 @@ def odd(where: str, filter_size: Any) -> None:
     """Refuse the side of a convolution unless it is odd.
 
     Raises:
-        StpError: it is not.
+        StpError: `filter_size` is no odd whole number.
     """
     ok = whole(filter_size, 1) and filter_size % 2 == 1
     require(ok, where, filter_size, "an odd whole number")

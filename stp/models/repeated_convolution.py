@@ -36,12 +36,13 @@ enough not to keep many."""
 
 
 class Maps(NamedTuple):
-    """Linear maps of one axis; n coordinates, t tiles.
+    """Matrices of Winograd's filtering along one axis, for n coordinates and t tiles.
 
     Attributes:
-        inputs: a line -> its overlapping tiles, padded with zeros; (n * t, length).
-        filters: a line of a filter -> coordinates, (n, side).
-        outputs: coordinates -> a line of a tile of the result, (tile, n).
+        inputs: matrix (n * t, length) from a line to coordinates of its overlapping tiles, which
+            are padded with zeros.
+        filters: matrix (n, side) from a line of a filter to coordinates.
+        outputs: matrix (tile, n) from coordinates to a line of a tile of the result.
     """
 
     inputs: Tensor
@@ -55,7 +56,7 @@ def maps(side: int, length: int) -> Maps:
     """The maps of the Toom-Cook algorithm that Winograd's filtering is the transpose of.
 
     Args:
-        side: side of the filters; in POINTS.
+        side: side of the filters, one of the keys of `POINTS`.
         length: length of the axis of the input, and of the result.
     """
     points = [Fraction(p) for p in POINTS[side]]
@@ -111,7 +112,7 @@ class Geometry:
         self.tiles = -(-height // self.tile), -(-width // self.tile)
 
     def of_inputs(self, x: Tensor) -> Tensor:
-        """Overlapping tiles of pictures, mapped."""
+        """Map pictures (B, C, H, W) to their overlapping tiles (n * n, tiles * B, C)."""
         (height, width), (tall, wide), n = self.size, self.tiles, self.n
         batch, channels = x.shape[:2]
         v = self.rows.inputs @ x.permute(2, 3, 0, 1).reshape(height, -1)
@@ -120,7 +121,7 @@ class Geometry:
         return v.reshape(n * n, -1, channels)
 
     def to_inputs(self, v: Tensor) -> Tensor:
-        """The transpose of `of_inputs`."""
+        """The transpose of `of_inputs`: tiles (n * n, tiles * B, C) to pictures (B, C, H, W)."""
         (height, width), (tall, wide), n = self.size, self.tiles, self.n
         channels = v.shape[-1]
         v = v.view(n, n, tall, -1).transpose(1, 2).reshape(n * tall, n * wide, -1)
@@ -133,7 +134,7 @@ class Geometry:
         return self.columns.inputs.expand(self.n * tall, -1, -1)
 
     def to_outputs(self, m: Tensor) -> Tensor:
-        """Results of all tiles, side by side."""
+        """Map tiles (n * n, tiles * B, O) to the convolved pictures (B, O, H, W)."""
         (height, width), (tall, wide), n = self.size, self.tiles, self.n
         tile, channels = self.tile, m.shape[-1]
         y = (self.rows.outputs @ m.view(n, -1)).view(tile, n, -1)
@@ -142,7 +143,7 @@ class Geometry:
         return y[:, :height, :width].permute(0, 3, 1, 2)
 
     def of_outputs(self, y: Tensor) -> Tensor:
-        """The transpose of `to_outputs`."""
+        """The transpose of `to_outputs`: pictures (B, O, H, W) to tiles (n * n, tiles * B, O)."""
         (height, width), (tall, wide), n = self.size, self.tiles, self.n
         tile, (batch, channels) = self.tile, y.shape[:2]
         y = F.pad(y.permute(0, 2, 3, 1), (0, 0, 0, -width % tile, 0, -height % tile))
@@ -155,7 +156,7 @@ class Kernel:
     """The filters of a convolution, mapped for one pass through a network.
 
     Args:
-        weight: (O, C, side, side).
+        weight: filters (O, C, side, side).
     """
 
     def __init__(self, weight: Tensor) -> None:
@@ -177,7 +178,13 @@ class Kernel:
         return result
 
     def add(self, geometry: Geometry, x: Tensor, gradient: Tensor) -> None:
-        """Note an input and the gradient of its result; the filters' gradient is their product."""
+        """Collect a term of the gradient of the filters, computed later for several terms at once.
+
+        Args:
+            geometry: maps between pictures and tiles.
+            x: input of an application, (B, C, H, W).
+            gradient: gradient of its result, (B, O, H, W).
+        """
         task = torch._C._current_graph_task_id()
         if task != self.task:  # what an earlier backward pass did not take is not ours
             self.task, self.waiting, self.gradient = task, [], None
@@ -197,7 +204,7 @@ class Kernel:
         self.waiting = []
 
     def take(self) -> Tensor | None:
-        """The gradient of the mapped filters, (n * n, C, O); begins anew."""
+        """Return the collected gradient of the mapped filters, (n * n, C, O), and forget it."""
         self._multiply()
         gradient, self.gradient = self.gradient, None
         return gradient
@@ -241,7 +248,7 @@ class _Convolution(torch.autograd.Function):
 
 
 class RepeatedConv2d(nn.Conv2d):
-    """A convolution that keeps the size; faster inside `using`."""
+    """A convolution that keeps height and width, and uses mapped filters inside `using`."""
 
     kernel: Kernel | None = None
 
@@ -270,7 +277,7 @@ Kernels = dict[RepeatedConv2d, Kernel]
 
 
 def mapped_kernels(network: nn.Module) -> Kernels:
-    """Map the filters of all repeated convolutions of a network for which this pays."""
+    """Map the filters of those repeated convolutions of a network that become faster by it."""
     if any(module._compiled_call_impl is not None for module in network.modules()):
         return {}  # what is compiled shall not meet functions of our own
     convolutions = (m for m in network.modules() if isinstance(m, RepeatedConv2d))

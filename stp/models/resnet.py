@@ -26,7 +26,7 @@ class Bottleneck(nn.Module):
 
     Args:
         before: channels of the input.
-        width: channels inside; the output has four times as many.
+        width: number of channels inside; the output has four times as many.
         stride: stride of the 3 x 3 convolution.
     """
 
@@ -58,9 +58,9 @@ class Encoder(nn.Module):
 
     Args:
         channels: C of the input.
-        blocks: numbers of blocks of the stages; each stage but the first halves the sides, as do
-            the two layers before.
-        width: width of the first stage; each further one is twice as wide.
+        blocks: number of blocks of each stage; each stage but the first halves H and W, as do the
+            two layers before the first.
+        width: number of channels inside the blocks of the first stage, doubled in each later one.
     """
 
     def __init__(self, channels: int, blocks: Sequence[int], width: int) -> None:
@@ -88,16 +88,17 @@ class Encoder(nn.Module):
 
 
 class Model(OneStep):
-    """A ResNet, and five transposed convolutions.
+    """A ResNet as encoder, and five transposed convolutions as decoder.
 
     Args:
         shape: (C, H, W) of a frame, of any size; the output is interpolated to it.
-        context: number of context frames, seen side by side.
-        horizon: number of lead times in training; forecasts can have any other.
+        context: number of context frames, stacked as channels.
+        horizon: number of lead times in training; forecasts can have any number.
         blocks: numbers of blocks of the encoder's stages; (3, 4, 6, 3) is ResNet-50.
-        width: width of its first stage.
-        channels: channels of the decoder; each of its layers doubles the sides.
-        predicts: state or change.
+        width: number of channels inside the blocks of the first stage.
+        channels: number of channels of each layer of the decoder, which doubles H and W.
+        predicts: output of the network: ``state``, the next frame, or ``change``, its difference
+            from the latest frame.
 
     Raises:
         StpError: an option is out of range.
@@ -128,6 +129,6 @@ class Model(OneStep):
         self.leave = nn.Conv2d(channels[-1], shape[0], 1)
 
     def following(self, frames: Tensor) -> Tensor:
-        """(B, T_in * C, H, W) -> the next frame (B, C, H, W)."""
+        """Context frames (B, T_in * C, H, W) -> the next frame (B, C, H, W)."""
         outputs: Tensor = self.leave(resize(self.decoder(self.encoder(frames)), frames))
         return outputs

@@ -16,12 +16,13 @@ from stp.core.options import require, whole
 
 @dataclass(frozen=True)
 class ReverseScheduledSampling:
-    """The probabilities of the truth, functions of the iteration alone.
+    """Probabilities that an input is the true frame, which depend on the iteration alone.
 
     Attributes:
         start: first iteration at which the probabilities change; both are 1/2 before.
-        stop: first iteration at which the context is always true and the rest never.
-        decay: iterations in which the distance of the context's probability to 1 falls to 1/e.
+        stop: first iteration from which context frames are always true and later ones never.
+        decay: number of iterations in which the distance between 1 and the probability of context
+            frames falls to 1/e of it.
     """
 
     start: NonNegativeInt = 25_000
@@ -46,10 +47,10 @@ class ReverseScheduledSampling:
         """Draw from torch's global generator where the truth is shown.
 
         Args:
-            step: iteration.
-            batch: samples.
-            context: inputs that are context frames.
-            later: inputs after them.
+            step: training iteration, from 0.
+            batch: number of clips.
+            context: number of inputs that are context frames.
+            later: number of inputs after the context.
 
         Returns:
             bool (batch, context + later).

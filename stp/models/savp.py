@@ -42,7 +42,7 @@ LAYERS = (
 
 
 class Encoder(nn.Module):
-    """Mean and logarithm of the variance of a latent vector, from two consecutive frames."""
+    """Maps two consecutive frames to mean and logarithm of the variance of a latent vector."""
 
     def __init__(self, channels: int, latent: int, width: int) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class Encoder(nn.Module):
 
 
 class Cell(nn.Module):
-    """An LSTM cell of latent vectors, whose forget gate has 1 added, as TensorFlow's."""
+    """An LSTM cell of latent vectors that adds 1 to its forget gate, as TensorFlow does."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class Cell(nn.Module):
 
 
 class Discriminator(nn.Module):
-    """How real a video is, as a logit: convolutions over space and time.
+    """Maps a video to the logit of being real, by convolutions over space and time.
 
     Args:
         shape: (C, H, W) of a frame.
@@ -131,8 +131,8 @@ def held(module: nn.Module) -> Iterator[None]:
 def adversarial(discriminator: nn.Module, real: Tensor, generated: Tensor) -> Tensor:
     """Sum of the losses of a discriminator and of the generator, cross-entropies.
 
-    The first gives gradients to the discriminator alone, the second to the generator alone, so that
-    one step of one optimiser is a step of both (``gan_optimization: joint``).
+    The first loss gives gradients to the discriminator alone, the second to the generator alone, so
+    that one step of one optimiser updates both (``gan_optimization: joint``).
 
     Args:
         discriminator: discriminator of videos.
@@ -157,12 +157,12 @@ class Model(ForecastModel):
     Args:
         shape: (C, H, W) of a frame in 0..1; padded where H or W are not multiples of 8.
         context: number of context frames.
-        horizon: number of lead times in training; forecasts can have any other.
+        horizon: number of lead times in training; forecasts can have any number.
         widths, masks, kernel, all_kernels, sampling_k: see `stp.models.cdna.Model`.
         latent: length of a latent vector.
         encoder_width: channels of the encoder's first layer.
         discriminator_width: channels of a discriminator's first layer.
-        smooth: double resolutions by interpolation, not by transposed convolutions.
+        smooth: whether to double resolutions by interpolation instead of transposed convolutions.
         gan_weight: weight of the discriminator of videos drawn from noise; 0: there is none.
         gan_vae_weight: weight of the discriminator of reconstructed videos; 0: there is none.
         kl_weight: weight of the divergence of the latents from noise, at the end.
@@ -239,7 +239,7 @@ class Model(ForecastModel):
         """Mean absolute error after the context, weighted divergence, adversarial losses.
 
         Args:
-            clip: (B, T_in + T_out, C, H, W).
+            clip: context and later frames, (B, T_in + T_out, C, H, W).
             step: training iteration, from 0.
         """
         mean, log_variance = self.posterior(clip)
@@ -265,9 +265,12 @@ class Model(ForecastModel):
     def _both(
         self, clip: Tensor, step: int, mean: Tensor, log_variance: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """All next frames, of latents of the clip and of noise, (B, T - 1, C, H, W) each.
+        """All frames but the first, predicted with latents of the clip, and with latents of noise.
 
-        As released, both continue what was reconstructed.
+        As released, both continue the frames predicted with latents of the clip.
+
+        Returns:
+            (B, T - 1, C, H, W) each.
         """
         batch, steps = mean.shape[:2]
         inputs = steps - self.context

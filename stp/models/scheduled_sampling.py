@@ -27,8 +27,8 @@ class ScheduledSampling:
     def probability(self, step: int) -> float:
         """Probability of the truth in iteration `step`, counted from 0.
 
-        ``1 - rate * (step + 1)``, not below 0: the first iteration has fallen once already. A
-        function of the iteration alone, so that a resumed training goes on where it stopped.
+        ``1 - rate * (step + 1)``, at least 0: it is below 1 even in the first iteration. It
+        depends on the iteration alone, so that a training can be resumed.
         """
         return max(0.0, 1.0 - self.rate * (step + 1)) if step < self.stop else 0.0
 

@@ -68,8 +68,8 @@ class Block(nn.Module):
     Where the widths differ, a 1x1 convolution follows.
 
     Args:
-        inputs: channels.
-        outputs: channels.
+        inputs: number of channels of the input.
+        outputs: number of channels of the output.
         ratio: how much wider the mixer is inside.
         attention: module for `inputs` channels; keeps its initial weights.
     """
@@ -135,7 +135,7 @@ class SimVP(ForecastModel):
         return torch.cat(list(self.parts(frames, horizon)), dim=1)
 
     def parts(self, frames: Tensor, horizon: int) -> Iterator[Tensor]:
-        """The same in parts of the horizon that the model was trained for."""
+        """The forecast in parts (B, t, C, H, W), t at most the horizon of the training."""
         context, count = frames, 0
         while count < horizon:
             block = self._block(context[:, -self.context :])
@@ -150,7 +150,7 @@ class SimVP(ForecastModel):
         return x
 
     def _block(self, frames: Tensor) -> Tensor:
-        """T_in frames -> the T_out frames after them."""
+        """Context (B, T_in, C, H, W) -> the next T_out frames (B, T_out, C, H, W)."""
         frames_so_far = frames
         while frames_so_far.shape[1] < self.context + self.horizon:
             frames_so_far = torch.cat(
@@ -159,7 +159,7 @@ class SimVP(ForecastModel):
         return frames_so_far[:, self.context : self.context + self.horizon]
 
     def _pass(self, frames: Tensor) -> Tensor:
-        """T_in frames -> the T_in frames after them, (B, T_in, C, H, W)."""
+        """Context (B, T_in, C, H, W) -> the next T_in frames, of the same shape."""
         batch, time, _, height, width = frames.shape
         x = pad(frames, self.multiple).flatten(0, 1)
         x = detail = run_block(self.encoder[0], x, again=self.recompute)
@@ -176,10 +176,10 @@ class SimVP(ForecastModel):
 
 
 def check_widths(hid_s: Any, hid_t: Any, n_s: Any, n_t: Any, mlp_ratio: Any) -> None:
-    """Refuse widths and numbers of layers that make no network.
+    """Refuse widths and numbers of layers, options of `SimVP`, that are out of range.
 
     Raises:
-        StpError: one is out of range.
+        StpError: an option is out of range.
     """
     for option, value in (("hid_s", hid_s), ("n_s", n_s)):
         ok = whole(value, 2) and value % 2 == 0

@@ -14,7 +14,7 @@ KERNELS = (3, 5, 7, 11)
 
 
 class Inception(nn.Module):
-    """A 1x1 convolution, then group convolutions with kernels of 3, 5, 7 and 11, added up."""
+    """A 1x1 convolution, then the sum of group convolutions with kernels of 3, 5, 7 and 11."""
 
     def __init__(self, inputs: int, inner: int, outputs: int, groups: int) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Inception(nn.Module):
 
 
 class Translator(nn.Module):
-    """`n_t` blocks down and `n_t` up, with skip connections; the resolution stays (section 3.2)."""
+    """`n_t` blocks, then `n_t` more with skip connections; H and W stay the same (section 3.2)."""
 
     def __init__(self, channels: int, hid_t: int, n_t: int, groups: int) -> None:
         super().__init__()

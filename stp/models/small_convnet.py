@@ -13,14 +13,14 @@ from stp.models.model import ForecastModel
 
 
 class Model(ForecastModel):
-    """Adds a predicted change to the last frame.
+    """Forecasts blocks of T_out frames as changes from the last context frame.
 
     Args:
         shape: (C, H, W) of a frame.
         context: number of context frames T_in.
         horizon: number of lead times T_out of one block; more are made block by block.
         width: channels of the inner layers.
-        layers: inner layers; with dilations of 1, 2, 4, 8, 1, ....
+        layers: number of inner layers, whose dilations are 1, 2, 4, 8, 1, ....
 
     Raises:
         StpError: an option is out of range.
@@ -57,7 +57,7 @@ class Model(ForecastModel):
         return frames_so_far[:, self.context : self.context + horizon]
 
     def _block(self, frames: Tensor) -> Tensor:
-        """T_in frames -> the T_out frames after them."""
+        """Context (B, T_in, C, H, W) -> the next T_out frames (B, T_out, C, H, W)."""
         x = F.gelu(self.enter(frames.flatten(1, 2)))
         for layer in self.inner:
             x = x + F.gelu(layer(x))

@@ -16,7 +16,7 @@ Memory = tuple[list[tuple[Tensor, Tensor]], Tensor]
 
 
 def no_memory(x: Tensor, hidden: int, layers: int) -> Memory:
-    """Zeros, for inputs (B, C, H, W)."""
+    """Memory of zeros for `layers` layers of `hidden` channels and inputs (B, C, H, W)."""
     zeros = x.new_zeros(x.shape[0], hidden, *x.shape[-2:])
     return [(zeros, zeros)] * layers, zeros
 

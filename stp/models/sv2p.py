@@ -25,10 +25,10 @@ LEAST_LOG_VARIANCE = -5.0
 
 
 class Inference(nn.Module):
-    """Mean and logarithm of the variance of a latent variable, from a whole clip.
+    """Maps a whole clip to the mean and the logarithm of the variance of a latent variable.
 
     Args:
-        channels: channels of all frames side by side.
+        channels: number of channels of all frames of a clip together.
         latent: channels of the latent variable.
         widths: channels of the three layers.
     """
@@ -70,7 +70,15 @@ def annealed(step: int, start: int, end: int, most: float, how: str) -> float:
 
 
 def divergence(mean: Tensor, log_variance: Tensor) -> Tensor:
-    """Kullback-Leibler divergence from white noise, summed, mean over the batch (first axis)."""
+    """Kullback-Leibler divergence of a normal distribution from the standard one.
+
+    Args:
+        mean: mean of each value, (B, ...).
+        log_variance: logarithm of the variance of each value, (B, ...).
+
+    Returns:
+        a scalar: the sum over the values of a clip, averaged over the B clips.
+    """
     terms = mean.square() + log_variance.exp() - 1 - log_variance
     return terms.sum() / 2 / len(mean)
 
@@ -79,7 +87,7 @@ def check_annealing(stages: object, kl_weight: object, annealing: object, seed: 
     """Refuse options of the three stages that are out of range.
 
     Raises:
-        StpError: one is.
+        StpError: an option is out of range.
     """
     ok = isinstance(stages, (list, tuple)) and len(stages) == 3 and all(whole(n, 0) for n in stages)
     ok = ok and list(stages) == sorted(stages)  # type: ignore[call-overload]
@@ -99,7 +107,7 @@ class Model(cdna.Model):
     Args:
         shape: (C, H, W) of a frame in 0..1; padded where H or W are not multiples of 8.
         context: number of context frames.
-        horizon: number of lead times in training; forecasts can have any other.
+        horizon: number of lead times in training; forecasts can have any number.
         widths, masks, kernel, all_kernels, sampling_k: see `stp.models.cdna.Model`.
         latent_channels: channels of the latent variable; 0: none, as in CDNA.
         latent_widths: channels of the inference network.
@@ -178,7 +186,7 @@ class Model(cdna.Model):
         """Mean squared error of the frames after the context, and the weighted divergence.
 
         Args:
-            clip: (B, T_in + T_out, C, H, W).
+            clip: context and later frames, (B, T_in + T_out, C, H, W).
             step: training iteration, from 0.
         """
         if self.inference is None:

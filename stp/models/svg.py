@@ -39,14 +39,14 @@ def layer(inputs: int, outputs: int, batch_norm: bool) -> nn.Sequential:
 
 
 class Encoder(nn.Module):
-    """Encodes a frame to a code; the maps of each resolution are kept for the decoder.
+    """Maps a frame to a code, and to the features of each resolution, which a decoder reads.
 
     Args:
-        channels: channels of a frame.
-        widths: channels of the resolutions; sides are halved behind each.
-        sides: height and width of the narrowest.
+        channels: number of channels of a frame.
+        widths: number of channels of each resolution; H and W are halved after each.
+        sides: height and width of the lowest resolution.
         code: length of the code.
-        batch_norm: whether layers have one.
+        batch_norm: whether layers have a batch norm.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Encoder(nn.Module):
 
 
 class Decoder(nn.Module):
-    """Decodes a code, with the encoder's maps of another frame, to a frame in 0..1.
+    """Maps a code, and the encoder's features of another frame, to a frame in 0..1.
 
     Its first layer has a batch norm in any case, as in both releases.
     """
@@ -116,7 +116,7 @@ class Decoder(nn.Module):
 
 
 class LSTM(nn.Module):
-    """A linear layer, LSTM cells on top of each other, and linear layers for what they give.
+    """A linear layer, a stack of LSTM cells, and a linear layer for each output.
 
     Args:
         inputs: length of the input.
@@ -144,7 +144,7 @@ class LSTM(nn.Module):
 def divergence(
     mean: Tensor, log_variance: Tensor, other_mean: Tensor, other_log_variance: Tensor
 ) -> Tensor:
-    """Kullback-Leibler divergence of normal distributions, summed, mean over the batch.
+    """Kullback-Leibler divergence of normal distributions: sum over n, mean over the batch.
 
     Args:
         mean: mean of the first distribution, (B, n).
@@ -160,30 +160,32 @@ def divergence(
 class Model(ForecastModel):
     """Predicts the code of the next frame, and decodes it with maps of the last context frame.
 
-    Latent vectors of frames that were seen come from the posterior unless `seen` says otherwise,
-    those of frames to come from the prior. In a forecast both are drawn from the clip, the seed and
+    Latent vectors of context frames come from the posterior unless `seen` says otherwise, those of
+    forecast frames from the prior. In a forecast both are drawn from the clip, the seed and
     the number of the forecast.
 
     Args:
         shape: (C, H, W) of a frame in 0..1; padded where sides cannot be halved often enough.
         context: number of context frames.
-        horizon: number of lead times in training; forecasts can have any other.
+        horizon: number of lead times in training; forecasts can have any number.
         prior: ``fixed``: white noise (SVG-FP, which the FVD paper calls SVP-FP); ``learned``: an
             LSTM that reads the frames before (SVG-LP).
         widths: channels of the resolutions: four for 64 x 64 pixels, five for 128 x 128.
         code: length of the code of a frame.
         latent: length of a latent vector.
         hidden: width of the LSTMs.
-        depth: cells of the LSTM that predicts.
+        depth: number of cells of the LSTM that predicts codes.
         posterior_depth: depth of the posterior, and of the prior if it is learned.
         batch_norm: in all layers, as the authors have it; Tensor2Tensor has none but one.
         kl_weight: weight of the divergence of posterior and prior, summed over frames.
-        last_skip: whether the decoder sees what the encoder saw of the last context frame, as in
-            the paper and Tensor2Tensor; in the authors' release it sees the frame before.
-        seen: ``drawn``: as in the paper, and in the release of SVG-LP; ``mean``: as in that of
-            SVG-FP; ``prior``: as in Tensor2Tensor.
-        log_variance: whether draws take what the posterior gives for the logarithm of the variance,
-            as the divergence does; in Tensor2Tensor they take it for that of the deviation.
+        last_skip: whether the decoder reads the encoder's features of the last context frame, as in
+            the paper and Tensor2Tensor; in the authors' release, those of the frame before it.
+        seen: latent vectors of context frames in forecasts. ``drawn``: drawn from the posterior, as
+            in the paper and the release of SVG-LP; ``mean``: its mean, as in the release of SVG-FP;
+            ``prior``: drawn from the prior, as in Tensor2Tensor.
+        log_variance: whether draws use the second output of the posterior as the logarithm of the
+            variance, as the divergence does; in Tensor2Tensor they use it as the logarithm of the
+            standard deviation.
         seed: seed of the latent vectors of forecasts.
 
     Raises:
@@ -278,7 +280,7 @@ class Model(ForecastModel):
         The network reads every observed frame; the posterior reads the frame to predict.
 
         Args:
-            clip: (B, T_in + T_out, C, H, W).
+            clip: context and later frames, (B, T_in + T_out, C, H, W).
             step: training iteration; without influence.
         """
         height, width = clip.shape[-2:]
@@ -298,7 +300,7 @@ class Model(ForecastModel):
         return total
 
     def _drawn(self, mean: Tensor, log_variance: Tensor, noise: Tensor) -> Tensor:
-        """Draw from the posterior."""
+        """Draw latent vectors (B, n) from normal distributions, by scaling white noise."""
         return mean + torch.exp(log_variance * self.power) * noise
 
     def _skips(self, context: int) -> int:

@@ -43,15 +43,16 @@ class Attention(nn.Module):
 
 
 def change_divergence(forecast: Tensor, truth: Tensor, temperature: float = 0.1) -> Tensor:
-    """How differently frames change (differential divergence regularisation, equation 5).
+    """Divergence between changes of frames (differential divergence regularisation, equation 5).
 
     The change from each frame to the next becomes a distribution over all values of a frame, by a
-    softmax; Kullback-Leibler divergence of the forecast's from the truth's, as a mean over its
-    terms, as released: far smaller than the sum that the name suggests. 0 for fewer than 3 frames.
+    softmax. The result is the Kullback-Leibler divergence of the distribution of the forecast from
+    that of the truth; as released, the mean over its terms, which is far smaller than their sum. It
+    is 0 for fewer than 3 frames.
 
     Args:
-        forecast: (B, T, C, H, W).
-        truth: (B, T, C, H, W).
+        forecast: forecast frames, (B, T, C, H, W).
+        truth: true frames, (B, T, C, H, W).
         temperature: temperature of the softmax.
     """
     if forecast.shape[1] < 3:
@@ -108,7 +109,7 @@ class Model(SimVP):
         """Mean squared error of the forecast, and weighted divergence of its changes.
 
         Args:
-            clip: (B, T_in + T_out, C, H, W).
+            clip: context and later frames, (B, T_in + T_out, C, H, W).
             step: training iteration; without influence.
         """
         context, future = clip[:, : self.context], clip[:, self.context :]

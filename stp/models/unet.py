@@ -25,15 +25,16 @@ LEAKY = partial(nn.LeakyReLU, 0.15)
 
 
 class Model(OneStep):
-    """An encoder, and a decoder that sees the encoder's features of each resolution.
+    """A U-Net: an encoder, and a decoder that reads the encoder's features of each resolution.
 
     Args:
         shape: (C, H, W) of a frame; padded where a side is too short for all levels. Where a
             halving has left a row or column out, features are interpolated.
-        context: number of context frames, seen side by side.
-        horizon: number of lead times in training; forecasts can have any other.
-        channels: channels of the levels; sides are halved between two of them.
-        predicts: state or change.
+        context: number of context frames, stacked as channels.
+        horizon: number of lead times in training; forecasts can have any number.
+        channels: number of channels of each level; H and W are halved from one to the next.
+        predicts: output of the network: ``state``, the next frame, or ``change``, its difference
+            from the latest frame.
 
     Raises:
         StpError: an option is out of range.
@@ -60,7 +61,7 @@ class Model(OneStep):
         self.leave = nn.Conv2d(channels[0], shape[0], 1)
 
     def following(self, frames: Tensor) -> Tensor:
-        """(B, T_in * C, H, W) -> the next frame (B, C, H, W)."""
+        """Context frames (B, T_in * C, H, W) -> the next frame (B, C, H, W)."""
         height, width = frames.shape[-2:]
         *features, x = self.encoder(at_least(frames, self.least))
         for up, block, beside in zip(self.up, self.decoder, reversed(features), strict=True):

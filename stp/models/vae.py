@@ -32,14 +32,15 @@ class Model(OneStep):
 
     Args:
         shape: (C, H, W) of a frame; padded where a side is too short for all levels.
-        context: number of context frames, seen side by side.
-        horizon: number of lead times in training; forecasts can have any other.
-        channels: channels of the levels; sides are halved between two of them.
+        context: number of context frames, stacked as channels.
+        horizon: number of lead times in training; forecasts can have any number.
+        channels: number of channels of each level; H and W are halved from one to the next.
         latent: length of a code.
         bounded: whether means are within -1..1 and variances at least 1, as released.
         kl_weight: weight of the divergence from a standard normal distribution in the loss; with 1
             the loss is the bound of the likelihood of frames with errors of variance 1.
-        predicts: state or change.
+        predicts: output of the network: ``state``, the next frame, or ``change``, its difference
+            from the latest frame.
         seed: seed of the codes of forecasts.
 
     Raises:
@@ -92,7 +93,7 @@ class Model(OneStep):
         """Mean squared error plus the divergence term of `drawn_forecast`.
 
         Args:
-            clip: (B, T_in + T_out, C, H, W).
+            clip: context and later frames, (B, T_in + T_out, C, H, W).
             step: training iteration; without influence.
         """
         context, future = clip[:, : self.context], clip[:, self.context :]

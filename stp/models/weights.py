@@ -18,7 +18,7 @@ REMEDY = "remove the folder of the model and run the command again: the model is
 
 
 def snapshot_name(update: int) -> str:
-    """The file, in the folder of a trained model, of its weights after so many updates."""
+    """Path, in the folder of a trained model, of the file of its weights after `update` updates."""
     return f"snapshots/update-{update}.pt"
 
 
@@ -55,11 +55,11 @@ def save(
 
 
 def load(path: Path, recipe: Mapping[str, Any]) -> tuple[dict[str, Tensor], Normalisation]:
-    """Read a trained model that must belong to a recipe.
+    """Read a trained model, and check that it was trained by a recipe.
 
     Args:
         path: path of a file that `save` wrote.
-        recipe: recipe of the expected model (``RECIPE_KEYS``).
+        recipe: recipe of the expected model, compared with that of the file in `RECIPE_KEYS`.
 
     Returns:
         the state_dict of the model, and the normalisation of its training data.

@@ -13,14 +13,14 @@ ABOUT_DATA = ("shape", "context", "horizon")
 
 
 class Wrapped(ForecastModel):
-    """A network that knows nothing of this package, trained on its mean squared error.
+    """A `torch.nn.Module` written independently of this package, trained on mean squared error.
 
-    It is called with frames (B, T_in, C, H, W) and, if it has a second required argument, the
-    number of lead times T, and returns (B, T, C, H, W). Without a second argument it returns any
-    number of lead times, and is called again with its own forecasts for more.
+    The network is called with frames (B, T_in, C, H, W) and, if it has a second required argument,
+    the number of lead times T, and returns (B, T, C, H, W). Without a second argument it returns
+    any number of lead times; for more, it is called again with its own forecasts as context.
 
     Args:
-        network: the network.
+        network: network with randomly initialised weights.
         context: number of context frames T_in.
     """
 
@@ -49,13 +49,13 @@ class Wrapped(ForecastModel):
         return torch.cat(blocks, dim=1)[:, :horizon]
 
     def from_published(self, tensors: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        """Add the prefix of this class to the names of weights of the bare network."""
+        """Prefix the names of weights with ``network.`` unless they already have this prefix."""
         if tensors.keys() == self.state_dict().keys():
             return tensors
         return {f"network.{name}": tensor for name, tensor in tensors.items()}
 
     def _block(self, frames: Tensor) -> Tensor:
-        """Call the network, and require at least one lead time of the shape of the frames."""
+        """Call the network, and check that it returns one or more frames of the input's shape."""
         block: Tensor = self.network(frames)
         steps = block.shape[1] if isinstance(block, Tensor) and block.ndim == frames.ndim else 1
         require_shape(self, block, (len(frames), max(1, steps), *frames.shape[2:]), "forward")

@@ -1,4 +1,4 @@
-"""Raw bytes -> prepared data: what the readers of raw layouts (`stp.datasets`) share.
+"""Preparation of raw files: functions that the readers of datasets (`stp.datasets`) share.
 
-Own files of users have readers in `own`, tracks of people in `track_readers`.
+Readers of users' own files are in `own`, readers of tracks of people in `track_readers`.
 """

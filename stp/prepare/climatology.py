@@ -25,8 +25,8 @@ class Means(NamedTuple):
         what: description, the attribute ``long_name`` of the array.
         deviation: name of a second array with the population standard deviation of the same
             frames; empty for none.
-        by_number: row n is the n-th day of each year, not a date; then the array has the attribute
-            `by_number`. The 60th day is 29 February in leap years and 1 March in others.
+        by_number: whether row n is the n-th day of each year, not a date; then the array has the
+            attribute `by_number`. The 60th day is 29 February in leap years and 1 March in others.
     """
 
     name: str
@@ -71,8 +71,8 @@ def write_climatology(
 
     Args:
         out: path of the store, such as ``.../climatology.zarr``.
-        frames: (T, C, H, W).
-        hours: hours since 1970-01-01 UTC, of each frame.
+        frames: frames to average, (T, C, H, W).
+        hours: time of each frame, hours since 1970-01-01 UTC.
         climatologies: climatologies to write; a day without frames is NaN.
         attrs: attributes of the group.
         report: progress callback.

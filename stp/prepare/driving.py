@@ -1,4 +1,4 @@
-"""Videos from cars: pieces, windows, times and gaps of recordings."""
+"""Recordings of cameras in cars: their pieces, windows, times and gaps."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -64,7 +64,7 @@ def require_clusters(value: object) -> None:
     """Check the option ``clusters``.
 
     Raises:
-        StpError: it is neither ``recording`` nor blocks of seconds.
+        StpError: `value` is neither ``recording`` nor blocks of seconds, such as ``block-60s``.
     """
     ok = value == RECORDING or (isinstance(value, str) and BLOCK.fullmatch(value) is not None)
     require(ok, "clusters", value, "recording, or block-60s or another number of seconds")
@@ -168,8 +168,8 @@ def check_times(name: str, times: np.ndarray, remedy: str | None = None) -> None
 
     Args:
         name: source of the times, for the error.
-        times: (frames,) int64, microseconds.
-        remedy: in the error; by default, that of `RawFileError`.
+        times: times of the frames, int64 (frames,), microseconds.
+        remedy: remedy in the error; by default, that of `RawFileError`.
 
     Raises:
         StpError: a time repeats or runs backwards.

@@ -1,4 +1,4 @@
-"""Reads arrays of HDF5 files, with errors that name the file."""
+"""Reading of arrays of HDF5 files; errors name the file."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,13 +18,13 @@ DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError
 def open_array(
     path: Path, name: str, *, ndim: int, dtypes: tuple[str, ...]
 ) -> Iterator[h5py.Dataset]:
-    """One array of a file, not yet read.
+    """Open an array of a file, without reading it.
 
     Args:
         path: path of the HDF5 file.
         name: name of the array, e.g. "data" or "env/cam0_video/frames".
-        ndim: the number of axes that it must have.
-        dtypes: the NumPy types that it may have, e.g. ("float64",), of either byte order; "bytes"
+        ndim: required number of axes.
+        dtypes: accepted NumPy types, e.g. ("float64",), of either byte order; "bytes"
             stands for text of fixed length and "object" for values of variable length.
 
     Raises:

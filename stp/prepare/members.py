@@ -30,7 +30,7 @@ class Member(NamedTuple):
         file: the raw file, or the archive that holds it.
         inside: name in the archive, or None.
         offset: offset of the content in a tar archive.
-        bytes: size.
+        bytes: size of the file, bytes.
     """
 
     file: str
@@ -67,10 +67,10 @@ def find(raw: RawFiles, pattern: str) -> dict[tuple[str, ...], Member]:
 
 
 def read(raw: RawFiles, member: Member) -> bytes:
-    """The content of a member.
+    """Read the content of a member.
 
     Raises:
-        StpError: it is missing or damaged.
+        StpError: the member is missing or damaged.
     """
     path = raw.find(member.file)
     try:

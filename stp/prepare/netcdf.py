@@ -66,7 +66,7 @@ def require_whole(path: Path) -> None:
     the header.
 
     Raises:
-        OSError: it is cut off, or cannot be read.
+        OSError: the file is cut off, or cannot be read.
     """
     with path.open("rb") as file:
         version = CLASSIC.get(file.read(4))

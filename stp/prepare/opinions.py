@@ -160,7 +160,7 @@ class Source:
         """The rows of a CSV file.
 
         Raises:
-            StpError: it cannot be read, lacks a column or a field, or has a column twice.
+            StpError: the file cannot be read, lacks a column or a field, or has a column twice.
         """
         path = self.raw.find(self.at(name))
         expected = f"a CSV file in UTF-8 with the columns {', '.join(needed)}"
@@ -189,7 +189,7 @@ class Source:
         """A field as a finite number.
 
         Raises:
-            StpError: it is not one.
+            StpError: the field is no finite number.
         """
         try:
             value = float(row[column])
@@ -204,7 +204,7 @@ class Source:
         """The rows of a file by the name of the video.
 
         Raises:
-            StpError: a video has two.
+            StpError: a video has two rows.
         """
         rows: dict[str, dict[str, str]] = {}
         for row in self.rows(name, [NAME, *needed]):
@@ -217,7 +217,7 @@ class Source:
         """Opinion scores of MOS.csv, by video.
 
         Raises:
-            StpError: one is not within 0 to 100.
+            StpError: a score is not within 0 to 100.
         """
         rows = self.by_video("MOS.csv", [MOS])
         scores = {name: self.number("MOS.csv", row, MOS) for name, row in rows.items()}
@@ -299,7 +299,7 @@ class Source:
         """The frames of a video, uint8 (T, H, W, 3); None without the file.
 
         Raises:
-            StpError: it cannot be decoded.
+            StpError: the video cannot be decoded.
         """
         file = f"{folder}/{name}.mp4"
         if not self.has(file):

@@ -33,8 +33,8 @@ def decode_picture(content: bytes, name: str, mode: Literal["RGB", "L"]) -> np.n
         uint8 (H, W, C) with C = 3 or 1.
 
     Raises:
-        StpError: it is empty, cut off, damaged, very large, transparent, no PNG or JPEG, or not of
-            8 bits.
+        StpError: the file is empty, cut off, damaged, very large, transparent, no PNG or JPEG, or
+            not of 8 bits.
     """
     try:
         with Image.open(io.BytesIO(content), formats=FORMATS) as picture:
@@ -76,7 +76,7 @@ def read_pictures(
 
     Args:
         raw: the raw files.
-        members: its files, in the order of the frames.
+        members: files of the video, in the order of the frames.
         convert: converts a picture, uint8 (H, W, 3), to a frame, uint8 (C, H, W).
 
     Returns:

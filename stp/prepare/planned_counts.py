@@ -26,7 +26,7 @@ class Lists(NamedTuple):
         """The path of a file.
 
         Raises:
-            StpError: it is in none of the folders.
+            StpError: the file is in none of the folders.
         """
         for root in self.roots:
             if (Path(root) / name).is_file():

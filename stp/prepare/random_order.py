@@ -6,12 +6,12 @@ from itertools import islice
 
 
 def number_by_name(name: str, seed: int = 0) -> int:
-    """A random number of 64 bits."""
+    """A random whole number of 64 bits, which depends on name and seed alone."""
     return int.from_bytes(hashlib.sha256(f"{seed}:{name}".encode()).digest()[:8], "big")
 
 
 def order_by_name(names: Iterable[str], seed: int = 0) -> list[str]:
-    """Names in a random order, whatever order they come in."""
+    """Sort names into a random order, which does not depend on their present order."""
     return sorted(names, key=lambda name: (number_by_name(name, seed), name))
 
 
@@ -21,7 +21,7 @@ def deal_by_name(
     """Assign names to splits at random: {name: split}.
 
     Args:
-        names: in any order.
+        names: names, in any order.
         counts: (split, number of names), in the order in which splits take names. Names that are
             left over are not in the result.
         seed: seed of the order.

@@ -16,7 +16,7 @@ def box_mean(
     shared longitude times the shared sine of latitude.
 
     Args:
-        field: (T, lat, lon), NaN where there is no value.
+        field: fields (T, lat, lon), NaN where there is no value.
         lat: centres of the old boxes, degrees, equally spaced, ascending or descending.
         lon: centres of the old boxes, degrees; the new boxes must not reach across the seam.
         new_lat: centres of the new boxes, degrees, equally spaced.

@@ -80,7 +80,7 @@ def records(
         size: size of the file, bytes; by default, to the end of `path`.
 
     Raises:
-        StpError: it is cut off, or a length is damaged.
+        StpError: the file is cut off, or a length is damaged.
     """
     name = name or str(path)
     with _open(path, name) as file:
@@ -101,7 +101,7 @@ def read_record(path: Path, record: Record, name: str | None = None) -> bytes:
     """The data of one record.
 
     Raises:
-        StpError: it is cut off, or its checksum does not match.
+        StpError: the record is cut off, or its checksum does not match.
     """
     name = name or str(path)
     with _open(path, name) as file:
@@ -132,7 +132,7 @@ class Feature:
         """The values of a BytesList.
 
         Raises:
-            StpError: it holds numbers.
+            StpError: the feature holds numbers.
         """
         return list(self._values("bytes_list"))
 
@@ -140,7 +140,7 @@ class Feature:
         """The values of a FloatList, float32 (n,).
 
         Raises:
-            StpError: it holds something else.
+            StpError: the feature holds values of another type.
         """
         return np.array(self._values("float_list"), np.float32)
 
@@ -148,7 +148,7 @@ class Feature:
         """The values of an Int64List, int64 (n,).
 
         Raises:
-            StpError: it holds something else.
+            StpError: the feature holds values of another type.
         """
         return np.array(self._values("int64_list"), np.int64)
 
@@ -170,7 +170,7 @@ def example(data: bytes, name: str) -> Features:
         name: name of the record, for errors.
 
     Raises:
-        StpError: it is no such message.
+        StpError: the data are no such message.
     """
     return _features(_parsed("Example", data, name).features, name)
 
@@ -183,7 +183,7 @@ def sequence_example(data: bytes, name: str) -> tuple[Features, dict[str, list[F
         name: name of the record, for errors.
 
     Raises:
-        StpError: it is no such message.
+        StpError: the data are no such message.
     """
     message = _parsed("SequenceExample", data, name)
     lists = {
@@ -194,10 +194,10 @@ def sequence_example(data: bytes, name: str) -> tuple[Features, dict[str, list[F
 
 
 def required_feature(features: Features, key: str, name: str) -> Feature:
-    """A required feature.
+    """The feature of a name.
 
     Raises:
-        StpError: it is missing.
+        StpError: the feature is missing.
     """
     if key not in features:
         raise RawFileError(

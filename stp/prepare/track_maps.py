@@ -158,10 +158,10 @@ def of_surface(surface: Surface, path: Path, kind: int = 1) -> Obstacles:
     Args:
         surface: the semantic grid.
         path: path of its file, for the error.
-        kind: class of obstacles.
+        kind: number of the class of obstacles.
 
     Raises:
-        StpError: there are none.
+        StpError: the grid has no such cell.
     """
     blocked = surface.position[surface.kind == kind]
     if not len(blocked):
@@ -208,8 +208,8 @@ def absurd(goals: np.ndarray, position: np.ndarray) -> np.ndarray:
     """Mask of the goals that are more than `FAR` away from all detections, (G,); HOTEL has two.
 
     Args:
-        goals: (G, 2).
-        position: position of detections, (R, 2).
+        goals: goals, (G, 2), metres.
+        position: positions of detections, (R, 2), metres.
     """
     low, high = position.min(axis=0), position.max(axis=0)
     beyond = np.maximum(np.maximum(low - goals, goals - high), 0)
@@ -221,7 +221,7 @@ def covered(obstacles: Obstacles, position: np.ndarray) -> np.ndarray:
 
     Args:
         obstacles: discs, or cells, which reach halfway to the next one.
-        position: (R, 2).
+        position: positions of detections, (R, 2), metres.
     """
     nearest, radius = obstacles.nearest(position)
     away = np.linalg.norm(nearest - position, axis=1)
@@ -242,7 +242,7 @@ def check_covered(obstacles: Obstacles, position: np.ndarray, name: str) -> int:
         number of detections that are on an obstacle.
 
     Raises:
-        StpError: more than half of them are.
+        StpError: more than half of the detections are on an obstacle.
     """
     count = int(covered(obstacles, position).sum())
     if count > len(position) / 2:

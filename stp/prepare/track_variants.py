@@ -32,10 +32,10 @@ class Variant:
 
 @dataclass(frozen=True)
 class CirculatingFile:
-    """A file that circulates.
+    """A known version of a file that circulates.
 
     Attributes:
-        variant: its numbers.
+        variant: numbers that distinguish the version.
         sha256: checksums of known copies.
     """
 

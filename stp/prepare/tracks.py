@@ -44,28 +44,29 @@ class TracksOptions:
         files: raw names of the recordings, in their order; all that are no map and no goals unless
             given.
         format: trajnetpp, ewap, columns or qualisys.
-        fps: frames a second, or
+        fps: frames per second, an alternative to ``dt``.
         dt: seconds between two annotations.
-        step: frames between two annotations.
-        decimate: scenarios keep every so many annotations; all of them are stored, since a dataset
-            is split before, as in the released code of Atlas.
+        step: number of frames between two annotations.
+        decimate: n, so that scenarios keep every n-th annotation; all annotations are stored, since
+            a dataset is split before, as in the released code of Atlas.
         columns: of the format ``columns``: {frame or time, person, x, y, lost}, names or numbers.
             Without ``person`` each file is one person; rows in which ``lost`` is set are left out.
         time_unit: time unit of times that are numbers: s, ms, us, ns, or the seconds in another
             unit.
         recording: what a recording is: each ``file``, all files of a ``folder``, or ``all`` files.
             Those of one recording share a clock and the numbers of people.
-        units: of x and y, for ``columns``; or
-        metres: in one of their units.
+        units: unit of x and y, for ``columns``.
+        metres: metres in one unit of x and y, an alternative to ``units``.
         variant: {rows, people, step} of all files together; others of the same name are refused.
         map: {picture, homography}, {grid}, {grid, classes} or {discs}: raw names; null for none.
         goals: raw name of a file with a goal in each line: x and y, metres; null for none.
         calibration: share of the detections, from the first, that predictors may be fitted to; with
             0 all of them are the test.
         smooth: width of the box filter, in annotations; 0 for none.
-        fewest: people that a scenario has at least.
-        fastest: metres per second that are believed; more is a teleport.
-        teleports: ``refuse`` them, or ``exclude`` whoever has one, which is counted.
+        fewest: smallest number of people of a scenario.
+        fastest: highest plausible speed, metres per second; a faster movement is a teleport.
+        teleports: handling of teleports: ``refuse`` the data, or ``exclude`` and count the people
+            who have one.
     """
 
     files: Annotated[list[str], Field(min_length=1)] | None = None
@@ -109,7 +110,7 @@ class TracksOptions:
 
     @property
     def seconds(self) -> float:
-        """Between two annotations."""
+        """Seconds between two annotations."""
         return self.dt if self.dt is not None else self.step / (self.fps or 1)
 
     @property

@@ -12,7 +12,7 @@ RANDOM_WINDOWS = {"random_windows": {"train": 0}}
 
 
 def centre(frames: int, span: int) -> int:
-    """First frame of the central window of `span` frames; offset 9 for 12 of 30 frames."""
+    """First frame of the central window of `span` of `frames` frames, such as 9 for 12 of 30."""
     return (frames - span + 1) // 2
 
 

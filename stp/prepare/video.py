@@ -39,8 +39,8 @@ def open_film(file: Path | BinaryIO) -> InputContainer:
         file: a path, or an open file that can seek.
 
     Raises:
-        av.FFmpegError: it is damaged, or not a video.
-        StpError: it is a pipe, a socket or a device.
+        av.FFmpegError: the file is damaged, or not a video.
+        StpError: the file is a pipe, a socket or a device.
     """
     if isinstance(file, Path):
         require_regular(file)
@@ -56,9 +56,9 @@ def video_stream(container: InputContainer, name: object) -> av.VideoStream:
         name: name of the file, for errors.
 
     Raises:
-        IndexError: there is none.
+        IndexError: the file has no video stream.
         ValueError: no decoder is available.
-        StpError: its frames are too large.
+        StpError: the frames are too large.
     """
     stream = container.streams.video[0]
     if stream.codec_context is None:
@@ -134,8 +134,8 @@ def check_frame(
         first: an earlier frame, whose size it must have.
 
     Raises:
-        ValueError: a part of it is lost, or it has another size.
-        StpError: it is too large.
+        ValueError: a part of the frame is lost, or it has another size.
+        StpError: the frame is too large.
     """
     if frame.is_corrupt:  # FFmpeg fills lost parts
         raise ValueError(f"a part of frame {number} is lost")

@@ -1,4 +1,4 @@
-"""Streams the central directory of zip archives with millions of files.
+"""Reading of zip archives with millions of files, without keeping their directory in memory.
 
 Python's `zipfile` keeps an object for each file in each process: gigabytes for millions of
 pictures. Here the directory is read once, callers keep only the entries that they need, and a file
@@ -27,10 +27,10 @@ class Entry(NamedTuple):
 
     Attributes:
         offset: offset of its local header.
-        packed: bytes in the archive.
-        bytes: when unpacked.
-        crc: CRC-32 of these.
-        method: 0 stored or 8 deflated.
+        packed: size in the archive, bytes.
+        bytes: size when unpacked, bytes.
+        crc: CRC-32 of the unpacked bytes.
+        method: method of compression, 0 (stored) or 8 (deflated).
     """
 
     offset: int
@@ -44,7 +44,7 @@ def entries(path: Path) -> Iterator[tuple[str, Entry]]:
     """Name and location of every file, in the order of the archive's directory.
 
     Raises:
-        StpError: it is no zip archive, or its list is damaged.
+        StpError: the file is no zip archive, or its directory is damaged.
     """
     try:
         with path.open("rb") as file:
@@ -60,11 +60,11 @@ def read_entry(path: Path, entry: Entry, name: str) -> bytes:
 
     Args:
         path: path of the archive.
-        entry: from `entries`.
+        entry: location of the file, from `entries`.
         name: name of the file, for errors.
 
     Raises:
-        StpError: it is cut off, damaged, larger than 256 MB, or packed in another way.
+        StpError: the file is cut off, damaged, larger than 256 MB, or packed in another way.
     """
     try:
         if entry.packed > _MOST_BYTES:

@@ -1,7 +1,7 @@
 """Predicted densities of positions: mixtures of Gaussians, and grids of probabilities.
 
-There is one for each person and step. They are stored in a Parquet file beside the predictions,
-with a row for each person, step and, for mixtures, component.
+There is one density for each person and step. Densities are stored in a Parquet file beside the
+predictions, with a row for each person, step and, for mixtures, component.
 """
 
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ class Mixture:
     """Mixtures of Gaussians, one for each person and step.
 
     Attributes:
-        weights: (S, N, T, M), with sum 1; NaN for absent people.
-        means: (S, N, T, M, 2), metres.
-        covariances: (S, N, T, M, 2, 2), square metres.
+        weights: weights of M components, (S, N, T, M), with sum 1; NaN for absent people.
+        means: means of components, (S, N, T, M, 2), metres.
+        covariances: covariances of components, (S, N, T, M, 2, 2), square metres.
     """
 
     weights: np.ndarray
@@ -45,7 +45,7 @@ class Mixture:
         """Logarithm of the density at positions.
 
         Args:
-            truth: (S, N, T, 2), metres.
+            truth: true positions, (S, N, T, 2), metres.
 
         Returns:
             (S, N, T), nats (density per square metre); NaN for absent people.
@@ -68,8 +68,8 @@ class Grid:
     Attributes:
         origin: corner of each person's grid with the smallest x and y, (S, N, 2), metres.
         resolution: side of a cell, metres.
-        probability: (S, N, T, W, H) for W cells along x and H along y, with sum 1; NaN for absent
-            people.
+        probability: probability of each cell, (S, N, T, W, H) for W cells along x and H along y,
+            with sum 1; NaN for absent people.
     """
 
     origin: np.ndarray
@@ -85,10 +85,10 @@ class Grid:
         return np.where(np.isfinite(flat[..., :1]), centre, np.nan)
 
     def log_density(self, truth: np.ndarray) -> np.ndarray:
-        """Logarithm of the probability of the cell of a position, per square metre.
+        """Logarithm of the probability per square metre of the cell that contains a position.
 
         Args:
-            truth: (S, N, T, 2), metres.
+            truth: true positions, (S, N, T, 2), metres.
 
         Returns:
             (S, N, T), nats; minus infinity outside of the grid; NaN for absent people.
@@ -110,7 +110,7 @@ Density = Mixture | Grid
 def stated(
     prediction: np.ndarray | Density, scenarios: Scenarios, steps: int, predictor: object
 ) -> np.ndarray:
-    """Points or samples of a prediction.
+    """Points or samples of a prediction; for a density, its point prediction.
 
     Args:
         prediction: return value of a predictor.
@@ -140,12 +140,12 @@ def stated(
 
 
 def table(density: Density, scenarios: Scenarios, first: int = 0) -> pa.Table:
-    """A density as rows, in the order of scenarios, people, steps and components.
+    """Convert a density to a table of rows ordered by scenario, person, step and component.
 
     Args:
         density: density of the scenarios.
         scenarios: predicted scenarios.
-        first: number of the first scenario.
+        first: number that the table gives to the first scenario.
     """
     scene, place = np.nonzero(scenarios.present)
     person = scenarios.person[scene, place]
@@ -190,7 +190,7 @@ def table(density: Density, scenarios: Scenarios, first: int = 0) -> pa.Table:
 
 
 def write(folder: Path, tables: list[pa.Table]) -> None:
-    """Write the densities of a folder of predictions, if there are any."""
+    """Write tables of densities, if there are any, as one file in a folder of predictions."""
     if tables:
         name = MIXTURES if "weight" in tables[0].column_names else GRIDS
         pq.write_table(
@@ -199,13 +199,13 @@ def write(folder: Path, tables: list[pa.Table]) -> None:
 
 
 def read(folder: Path, scenarios: Scenarios) -> Density | None:
-    """Read the densities of all people of all scenarios.
+    """Read the densities in a folder of predictions, of all people of all scenarios.
 
     Returns:
         the densities; None if predictions are points or samples.
 
     Raises:
-        StpError: a file of densities is damaged, is of another form or has other people than the
+        StpError: a file of densities is damaged, has another format, or has other people than the
             scenarios.
     """
     for name, of_rows in ((MIXTURES, _mixture), (GRIDS, _grid)):
@@ -260,11 +260,11 @@ def _grid(rows: pa.Table, scenarios: Scenarios) -> Grid:
 
 
 def keys(scenarios: Scenarios, **inner: int) -> pd.MultiIndex:
-    """The keys of the rows of a file of predictions: scenario, person, lead and optionally another.
+    """Keys of the rows of a file of predictions: scenario, person, lead, and optionally one more.
 
     Args:
         scenarios: predicted scenarios.
-        inner: name of the last key, which counts from 0, and number of rows of each lead.
+        inner: name of the additional key, and number of its values 0, 1, ...; one item at most.
     """
     scene, place = np.nonzero(scenarios.present)
     steps, each = scenarios.future.shape[2], next(iter(inner.values()), 1)

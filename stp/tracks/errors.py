@@ -1,7 +1,7 @@
 """Displacement errors of predicted positions.
 
-Any horizon, and means over people or scenarios, follow from the errors of each person, step and
-sample.
+From the errors of each person, step and sample, errors up to any horizon and means over people or
+scenarios are computed.
 """
 
 import numpy as np
@@ -11,8 +11,8 @@ def displacement(predicted: np.ndarray, future: np.ndarray) -> np.ndarray:
     """Distances between predicted and true positions.
 
     Args:
-        predicted: (S, N, T, 2), or (K, S, N, T, 2) for K samples, metres.
-        future: (S, N, T, 2), metres; NaN for absent people.
+        predicted: predicted positions, (S, N, T, 2), or (K, S, N, T, 2) for K samples, metres.
+        future: true positions, (S, N, T, 2), metres; NaN for absent people.
 
     Returns:
         (S, N, T) or (K, S, N, T), metres; NaN for absent people.
@@ -34,7 +34,7 @@ def ade(errors: np.ndarray) -> np.ndarray:
     """Average displacement error of each person: the mean over steps and samples.
 
     Args:
-        errors: (S, N, T) or (K, S, N, T).
+        errors: displacement errors, (S, N, T) or (K, S, N, T), metres.
 
     Returns:
         (S, N), metres.
@@ -44,5 +44,12 @@ def ade(errors: np.ndarray) -> np.ndarray:
 
 
 def fde(errors: np.ndarray) -> np.ndarray:
-    """Final displacement error of each person, at the last step, averaged over samples."""
+    """Final displacement error of each person: the mean over samples at the last step.
+
+    Args:
+        errors: displacement errors, (S, N, T) or (K, S, N, T), metres.
+
+    Returns:
+        (S, N), metres.
+    """
     return ade(errors[..., -1:])

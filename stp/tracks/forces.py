@@ -1,7 +1,8 @@
 """Common parts of force models: drive, field of view, and integration in time.
 
-Positions and velocities are (S, N, 2), pairs (S, N, N, 2) with the person that feels a force first.
-Positions of absent people are NaN and have no effect.
+Positions and velocities have shape (S, N, 2). Quantities of pairs of people have shape
+(S, N, N, 2): the person that a force acts on comes first, then the one that causes it. Positions
+of absent people are NaN and have no effect.
 """
 
 from collections.abc import Callable
@@ -55,22 +56,28 @@ def others(present: np.ndarray) -> np.ndarray:
 
 
 def sight(heading: np.ndarray, away: np.ndarray, body: Body) -> np.ndarray:
-    """Weight of another person by direction, (..., 1).
+    """Weight of the force of another person, (..., 1), which depends on the direction to them.
 
-    As in the released code, people behind have weight 1 and people ahead less: the sign is the
-    opposite of Helbing's.
+    As in the released code, people behind have weight 1 and people ahead a smaller weight, the
+    opposite of Helbing's model.
 
     Args:
-        heading: direction of movement, (..., 2).
-        away: direction from the other person, (..., 2).
-        body: body, whose ``behind`` is the smaller weight.
+        heading: unit vector of the direction of movement, (..., 2).
+        away: unit vector from the other person to this one, (..., 2).
+        body: constants of a person, of which ``behind`` is the smaller weight.
     """
     cosine = (heading * away).sum(axis=-1, keepdims=True)
     return np.asarray(body.behind + (1 - body.behind) * (1 + cosine) / 2)
 
 
 def drive(velocity: np.ndarray, wanted: np.ndarray, body: Body) -> np.ndarray:
-    """The force towards the desired velocity, newtons."""
+    """The force that accelerates people to their desired velocity, newtons.
+
+    Args:
+        velocity: velocity, (S, N, 2), metres per second.
+        wanted: desired velocity, (S, N, 2), metres per second.
+        body: constants of a person.
+    """
     return np.asarray(body.mass / body.relaxation * (wanted - velocity))
 
 
@@ -86,8 +93,8 @@ def walk(
     Args:
         scenarios: observed scenarios.
         steps: number of future positions.
-        force: force on each person, without the drive.
-        body: body of all people.
+        force: function that returns the force on each person, without `drive`.
+        body: constants of a person, the same for all.
         jitter: additional displacement at each step, (S, N, steps, 2), metres.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Fill gaps of tracks as in Atlas."""
+"""Filling of gaps in tracks, as in Atlas."""
 
 from dataclasses import replace
 
@@ -11,19 +11,20 @@ LONGEST_GAP = 4.0
 
 
 def unlike(frames: np.ndarray) -> np.ndarray:
-    """Indices of the detections before intervals longer than the shortest one.
+    """Indices of the detections of a person after which a longer interval than usual follows.
 
-    As in the released code, whose numbers depend on it, the last interval is ignored.
+    Intervals longer than the shortest one count as longer. As in the released code, whose results
+    depend on this, the last interval is ignored.
 
     Args:
-        frames: frames of a person, ascending, (n,).
+        frames: frames of the detections of a person, ascending, (n,).
     """
     intervals = np.diff(frames)[:-1]
     return np.flatnonzero(intervals != intervals.min()) if len(intervals) else np.empty(0, int)
 
 
 def missing(tracks: Tracks) -> int:
-    """Number of missing positions in gaps of up to `LONGEST_GAP`."""
+    """Number of positions, of all people, that are missing in gaps of up to `LONGEST_GAP`."""
     order = np.lexsort((tracks.frame, tracks.person))
     steps = np.diff(tracks.frame[order]) / tracks.step
     own = np.diff(tracks.person[order]) == 0
@@ -32,10 +33,10 @@ def missing(tracks: Tracks) -> int:
 
 
 def filled(tracks: Tracks) -> Tracks:
-    """Fill gaps of up to `LONGEST_GAP` linearly (Atlas, released code).
+    """Fill gaps of up to `LONGEST_GAP` by linear interpolation (Atlas, released code).
 
     Returns:
-        detections by person, in order of appearance.
+        detections and filled positions, one person after the other in order of appearance.
     """
     frames, people, positions = [], [], []
     for person, rows in tracks.people().items():

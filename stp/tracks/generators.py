@@ -1,8 +1,8 @@
 """Synthetic scenarios that show the behaviour of predictors.
 
-Chasing, crossing and opposing are those of Atlas (section V-A); meeting groups and people who walk
-around an obstacle those of its Figures 2 and 3. People walk on given smooth paths, independent of
-any model of walking.
+Chasing, crossing and opposing are situations of Atlas (section V-A); meeting groups and people who
+walk around an obstacle are those of its Figures 2 and 3. People walk on given smooth paths, which
+no model of walking produces.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ DT, STEP = 0.1, 1  # as the released scenarios: 10 Hz
 
 @dataclass(frozen=True)
 class Walk:
-    """A straight path with a sidestep.
+    """A straight path of a person, with a sidestep.
 
     Attributes:
         begin: start position, metres.
@@ -36,7 +36,7 @@ class Walk:
     stays: bool = False
 
     def path(self, seconds: np.ndarray) -> np.ndarray:
-        """Positions at some times, (n, 2)."""
+        """Positions (n, 2), metres, at times ``seconds`` (n,)."""
         velocity = np.array(self.velocity)
         speed = np.linalg.norm(velocity)
         left = np.array([-velocity[1], velocity[0]]) / (speed if speed > 0 else 1)
@@ -47,11 +47,11 @@ class Walk:
 
 
 def tracks(walks: list[Walk], seconds: float, noise: float = 0.0, seed: int = 0) -> Tracks:
-    """Detections of people who are present throughout.
+    """Detections of people who are present all the time.
 
     Args:
         walks: path of each person; people are numbered from 1.
-        seconds: duration.
+        seconds: duration of the recording.
         noise: standard deviation of the noise of positions, metres.
         seed: seed of the noise.
     """
@@ -68,7 +68,7 @@ def chasing(fast: float = 1.3, slow: float = 1.0, ahead: float = 3.1, aside: flo
     """A faster person overtakes another on the left.
 
     Args:
-        fast, slow: speeds, metres per second.
+        fast, slow: speeds of the two people, metres per second.
         ahead: initial distance, metres.
         aside: final distance of the paths, metres.
     """

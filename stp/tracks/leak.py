@@ -1,7 +1,7 @@
-"""Leaks of the future into what predictors observe, by protocol.
+"""Leaks of the future into the observations of predictors, by protocol.
 
-To measure a leak, all positions after the last observed one are moved and scenarios are cut again:
-observed and predicted positions should not have moved.
+To measure a leak, all positions after the last observed one are moved, and scenarios are cut again.
+If observed or predicted positions have moved too, the protocol leaks the future.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -25,13 +25,13 @@ Predict = Callable[[Scenarios], np.ndarray]
 
 @dataclass(frozen=True)
 class Leak:
-    """Movements of positions when the future is moved.
+    """Movements of observed and predicted positions that a movement of the future causes.
 
     Attributes:
         protocol: protocol of the scenarios.
         scenarios: number of scenarios whose future was moved.
         observed: largest movement of an observed position, metres.
-        predicted: largest movement of a predicted position by predictor, metres.
+        predicted: largest movement of a predicted position, metres, by the name of the predictor.
     """
 
     protocol: str
@@ -42,15 +42,15 @@ class Leak:
 
 @dataclass(frozen=True)
 class Effect:
-    """Errors of a predictor under a protocol.
+    """Displacement errors of a predictor under a protocol.
 
     Attributes:
         protocol: protocol of the scenarios.
         predictor: name of the predictor.
         scenarios, people: numbers of scenarios, and of people over all scenarios.
-        ade, fde: means over scenarios, metres.
-        common: number of scenarios, by first frame, that all protocols have.
-        common_ade, common_fde: means over these, metres.
+        ade, fde: average and final displacement error, means over scenarios, metres.
+        common: number of scenarios that all protocols have, identified by their first frame.
+        common_ade, common_fde: the same errors, means over the common scenarios, metres.
     """
 
     protocol: str
@@ -77,13 +77,14 @@ def pairs(
     change: Callable[[np.ndarray], np.ndarray] = shifted,
     most: int = MOST,
 ) -> Iterator[tuple[Scenarios, Scenarios]]:
-    """One scenario at a time, unchanged and with another future of all people.
+    """Yield scenarios one at a time: as they are, and with a changed future of all people.
 
     Args:
         place: the dataset, whose test part is used.
-        protocol: protocol of the scenarios.
-        observe, predict: numbers of positions.
-        change: function of all positions after the observation, (n, 2) to (n, 2), metres.
+        protocol: name of the protocol of the scenarios.
+        observe, predict: numbers of observed and of future positions.
+        change: function that maps all positions after the observation, (n, 2), metres, to changed
+            ones.
         most: largest number of scenarios.
 
     Raises:
@@ -109,7 +110,7 @@ def pairs(
 
 
 def spans(tracks: Tracks) -> tuple[np.ndarray, np.ndarray]:
-    """First and last frame of the person of each detection, (R,)."""
+    """For each of R detections, the first and the last frame of its person, (R,) each."""
     _, person = np.unique(tracks.person, return_inverse=True)
     begin = np.full(person.max(initial=0) + 1, np.inf)
     end = np.full(len(begin), -np.inf)
@@ -126,13 +127,13 @@ def measure(
     predictors: Mapping[str, Predict],
     most: int = MOST,
 ) -> Leak:
-    """Move the future of all people by `SHIFT`, scenario by scenario.
+    """Measure how far positions move when the future of all people is moved by `SHIFT`.
 
     Args:
         place: the dataset, whose test part is used.
-        protocol: protocol of the scenarios.
-        observe, predict: numbers of positions.
-        predictors: predictors by name.
+        protocol: name of the protocol of the scenarios.
+        observe, predict: numbers of observed and of future positions.
+        predictors: functions that predict positions, by name.
         most: largest number of scenarios.
 
     Raises:
@@ -150,7 +151,10 @@ def measure(
 
 
 def farthest(before: np.ndarray, after: np.ndarray) -> float:
-    """The largest distance between positions (..., 2), metres; NaN for absent people."""
+    """The largest distance between `before` and `after`, positions (..., 2), in metres.
+
+    Positions of absent people, which are NaN, are ignored; without any others it is 0.
+    """
     away = np.linalg.norm(after - before, axis=-1)
     return float(np.nanmax(away, initial=0.0))
 
@@ -162,13 +166,13 @@ def effects(
     predict: int,
     predictors: Mapping[str, Predict],
 ) -> list[Effect]:
-    """Errors of each predictor under each protocol, on all of its scenarios and on common ones.
+    """Errors of each predictor under each protocol, on all scenarios and on those of all protocols.
 
     Args:
         place: the dataset, whose test part is used.
         protocols: protocols of the scenarios.
-        observe, predict: numbers of positions.
-        predictors: predictors by name.
+        observe, predict: numbers of observed and of future positions.
+        predictors: functions that predict positions, by name.
 
     Raises:
         StpError: a protocol has no scenario.

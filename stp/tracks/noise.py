@@ -1,4 +1,4 @@
-"""Random numbers that depend on scenario and person alone."""
+"""Random numbers of people, which depend on seed, purpose, scenario and person alone."""
 
 from collections.abc import Iterator
 
@@ -11,13 +11,13 @@ JITTER, LATENT, STEPS = 1, 2, 3
 
 
 def normal(scenarios: Scenarios, shape: tuple[int, ...], seed: int, purpose: int) -> np.ndarray:
-    """Standard normal numbers of each person of each scenario.
+    """Draw standard normal numbers for each person of each scenario.
 
     Args:
         scenarios: scenarios, whose start frames and people determine the numbers.
         shape: shape of a person's numbers.
         seed: seed of the prediction.
-        purpose: one of the purposes above.
+        purpose: purpose of the numbers, `JITTER`, `LATENT` or `STEPS`.
 
     Returns:
         (S, N, *shape); 0 for absent people.
@@ -29,7 +29,7 @@ def normal(scenarios: Scenarios, shape: tuple[int, ...], seed: int, purpose: int
 
 
 def uniform(scenarios: Scenarios, shape: tuple[int, ...], seed: int, purpose: int) -> np.ndarray:
-    """Numbers in [0, 1) of each person of each scenario; see `normal`."""
+    """Draw uniform numbers in [0, 1) for each person of each scenario; see `normal`."""
     numbers = np.zeros((*scenarios.person.shape, *shape))
     for place, random in _streams(scenarios, seed, purpose):
         numbers[place] = random.uniform(size=shape)

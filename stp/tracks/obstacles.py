@@ -13,9 +13,9 @@ class Obstacles:
     """Obstacles of a scene.
 
     Attributes:
-        kind: ``grid`` for cells of a map, without a size; or ``discs``.
-        position: float64 (M, 2), metres.
-        radius: float64 (M,), metres; 0 for cells of a map.
+        kind: ``grid`` for cells of a map, which are points here; or ``discs``.
+        position: centres of the M obstacles, float64 (M, 2), metres.
+        radius: their radii, float64 (M,), metres; 0 for cells of a map.
     """
 
     kind: Literal["grid", "discs"]
@@ -28,16 +28,16 @@ class Obstacles:
 
     @cached_property
     def spacing(self) -> float:
-        """Median distance between neighbouring centres, metres."""
+        """Median distance of an obstacle to its nearest neighbour, between centres, metres."""
         if len(self.position) < 2:
             return 0.0
         return float(np.median(self._tree.query(self.position, k=2)[0][:, 1]))
 
     def nearest(self, position: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Find the obstacle with the nearest centre.
+        """Find the obstacle whose centre is nearest to each person.
 
         Args:
-            position: (..., 2), metres; NaN for absent people.
+            position: positions of people, (..., 2), metres; NaN for absent people.
 
         Returns:
             centre (..., 2) and radius (...), metres; NaN for absent people.
@@ -53,10 +53,10 @@ class Obstacles:
 
 
 def cells(position: np.ndarray) -> Obstacles:
-    """Cells of a map, (M, 2)."""
+    """Make obstacles from the centres of M cells of a map, (M, 2), metres."""
     return Obstacles("grid", position, np.zeros(len(position)))
 
 
 def discs(position: np.ndarray, radius: np.ndarray) -> Obstacles:
-    """Discs with centres (M, 2) and radii (M,)."""
+    """Make obstacles from M discs with centres (M, 2) and radii (M,), metres."""
     return Obstacles("discs", position, radius)

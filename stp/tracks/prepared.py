@@ -27,12 +27,12 @@ PARTS = ("calibration", "test")
 
 @dataclass(frozen=True)
 class PreparedTracks:
-    """A dataset of tracks.
+    """A prepared dataset of tracks, with the map of its scene.
 
     Attributes:
         tracks: all detections.
         obstacles: obstacles of the scene, or None.
-        about: metadata of the preparation.
+        about: metadata of the preparation, such as the name of the dataset and its options.
         goals: goals of people, (G, 2), metres, or None. No predictor uses them under
             ``atlas-paper``, as they have no effect in the released code.
         surface: semantic grid of the scene, or None.
@@ -65,10 +65,11 @@ class PreparedTracks:
         Args:
             part: ``calibration``: the first detections; ``test``: the others.
             protocol: name of one of `PROTOCOLS`.
-            observe, predict: numbers of positions.
-            noise: standard deviation of the noise, metres, see `stp.tracks.scenarios.extract`.
+            observe, predict: numbers of observed and of future positions.
+            noise: standard deviation of the noise of observed positions, metres; see
+                `stp.tracks.scenarios.extract`.
             seed: seed of the noise.
-            fewest: smallest number of people of a scenario; by default that of the dataset.
+            fewest: smallest number of people of a scenario; None for that of the dataset.
 
         Raises:
             StpError: the part or protocol is unknown, or there is no scenario.
@@ -153,7 +154,7 @@ def write(
     goals: np.ndarray | None = None,
     surface: Surface | None = None,
 ) -> None:
-    """Write a prepared dataset; see `PreparedTracks` for the arguments."""
+    """Write a prepared dataset to the files of a folder; see `PreparedTracks` for the arguments."""
     tables.write_tracks(folder / TRACKS, tracks, about)
     if obstacles is not None:
         x, y = obstacles.position.T
@@ -175,7 +176,7 @@ def _write(path: Path, table: pa.Table, about: dict[str, str]) -> None:
 
 
 def read(folder: Path) -> PreparedTracks:
-    """Read a prepared dataset.
+    """Read a prepared dataset from the files of a folder.
 
     Raises:
         StpError: a file is missing or damaged.

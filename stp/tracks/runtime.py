@@ -1,7 +1,7 @@
 """Duration of predictions of single scenarios, by their number of people.
 
-Scenarios are predicted one at a time, as by a robot: this measures latency. Durations differ from
-run to run, and are used in a table and a figure alone.
+Scenarios are predicted one at a time, as a robot would, so durations are latencies. They differ
+from run to run, and are used in a table and a figure alone.
 """
 
 import time
@@ -42,13 +42,13 @@ def measure(
     seconds: float = SECONDS,
     clock: Callable[[], float] = time.perf_counter,
 ) -> pa.Table:
-    """Measure a predictor.
+    """Measure how long the prediction of a scenario takes, by number of people.
 
     Args:
-        predict: predicts scenarios.
-        scenarios: scenarios to choose from.
-        seconds: time limit.
-        clock: clock, seconds.
+        predict: function that predicts scenarios; its result is ignored.
+        scenarios: scenarios from which those to measure are chosen.
+        seconds: time limit of all measurements together.
+        clock: function that returns the time in seconds.
 
     Returns:
         rows of `RUNTIME`, ascending in the number of people.

@@ -36,17 +36,19 @@ class Scenarios:
     """Scenarios of one dataset, padded to the largest number of people.
 
     Attributes:
-        start: first observed frame of each, (S,).
-        person: int64 (S, N); -1 for absent people.
-        observed: float64 (S, N, O, 2), metres; NaN for absent people.
-        future: float64 (S, N, T, 2), metres; NaN for absent people, and under ``strict-relaxed``
-            for people who are not present in all of it.
-        episode: int64 (S,): scenarios that overlap with each other share a number.
+        start: first observed frame of each scenario, (S,).
+        person: numbers of the people, int64 (S, N); -1 for absent people.
+        observed: observed positions, float64 (S, N, O, 2), metres; NaN for absent people.
+        future: true future positions, float64 (S, N, T, 2), metres; NaN for absent people, and
+            under ``strict-relaxed`` for people who are not present in all of the future.
+        episode: number of the episode of each scenario, int64 (S,); scenarios that overlap in time
+            share it.
         dt: seconds between two positions.
         looked_at: number of start frames that were tried.
         left_out: number of people who are present in a part of the observation only, int64 (S,);
             None under protocols that exclude such scenarios.
-        names: identifiers of people in the raw data, by number; empty if they are the numbers.
+        names: identifiers of people in the raw data, by number; empty if the numbers are the
+            identifiers.
     """
 
     start: np.ndarray
@@ -110,17 +112,16 @@ def extract(
         tracks: detections of a part of a dataset.
         observe: number of observed positions, O.
         predict: number of future positions, T.
-        protocol: name of one of the protocols above.
+        protocol: name of one of the protocols that `stp.tracks.scenarios` describes.
         smooth: width of the box filter, in samples; 0 for none.
         fewest: smallest number of people of a scenario; under ``strict-relaxed`` of people with a
             known future.
         noise: standard deviation of the noise that is added to observed positions, metres. Under
             ``atlas-paper`` it is divided by the annotations per second, as in the released code.
-        seed: seed of the noise, which depends on it, on ``name``, the start frame and ``noise``
-            alone.
+        seed: seed of the noise, which depends on seed, ``name``, ``noise`` and start frame alone.
         name: name of the dataset.
-        decimate: keep every n-th annotation. Moments are those of all annotations, as in the
-            released code.
+        decimate: n, to keep only every n-th annotation. Scenarios are still tried at every
+            annotation, as in the released code.
 
     Raises:
         StpError: there are no tracks, or a length is too small.
@@ -186,13 +187,13 @@ _Cut = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 def _cut(
     tracks: Tracks, people: list[tuple[int, np.ndarray]], starts: np.ndarray, demands: _Demands
 ) -> _Cut:
-    """The scenarios that begin at some moments.
+    """The scenarios that begin at given frames.
 
     Args:
         tracks: all tracks.
         people: number and rows of each person who may be present.
-        starts: first frames.
-        demands: demands of a scenario.
+        starts: frames at which scenarios may begin.
+        demands: lengths and rules of scenarios.
     """
     observe, length = demands.observe, demands.observe + demands.predict
     released = PROTOCOLS[demands.protocol].is_released

@@ -1,4 +1,4 @@
-"""Box filters over tracks."""
+"""Smoothing of tracks by box filters (moving averages)."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ def box(positions: np.ndarray, width: int) -> np.ndarray:
     """Moving average over ``width`` samples; positions without a full window stay unchanged.
 
     Args:
-        positions: (..., n, 2).
+        positions: consecutive positions, (..., n, 2).
         width: odd number of samples; 0 for no smoothing.
 
     Returns:
@@ -30,7 +30,8 @@ def box(positions: np.ndarray, width: int) -> np.ndarray:
 def whole_tracks(tracks: Tracks, width: int) -> Tracks:
     """Smooth whole tracks, as the released code of Atlas does before it cuts scenarios.
 
-    The last observed positions then contain some of the future, and the truth is smoothed. If a
+    The last observed positions are then averages that include future ones, and the truth is
+    smoothed. If a
     track has gaps that were too long to fill, its pieces except the last are smoothed separately.
 
     Args:

@@ -1,4 +1,4 @@
-"""Semantic grid of the ground of a scene."""
+"""Semantic grid: the class of the ground in each cell of a scene."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Surface:
-    """A semantic grid.
+    """The class of the ground in each of M cells of a scene.
 
     Attributes:
         position: position of each cell, float64 (M, 2), metres.

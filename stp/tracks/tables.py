@@ -45,7 +45,7 @@ def write_tracks(path: Path, tracks: Tracks, about: dict[str, Any] | None = None
     Args:
         path: path of the file.
         tracks: detections.
-        about: metadata, such as source, release, checksums.
+        about: metadata of the file, such as source, release and checksums.
     """
     table = pa.table(
         {
@@ -62,7 +62,7 @@ def write_tracks(path: Path, tracks: Tracks, about: dict[str, Any] | None = None
 
 
 def read_tracks(path: Path) -> tuple[Tracks, dict[str, Any]]:
-    """Read a file of `write_tracks`: detections and metadata.
+    """Read detections and metadata from a file that `write_tracks` wrote.
 
     Raises:
         StpError: the file is missing or damaged.
@@ -99,7 +99,7 @@ def _names_by_number(person: np.ndarray, column: pa.ChunkedArray) -> dict[int, s
 
 
 def scenario_table(scenarios: Scenarios, step: int, protocol: str, fewest: int) -> pa.Table:
-    """People, first and last frames, and rule of each scenario.
+    """A table of the people of each scenario, with its frames and the rule of its protocol.
 
     Args:
         scenarios: the scenarios.
@@ -134,12 +134,12 @@ def scenario_table(scenarios: Scenarios, step: int, protocol: str, fewest: int) 
 def error_table(
     scenarios: Scenarios, errors: np.ndarray, cell: Mapping[str, Any] | None = None
 ) -> pa.Table:
-    """Errors as rows.
+    """Convert displacement errors to a table.
 
     Args:
         scenarios: the predicted scenarios.
-        errors: (K, S, N, T) or (S, N, T), metres.
-        cell: keys of the cell, the first columns.
+        errors: displacement errors, (K, S, N, T) or (S, N, T), metres.
+        cell: names and values of the first columns, which are the same in all rows.
 
     Returns:
         the columns of ``cell``, then those of `ERRORS`; a row for each scenario, person, lead and

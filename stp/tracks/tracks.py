@@ -1,7 +1,7 @@
 """Tracks: a table of detections of people.
 
-Frames are those of the recording and are never renumbered; ``step`` is the number of frames between
-two annotations, ``dt`` the number of seconds.
+Frames are those of the recording and are never renumbered. ``step`` is the number of frames, and
+``dt`` the number of seconds, between two annotations.
 """
 
 import math
@@ -23,13 +23,14 @@ class Tracks:
     """Detections in the order of their file, on which only `atlas-paper` depends.
 
     Attributes:
-        frame: float64 (R,): whole numbers; float because filled gaps may lie between, and because
-            of `released_clock`.
-        person: int64 (R,).
-        position: float64 (R, 2), metres.
-        step: frames between two annotations.
+        frame: frame of each of R detections, float64 (R,). Frames are whole numbers, except after
+            gaps are filled and after `released_clock`.
+        person: number of the person of each detection, int64 (R,).
+        position: position of each detection, float64 (R, 2), metres.
+        step: number of frames between two annotations.
         dt: seconds between two annotations.
-        names: identifiers of people in the raw data, by number; empty if they are the numbers.
+        names: identifiers of people in the raw data, by number; empty if the numbers are the
+            identifiers.
     """
 
     frame: np.ndarray
@@ -43,7 +44,7 @@ class Tracks:
         return len(self.frame)
 
     def rows(self, chosen: np.ndarray | slice) -> "Tracks":
-        """Some of the detections, in the same order."""
+        """The detections with the chosen row numbers, mask or slice of rows."""
         return replace(
             self,
             frame=self.frame[chosen],
@@ -62,12 +63,12 @@ class Tracks:
         time, both parts cover the same time. A track that straddles a cut is cut.
 
         Args:
-            begin, end: shares, from 0 to 1.
+            begin, end: shares of the rows, from 0 to 1.
         """
         return self.rows(slice(int(len(self) * begin), int(len(self) * end)))
 
     def people(self) -> dict[int, np.ndarray]:
-        """Row numbers of each person by time; people in order of appearance."""
+        """Rows of the detections of each person, ordered by time; people in order of appearance."""
         order = np.lexsort((self.frame, self.person))
         people, first = np.unique(self.person[order], return_index=True)
         rows = np.split(order, first[1:])
@@ -85,7 +86,7 @@ class Tracks:
 
 
 def labels(person: np.ndarray, names: Mapping[int, str]) -> list[str]:
-    """The identifiers of people in the raw data.
+    """Find the identifiers of people in the raw data.
 
     Args:
         person: number of the person of each row, (R,).
@@ -103,7 +104,7 @@ def split_in_time(
     part, so that the second, the test, is complete.
 
     Args:
-        tracks: made by `joined`.
+        tracks: detections of all recordings, concatenated by `joined`.
         share: share of the detections, in the order of time, before the cut; less than 1.
         recordings: number of detections of each recording; people of several recordings with the
             same number are different.
@@ -189,7 +190,7 @@ def released_clock(tracks: Tracks, recordings: Sequence[int]) -> Tracks:
     smoothing; and after short recordings, people of the same number in both are joined.
 
     Args:
-        tracks: made by `joined`.
+        tracks: detections of all recordings, concatenated by `joined`.
         recordings: number of detections of each recording, in order.
     """
     moved: list[np.ndarray] = []
@@ -210,9 +211,9 @@ class Jumps:
     """Teleports: movements that are too fast for a person.
 
     Attributes:
-        person: int64 (J,).
+        person: number of the person of each of J teleports, int64 (J,).
         before, after: frames before and after each teleport, (J,).
-        speed: metres per second, (J,).
+        speed: speed of each teleport, (J,), metres per second.
         names: identifiers of people by number, see `Tracks`.
     """
 
@@ -263,7 +264,7 @@ def jumps(tracks: Tracks, fastest: float = FASTEST) -> Jumps:
 
 
 def without(tracks: Tracks, people: np.ndarray) -> Tracks:
-    """The detections of all other people."""
+    """The detections of all people except those with the numbers ``people``."""
     return tracks.rows(~np.isin(tracks.person, people))
 
 
@@ -271,7 +272,8 @@ def check(tracks: Tracks, name: str) -> None:
     """Refuse unusable detections, and teleports.
 
     Raises:
-        StpError: as `check_detections` and `check_speed` say.
+        StpError: detections are unusable (see `check_detections`), or a person moves too fast
+            (see `check_speed`).
     """
     check_detections(tracks, name)
     check_speed(tracks, name)
@@ -295,16 +297,16 @@ def check_detections(tracks: Tracks, name: str) -> None:
 
 
 def check_speed(tracks: Tracks, name: str, fastest: float = FASTEST) -> None:
-    """Refuse teleports.
+    """Refuse tracks in which a person moves faster than is plausible.
 
     Args:
-        tracks: tracks at the rate of their use; at 100 Hz, each slip of a marker would be a
-            teleport.
+        tracks: tracks at the rate at which they are used; at 100 Hz, each slip of a marker would
+            count as a teleport.
         name: name of the file or dataset, for messages.
         fastest: highest plausible speed, metres per second.
 
     Raises:
-        StpError: a person moves faster.
+        StpError: a person moves faster than `fastest`.
     """
     found = jumps(tracks, fastest)
     if len(found):

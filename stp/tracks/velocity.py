@@ -10,13 +10,13 @@ SIGMA = 1.5
 
 
 def weights(velocities: int, mode: Mode = "gaussian") -> np.ndarray:
-    """Weights of velocities, oldest first, with sum 1.
+    """Weights of observed velocities, oldest first, with sum 1.
 
     The paper's formula is not normalised, and would give 0.37 of the speed; the released code
     normalises it (Atlas, section IV-A).
 
     Args:
-        velocities: number of velocities.
+        velocities: number of observed velocities.
         mode: ``gaussian``: half a Gaussian, largest for the newest; ``linear``: equal weights;
             ``constant``: the newest alone.
     """
@@ -30,12 +30,12 @@ def weights(velocities: int, mode: Mode = "gaussian") -> np.ndarray:
 
 
 def filtered(observed: np.ndarray, dt: float, mode: Mode = "gaussian") -> np.ndarray:
-    """Average the observed velocities.
+    """Compute the weighted mean of the observed velocities.
 
     Args:
-        observed: (..., O, 2), metres.
+        observed: observed positions, (..., O, 2), metres.
         dt: seconds between two positions.
-        mode: see `weights`.
+        mode: weights of the velocities, see `weights`.
 
     Returns:
         (..., 2), metres per second.

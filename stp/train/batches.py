@@ -1,4 +1,4 @@
-"""Read batches, one ahead of the computation."""
+"""Reading of batches, of which a thread reads the next one during the computation."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -35,15 +35,15 @@ def read_batches(
 
     Args:
         clips: clips of a split.
-        rows: clip numbers.
-        size: clips in a batch; the last one may have fewer.
-        length: frames of a clip.
+        rows: numbers of the clips, in the order in which they are read.
+        size: number of clips in a batch; the last one may have fewer.
+        length: number of frames of a clip.
         frames: numbers of the frames that are read, or a function from rows to these numbers,
             (B, T); all by default.
         normalisation: normalisation of all frames.
         device: device of the batches.
         epoch: epoch of clips that are rendered on demand.
-        rank: share of every batch to read, 0..ranks-1.
+        rank: number of the share of every batch that is read, 0..ranks-1.
         ranks: number of processes that share a batch.
 
     Yields:

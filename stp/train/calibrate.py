@@ -21,7 +21,7 @@ from stp.train import searches
 
 
 class Predictor(Protocol):
-    """A module of `stp.tracks.predictors`."""
+    """The functions that a calibration needs of a module of `stp.tracks.predictors`."""
 
     SEARCH: dict[str, tuple[float, float]]
     Parameters: Any
@@ -44,8 +44,8 @@ class Calibrated:
 
     Attributes:
         parameters: the best parameters.
-        error: their mean final displacement error, metres.
-        default_error: error of the default parameters, metres.
+        error: mean final displacement error of the best parameters, metres.
+        default_error: mean final displacement error of the default parameters, metres.
         trials: number of trials.
         tried: parameters of all trials in order, with their ``final_error``.
     """
@@ -90,15 +90,15 @@ def calibrate(
     Args:
         predictor: predictor with parameters to search.
         scenarios: scenarios to compare predictions with.
-        obstacles: obstacles of their place.
+        obstacles: obstacles of the scene; None if there is no map.
         trials: number of trials, that of the default parameters included.
         seed: seed of the search.
         folder: folder of the trials, for this search alone.
         default: parameters of the first trial, including those that are not searched; by default
             those of the predictor.
         search: a name of `stp.train.searches.KINDS`.
-        report: receives the progress.
-        interrupted: whether to stop.
+        report: function that receives the progress.
+        interrupted: function that says whether to stop.
 
     Raises:
         StpError: there is nothing to search, or no scenario, or the search is not installed.

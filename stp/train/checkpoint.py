@@ -1,4 +1,4 @@
-"""Checkpoint of an unfinished training, so that a killed job loses a minute and not a week."""
+"""Checkpoints of unfinished trainings, from which an interrupted job continues."""
 
 import hashlib
 import io

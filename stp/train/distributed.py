@@ -25,7 +25,7 @@ TIMEOUT = timedelta(minutes=30)
 
 @dataclass(frozen=True)
 class Ranks:
-    """Number of this process, from 0, and number of processes of a training."""
+    """This process among those of a training: its number, from 0, and how many there are."""
 
     rank: int = 0
     size: int = 1

@@ -19,7 +19,7 @@ from stp.options.train import LOW_RATE, TrainOptions
 
 
 def micro_batch(requested: Any, batch: int, model: nn.Module) -> int:
-    """Number of clips that are computed at once; the gradient is that of the whole batch.
+    """Number of clips of a batch that are computed at once, which does not change the gradient.
 
     Raises:
         StpError: `requested` is out of range, or the model normalises over its batch.
@@ -38,10 +38,10 @@ def micro_batch(requested: Any, batch: int, model: nn.Module) -> int:
 
 
 def too_large(label: str, clips: int, recomputes: bool) -> StpError:
-    """The error of a step that exceeds the memory of the device.
+    """Make the error for a training step that exceeds the memory of the device.
 
     Args:
-        label: model and dataset.
+        label: names of model and dataset.
         clips: number of clips that are computed at once.
         recomputes: whether activations are computed again in the backward pass.
     """
@@ -178,7 +178,7 @@ def _own_loss(model: ForecastModel) -> Callable[..., Tensor]:
 def against_divergence(
     model: ForecastModel, options: TrainOptions, updates: int, rate: float
 ) -> str:
-    """The remedy for values that are not finite, or a loss that explodes.
+    """The text of a remedy for values that are not finite, or for a loss that explodes.
 
     Args:
         model: the network.
@@ -199,7 +199,7 @@ def against_divergence(
 
 
 def copy_of(model: nn.Module) -> dict[str, Tensor]:
-    """Copy the weights of a model to the CPU."""
+    """Copy the weights of a model to the CPU, by name."""
     return {name: value.detach().cpu().clone() for name, value in model.state_dict().items()}
 
 

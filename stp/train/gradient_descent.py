@@ -61,10 +61,10 @@ class Progress:
         resumes: steps at which the training went on after an interruption.
         devices: devices and precisions that computed parts of the training, in order.
         best_epoch: number of the best epoch, from 1; 0 before the first.
-        best_mse: criterion of the best epoch.
+        best_mse: value of the criterion in the best epoch, by default a mean squared error.
         first_loss: mean loss of the first steps.
         recent_loss: exponentially weighted mean of the losses.
-        ended_early: why the training ended before its last epoch; None if it did not.
+        ended_early: reason why the training ended before its last epoch; None if it did not.
     """
 
     step: int = 0
@@ -82,7 +82,7 @@ class Progress:
 
 
 class GradientDescent:
-    """One training.
+    """The training of one model by gradient descent.
 
     Args:
         job: job whose recipe names the model, and whose state folder holds checkpoints.
@@ -217,7 +217,7 @@ class GradientDescent:
         self.progress.ended_early = why
 
     def describe(self) -> dict[str, Any]:
-        """Facts for the receipt."""
+        """Facts of the training for the receipt."""
         progress = self.progress
         return {
             "parameters": sum(p.numel() for p in self.model.parameters()),

@@ -1,7 +1,7 @@
 """Training by gradient descent of networks that predict people.
 
-Each step is a function of the seed and its number, so an interrupted training goes on as if it had
-not been interrupted. A person with its neighbours is a row of tensors. The last fifth of the
+Each step depends on the seed and its number alone, so a resumed training gives the result of an
+uninterrupted one. Tensors have a row for each person, with the neighbours. The last fifth of the
 calibration episodes is the validation set, which selects the best step.
 """
 
@@ -35,14 +35,14 @@ CLIP_NORM = 1.0
 
 
 class Objective(Protocol):
-    """Rows, augmentation, loss and error of a predictor."""
+    """Functions of a predictor that a training calls: rows, augmentation, loss and error."""
 
     def rows(self, scenarios: Scenarios) -> Rows:
         """Convert scenarios to tensors: observed and future positions."""
         ...
 
     def varied(self, rows: Rows, random: np.random.Generator) -> Rows:
-        """Augment rows: change them at random into equally likely ones."""
+        """Augment rows by random changes that are as likely as the data, such as mirroring."""
         ...
 
     def loss(self, network: nn.Module, rows: Rows, kl_weight: float) -> Tensor:
@@ -61,7 +61,7 @@ class Learned:
     Attributes:
         weights: weights of the best step.
         history: a row for each validation: step, loss (mean since the previous row), error.
-        facts: facts for the receipt.
+        facts: facts of the training for the receipt.
     """
 
     weights: dict[str, Tensor]
@@ -101,19 +101,19 @@ def learn(
     report: Report = silent,
     interrupted: Callable[[], bool] = never,
 ) -> Learned:
-    """Train a network.
+    """Train a network that predicts people.
 
     Args:
-        build: makes the network, with random weights.
-        objective: objective of the predictor.
+        build: function that makes the network, with random weights.
+        objective: loss and other functions of the predictor.
         scenarios: scenarios of the calibration part.
         options: options of the training.
         seed: seed of weights, order and augmentation.
         recipe: recipe of the training; a checkpoint of another recipe is not used.
         folder: folder of the checkpoint.
         every_s: seconds between two checkpoints.
-        report: receives the progress.
-        interrupted: whether to stop.
+        report: function that receives the progress.
+        interrupted: function that says whether to stop.
 
     Raises:
         StpError: there is no scenario, or a loss is NaN or infinite.

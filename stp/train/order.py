@@ -1,7 +1,7 @@
 """Random numbers of a training, as functions of (seed, purpose, number).
 
-So a resumed training draws the numbers of an uninterrupted one. Unlike NumPy's distributions, the
-raw integers of Philox are guaranteed never to change.
+A resumed training thus draws the same numbers as an uninterrupted one. Unlike NumPy's
+distributions, the raw integers of Philox are guaranteed never to change.
 """
 
 from collections.abc import Callable
@@ -22,13 +22,13 @@ INITIAL_WEIGHTS, EPOCH_ORDER, STEP, LEAD, WHOLE_BATCH = range(5)
 
 
 def draw(seed: int, purpose: int, number: int, count: int = 1) -> np.ndarray:
-    """Random uint64, shape (count,).
+    """Draw random integers, uint64 (count,).
 
     Args:
         seed: seed of the training, >= 0.
-        purpose: one of the purposes above.
+        purpose: number of the purpose, one of the constants of this module.
         number: number of the epoch or step, >= 0.
-        count: how many numbers.
+        count: number of integers.
     """
     counter, key = [0, 0, 0, number], [seed, purpose]
     generator = np.random.Philox(counter=np.array(counter, np.uint64), key=np.array(key, np.uint64))
@@ -36,13 +36,13 @@ def draw(seed: int, purpose: int, number: int, count: int = 1) -> np.ndarray:
 
 
 def epoch_order(rows: np.ndarray, seed: int, epoch: int) -> np.ndarray:
-    """Shuffle rows for an epoch; epochs count from 0."""
+    """Rows in the random order of an epoch; epochs count from 0."""
     return rows[np.argsort(draw(seed, EPOCH_ORDER, epoch, len(rows)), kind="stable")]
 
 
 @dataclass(frozen=True)
 class LeadDraws:
-    """Random lead times, one for each clip in an epoch.
+    """Draws a random lead time for each clip in each epoch.
 
     Attributes:
         leads: lead times to draw from, from 1.
@@ -58,13 +58,13 @@ class LeadDraws:
     def of(
         cls, model: "ForecastModel", context: int, seed: int, lead: int | None = None
     ) -> "LeadDraws | None":
-        """The draws of a model that needs lead times in training; None for other models.
+        """Make the draws for a model that needs lead times in training; None for other models.
 
         Args:
             model: the model.
             context: number of context frames.
             seed: seed of the training.
-            lead: the only lead time of a network that is trained for one.
+            lead: lead time of a network that is trained for only one; None for other networks.
         """
         if not model.needs_lead_times or not model.leads:
             return None
@@ -76,7 +76,7 @@ class LeadDraws:
         return np.asarray(self.leads, np.int64)[(shares * len(self.leads)).astype(np.int64)]
 
     def frames(self, epoch: int) -> Callable[[np.ndarray], np.ndarray]:
-        """Numbers of the frames of rows: context and lead time, int64 (B, T_in + 1)."""
+        """A function from rows to frame numbers: context and lead time, int64 (B, T_in + 1)."""
 
         def of(rows: np.ndarray) -> np.ndarray:
             context = np.broadcast_to(np.arange(self.context), (len(rows), self.context))

@@ -1,4 +1,4 @@
-"""Given weights (``weights:``): initial weights of a training, or in place of one."""
+"""Given weights (``weights:``), from which a training starts, or which replace a training."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,14 +20,15 @@ from stp.train.run import checked, fit, write_history
 
 @dataclass(frozen=True)
 class GivenWeights:
-    """Weights of a file.
+    """Weights that were read from a file, and how a training uses them.
 
     Attributes:
         name: name of the file.
         sha256: checksum of the file.
-        use: "initialise" or "replace".
-        tensors: state_dict of the recipe's model.
-        normalisation: normalisation of their training data, if the file has it.
+        use: "initialise" (start a training from the weights) or "replace" (do not train).
+        tensors: weights as a state_dict of the recipe's model.
+        normalisation: normalisation of the data that the weights were trained on; None if the file
+            has none.
     """
 
     name: str
@@ -37,12 +38,12 @@ class GivenWeights:
     normalisation: Normalisation | None
 
     def describe(self) -> dict[str, Any]:
-        """Facts for the receipt."""
+        """Name, checksum and use of the weights, for the receipt."""
         return {"file": Path(self.name).name, "sha256": self.sha256, "use": self.use}
 
 
 def run(job: Job) -> Extras:
-    """Write what `stp.train.run` writes, from a training with given weights, or these alone.
+    """Write the files of `stp.train.run`, from a training with given weights or without training.
 
     Args:
         job: job as for `stp.train.run`, with ``weights`` in its recipe, "initialise" (start from

@@ -110,10 +110,10 @@ def checked(job: Job) -> Training:
 
 
 def fit(training: Training, initial: Mapping[str, Tensor] | None = None) -> Extras:
-    """Train, and write what `run` writes.
+    """Train, and write the files of `run`.
 
     Args:
-        training: the training.
+        training: checked recipe and data of the training.
         initial: initial weights; random ones by default.
     """
     job, options, data, normalisation = training
@@ -149,7 +149,7 @@ def fit(training: Training, initial: Mapping[str, Tensor] | None = None) -> Extr
 
 
 def write_history(job: Job, history: list[dict[str, Any]]) -> None:
-    """Write ``history.parquet``, a row for each epoch."""
+    """Write ``history.parquet``, with a row for each epoch."""
     table = pd.DataFrame(history, columns=list(HISTORY)).astype(HISTORY)
     table.to_parquet(job.out / "history.parquet", index=False, write_page_checksum=True)
 

@@ -1,7 +1,7 @@
 """Searches for parameters with an ask-and-tell interface.
 
 A search keeps its trials in a folder. The next parameters depend on the seed and the trials alone,
-so an interrupted search goes on as if it had not been interrupted.
+so a resumed search gives the result of an uninterrupted one.
 """
 
 import json
@@ -17,7 +17,7 @@ Bounds = dict[str, tuple[float, float]]
 
 
 class Search(Protocol):
-    """A search.
+    """A search that proposes parameters (`ask`), and is told their error (`tell`).
 
     Attributes:
         tried: parameters and error of each trial, in order.
@@ -26,7 +26,7 @@ class Search(Protocol):
     tried: list[tuple[Values, float]]
 
     def ask(self) -> Values:
-        """The parameters to try next."""
+        """Return the parameters to try next."""
         ...
 
     def tell(self, error: float) -> None:
@@ -97,13 +97,13 @@ class Optuna:
 class Smac:
     """SMAC3: random forests, with the default parameters as the initial design, as Atlas has it.
 
-    Trials are kept in a file of ours, and replayed when an interrupted search goes on.
+    Trials are kept in a file in a format of this project, and replayed when a search is resumed.
 
     Args:
         bounds: smallest and largest value of each parameter.
         default: parameters of the first trial.
         seed: seed of the search.
-        folder: folder of this file and of SMAC's own files.
+        folder: folder of the file of trials and of SMAC's own files.
         trials: number of trials.
 
     Raises:

@@ -12,12 +12,12 @@ from stp.train.checkpoint import Checkpoint
 
 
 class Snapshots:
-    """Files beside the checkpoint of a training, each written after its update.
+    """Files with the weights after given numbers of updates, beside the checkpoint of a training.
 
     Args:
         state: state folder of the training.
         recipe: recipe of the training.
-        updates: numbers of updates, ascending.
+        updates: numbers of updates after which weights are saved, ascending.
     """
 
     def __init__(self, state: Path, recipe: Mapping[str, Any], updates: Sequence[int]) -> None:
@@ -25,18 +25,18 @@ class Snapshots:
         self._of = {n: Checkpoint(state / snapshot_name(n), recipe) for n in updates}
 
     def save(self, update: int, weights: dict[str, Tensor]) -> None:
-        """Save the weights after an update."""
+        """Save the weights after ``update`` updates."""
         self._of[update].save({"weights": weights})
 
     def are_complete(self, step: int, say: Callable[[str], None]) -> bool:
-        """Whether all snapshots up to a step can be read."""
+        """Whether all snapshots up to a step can be read; damaged files are reported to `say`."""
         return all(self._of[n].load(say) is not None for n in self.updates if n <= step)
 
     def read(self, update: int) -> dict[str, Tensor]:
         """The weights after ``update`` updates.
 
         Raises:
-            StpError: their file is missing or damaged.
+            StpError: the file of the weights is missing or damaged.
         """
         saved = self._of[update].load(lambda _: None)
         if saved is None:

@@ -40,19 +40,19 @@ class CrowdOptions:
     Attributes:
         format: one of `FORMATS`.
         files: paths of the recordings.
-        area: x and y of two corners of the place, metres.
-        goals: x and y of each, metres.
-        goals_file: path where they are written; none unless given.
-        walls: x and y of two corners of each, metres.
-        pillars: x, y and radius of each, metres.
-        map: {picture, homography} or {grid, classes}: paths; none unless given.
-        cell: metres of a pixel or cell.
-        waves: how many in each recording.
-        people: least and most of a wave.
-        speed: metres per second, mean and standard deviation over people.
-        noise: of detections, metres (standard deviation).
+        area: x and y of two opposite corners of the place, metres.
+        goals: x and y of each goal, metres.
+        goals_file: path of the file of goals; none by default.
+        walls: x and y of two opposite corners of each wall, metres.
+        pillars: x, y and radius of each pillar, metres.
+        map: paths of the map, {picture, homography} or {grid, classes}; none by default.
+        cell: side of a pixel or cell of the map, metres.
+        waves: number of waves in each recording.
+        people: smallest and largest number of people in a wave.
+        speed: mean and standard deviation over people of the speed, metres per second.
+        noise: standard deviation of the noise of detections, metres.
         dt: seconds between two annotations.
-        step: frames between two annotations; ``ewap`` and ``trajnetpp`` only.
+        step: number of frames between two annotations; ``ewap`` and ``trajnetpp`` only.
         seed: seed of all random numbers.
     """
 
@@ -92,12 +92,12 @@ class CrowdOptions:
 
 @dataclass(frozen=True)
 class Track:
-    """Where a person was.
+    """The path of a person.
 
     Attributes:
-        person: number.
-        time: seconds, (n,).
-        position: metres, (n, 2).
+        person: number of the person.
+        time: times, (n,), seconds.
+        position: positions at these times, (n, 2), metres.
     """
 
     person: int

@@ -1,9 +1,9 @@
 """Situations of Atlas, made: chasing, crossing, opposing, groups that meet, people around a disc.
 
-The same situation several times, each with its own draw of the parameters, in one TrajNet++ ndjson
-at 10 Hz as the released scenarios are (Atlas, section V-A and Figures 2 and 3); people of the next
-time have other numbers, and a minute lies between two times. What a parameter is says
-`stp.tracks.generators`. Beside the tracks, where people walk around something, is a list of discs.
+The same situation is made several times, each with its own random parameters, in one TrajNet++
+ndjson file at 10 Hz, like the released scenarios (Atlas, section V-A and Figures 2 and 3). Each
+repetition has people with other numbers, a minute after the previous one. The parameters are those
+of `stp.tracks.generators`. If people walk around obstacles, a list of discs is written too.
 """
 
 import inspect
@@ -39,10 +39,10 @@ class SituationOptions:
         situation: one of `SITUATIONS`.
         path: path of the tracks.
         discs: path of the obstacles, where there are any.
-        times: how often.
-        parameters: parameters of the situation: a number, or [least, most], between which each
-            time draws.
-        noise: of detections, metres (standard deviation).
+        times: number of repetitions of the situation.
+        parameters: parameters of the situation: a number, or the bounds [least, most] of a random
+            number for each repetition.
+        noise: standard deviation of the noise of detections, metres.
         seed: seed of all random numbers.
     """
 
@@ -102,7 +102,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
 
 
 def _drawn(value: Any, random: np.random.Generator, default: Any) -> Any:
-    """A parameter of one time: whole where its default is."""
+    """Draw a parameter of one repetition: a whole number if its default is one."""
     least, most = value if isinstance(value, list) else (value, value)
     if isinstance(default, int):
         return int(random.integers(int(least), int(most) + 1))

@@ -29,12 +29,12 @@ class BairOptions:
     """Options of the generator.
 
     Attributes:
-        train: trajectories in the training files (officially 43,264).
-        test: in the test files (256).
-        per_file: trajectories in one file (256).
+        train: number of trajectories in the training files (officially 43,264).
+        test: number of trajectories in the test files (256).
+        per_file: number of trajectories in one file (256).
         frames: number of frames of a trajectory (30).
         size: height and width of a frame (64).
-        packed: as one tar archive, as it is published; else as files.
+        packed: whether to write one tar archive, as it is published, instead of files.
         seed: seed of all random numbers; a trajectory does not depend on how many there are.
     """
 

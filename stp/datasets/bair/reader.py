@@ -61,11 +61,11 @@ class BairOptions:
 
 
 class Trajectory(NamedTuple):
-    """One record.
+    """A trajectory, which is one record of a TFRecord file.
 
     Attributes:
-        folder: train or test, as the official files have it.
-        name: e.g. "train/traj_0_to_255/017".
+        folder: folder of its file, train or test.
+        name: name such as "train/traj_0_to_255/017".
         member: the TFRecord file.
         record: location of the record in the raw file (the tar archive).
     """
@@ -80,7 +80,7 @@ def trajectories_of(raw: RawFiles) -> list[Trajectory]:
     """Find all trajectories, in the order of their numbers.
 
     Raises:
-        StpError: there are none, a file is damaged, or it is in a zip archive.
+        StpError: there are no trajectories, or a file is damaged or in a zip archive.
     """
     files = find(raw, FILES)
     trajectories = []
@@ -131,10 +131,10 @@ def run(job: Job) -> Extras:
 
 
 def deal(names: list[str], options: BairOptions) -> dict[str, str]:
-    """The split of every trajectory in the training files.
+    """Assign the trajectories of the training files to splits, by their names.
 
     Raises:
-        StpError: there are too few.
+        StpError: there are too few trajectories.
     """
     if len(names) <= options.val:
         raise StpError(

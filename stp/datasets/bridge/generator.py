@@ -41,15 +41,15 @@ class BridgeOptions:
     """Options of the generator.
 
     Attributes:
-        layout: raw or rlds.
-        trajectories: in known scenes with known tasks; rlds: episodes.
-        elsewhere: trajectories of each of the subsets with new scenes or tasks.
+        layout: format of the files, raw or rlds.
+        trajectories: number of trajectories in known scenes with known tasks; rlds: of episodes.
+        elsewhere: number of trajectories in each of the subsets with new scenes or tasks.
         cameras: number of cameras of a trajectory.
         frames: number of frames of most trajectories; officially 3..39.
-        long_frames: frames of every third, for the subsets of long views.
+        long_frames: number of frames of every third trajectory, for the subsets of long views.
         height: height of a picture (480; rlds: 64).
         width: width of a picture (640; rlds: 64).
-        packed: as one zip archive, as it is published; else as files.
+        packed: whether to write one zip archive, as it is published, instead of files.
         seed: seed of all random numbers.
     """
 

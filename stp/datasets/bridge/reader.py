@@ -188,7 +188,7 @@ def cut(lists: dict[str, dict[str, int]], span: int) -> list[Clip]:
 
 
 class Source(NamedTuple):
-    """One picture.
+    """Location of one picture.
 
     Attributes:
         file: the raw file: the picture itself, or the archive.
@@ -265,7 +265,7 @@ def decode_pictures(raw: RawFiles, task: tuple[str, list[Source], int, int]) -> 
 
 
 class Episode(NamedTuple):
-    """One record.
+    """An episode, which is one record of a TFRecord file.
 
     Attributes:
         name: source and number, e.g. "berkeley/toysink2_bww/put_carrot_on_plate/.../3".

@@ -30,10 +30,10 @@ class CaltechOptions:
     """Options of the generator.
 
     Attributes:
-        sets: which are made; officially 6-10 are for tests.
+        sets: numbers of the sets that are made; officially 6-10 are for tests.
         videos: number of videos of each set.
         frames: number of frames of each video (officially about 1,840).
-        footer: bytes after each picture, 8 (its time) or 16 (then zeros).
+        footer: number of bytes after each picture, 8 (its time) or 16 (the time, then zeros).
         height: height of the pictures, officially 480.
         width: officially 640.
         seed: seed of all random numbers; a video does not depend on which others are generated.
@@ -81,7 +81,7 @@ def header(height: int, width: int, frames: int) -> bytes:
 
 
 def footer(microseconds: int, length: int) -> bytes:
-    """What follows a picture: its time, and zeros up to `length` bytes."""
+    """The bytes that follow a picture: its time, and zeros up to `length` bytes."""
     seconds, rest = divmod(microseconds, 10**6)
     return struct.pack("<IHH", seconds, *divmod(rest, 1000)).ljust(length, b"\0")
 

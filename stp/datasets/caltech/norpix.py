@@ -27,13 +27,13 @@ _PADDING = 8
 
 
 class Header(NamedTuple):
-    """What the header says.
+    """Contents of the header of a file.
 
     Attributes:
-        width: pixels.
-        height: pixels.
-        frames: their number; 0 if the recorder did not write it.
-        fps: frames per second; not always right, the times of the frames are.
+        width: width of a frame, pixels.
+        height: height of a frame, pixels.
+        frames: number of frames; 0 if the recorder did not write it.
+        fps: stated frames per second, which may be wrong, unlike the times of the frames.
     """
 
     width: int
@@ -43,7 +43,7 @@ class Header(NamedTuple):
 
 
 class Frame(NamedTuple):
-    """Where one frame lies.
+    """Location and time of one frame in the file.
 
     Attributes:
         offset: offset of the JPEG file, bytes.
@@ -60,7 +60,7 @@ def read_header(file: BinaryIO, name: str) -> Header:
     """Read the header, the first 1024 bytes.
 
     Raises:
-        StpError: it is no Norpix file of JPEG pictures.
+        StpError: the file is no Norpix file of JPEG pictures.
     """
     file.seek(0)
     content = file.read(HEADER_BYTES)
@@ -78,7 +78,7 @@ def read_header(file: BinaryIO, name: str) -> Header:
 
 
 def find_frames(file: BinaryIO, name: str, header: Header) -> list[Frame]:
-    """Where all frames lie; reads their lengths and times only.
+    """Find all frames, of which only lengths and times are read.
 
     Raises:
         StpError: the file ends before the last frame does, or holds something else than frames.

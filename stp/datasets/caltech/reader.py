@@ -108,10 +108,10 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
 
 
 def read_frames(raw: RawFiles, member: Member) -> list[Frame]:
-    """Where the frames of a video lie.
+    """Find the frames of a video in its file.
 
     Raises:
-        StpError: it is damaged.
+        StpError: the video is damaged.
     """
     name = where(raw, member)
     with _opened(raw, member) as file:

@@ -40,8 +40,9 @@ class CentreOptions(WorldOptions):
 
     Attributes:
         centre: name of the centre, ``ecmwf``; seeds its errors.
-        members: of an ensemble; null: one control forecast, without a dimension of members.
-        starts: first and last day.
+        members: number of members of an ensemble; null: one control forecast, without a dimension
+            of members.
+        starts: first and last day on which a forecast may start.
         hindcasts: first and last day of starts in earlier years, which the archive has besides.
         every: days between starts in the archive.
         missing: share of the starts that have no forecast.

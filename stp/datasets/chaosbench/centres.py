@@ -12,10 +12,10 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``chaosbench/<archive>/...`` of each centre.
 
     Args:
-        out: folder.
-        options: those of `stp.datasets.chaosbench.centre`, which all centres share, and
-            ``centres``: name -> its own.
-        report: progress.
+        out: folder below which files are written.
+        options: options of `stp.datasets.chaosbench.centre` that all centres share, and
+            ``centres``, a mapping from the name of each centre to its own options.
+        report: function that receives the progress.
 
     Raises:
         StpError: an unknown option or one out of its range.

@@ -32,8 +32,8 @@ def days_from(state: np.ndarray, count: int, forcing: float = FORCING) -> Iterat
     """Yield the state at day 0, 1, ..., count; of any number of runs side by side.
 
     Args:
-        state: (..., RINGS, SITES).
-        count: count of days.
+        state: state of the system at day 0, (..., RINGS, SITES).
+        count: number of days after the first.
         forcing: forcing of the system.
     """
     yield state
@@ -48,12 +48,12 @@ def days_from(state: np.ndarray, count: int, forcing: float = FORCING) -> Iterat
 
 
 def truth(first_year: int, days: np.ndarray, seed: int) -> np.ndarray:
-    """The states that happened.
+    """The true states of the system on some days.
 
     Args:
-        first_year: from whose 1 January on the system runs.
-        days: datetime64[D], none before that.
-        seed: seed of its first state.
+        first_year: year on whose 1 January the system begins to run.
+        days: days, datetime64[D], not before this date.
+        seed: seed of the first state.
 
     Returns:
         (days, RINGS, SITES).
@@ -70,13 +70,13 @@ def truth(first_year: int, days: np.ndarray, seed: int) -> np.ndarray:
 
 
 class Weather(NamedTuple):
-    """What all fields of some days are made from, each (n, 1 or H, 1 or W).
+    """Ingredients of all fields of n days, each of shape (n, 1 or H, 1 or W).
 
     Attributes:
         season: 1 in the middle of the local summer, -1 in that of winter; less in the tropics.
         wave: height of the waves, of about unit variance on the storm tracks.
-        ahead: the same a quarter of a wave ahead.
-        slope: its change to the north.
+        ahead: height a quarter of a wave ahead.
+        slope: change of the height to the north.
     """
 
     season: np.ndarray
@@ -89,10 +89,10 @@ class Atmosphere:
     """Fields of a state of the chaotic system.
 
     Args:
-        lat: degrees north, from north to south.
-        lon: degrees east.
-        levels: hPa.
-        variables: some of z, q, t, u, v and w.
+        lat: latitudes, degrees north, from north to south.
+        lon: longitudes, degrees east.
+        levels: pressure levels, hPa.
+        variables: names of variables, some of z, q, t, u, v and w.
 
     Attributes:
         latitude: radians, (H, 1).

@@ -46,12 +46,12 @@ _STORE_CHUNK = 8
 
 @dataclass(frozen=True)
 class WorldOptions:
-    """What days and forecasts of one generated world share.
+    """Options that days and forecasts of one generated world share.
 
     Attributes:
-        degrees: between grid points; divides 180.
-        levels: hPa.
-        variables: that are written.
+        degrees: distance of grid points, degrees; divides 180.
+        levels: pressure levels, hPa.
+        variables: names of the variables that are written.
         first_year: first year of the world.
         seed: seed of all random numbers.
         part_mb: size of the parts of a stream, 10^6 bytes.
@@ -73,22 +73,22 @@ class WorldOptions:
 
     @property
     def lat(self) -> np.ndarray:
-        """Degrees north, from the north pole."""
+        """Latitudes, degrees north, from the north pole."""
         return np.linspace(90, -90, round(180 / self.degrees) + 1)
 
     @property
     def lon(self) -> np.ndarray:
-        """Degrees east."""
+        """Longitudes, degrees east."""
         return np.arange(round(360 / self.degrees)) * self.degrees
 
     @property
     def atmosphere(self) -> Atmosphere:
-        """What makes fields of states."""
+        """The object that converts states to fields."""
         return Atmosphere(self.lat, self.lon, np.array(self.levels), self.variables)
 
     @property
     def title(self) -> str:
-        """What names say of the grid: "1.5deg"."""
+        """The spacing of the grid as in names of groups: "1.5deg"."""
         return f"{self.degrees:g}deg"
 
 
@@ -268,7 +268,7 @@ def level_field(outer: tuple[str, ...], values: np.ndarray, chunk: int | None = 
 
 
 def coordinates(options: WorldOptions, day: np.datetime64) -> dict[str, Field]:
-    """Those that all groups have."""
+    """The coordinates that all groups have."""
     since = {"units": "days since 1970-01-01", "calendar": "proleptic_gregorian"}
     return {
         "time": Field((), np.array(day.astype("datetime64[D]").astype(np.int64)), since),
@@ -282,7 +282,7 @@ def write_stream(folder: Path, groups: Iterable[Group], part_mb: float) -> None:
     """Write ``<name>_chunks.tar.gz.aa``, ``.ab``, ...: Zarr groups in a stream of parts.
 
     Args:
-        folder: for the parts, which are named after it.
+        folder: folder of the parts, which are named after it.
         groups: name and arrays of each.
         part_mb: size of a part, 10^6 bytes.
     """

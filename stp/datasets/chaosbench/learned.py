@@ -44,9 +44,9 @@ class LearnedOptions(WorldOptions):
 
     Attributes:
         model: name of the model, ``panguweather``; seeds its errors.
-        starts: first and last day.
+        starts: first and last day on which a forecast may start.
         every: days between starts; null: starts on the 1st and 15th of each month alone.
-        lacks: variables that the model has not.
+        lacks: variables that the model does not forecast.
         error: error of the state that runs begin with, as of `CentreOptions`.
         forcing: forcing of the model; that of nature is 8.
     """

@@ -39,7 +39,7 @@ class DaysOfStream:
         names: names of the parts of the stream, in their order.
         variables: name -> levels in hPa, in the order of the channels.
         grid: grid that each day must have.
-        gravity: m s-2, by which geopotential was divided.
+        gravity: divisor of geopotential that gave the stored heights, m s-2.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class DaysOfStore:
         """Yield days with their fields, float32 (C, rows, columns), as far as the store has them.
 
         Raises:
-            StpError: as `stp.data.daily_fields.read_fields`; or a chunk is missing, which Zarr
+            StpError: see `stp.data.daily_fields.read_fields`; or a chunk is missing, which Zarr
                 would take for a field without values.
         """
         midnight = {day: np.datetime64(day, "ns").astype(int).item() for day in days}

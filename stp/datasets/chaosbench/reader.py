@@ -65,12 +65,12 @@ Years = Annotated[list[Annotated[int, Field(ge=1678, le=2261)]], Field(min_lengt
 @with_config(ConfigDict(extra="forbid"))
 @dataclass(frozen=True)
 class Starts:
-    """The starts of a subset: on some days of the month, or in some months, alone.
+    """Rule for the starts of a subset, which may be limited to days of the month or to months.
 
     Attributes:
-        years: first and last.
-        days: days of the month; null: all.
-        months: from 1; null: all.
+        years: first and last year.
+        days: days of the month; null: all days.
+        months: months, from 1; null: all months.
     """
 
     years: Years
@@ -93,8 +93,8 @@ class ChaosbenchOptions:
             `common_starts` are those from which others ran trained models, and the rest are
             seasons.
         stride: days between the windows of each split; of subsets as of test.
-        gravity: m s-2, by which the release divided geopotential; heights are geopotential over
-            9.80665 m s-2, whatever it was.
+        gravity: divisor, m s-2, of geopotential in the release; prepared heights are always
+            geopotential over 9.80665 m s-2.
         land: variables of ERA5-Land, channels after those on levels.
         ocean: variables of ORAS5, channels after these.
         ocean_month: whether a day shows the mean of its own month, as "published", most of which is

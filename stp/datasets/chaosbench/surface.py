@@ -71,12 +71,13 @@ STANDARD_NAMES = {
 
 
 class Part(NamedTuple):
-    """Land or ocean.
+    """A part of the surface: land or ocean.
 
     Attributes:
         title: title of the data.
-        shown_by: the variable that is 0 nowhere but where there is no land, or no ocean.
-        when: date -> what a field is of: "2022-01-01", or "2022-01".
+        shown_by: name of a variable that is 0 exactly where there is no land, or no ocean.
+        when: function from a date to the day or month that its field belongs to: "2022-01-01", or
+            "2022-01".
     """
 
     title: str
@@ -103,13 +104,13 @@ class SurfaceStream:
     """The fields of land or ocean of some days.
 
     Args:
-        part: which of the two.
+        part: land or ocean.
         raw: the raw files.
         names: names of the parts of the stream, in their order.
         variables: in the order of the channels.
         grid: grid of all data.
         wanted: day -> of which day or month it shows the fields.
-        state: a folder that survives a crash.
+        state: folder for fields that are put aside, which is kept after a crash.
     """
 
     def __init__(
@@ -154,7 +155,7 @@ class SurfaceStream:
             )
 
     def of(self, day: str) -> np.ndarray:
-        """What a day shows, float32 (C, rows, columns), NaN where there is nothing."""
+        """The fields of a day, float32 (C, rows, columns), NaN where a variable does not exist."""
         return np.asarray(np.load(self._path(self._wanted[day])))
 
     def done(self, day: str) -> None:

@@ -43,10 +43,10 @@ class EnsoOptions:
     """Options of the generator; the defaults are the official numbers (4645 rows, 7 GB).
 
     Attributes:
-        cmip6_models: climate models of the first part.
-        cmip6_years: rows of each.
-        cmip5_models: climate models of the second part.
-        cmip5_years: rows of each.
+        cmip6_models: number of climate models of the first part.
+        cmip6_years: number of rows of each of these models.
+        cmip5_models: number of climate models of the second part.
+        cmip5_years: number of rows of each of these models.
         damping: lowest and highest damping g of a climate model, per month. The noise w shrinks
             with its square root, so that events keep their size: a weakly damped ocean is
             hardly stirred, and predicts itself.

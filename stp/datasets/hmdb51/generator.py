@@ -28,7 +28,7 @@ class Hmdb51Options:
     """Options of the generator.
 
     Attributes:
-        actions: how many of four.
+        actions: number of actions, at most four.
         videos: number of videos of each action (officially at least 101).
         frames: number of frames of the shortest video; others have up to 8 more.
         height: height of a frame (officially 240); widths are about four thirds of it.

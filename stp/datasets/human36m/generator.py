@@ -43,9 +43,9 @@ class Human36mOptions:
     """Options of the generator.
 
     Attributes:
-        actors: their numbers; officially 1, 5, 6, 7, 8, 9 and 11.
+        actors: numbers of the actors; officially 1, 5, 6, 7, 8, 9 and 11.
         performances: scenario and, for the second time, a number; officially about 30 an actor.
-        cameras: the first so many of the four.
+        cameras: number of cameras, the first ones of the four.
         frames: number of frames of a video, of which every fifth is a picture.
         size: height and width of all pictures; null for the official sizes.
         every: frames from the start of one clip to the next.
@@ -100,7 +100,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
 
 
 class _Pictures:
-    """Where pictures go: a tar archive of one actor, or a folder of all."""
+    """Writes pictures to a tar archive of one actor, or to a folder of all actors."""
 
     def __init__(self, folder: Path, actor: int, packed: bool) -> None:
         self.folder = folder / "images"
@@ -163,12 +163,12 @@ def film(
 
 
 class _Motion:
-    """A figure, in metres; z points up.
+    """A moving figure, in metres; z points up.
 
     Args:
-        performance: what it does.
-        rng: for how it does that.
-        looks: for its height and colours.
+        performance: name of the performance, which determines the kind of motion.
+        rng: generator of the random numbers of the motion.
+        looks: generator of the random numbers of height and colours.
     """
 
     def __init__(

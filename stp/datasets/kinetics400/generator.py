@@ -31,8 +31,8 @@ class Kinetics400Options:
     """Options of the generator.
 
     Attributes:
-        videos: listed, in all (officially about 306,000).
-        missing: every so many of them is missing.
+        videos: number of listed videos of all splits (officially about 306,000).
+        missing: n, so that every n-th listed video is missing.
         frames: number of frames of each video.
         height: height of a frame.
         seed: seed of all random numbers.

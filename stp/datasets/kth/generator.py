@@ -37,9 +37,10 @@ class KthOptions:
     """Options of the generator.
 
     Attributes:
-        persons: which of the persons 1..25.
-        actions: which of the six actions.
-        scenarios: which of 1 outdoors, 2 with changing scale, 3 other clothes, 4 indoors.
+        persons: numbers of the persons, 1..25.
+        actions: names of actions, of the six official ones.
+        scenarios: numbers of scenarios, of 1 outdoors, 2 with changing scale, 3 other clothes, 4
+            indoors.
         frames: length of every clip.
         sequences: sequences per clip (the official clips have four).
         lawn: lowest and highest grey of the lawn, 0 to 255, drawn for each clip outdoors.

@@ -40,7 +40,7 @@ class NuscenesOptions:
     """Options of the generator.
 
     Attributes:
-        logs: of each split.
+        logs: number of logs of each split.
         scenes: number of scenes of each log.
         frames: number of frames of each scene (officially about 230).
         height: height of the pictures, officially 900.

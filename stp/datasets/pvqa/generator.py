@@ -41,17 +41,18 @@ class PvqaOptions:
     """Options of the generator.
 
     Attributes:
-        folder: below a raw folder.
-        videos: their number (officially 300, with the official names); sources take turns.
-        natural: share of them that nothing is done to (30 of 300).
-        sizes: how many of the four sizes there are, smallest first.
-        raters: people (50).
-        random: of these, how many answer at random.
+        folder: folder of the database, below a raw folder.
+        videos: number of videos (officially 300, with the official names); sources take turns.
+        natural: share of the videos that are not damaged (30 of 300).
+        sizes: number of sizes, the smallest of the four.
+        raters: number of raters (50).
+        random: number of raters who answer at random.
         ratings: number of ratings of each video (20).
-        noise: of a rating, points (standard deviation).
+        noise: standard deviation of the noise of a rating, points.
         best: opinion of natural videos, points.
-        worst: points that a damage of full strength costs.
-        splits: in TrainTestSplit.csv (100), a fifth of the videos is the test.
+        worst: points by which a damage of full strength lowers the opinion.
+        splits: number of splits in TrainTestSplit.csv (100), each with a fifth of the videos as
+            the test.
         seed: seed of all random numbers.
     """
 
@@ -80,9 +81,9 @@ class MadeVideo:
     Attributes:
         name: such as ``BAIR_001``.
         source: the dataset that it stands for.
-        damage: what was done to it; ``none`` of natural videos.
-        strength: from 0 to 1.
-        frames, truth: uint8 (T, H, W, 3).
+        damage: kind of damage; ``none`` for natural videos.
+        strength: strength of the damage, from 0 to 1.
+        frames, truth: damaged and true frames, uint8 (T, H, W, 3).
     """
 
     name: str
@@ -171,7 +172,7 @@ def scene(
     Args:
         rng: random number generator of all draws.
         height, width: height and width of a frame.
-        grey: three equal channels.
+        grey: whether the three channels are equal.
         vanishing: strength of the disappearance of the discs after the context; None: they stay.
 
     Returns:

@@ -32,18 +32,18 @@ FPS = 10
 
 
 class Robot(NamedTuple):
-    """What the files of one robot have in common.
+    """Properties that all files of one robot share.
 
     Attributes:
         stem: stem of the file names.
-        robot: as its metadata says.
-        cameras: how many.
+        robot: name of the robot in the metadata.
+        cameras: number of cameras.
         frames: number of frames of a trajectory.
         height: height of a frame.
         width: width of a frame.
-        order: RGB or BGR, the channels of the video.
-        states: numbers in a state.
-        actions: numbers in an action.
+        order: order of the channels of the video, RGB or BGR.
+        states: length of a state.
+        actions: length of an action.
         bounds: whether the files have the bounds of the states; their numbers are float64 then.
         joints: whether they have joint positions and velocities.
         fingers: whether they have finger sensors.
@@ -84,13 +84,13 @@ class RobonetOptions:
     """Options of the generator.
 
     Attributes:
-        robots: which.
-        train: trajectories that are in no list, dealt to the robots in turn.
-        val: in the validation list (officially 16,217).
-        test: in the test list (256).
-        shrink: by how much pictures are smaller than the official ones.
-        most_frames: trajectories are cut to this many.
-        most_cameras: and have no more than this many cameras.
+        robots: names of the robots.
+        train: number of trajectories that are in no list, dealt to the robots in turn.
+        val: number of trajectories in the validation list (officially 16,217).
+        test: number of trajectories in the test list (256).
+        shrink: factor by which pictures are smaller than the official ones.
+        most_frames: largest number of frames of a trajectory.
+        most_cameras: largest number of cameras of a trajectory.
         seed: seed of all random numbers.
     """
 

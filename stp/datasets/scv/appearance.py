@@ -1,7 +1,7 @@
 """Colours and sizes of units in synthetic StarCraft videos, for drawing and for checking them.
 
-Units are blobs on flat ground. Their colour says whose they are, their area what type they are;
-lobes that turn with the way they go are their animation, and do not change the area.
+Units are blobs on flat ground. The colour of a unit shows its side, its area shows its type. Lobes
+that turn with the direction of motion animate it, and do not change the area.
 """
 
 from collections.abc import Sequence
@@ -38,13 +38,13 @@ class Thing(NamedTuple):
     """Something on the map, whose corners are (0, 0) and (1, 1).
 
     Attributes:
-        number: the same thing has the same one in all frames of a video.
-        what: unit, shard, medivac, beacon, cue or shot.
-        kind: type of a unit, 0..5; 0 of everything else.
-        colour: a key of `COLOURS`.
-        x: to the right.
-        y: downwards.
-        turn: angle of its lobes, radians.
+        number: number of the thing, the same in all frames of a video.
+        what: sort of thing: unit, shard, medivac, beacon, cue or shot.
+        kind: type of a unit, 0..5; 0 for everything else.
+        colour: colour, a key of `COLOURS`.
+        x: position from left to right, 0..1.
+        y: position from top to bottom, 0..1.
+        turn: angle of the lobes, radians.
     """
 
     number: int
@@ -66,11 +66,11 @@ def radius(thing: Thing) -> float:
 
 
 def draw(things: Sequence[Thing], size: int) -> np.ndarray:
-    """One frame, later things on top of earlier ones.
+    """Draw one frame, with later things on top of earlier ones.
 
     Args:
-        things: on the map.
-        size: height and width in pixels.
+        things: all things on the map.
+        size: height and width of the frame, pixels.
 
     Returns:
         uint8 (size, size, 3).

@@ -34,9 +34,9 @@ class ScvOptions:
     Attributes:
         scenario: move_unit_to_border, collect_mineral_shards, brawl or road_trip_with_medivac.
         size: height and width of a frame (officially 64 and 128); the game does not depend on it.
-        train: videos (officially 10,000).
-        valid: videos (2,000).
-        test: videos (2,000).
+        train: number of training videos (officially 10,000).
+        valid: number of validation videos (2,000).
+        test: number of test videos (2,000).
         files: number of files of the training videos (10); the others have one each.
         seed: seed of all random numbers; a video does not depend on how many there are.
         play: keys of `Scenario` that are not left at their defaults.
@@ -91,12 +91,12 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
 
 
 def record(frames: Sequence[Sequence[Thing]], length: int, size: int) -> bytes:
-    """One video as a SequenceExample.
+    """Encode one video as a SequenceExample.
 
     Args:
-        frames: what is on the map in each recorded one.
-        length: frames of the game.
-        size: height and width of a picture.
+        frames: things on the map in each recorded frame.
+        length: number of frames of the game.
+        size: height and width of a picture, pixels.
     """
     loops = length * LOOPS
     context = {

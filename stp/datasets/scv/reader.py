@@ -48,8 +48,8 @@ class ScvOptions:
 
     Attributes:
         raw_size: height and width of a raw frame, pixels.
-        least: frames of the shortest video; 1 where it is not published.
-        most: frames of the longest video.
+        least: number of frames of the shortest video; 1 where it is not published.
+        most: number of frames of the longest video.
         videos: required number in each split, ``{train: n, val: n, test: n}``, or null for any
             number.
         test: number of test videos that are used, the first that are long enough; null for all.
@@ -72,7 +72,7 @@ class ScvOptions:
 
 
 class Video(NamedTuple):
-    """One record.
+    """A video, which is one record of a TFRecord file.
 
     Attributes:
         split: train, val or test.

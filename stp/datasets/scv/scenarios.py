@@ -1,7 +1,7 @@
 """Simple versions of the four scenarios of StarCraft 2 Videos (Unterthiner et al. 2018).
 
 Each plays a scenario and yields the things on the map in each frame of the game. Rules, numbers and
-ends are those of its appendix B; sizes, speeds and strengths are ours, chosen so that videos are
+ends are those of its appendix B; sizes, speeds and strengths were chosen so that videos are
 about as long as the official ones. Units do not touch, so that each remains visible, and after the
 first frame the rules alone decide.
 """
@@ -44,9 +44,9 @@ class Scenario:
         types: number of types of units, out of six.
         colours: number of colours of units, out of four.
         shards: number of shards of minerals.
-        army: units on either side.
+        army: number of units on either side.
         most_units: largest number of units that a medivac carries.
-        beacons: number of beacons that it visits.
+        beacons: number of beacons that a medivac visits.
     """
 
     types: Annotated[int, Field(ge=1, le=TYPES)] = 6
@@ -229,7 +229,7 @@ SCENARIOS: dict[str, tuple[str, int, Callable[[np.random.Generator, Scenario], F
 
 
 def play(name: str, rng: np.random.Generator, scenario: Scenario) -> tuple[list[list[Thing]], int]:
-    """What is on the map in each recorded frame, and how many frames the game had.
+    """Play a scenario: the things on the map in each recorded frame, and the number of all frames.
 
     The first two frames are never recorded, as officially.
     """
@@ -239,7 +239,7 @@ def play(name: str, rng: np.random.Generator, scenario: Scenario) -> tuple[list[
 
 
 def step(way: np.ndarray, length: float) -> np.ndarray:
-    """A step along a way, no longer than it."""
+    """A step of the given length along the vector ``way``, but no longer than ``way``."""
     distance = float(np.hypot(*way))
     return way * min(1.0, length / max(distance, 1e-9))
 
@@ -254,15 +254,16 @@ def scattered(
     from_others: float,
     hole: float = 0.0,
 ) -> np.ndarray:
-    """Random places, (n, 2).
+    """Draw random places, (n, 2).
 
     Args:
-        n: their number.
+        rng: generator of the random numbers.
+        n: number of places.
         low: lower limits of both coordinates.
         high: upper limits of both coordinates.
         apart: least distance from each other.
         others: places to keep away from, (M, 2).
-        from_others: least distance from these.
+        from_others: least distance from ``others``.
         hole: least distance from the middle along one of the axes.
     """
     while True:

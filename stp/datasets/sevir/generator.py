@@ -50,9 +50,10 @@ class SevirOptions:
     """Options of the generator.
 
     Attributes:
-        years: years of 2017, 2018 and 2019; splits by date need 2018 and 2019.
-        events: in each file; the official files have about 280 (storms) and 2,000 (random).
-        size: pixels along a side.
+        years: years, of 2017, 2018 and 2019; splits by date need 2018 and 2019.
+        events: number of events in each file; the official files have about 280 (storms) and 2,000
+            (random).
+        size: height and width of a picture, pixels.
         seed: seed of all random numbers.
     """
 
@@ -104,12 +105,12 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
 
 
 def movie(size: int, rng: np.random.Generator, *, calm: bool = False) -> np.ndarray:
-    """Rain cells that drift with a common wind, each with its own life.
+    """Make pictures of rain cells that drift with a common wind, grow and fade.
 
     Args:
-        size: pixels along a side.
+        size: height and width of a picture, pixels.
         rng: generator of all random numbers.
-        calm: fewer and weaker cells.
+        calm: whether there are fewer and weaker cells.
 
     Returns:
         uint8 (size, size, 49), codes 0..254.

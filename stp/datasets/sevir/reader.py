@@ -62,10 +62,10 @@ class Event(NamedTuple):
     """49 pictures of one storm, or of a randomly chosen place.
 
     Attributes:
-        id: e.g. "S851130" (storm) or "R18010417267695" (random).
+        id: identifier, such as "S851130" (storm) or "R18010417267695" (random).
         split: train, val or test.
-        file: path below the raw folder.
-        place: number in the file, from 0.
+        file: path of its file, below the raw folder.
+        place: number of the event in the file, from 0.
         time: time of the picture with offset 0, seconds since 1970, UTC.
         offsets: minutes from this time to each picture.
     """

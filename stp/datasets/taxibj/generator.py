@@ -40,8 +40,8 @@ class TaxiBJOptions:
     """Options of the generator; the defaults give files as large as the official ones (0.4 GB).
 
     Attributes:
-        days: days of each of the four files, absent ones included.
-        grid: rows and columns.
+        days: number of days of each of the four files, absent ones included.
+        grid: numbers of rows and columns.
         absent: share of missing days.
         incomplete: share of days that lack some half hours.
         seed: seed of all random numbers.

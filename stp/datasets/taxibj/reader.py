@@ -45,7 +45,8 @@ class TaxiBJOptions:
     Attributes:
         complete_days: whether days without all 48 half hours are left out, as in the authors' code
             (DeepST, ``remove_incomplete_days``).
-        clips: windows for validation and test, ``{val: n, test: n}`` (PredBench, Table 1).
+        clips: numbers of windows for validation and test, ``{val: n, test: n}`` (PredBench,
+            Table 1).
         scale: divisor of the flows (PredBench's released configuration: 1250).
     """
 
@@ -228,14 +229,14 @@ def _slot(text: str) -> int | None:
 
 
 def unbroken(slots: np.ndarray, complete_days: bool) -> Iterator[tuple[int, int, int]]:
-    """Rows of a file whose half hours follow each other.
+    """Find the stretches of a file in which half hours follow each other.
 
     Args:
-        slots: ascending, counted from the epoch.
-        complete_days: whether to leave out days that have not all their half hours.
+        slots: half hours of the rows, counted from the epoch, ascending.
+        complete_days: whether to leave out days without all 48 half hours.
 
     Returns:
-        (first row, rows, first half hour) of each stretch.
+        first row, number of rows and first half hour of each stretch.
     """
     rows = np.arange(len(slots))
     if complete_days:

@@ -43,9 +43,9 @@ class Traffic4CastOptions:
     """Options of the generator.
 
     Attributes:
-        days: files of each split; the official lists have 1280, 160, 161 and 92.
-        cities: how many of the seven there are.
-        grid: rows and columns; officially 495 and 436.
+        days: number of files of each split; the official lists have 1280, 160, 161 and 92.
+        cities: number of cities, of the seven.
+        grid: numbers of rows and columns; officially 495 and 436.
         seed: seed of all random numbers; a day does not depend on which others are generated.
     """
 
@@ -65,12 +65,12 @@ class Traffic4CastOptions:
 
 
 class Roads(NamedTuple):
-    """Where the roads of a city are.
+    """The roads of a city.
 
     Attributes:
-        cells: cells of the flattened grid, ascending, (n,).
-        busy: how many probes come by at most, of each cell and heading, (n, 4).
-        limit: speed without traffic, of each cell, (n,), in 1..255.
+        cells: indices of the n cells with roads in the flattened grid, ascending, (n,).
+        busy: largest number of probes that pass each cell in each heading, (n, 4).
+        limit: speed without traffic in each cell, (n,), in 1..255.
     """
 
     cells: np.ndarray
@@ -130,7 +130,7 @@ def _deal(chosen: Traffic4CastOptions) -> dict[str, list[tuple[str, datetime.dat
 
 
 def roads(grid: tuple[int, int], rng: np.random.Generator) -> Roads:
-    """A city: streets across it, and a ring around its middle."""
+    """Make the roads of a city: streets across it, and a ring around its middle."""
     rows, columns = grid
     y, x = np.meshgrid(np.arange(rows) - rows / 2, np.arange(columns) - columns / 2, indexing="ij")
     size = min(grid)

@@ -49,8 +49,9 @@ class Traffic4CastOptions:
     """Options of the reader.
 
     Attributes:
-        grid: rows and columns of the raw data.
-        stride: steps from one window to the next (PredBench's released configuration: 10).
+        grid: numbers of rows and columns of the raw data.
+        stride: number of frames from one window to the next (PredBench's released configuration:
+            10).
     """
 
     grid: tuple[PositiveInt, PositiveInt] = (495, 436)
@@ -58,13 +59,13 @@ class Traffic4CastOptions:
 
 
 class Day(NamedTuple):
-    """One file.
+    """A day of a city, which is one raw file.
 
     Attributes:
         split: split of its list: train, val, test or moscow.
         file: name of the raw file.
-        city: e.g. "BERLIN".
-        date: e.g. "2019-01-04".
+        city: name of the city, such as "BERLIN".
+        date: date, such as "2019-01-04".
     """
 
     split: str

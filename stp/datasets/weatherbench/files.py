@@ -15,12 +15,12 @@ SAME = 1e-3  # degrees; coordinates are stored in single or double precision
 
 
 class RawField(NamedTuple):
-    """One variable of one file, and what of it becomes channels.
+    """A variable of a file, and the levels of it that become channels.
 
     Attributes:
-        file: below the raw folder.
+        file: path of the file, below the raw folder.
         name: name of the variable in the file.
-        levels: hPa, in the order of the channels; none for a field at the surface.
+        levels: pressure levels, hPa, in the order of the channels; none for a field at the surface.
         units: required units, where the file states any.
     """
 
@@ -34,10 +34,10 @@ class Axes(NamedTuple):
     """Axes of a file.
 
     Attributes:
-        hours: hours since 1970-01-01, UTC; ascending.
-        lat: degrees north, ascending.
-        lon: degrees east.
-        flipped: the file has its latitudes from north to south.
+        hours: times, hours since 1970-01-01 UTC, ascending.
+        lat: latitudes, degrees north, ascending.
+        lon: longitudes, degrees east.
+        flipped: whether latitudes run from north to south in the file.
     """
 
     hours: np.ndarray
@@ -58,7 +58,7 @@ def open_checked(path: Path, field: RawField, ensemble: bool = False) -> tuple[x
     Args:
         path: path of the file.
         field: the variable.
-        ensemble: the file has members, and other names of dimensions.
+        ensemble: whether the file has members, and other names of dimensions.
 
     Returns:
         The variable with its latitudes ascending, and its axes.

@@ -46,11 +46,11 @@ class WeatherbenchOptions:
     """Options of the generator; the defaults are the official files at 5.625 degrees.
 
     Attributes:
-        resolution: degrees; divides 180.
-        years: one after the other.
+        resolution: distance of grid points, degrees; divides 180.
+        years: consecutive years.
         days: number of days of each year from 1 January; null for all.
-        variables: folders.
-        levels: hPa.
+        variables: names of variables, which are those of their folders.
+        levels: pressure levels, hPa.
         seed: seed of all random numbers.
     """
 
@@ -98,12 +98,12 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
 
 
 class Weather:
-    """All fields at any hour; nothing depends on which hours were asked for before.
+    """Fields of all variables at any hour, which do not depend on earlier requests.
 
     Args:
-        lat: degrees, ascending.
-        lon: degrees.
-        levels: hPa.
+        lat: latitudes, degrees, ascending.
+        lon: longitudes, degrees.
+        levels: pressure levels, hPa.
         seed: seed of the waves.
     """
 
@@ -124,8 +124,8 @@ class Weather:
         """One variable, float32 (hours, lat, lon) or (hours, levels, lat, lon), in its units.
 
         Args:
-            name: as in the files: "t2m", "z", ...
-            hours: since 1970-01-01 UTC.
+            name: name of the variable in the files, such as "t2m".
+            hours: times, hours since 1970-01-01 UTC.
         """
         time = hours[:, None, None].astype(float)
         # 1 in the middle of the local summer, -1 in that of winter
@@ -182,9 +182,9 @@ class Weather:
         return 301 - 46 * poleward + 14 * season * poleward
 
     def _waves(self, time: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Height of the waves, what is a quarter of a wave ahead of it, and its slope to the north.
+        """Height of the waves, height a quarter of a wave ahead, and slope to the north.
 
-        Each (hours, lat, lon), of about unit variance on the storm tracks.
+        Each is (hours, lat, lon), of about unit variance on the storm tracks.
         """
         shape = (len(time), len(self.degrees), self.lon.shape[1])
         crest, ahead, slope = np.zeros(shape), np.zeros(shape), np.zeros(shape)

@@ -1,1 +1,1 @@
-"""Your own data, of several kinds, described in a YAML file: docs/own_data.md."""
+"""Readers of users' own data, of several kinds, described in a YAML file: docs/own_data.md."""

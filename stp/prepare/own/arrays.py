@@ -58,7 +58,7 @@ class ArrayOptions(Common):
         divide_by: divisor of the values of the file: 255 maps uint8 to 0..1.
         missing: codes for missing values, besides those that files declare; [] if there are none,
             so that a single value far from all others is real.
-        fill: replaces missing values (NaN), which are an error by default.
+        fill: number that replaces missing values (NaN), which are an error by default.
         variables: names of the channels.
         fps: frames per second.
     """
@@ -123,7 +123,7 @@ def raw_contents(
     """Find the arrays and compare their axes with the dataset's shape.
 
     Raises:
-        StpError: there are none, or one is damaged, or has another shape or type.
+        StpError: there are no arrays, or an array is damaged, or has another shape or type.
     """
     names = files_of(raw.names, "arrays", SUFFIXES)
     if options.variables is not None:
@@ -315,7 +315,7 @@ def _describe(
     """Lengths of the axes by letter, and the type.
 
     Raises:
-        StpError: they differ from those of the configuration.
+        StpError: the axes differ from those of the configuration.
     """
     path = raw.find(location.file)
     if location.file.lower().endswith(HDF5):

@@ -39,7 +39,7 @@ class Clock:
         """Concatenate the times of files.
 
         Raises:
-            StpError: their calendars differ.
+            StpError: the calendars of the files differ.
         """
         calendars = {clock.calendar for clock in clocks}
         if len(calendars) > 1:
@@ -143,7 +143,7 @@ def read_times(time: xr.DataArray, path: Path) -> Clock:
     """Read the times of a file.
 
     Raises:
-        StpError: they are not dates.
+        StpError: the times are not dates.
     """
     values: Any = time.values
     calendar = str(time.encoding.get("calendar", "proleptic_gregorian"))

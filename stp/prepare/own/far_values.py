@@ -28,7 +28,7 @@ def marks_of(missing: object) -> np.ndarray:
     """The values of an option `missing`: a number, or a list of numbers; float64, none for None.
 
     Raises:
-        StpError: it is anything else.
+        StpError: `missing` is anything else.
     """
     codes = [] if missing is None else missing if isinstance(missing, list) else [missing]
     require(all(map(number, codes)), "missing", missing, "a number, or a list of numbers")
@@ -47,8 +47,8 @@ def far_value(
 
     Args:
         blocks: all values, in parts; read only if `low` or `high` may be a code.
-        low: smallest value.
-        high: largest value.
+        low: smallest of all values.
+        high: largest of all values.
         fill: value that replaces missing ones by choice.
 
     Returns:

@@ -44,7 +44,7 @@ class GridOptions(Common):
         select: values of further dimensions, such as {number: 0}.
         missing: codes for missing values, besides those that files declare; [] if there are none,
             so that a single value far from all others is real.
-        fill: replaces missing values (NaN), which are an error by default.
+        fill: number that replaces missing values (NaN), which are an error by default.
         gaps: handling of missing times: error, or cut (no window reaches across).
         cycle: period of the climatology: year (of monthly data), day, or day_of_year (of steps
             that divide a day; a window across 29 February is a day off after it); none by default.
@@ -233,7 +233,7 @@ def open_grid(path: Path) -> Iterator[xr.Dataset]:
     """Open a file or store lazily.
 
     Raises:
-        StpError: it is damaged.
+        StpError: the file or store is damaged.
     """
     try:
         dataset = open_fields(path)

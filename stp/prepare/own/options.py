@@ -32,7 +32,8 @@ class Common:
             cluster.
         cluster_frames: windows of a sequence that start in the same block of this many frames are
             one cluster; by default, all windows of a sequence are.
-        normalisation: what models see is (value - offset) / scale, by channel: {method: none},
+        normalisation: rule for offset and scale, with which each channel is mapped to (value -
+            offset) / scale as input of models: {method: none},
             {method: minmax} (lowest value and range of the training frames), {method: zscore}
             (their mean and standard deviation) or {method: fixed, offset: .., scale: ..}.
     """
@@ -67,7 +68,7 @@ class Common:
         """The match of the option `group` in the name of a sequence; None without the option.
 
         Raises:
-            StpError: the expression does not match.
+            StpError: the expression does not match the name.
         """
         if self.group is None:
             return None
@@ -142,7 +143,7 @@ def files_of(names: Sequence[str], kind: str, suffixes: tuple[str, ...]) -> list
     """The raw files of a kind, without hidden ones.
 
     Raises:
-        StpError: there are none.
+        StpError: there are no files of this kind.
     """
     files = [
         name

@@ -160,7 +160,7 @@ def decode(raw: RawFiles, task: Task) -> np.ndarray:
     """The pictures of a task, uint8 (T, C, H, W).
 
     Raises:
-        StpError: one is damaged, or differs in size from the one before.
+        StpError: a picture is damaged, or differs in size from the one before.
     """
     frames = np.empty((len(task.names), task.channels, task.height, task.width), np.uint8)
     size: tuple[int, ...] | None = None

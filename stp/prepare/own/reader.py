@@ -36,7 +36,7 @@ PIECE_BYTES = 1 << 26
 
 
 class Kind(NamedTuple):
-    """A kind of input.
+    """A kind of input, such as videos: its options and how its files are read.
 
     Attributes:
         options: dataclass of its options.
@@ -146,7 +146,7 @@ def _require_no_far_values(
     """Refuse a lone value far from all others in channels without a declared missing value.
 
     Raises:
-        StpError: there is one.
+        StpError: there is such a value.
     """
     frames, statistics = written.group["frames"], written.statistics
     assert isinstance(frames, zarr.Array)

@@ -13,7 +13,7 @@ def check_crop(crop: Any) -> None:
     """Check the option ``crop``: None, "centre", or [top, left, height, width].
 
     Raises:
-        StpError: it is anything else.
+        StpError: `crop` is anything else.
     """
     numbers = isinstance(crop, list) and len(crop) == 4
     ok = crop in (None, "centre") or (

@@ -367,7 +367,7 @@ def require_windows(
     """Require windows in every split, before anything is decoded.
 
     Raises:
-        StpError: a split has none.
+        StpError: a split has no window.
     """
     splits = {clip.split for clip in clips}
     for split in split_names(options.splits):

@@ -89,7 +89,7 @@ def raw_contents(
     """Find the videos and count their frames.
 
     Raises:
-        StpError: there are none, or one is damaged.
+        StpError: there are no videos, or a video is damaged.
     """
     channels, height, width = shape
     require(channels in FORMATS, "shape", list(shape), "1 (grey) or 3 (RGB) channels")
@@ -155,7 +155,7 @@ def size(path: Path) -> tuple[int, int]:
     """Height and width of the first frame, as it is shown.
 
     Raises:
-        StpError: it cannot be decoded.
+        StpError: the frame cannot be decoded.
     """
     try:
         with open_film(path) as container:

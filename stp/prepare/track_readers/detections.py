@@ -53,13 +53,13 @@ class Columns:
 
 @dataclass(frozen=True)
 class Rows:
-    """The detections of files, unchanged.
+    """The R detections of files, unchanged.
 
     Attributes:
-        when: frames or seconds, float64 (R,).
-        person: numbers of people, int64 (R,).
-        position: positions, float64 (R, 2), in the unit of the files.
-        names: identifiers of people by number; empty where they are the numbers.
+        when: frame or time in seconds of each detection, float64 (R,).
+        person: number of the person of each detection, int64 (R,).
+        position: position of each detection, float64 (R, 2), in the unit of the files.
+        names: identifiers of people, by number; empty where the numbers are the identifiers.
         lost: number of further rows that are marked as lost.
     """
 
@@ -76,7 +76,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Recording:
-    """The detections of a recording, and how they follow from its rows.
+    """The detections of a recording, and how many were interpolated or left out.
 
     Attributes:
         tracks: the detections.
@@ -106,7 +106,7 @@ def read(
 
     Args:
         paths: paths of the ``.parquet`` files or text tables.
-        columns: their columns.
+        columns: names or numbers of the columns.
         metres: metres per unit of x and y.
         step: frames between two annotations; 1 with times.
         dt: seconds between two annotations; with times, of the common clock.
@@ -150,7 +150,7 @@ def rows(paths: Sequence[Path], columns: Columns, time_unit: float = 1.0) -> Row
     """Read the detections of the files of one recording unchanged.
 
     Raises:
-        StpError: as `read` says.
+        StpError: see `read`.
     """
     if (columns.frame is None) == (columns.time is None):
         raise StpError(
@@ -332,11 +332,12 @@ def time_between(time: np.ndarray, person: np.ndarray) -> tuple[np.ndarray, np.n
     """Times between two detections of a person that follow each other, and the person of each.
 
     Args:
-        time: seconds or frames, (R,).
-        person: numbers, (R,).
+        time: time of each detection, seconds or frames, (R,).
+        person: number of the person of each detection, (R,).
 
     Returns:
-        (I,) and (I,), by person and time; intervals of no time are left out.
+        intervals of time and their people, (I,) each, ordered by person and time; intervals of
+        length 0 are left out.
     """
     order = np.lexsort((time, person))
     passed = np.diff(time[order])

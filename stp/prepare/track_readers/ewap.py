@@ -1,6 +1,6 @@
 """EWAP ``obsmat.txt`` (ETH, HOTEL, and UCY as OpenTraj has it): eight columns of numbers.
 
-They are frame, person, x, z, y and velocities of the same order; z is always 0.
+The columns are frame, person, x, z, y and velocities of the same order; z is always 0.
 """
 
 from pathlib import Path

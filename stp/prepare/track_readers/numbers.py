@@ -61,7 +61,7 @@ def whole(values: np.ndarray, path: Path, name: str) -> np.ndarray:
     """Convert numbers of people and the like to int64.
 
     Raises:
-        StpError: one is not whole, or too large.
+        StpError: a number is not whole, or too large.
     """
     bad = np.flatnonzero((values % 1 != 0) | (np.abs(values) >= 2**53))
     if len(bad):

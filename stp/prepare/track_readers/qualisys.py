@@ -20,7 +20,7 @@ MARKER = re.compile(r"Helmet_(\d+) - \d+ ([XY])")
 
 
 def read(path: Path, *, dt: float = 0.01) -> Tracks:
-    """Read the people of an export, 100 frames a second.
+    """Read the positions of people from an export.
 
     Args:
         path: path of the file (.tsv).

@@ -35,10 +35,10 @@ class Layout:
         decimal: decimal sign of numbers, "." or ",".
         encoding: encoding of the text.
         names: names of the columns; None if no line has them.
-        in_comment: the names are in the last comment before the first row.
+        in_comment: whether the names are in the last comment before the first row.
         skipped: number of lines before the first row.
         width: number of columns of most rows.
-        numeric: share of the values of these rows that are numbers, 0..1.
+        numeric: share of the values in rows of this width that are numbers, 0..1.
         comment: sign that begins comments between rows; None if there are no such comments.
     """
 
@@ -98,8 +98,8 @@ def table(
     Args:
         path: path of the file.
         form: form of the table.
-        by_number: columns are numbered, whether or not there are names.
-        most: rows that are read; all unless given.
+        by_number: whether columns get numbers, even if they have names.
+        most: largest number of rows that are read; by default, all are.
         words: columns that are kept as they are written: 007 and 7 differ.
 
     Raises:
@@ -150,7 +150,7 @@ def line_of(path: Path, form: Layout, row: int, by_number: bool) -> int:
 
 
 def split(line: str, separator: str) -> list[str]:
-    """The values of a line."""
+    """Split a line into the values of its columns."""
     if separator == BLANKS:
         return line.split()
     try:

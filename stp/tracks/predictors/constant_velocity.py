@@ -15,7 +15,7 @@ SEARCH: dict[str, tuple[float, float]] = {}
 
 @dataclass(frozen=True)
 class Parameters:
-    """Velocity and its uncertainty.
+    """Options of the predictor: filter and uncertainty of the velocity.
 
     Attributes:
         velocity: filter of the velocity, see `stp.tracks.velocity.weights`.

@@ -26,19 +26,19 @@ DISC_MARGIN = -0.4
 
 @dataclass(frozen=True)
 class Parameters:
-    """Range and strength of the evasive force.
+    """Parameters of the predictor: range and strength of the evasive force.
 
     The force is ``strength / D`` up to the distance ``near``, constant over the next
     ``near_to_flat`` metres, and falls to 0 over the next ``flat_to_end``. As in the released code,
     it is about 1 N on a body of 80 kg, which has little effect.
 
     Attributes:
-        people: number of people that are evaded at once, by time to the collision.
+        people: number of people that are evaded at once, those with the earliest collisions.
         safe: distance that people keep, metres.
-        near: metres (d_min of the released code).
-        near_to_flat: metres (d_mid).
-        flat_to_end: metres (d_max).
-        strength: strength, newton metres (k).
+        near: distance up to which the force falls as 1 / D, metres (d_min of the released code).
+        near_to_flat: length of the constant part, metres (d_mid).
+        flat_to_end: length of the part that falls to 0, metres (d_max).
+        strength: product of force and distance up to ``near``, newton metres (k).
         obstacle_factor: factor of the force of obstacles (kara_scale).
     """
 
@@ -74,14 +74,14 @@ def collision(
     horizon: float,
     inside: float,
 ) -> np.ndarray:
-    """Time until two are closer than a radius, seconds, (...); infinite beyond the horizon.
+    """Time until two bodies are closer than a radius, seconds, (...); infinite if never.
 
     Args:
-        towards: velocity relative to the other, (..., 2), metres per second.
-        apart: vector to the other, (..., 2), metres.
-        radius: radius, metres, (...).
-        horizon: largest time, seconds.
-        inside: result for those who are too close already, seconds.
+        towards: velocity relative to the other body, (..., 2), metres per second.
+        apart: vector to the other body, (..., 2), metres.
+        radius: distance that counts as a collision, metres, (...).
+        horizon: largest time, seconds; later collisions are ignored.
+        inside: result for bodies that are closer than the radius already, seconds.
     """
     a = (towards * towards).sum(axis=-1)
     b = -2 * (apart * towards).sum(axis=-1)

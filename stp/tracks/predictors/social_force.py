@@ -24,7 +24,7 @@ DISC_FACTOR = 1.5
 
 @dataclass(frozen=True)
 class Parameters:
-    """Forces between people, and between a person and the nearest obstacle.
+    """Parameters of the forces between people, and between a person and the nearest obstacle.
 
     Attributes:
         strength, strength_obstacle: force at contact, newtons (a, ao of the released code).

@@ -26,11 +26,11 @@ SEARCH: dict[str, tuple[float, float]] = {}
 
 @dataclass(frozen=True)
 class Parameters:
-    """Empty: the predictor has no parameters but its weights."""
+    """No parameters: the predictor has only its weights."""
 
 
 class Reader(nn.Module):
-    """Displacements (O, P, 2) to the state after the last, (P, HIDDEN)."""
+    """An LSTM that maps O displacements of P people, (O, P, 2), to its last state, (P, HIDDEN)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class Reader(nn.Module):
 
 
 class Writer(nn.Module):
-    """A state and a displacement to the following displacements."""
+    """An LSTM that maps a state and the last displacement to the following displacements."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class Writer(nn.Module):
         """Write displacements.
 
         Args:
-            state: (P, HIDDEN).
+            state: initial state, (P, HIDDEN).
             step: last observed displacement, (P, 2), metres.
             count: number of displacements to write.
 
@@ -87,7 +87,7 @@ class SocialGan(nn.Module):
 
         Args:
             steps: observed displacements, (O, P, 2), the first of which is 0, metres.
-            noise: (P, NOISE), equal for people of one scenario.
+            noise: noise vectors, (P, NOISE), the same for all people of a scenario.
             count: number of displacements to predict.
 
         Returns:
@@ -128,7 +128,7 @@ def predict(
     obstacles: Obstacles | None = None,
     jitter: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Predict with zero noise.
+    """Predict positions with noise of zero.
 
     Args:
         scenarios: scenarios to predict.
@@ -165,7 +165,7 @@ def draw(
 
 @torch.inference_mode()
 def _paths(scenarios: Scenarios, steps: int, network: SocialGan, noise: np.ndarray) -> np.ndarray:
-    """Predictions with noise (K, S, NOISE)."""
+    """Predict K samples, (K, S, N, steps, 2), with noise (K, S, NOISE)."""
     present = np.nonzero(scenarios.present)
     observed = scenarios.observed[present]
     moved = np.diff(observed, axis=1, prepend=observed[:, :1])

@@ -41,7 +41,7 @@ MOST_CORRELATED = 0.9
 
 @dataclass(frozen=True)
 class Parameters:
-    """Size and training of the network.
+    """Options of the network and of its training.
 
     Attributes:
         hidden: size of a state.
@@ -64,10 +64,10 @@ class Parameters:
 
 
 class Cvae(nn.Module):
-    """The network.
+    """The network: maps observed velocities and neighbours to a mixture of Gaussians.
 
     Args:
-        parameters: parameters of the network.
+        parameters: options of the network.
         dt: time between two positions, seconds.
     """
 
@@ -93,7 +93,7 @@ class Cvae(nn.Module):
         return torch.cat([state[0], pooled, rows["wanted"]], dim=-1)
 
     def ways(self, features: Tensor, steps: int) -> tuple[Tensor, Tensor]:
-        """Gaussians of the velocities of P people in each of Z modes, relative to the filtered one.
+        """Gaussians of the velocity, relative to the filtered one, of P people in each of Z modes.
 
         Args:
             features: features of the people, with P rows.
@@ -113,7 +113,7 @@ class Cvae(nn.Module):
         return decoded[..., :2], covariance
 
     def mixture(self, rows: Rows, steps: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """The predicted mixture.
+        """The predicted mixture of Gaussians of positions.
 
         Returns:
             log-probabilities of modes (P, Z), features (P, F), and means (P, Z, T, 2), metres, and
@@ -136,7 +136,13 @@ def _two_layers(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
 
 
 def log_density(means: Tensor, covariances: Tensor, truth: Tensor) -> Tensor:
-    """Log-density (...) of Gaussians: means (..., 2), covariances (xx, xy, yy) (..., 3)."""
+    """Logarithm (...) of the density of Gaussians at positions ``truth``, (..., 2).
+
+    Args:
+        means: means, (..., 2).
+        covariances: covariances xx, xy and yy, (..., 3).
+        truth: positions, (..., 2).
+    """
     x, y = (truth - means).unbind(dim=-1)
     xx, xy, yy = covariances.unbind(dim=-1)
     area = xx * yy - xy * xy
@@ -145,7 +151,7 @@ def log_density(means: Tensor, covariances: Tensor, truth: Tensor) -> Tensor:
 
 
 class Objective:
-    """The evidence lower bound; see `stp.train.learning.Objective`.
+    """The negative evidence lower bound as a loss; see `stp.train.learning.Objective`.
 
     Args:
         parameters: radius, weight of the information, and whether people are mirrored.
@@ -155,11 +161,11 @@ class Objective:
         self.parameters = parameters
 
     def rows(self, scenarios: Scenarios) -> Rows:
-        """See `stp.train.learning.Objective`."""
+        """Inputs and targets of the network; see `tensors`."""
         return tensors(scenarios, self.parameters.radius)
 
     def varied(self, rows: Rows, random: np.random.Generator) -> Rows:
-        """Mirror half of the people."""
+        """Mirror left and right for a random half of the people, if the options ask for it."""
         if not self.parameters.mirrored:
             return rows
         sides = torch.from_numpy(random.choice([-1.0, 1.0], len(rows["wanted"])).astype(np.float32))
@@ -196,7 +202,7 @@ class Objective:
 
 
 def tensors(scenarios: Scenarios, radius: float) -> dict[str, Tensor]:
-    """People as rows, relative to their position and direction of motion.
+    """Inputs and targets of the network: one row for each person, in the person's own axes.
 
     Args:
         scenarios: S scenarios with N places and P people.

@@ -1,6 +1,6 @@
 """Zan: social forces at the moment of the next collision (Zanlungo, Ikeda and Kanda 2011).
 
-It is in the released code of Atlas, but not in the paper's tables.
+This predictor is in the released code of Atlas, but not in the tables of its paper.
 """
 
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ DISC_FACTOR = 2.0
 
 @dataclass(frozen=True)
 class Parameters:
-    """Forces between people, and between a person and the nearest obstacle.
+    """Parameters of the forces between people, and between a person and the nearest obstacle.
 
     Attributes:
         strength, strength_obstacle: strength, N s² / m (a_z, a_zo of the released code).
@@ -49,14 +49,14 @@ class Parameters:
 def meeting(
     towards: np.ndarray, apart: np.ndarray, gap: np.ndarray | float, cone: float, horizon: float
 ) -> np.ndarray:
-    """Time to the collision with what is ahead, seconds, (..., 1); infinite without a collision.
+    """Time to the collision with a body ahead, seconds, (..., 1); infinite without a collision.
 
     Args:
-        towards: velocity relative to the other, (..., 2), metres per second.
-        apart: vector to the other, (..., 2), metres.
+        towards: velocity relative to the other body, (..., 2), metres per second.
+        apart: vector to the other body, (..., 2), metres.
         gap: distance of centres at contact, metres.
         cone: half the angle of the region ahead, radians.
-        horizon: largest time, seconds.
+        horizon: largest time, seconds; later collisions are ignored.
     """
     speed, distance = forces.length(towards), forces.length(apart)
     cosine = (towards * apart).sum(axis=-1, keepdims=True) / (speed * distance + 1e-9)

@@ -6,7 +6,7 @@ from stp.core.options import require, whole
 
 
 class Callback:
-    """Counts validations without improvement.
+    """Ends a training after ``patience`` successive validations without improvement.
 
     Args:
         patience: number of successive validations without improvement that end the training.
@@ -30,9 +30,9 @@ class Callback:
             training.stop_early(f"no improvement in {self.without} validations")
 
     def state(self) -> dict[str, Any]:
-        """State that survives an interruption."""
+        """Return the state that an interrupted training keeps, as JSON values."""
         return {"without": self.without}
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Continue from a state."""
+        """Continue from a state that `state` returned."""
         self.without = state["without"]

@@ -10,11 +10,11 @@ from stp.train.latitudes import latitude_weights
 def loss(
     predicted: Tensor, observed: Tensor, data: Prepared, *, members: int = 2, fair: bool = True
 ) -> Tensor:
-    """Average the scores of normalised frames over everything.
+    """Mean score of normalised frames, over clips, lead times, channels and positions.
 
-    The mean distance between members and truth, minus half the mean distance between two members.
-    The fair score averages the latter over different members, so that its expectation does not
-    depend on their number (Ferro 2014, https://doi.org/10.1002/qj.2270).
+    The score is the mean distance between members and truth, minus half the mean distance between
+    two members. The fair score averages the latter over different members, so that its expectation
+    does not depend on their number (Ferro 2014, https://doi.org/10.1002/qj.2270).
 
     Args:
         predicted: frames (B, M, T, C, H, W) of M members.

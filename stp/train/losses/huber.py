@@ -1,4 +1,4 @@
-"""Squares of small errors, absolute values of large ones (Huber 1964)."""
+"""Huber loss: squares of small errors, absolute values of large ones (Huber 1964)."""
 
 import torch.nn.functional as F
 from torch import Tensor
@@ -7,11 +7,11 @@ from stp.core.options import number, require
 
 
 def loss(predicted: Tensor, observed: Tensor, *, delta: float = 1.0) -> Tensor:
-    """Average over normalised frames (B, T, C, H, W).
+    """Mean Huber loss of normalised frames (B, T, C, H, W).
 
     Args:
-        predicted: frames.
-        observed: frames of the same shape.
+        predicted: predicted frames.
+        observed: observed frames, of the same shape.
         delta: largest error that is squared, in units of normalised frames.
 
     Raises:

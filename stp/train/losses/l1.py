@@ -1,9 +1,9 @@
-"""Mean absolute error: less blurred forecasts, and less influence of a few large errors."""
+"""Mean absolute error, which a few large errors influence less than mean squared error."""
 
 import torch.nn.functional as F
 from torch import Tensor
 
 
 def loss(predicted: Tensor, observed: Tensor) -> Tensor:
-    """Average absolute errors of normalised frames (B, T, C, H, W) over everything."""
+    """Mean absolute error of normalised frames (B, T, C, H, W), a scalar."""
     return F.l1_loss(predicted, observed)

@@ -5,5 +5,5 @@ from torch import Tensor
 
 
 def loss(predicted: Tensor, observed: Tensor) -> Tensor:
-    """Average squared errors of normalised frames (B, T, C, H, W) over everything."""
+    """Mean squared error of normalised frames (B, T, C, H, W), a scalar."""
     return F.mse_loss(predicted, observed)

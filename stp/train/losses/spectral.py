@@ -13,15 +13,15 @@ LEAST = 1e-9
 def loss(
     predicted: Tensor, observed: Tensor, *, weight: float = 0.1, finest: float = 1.0
 ) -> Tensor:
-    """Average errors of normalised frames (B, T, C, H, W), and divergences of their spectra.
+    """Mean squared error of normalised frames (B, T, C, H, W), plus divergence of their spectra.
 
-    The Kullback-Leibler divergence between normalised observed and predicted power (ChaosBench,
-    section 4.2 and equation 2) of the two-dimensional transform, without bins, as in the release's
-    variant for training.
+    The divergence is the Kullback-Leibler divergence between normalised observed and predicted
+    power (ChaosBench, section 4.2 and equation 2) of the two-dimensional transform, without bins,
+    as in the release's variant for training.
 
     Args:
-        predicted: frames.
-        observed: frames of the same shape.
+        predicted: predicted frames.
+        observed: observed frames, of the same shape.
         weight: weight of the divergence relative to the mean squared error.
         finest: share of the largest wavenumbers that count; 1 for all but the mean.
 

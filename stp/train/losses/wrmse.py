@@ -15,8 +15,8 @@ def loss(predicted: Tensor, observed: Tensor, data: Prepared, *, root: bool = Tr
     """Average the errors of normalised fields (B, T, C, H, W) over clips, lead times and channels.
 
     Args:
-        predicted: fields.
-        observed: fields of the same shape.
+        predicted: predicted fields.
+        observed: observed fields, of the same shape.
         data: prepared data with latitudes.
         root: whether to take the root of each field's mean square.
 

@@ -2,5 +2,5 @@
 
 
 def learning_rate(step: int, steps: int, lr: float) -> float:
-    """Give ``lr``, whatever the step (of 0..steps-1)."""
+    """Return the learning rate ``lr`` for every step 0..steps-1."""
     return lr

@@ -6,16 +6,16 @@ from stp.core.options import number, require
 
 
 def learning_rate(step: int, steps: int, lr: float, *, last: float = 0.0) -> float:
-    """Give ``lr * (last + (1 - last) * (1 + cos(pi * step / steps)) / 2)``.
+    """Return ``lr * (last + (1 - last) * (1 + cos(pi * step / steps)) / 2)``.
 
     Args:
-        step: 0..steps-1.
+        step: number of the step, 0..steps-1.
         steps: number of steps of the training.
         lr: the highest learning rate, that of step 0.
-        last: the share of it that the rate falls to, 0..1.
+        last: final learning rate as a share of ``lr``, 0..1.
 
     Raises:
-        StpError: the option is out of range.
+        StpError: ``last`` is out of range.
     """
     ok = number(last) and 0 <= last <= 1
     require(ok, "train.schedule: cosine: last", last, "a number from 0 to 1")

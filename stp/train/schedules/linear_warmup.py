@@ -4,16 +4,16 @@ from stp.core.options import require, whole
 
 
 def learning_rate(step: int, steps: int, lr: float, *, warmup_steps: int = 5000) -> float:
-    """Rise from ``lr / warmup_steps`` to ``lr``.
+    """Return a learning rate that rises from ``lr / warmup_steps`` to ``lr``, then stays.
 
     Args:
-        step: 0..steps-1.
+        step: number of the step, 0..steps-1.
         steps: number of steps of the training.
         lr: the highest learning rate.
-        warmup_steps: steps in which the rate rises.
+        warmup_steps: number of steps in which the rate rises.
 
     Raises:
-        StpError: the option is out of range.
+        StpError: ``warmup_steps`` is out of range.
     """
     where = "train.schedule: linear_warmup: warmup_steps"
     require(whole(warmup_steps, 1), where, warmup_steps, "a whole number from 1")

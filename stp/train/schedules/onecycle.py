@@ -17,18 +17,18 @@ def learning_rate(
     div_factor: float = 25.0,
     final_div_factor: float = 1e4,
 ) -> float:
-    """Give half a cosine up to ``lr``, and half a cosine down.
+    """Return a learning rate that rises by half a cosine, then falls by half a cosine.
 
-    From ``first = lr / div_factor`` up to ``lr`` at step ``pct_start * steps - 1``, and down to
-    ``first / final_div_factor`` at the last step.
+    It rises from ``first = lr / div_factor`` to ``lr`` at step ``pct_start * steps - 1``, and falls
+    to ``first / final_div_factor`` at the last step.
 
     Args:
-        step: 0..steps-1.
+        step: number of the step, 0..steps-1.
         steps: number of steps of the training.
         lr: the highest learning rate.
         pct_start: share of the steps in which the rate rises.
-        div_factor: the first rate is lr / div_factor.
-        final_div_factor: the last rate is the first one / final_div_factor.
+        div_factor: ratio of ``lr`` to the first rate.
+        final_div_factor: ratio of the first rate to the last one.
 
     Raises:
         StpError: an option is out of range.
