@@ -47,12 +47,7 @@ REQUEUE_SECONDS = 300
 
 
 def state_folder(plan: Plan, folder: str) -> Path:
-    """The folder of an artefact's checkpoints and records of attempts.
-
-    Args:
-        plan: plan, in whose store the folder lies.
-        folder: folder of the artefact, relative to the store.
-    """
+    """The folder of an artefact's checkpoints and attempts; `folder` is relative to the store."""
     return plan.store / "state" / folder
 
 
@@ -114,9 +109,6 @@ def imported(core: str) -> ModuleType:
 
     With torch, these are a million objects that live as long as the process. Without collection, a
     job starts in three quarters of the time.
-
-    Args:
-        core: full name of the module.
     """
     if core in sys.modules:
         return sys.modules[core]
