@@ -62,16 +62,26 @@ def is_hidden(name: str) -> bool:
     return any(part.startswith(".") for part in parts[:stop])
 
 
-def files_below(folder: Path) -> Iterator[Path]:
-    """Paths of all files below a folder, at any depth; links to folders are followed."""
-    seen: set[str] = set()  # links may go in circles
+def walk(folder: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
+    """Walk a folder at any depth, as `os.walk` does; links are followed, each folder comes once.
+
+    Yields:
+        A folder, the names of its folders, which may be cleared to stay out of them, and the names
+        of its files.
+    """
+    visited: set[str] = set()  # links may go in circles
     for parent, inner, names in os.walk(folder, followlinks=True):
-        place = os.path.realpath(parent)
-        if place in seen:
+        resolved = os.path.realpath(parent)
+        if resolved in visited:
             inner.clear()
             continue
-        seen.add(place)
-        yield from (Path(parent) / name for name in names)
+        visited.add(resolved)
+        yield Path(parent), inner, names
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """Paths of all files below a folder, at any depth; links to folders are followed."""
+    return (parent / name for parent, _, names in walk(folder) for name in names)
 
 
 def require_regular(path: Path) -> Path:

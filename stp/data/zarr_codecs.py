@@ -7,14 +7,13 @@ numbers are accepted, before any chunk is read.
 
 import json
 import math
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from stp.core.disk import require_regular_tree
+from stp.core.disk import require_regular_tree, walk
 from stp.core.errors import StpError
 from stp.core.limits import require
 
@@ -46,14 +45,8 @@ def check_codecs(store: Path) -> None:
             cannot be read, or the store contains a named pipe or device.
     """
     require_regular_tree(store)
-    seen: set[str] = set()  # links may go in circles
-    for folder, inner, names in os.walk(store, followlinks=True):
-        resolved = os.path.realpath(folder)
-        if resolved in seen:
-            inner.clear()
-            continue
-        seen.add(resolved)
-        arrays = [_check(Path(folder) / name) for name in METADATA if name in names]
+    for folder, inner, names in walk(store):
+        arrays = [_check(folder / name) for name in METADATA if name in names]
         if arrays and all(arrays):
             inner.clear()  # chunks, perhaps millions
 
