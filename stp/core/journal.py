@@ -8,7 +8,7 @@ JOURNAL = "study.journal"
 
 
 def mend(journal: Path) -> None:
-    """Remove an incomplete last line after a crash: lines appended to it would be unreadable."""
+    """Remove the incomplete last line that a crash left; a line appended to it would be unreadable."""
     if not journal.is_file():
         return
     lock = JournalFileSymlinkLock(str(journal))
