@@ -224,9 +224,7 @@ class Plan:
         return max(1, int(runtime.get("ranks") or runtime.get("gpus") or 0))
 
     def gpus(self, artefact: Artefact) -> int:
-        """Number of GPUs of a job: ``runtime.gpus`` for trainings of networks, at most 1 for
-        others.
-        """
+        """Number of GPUs of a job: ``runtime.gpus`` for trainings of networks, else at most one."""
         network = artefact.forecast or (artefact.recipe if artefact.stage == "train" else None)
         # Distances of sets of clips compare stored features; other perceptual scores run networks.
         has_network = artefact.stage == "features"

@@ -28,11 +28,12 @@ class Size(Strict):
         evaluations: number of evaluations of the network in one forecast; a training step needs
             one.
         once_gmacs: part of gmacs that is computed once and shared by all evaluations of a forecast.
-        steps: how evaluations relate to frames. ``frame``: a recurrent network is evaluated for
-            each context frame and each predicted frame; ``pass``: one evaluation predicts as many
-            frames as there are context frames; ``lead``: one evaluation predicts the next frame,
-            and none is spent on the context; ``told``: one evaluation predicts one lead time, which
-            is an input of the network, and a training step needs one evaluation for each clip.
+        steps: how evaluations relate to frames. ``frame``: a recurrent network computes each frame,
+            including those of the context, from the frame before; ``pass``: one evaluation predicts
+            as many frames as there are context frames; ``lead``: one evaluation predicts the next
+            frame, and none is spent on the context; ``told``: one evaluation predicts one lead
+            time, which is an input of the network, and a training step needs one evaluation for
+            each clip.
         activations_mb: memory of activations for the backward pass, in MB.
         gpu_gmacs_per_s: 10^9 multiply-adds per second that one GPU achieves with the network.
     """
@@ -351,9 +352,9 @@ class Model(ModelSettings):
             model's.
         network: entry of config/weights.yaml of the network whose features a measure of quality
             uses.
-        role: role of a measure of quality. ``baseline``: predicts opinions without looking at the
-            video; ``full_reference``: needs the true future; ``no_reference``: any other measure,
-            the default.
+        role: role of a measure of quality. ``baseline``: a trivial predictor, such as the mean
+            opinion or the resolution; ``full_reference``: needs the true future; ``no_reference``:
+            any other measure, the default.
         archives: archives from which forecasts are read, by dataset and then by the dataset's
             release. Empty if forecasts are computed from the prepared data.
         kind: the task: frames, tracks of people, or opinions.

@@ -155,8 +155,8 @@ def folders(paths: Paths) -> dict[str, Path | None]:
     """Resolve the folders: environment variables first, then the configuration.
 
     Returns:
-        absolute paths of the folders store, raw, mirror and weights, by name; None if unset,
-            which only the last two may be.
+        absolute paths of the folders store, raw, mirror and weights, by name; the last two are
+            None if unset.
 
     Raises:
         ConfigurationError: a path is that of a file, or has characters that Snakemake does not
