@@ -189,7 +189,7 @@ class Resolution(NamedTuple):
 
     @property
     def is_hidden(self) -> bool:
-        """Whether `other` is at most two standard deviations above `same`: no visible difference."""
+        """Whether `other` is at most two standard deviations above `same`: no visible effect."""
         return self.other.mean <= self.same.mean + 2 * self.same.deviation
 
 
