@@ -127,7 +127,7 @@ class Site(Strict):
         return self.accounting
 
     def job_setup(self) -> str:
-        """Shell commands at the start of every rule, which put temporary files on the node's disk."""
+        """Shell commands at the start of each rule, to put temporary files on the node's disk."""
         if self.scratch is None:
             return ""
         return (
