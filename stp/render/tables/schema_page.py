@@ -68,7 +68,7 @@ After a run that failed, `results/demo/partial/results.duckdb` holds what has be
 table `missing` lists the rest. Every verb takes it as `--database`:
 
 ```sh
-stp query --database results/demo/partial/results.duckdb "FROM missing"
+stp query --database results/demo/partial/results.duckdb "FROM missing"  # needs a failed run
 ```
 
 ## Scripts
