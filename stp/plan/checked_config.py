@@ -303,9 +303,10 @@ def _problem(kind: type[Strict], problem: "ErrorDetails", where: str) -> Configu
     keys = [str(part) for part in problem["loc"]]
     name = ".".join(keys)
     if problem["type"] in _UNKNOWN_KEY:
-        if (kind.__name__, name) in KEYS:
+        key = ".".join(part for part in problem["loc"] if isinstance(part, str))
+        if (kind.__name__, key) in KEYS:
             return ConfigurationError(
-                f"{where}: {name} was removed", remedy=KEYS[kind.__name__, name]
+                f"{where}: {name} was removed", remedy=KEYS[kind.__name__, key]
             )
         names = _fields_at(kind, problem["loc"][:-1])
         remedy = nearest(keys[-1], names) if names else ""

@@ -226,8 +226,7 @@ class Recipes(ScoredConventions):
             seed: seed of the training.
             subset: subset of the training clips.
             variant: variant of the model.
-            lead: the only lead time that the network forecasts; None for all lead times of the
-                horizon.
+            lead: the only lead time that the network forecasts; None for the whole horizon.
 
         Raises:
             ConfigurationError: weights or a lead time are set, but the kind of fit uses none.

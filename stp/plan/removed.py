@@ -60,8 +60,11 @@ FILES = {
     "*_findings/*.sql": "move it to suites/NAME/findings/",
 }
 """Pattern of files or folders of the configuration -> what to do with them."""
-KEYS = {("Suite", "published"): "the file is suites/NAME/published.csv, without a key"}
-"""Class and key -> what replaces the key."""
+KEYS = {
+    ("Model", "submissions.imported"): "delete the line",
+    ("Suite", "published"): "the file is suites/NAME/published.csv, without a key",
+}
+"""Class and key, without positions in lists -> what replaces the key."""
 GENERATORS = {
     "atlas_crowd": "atlas.crowd",
     "atlas_situation": "atlas.situation",

@@ -1,7 +1,7 @@
 """The runner around the core of every stage: checks, leases, publication, records of failures.
 
-Cores get a plain job, and their code is part of the fingerprint. The runner is not part of it,
-because it cannot influence the results of cores.
+Cores get a plain job, and their code is part of the fingerprint. The runner cannot influence their
+results, so its code is not.
 """
 
 import contextlib
@@ -58,15 +58,14 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
         plan: plan of the artefact.
         artefact: artefact to make.
         log: path of a file for all progress lines and tracebacks; None for no file.
-        runtime: settings without influence on the result, which override those of the
-            configuration.
+        runtime: settings without influence on the result; they override the configuration.
 
     Returns:
         the folder of the artefact in the store.
 
     Raises:
-        StpError: an input is missing or damaged, the code changed during the job, the disk is full,
-            or the core raised this error.
+        StpError: an input is missing or damaged, the code changed, the disk is full, or the core
+            raised this error.
         Interrupted: a signal stopped the core, which has saved its state.
     """
     final = plan.store / artefact.folder
@@ -108,8 +107,7 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
 def imported(core: str) -> ModuleType:
     """Import a core with garbage collection off, and exempt the imported objects from it.
 
-    With torch, these are a million objects that live as long as the process; a job starts in three
-    quarters of the time.
+    With torch, these are a million objects, and a job starts in three quarters of the time.
     """
     if core in sys.modules:
         return sys.modules[core]
@@ -359,12 +357,10 @@ def raw_roots(plan: Plan, artefact: Artefact) -> dict[str, Any]:
 
 
 def weight_files(plan: Plan, artefact: Artefact) -> dict[str, Any]:
-    """Make the runtime setting ``weights``, paths of weights files, for cores that run networks of
-    metrics.
+    """Make the runtime setting ``weights``, files for cores that run networks of metrics.
 
     Returns:
-        ``{"weights": ...}`` for features and for scores that compare features; empty for other
-        cores.
+        ``{"weights": ...}`` for features and perceptual scores; empty for other cores.
     """
     if not artefact.is_perceptual and artefact.stage != "features":
         return {}
@@ -480,7 +476,7 @@ def _manners(plan: Plan) -> Any:
 def _release(plan: Plan, raw: Raw) -> dict[str, Any]:
     """Arguments of `stp.fetch.raw` that describe a release.
 
-    Keys are sorted, because the identity of a generated release does not depend on their order.
+    Keys are sorted: the identity of a generated release does not depend on their order.
     """
     declared = raw.declared.model_dump(mode="json", exclude_none=True)
     return {
