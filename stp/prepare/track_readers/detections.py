@@ -189,7 +189,7 @@ def rows(paths: Sequence[Path], columns: Columns, time_unit: float = 1.0) -> Row
 
 
 def _require_one_day(
-    detected: Rows, index: pd.MultiIndex, paths: Sequence[Path], columns: Columns
+    detected: Rows, index: pd.Index, paths: Sequence[Path], columns: Columns
 ) -> None:
     """Refuse times of day that run over midnight: without dates, their order is unknown.
 
