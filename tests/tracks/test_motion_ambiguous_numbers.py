@@ -1,8 +1,9 @@
-"""Times of day that run over midnight, and numbers whose commas may separate thousands."""
+"""Times of day over midnight, commas that may separate thousands, and positions in degrees."""
 
 import numpy as np
 import pandas as pd
 import pytest
+from stages import Stages
 
 from stp.core.errors import StpError
 from stp.prepare.track_readers import detections
@@ -113,3 +114,20 @@ def test_an_unquoted_comma_makes_one_column_too_many(tmp_path, first):
     (tmp_path / "a.csv").write_text("frame,id,x,y\n" + rows)
     with pytest.raises(StpError, match=r"a\.csv: .*names"):
         read(tmp_path / "a.csv", columns=NUMBERED)
+
+
+@pytest.mark.parametrize(
+    ("scale", "is_refused"),
+    [(1 / 111_000, True), (1, False), (0, False)],
+    ids=["degrees", "metres", "still"],
+)
+def test_positions_in_degrees_are_refused(tmp_path, scale, is_refused):
+    rows = [(frame, who, 8 + scale * frame, 47 + who) for frame in range(40) for who in (0, 1)]
+    pd.DataFrame(rows, columns=["frame", "id", "x", "y"]).to_csv(tmp_path / "gps.csv", index=False)
+    stages = Stages(tmp_path / "store", tmp_path)
+    options = {"columns": {"frame": "frame", "person": "id", "x": "x", "y": "y"}, "dt": 0.8}
+    if not is_refused:
+        assert stages.prepare(["gps.csv"], **options)[1]["people"] == 2
+        return
+    with pytest.raises(StpError, match=r"gps\.csv: .*m/s(.|\n)*degrees"):
+        stages.prepare(["gps.csv"], **options)
