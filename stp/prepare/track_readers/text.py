@@ -158,7 +158,7 @@ def write_points(
     words = table[columns].apply(lambda column: column.str.strip())
     ambiguous = words.apply(lambda column: column.str.fullmatch(THOUSANDS, na=False))
     for sign in (",", "."):
-        signed = words.map(lambda word, sign=sign: sign in str(word))
+        signed = words.apply(lambda column: column.str.contains(sign, regex=False, na=False))  # noqa: B023
         doubtful = (ambiguous & signed).to_numpy()
         if doubtful.any() and doubtful.sum() == signed.to_numpy().sum():
             row, number = np.argwhere(doubtful)[0].tolist()
@@ -168,7 +168,7 @@ def write_points(
                 f"{path}: line {line_of(path, form, row, by_number)}, column {columns[number]}: "
                 f"{word} is {' or '.join(readings)}",
                 expected="decimal points, and no separators of thousands",
-                remedy="write the numbers of the file without commas",
+                remedy="write all numbers with decimal points alone",
             )
     table[columns] = words.apply(lambda column: column.str.replace(",", ".", regex=False))
 
