@@ -28,7 +28,7 @@ CONVENTIONS = {
 }
 """By their names in config/conventions, except those that need weights of a network, values of sets
 of clips and of splits, and means over windows, which are computed before
-(tests/score/test_score_weeks.py)."""
+(tests/score/test_score_windows_of_weeks.py)."""
 OF_PEOPLE = ("displacement", "collision_rate", "miss_rate", "position_nlp")
 """In their frames NaN means that nobody is there."""
 
