@@ -63,6 +63,8 @@ KINDS = {
 }
 SEVERAL = ("weights", "references")
 """Kinds with one file that maps names to entries."""
+EXPLAINED = ("costs",)
+"""Kinds whose file explains each key."""
 OPTIONS = {"train": TrainOptions, "predict": PredictOptions}
 """Keys that may hold any option of a stage, and the options that the schema describes."""
 MIN_SHARED = 4
@@ -155,8 +157,8 @@ PAGE = """\
 
 <!-- Written by `stp list keys --page docs/configuration.md`. -->
 
-[config/README.md](../config/README.md) says what the files are for. This page lists every
-key of every kind of file. `stp` refuses other keys.
+[config/README.md](../config/README.md) says what the files are for. This page lists the
+keys of each kind of file. `stp` refuses other keys.
 
 `stp list keys --schemas FOLDER` writes the same as JSON schemas. An editor with a YAML language
 server then completes and checks keys; the command prints the setting for VS Code. A comment in
@@ -178,6 +180,9 @@ def page() -> str:
     for name, kind in KINDS.items():
         made = schema(name)
         lines += [f"## {kind.title}", "", f"`config/{kind.files}`. {_text(kind_of(made))}", ""]
+        if name in EXPLAINED:
+            lines += ["Comments in the file explain each key.", ""]
+            continue
         lines += _table(kind_of(made), parts)
         for key, options in OPTIONS.items() if name == "scale" else ():
             lines += [f"### Keys of `{key}`", "", "Of models of frames:", ""]
