@@ -6,6 +6,7 @@ Both are made from the classes that check the files, and from their docstrings.
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -221,9 +222,13 @@ def _table(made: Json, parts: Mapping[str, Json]) -> list[str]:
         lines += [f"All keys of [{base}](#{base.lower()}), and:", ""]
         properties = {k: v for k, v in properties.items() if k not in parts[base]["properties"]}
     lines += ["| key | type | default | meaning |", "|---|---|---|---|"]
-    for key, about in properties.items():
-        default = "required" if key in required else _default(about)
-        lines.append(f"| `{key}` | {_type(about)} | {default} | {_text(about)} |")
+    rows = [
+        (key, (_type(about), "required" if key in required else _default(about), _text(about)))
+        for key, about in properties.items()
+    ]
+    for cells, alike in groupby(rows, lambda row: row[1]):
+        keys = ", ".join(f"`{key}`" for key, _ in alike)
+        lines.append(f"| {keys} | {' | '.join(cells)} |")
     return [*lines, ""]
 
 
