@@ -90,7 +90,7 @@ significant difference only with `--fail-if-alike`:
 
 ```sh
 stp query "FROM overall WHERE value IS NULL" --fail-if-empty -f csv > gaps.csv && echo "some gaps"
-stp compare simvpv2 convlstm --cell kth --column SSIM --fail-if-alike || echo "alike"
+stp compare simvpv2 convlstm --cell kth --metric SSIM --fail-if-alike || echo "alike"
 ```
 """
 
