@@ -58,7 +58,7 @@ def process_peak() -> int:
 
 
 def kept_for_backward(model: nn.Module, loss: Callable[[], Tensor]) -> int:
-    """Memory in bytes that is kept from a loss until its backward pass; works on meta tensors too."""
+    """Memory in bytes that is kept from a loss until its backward pass, also for meta tensors."""
     weights = set(_storages([*model.parameters(), *model.buffers()]))
     storages: dict[int, Any] = {}
 

@@ -47,7 +47,7 @@ def render_preferences(
         paths: paths of files or folders of answers.
         key_path: path of the key of the questionnaire.
         out: path of the CSV file of shares.
-        manifest: manifest of short_term, whose scores are compared with the answers.
+        manifest: manifest of the dimension short_term, whose scores are compared with the answers.
 
     Returns:
         all answers.

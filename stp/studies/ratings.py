@@ -69,7 +69,7 @@ def page_path(folder: Path, rater: int, session: int) -> Path:
 
 
 def ratings(study: Ratings, folder: Path, out: Path, study_file: Path, report: Report) -> Draft:
-    """Assign videos to raters, each with a natural video beside it, for a questionnaire.
+    """Assign videos to raters, and choose a natural video to show beside each, for a questionnaire.
 
     Args:
         study: configuration of the study.
@@ -80,8 +80,8 @@ def ratings(study: Ratings, folder: Path, out: Path, study_file: Path, report: R
         report: callback for the progress.
 
     Raises:
-        StpError: there are too few videos, one cannot be read or has no class, or there is no
-            natural video of its class and size.
+        StpError: there are too few videos, a video cannot be read or has no class, or no natural
+            video has its class and size.
     """
     root = folder.resolve()
     source = Source(_Files(root), root.name)
@@ -205,7 +205,9 @@ def _natural(study: Ratings, rated: Sequence[_Video], videos: Sequence[_Video]) 
 def _training(
     study: Ratings, rated: Sequence[_Video], number: int, assigned: np.ndarray
 ) -> list[list[int]]:
-    """Draw the training videos before each session: of all tags, and not rated by this rater."""
+    """Draw the training videos before each session, of all tags, without videos that the rater
+    rates.
+    """
     count = study.sessions * study.training
     others = np.setdiff1d(np.arange(len(rated)), assigned)
     if len(others) < count:
@@ -226,8 +228,8 @@ def write_ratings(answers: Sequence[Path], key: RatingKey, key_path: Path, out: 
         all answers.
 
     Raises:
-        StpError: a file cannot be read or is of another study, somebody rates a video that was
-            assigned to another rater, or two sessions of a rater are too close in time.
+        StpError: a file cannot be read or belongs to another study, a rater rates a video that was
+            not assigned to the rater, or two sessions of a rater are too close in time.
     """
     read = read_answers(answers, key, key_path)
     session_of = {
