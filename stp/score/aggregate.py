@@ -1,7 +1,7 @@
 """Values of conventions from statistics of samples: overall and per lead time, with intervals."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from stp.options.score import Bootstrap
 from stp.score import bootstrap
 from stp.score.blocks import Blocks, few, summed
 from stp.score.jackknife import FEWEST_CLUSTERS, left_out_means
+
+if TYPE_CHECKING:
+    from stp.score.samples import Availability
 
 Leads = slice | np.ndarray
 """Numbers of lead times along the last axis of statistics."""
@@ -40,21 +43,6 @@ class Uncertainty(NamedTuple):
     undefined: np.ndarray
     ends: np.ndarray
     clusters: np.ndarray
-
-
-class Availability(NamedTuple):
-    """Lead times and variables of the forecasts; all by default.
-
-    Attributes:
-        leads: indices of lead times; None for all.
-        variables: indices of variables, for conventions with a series for each; None for all.
-    """
-
-    leads: frozenset[int] | None = None
-    variables: frozenset[int] | None = None
-
-
-ALL_AVAILABLE = Availability()
 
 
 class NonFinite(NamedTuple):
@@ -96,12 +84,15 @@ def values(metric: Metric, means: np.ndarray, leads: Leads = slice(None)) -> np.
     return np.concatenate([overall, per_lead], axis=-1)
 
 
-def leads_with_values(metric: Metric, available: Availability, leads: int, count: int) -> Leads:
+def leads_with_values(
+    metric: Metric, available: "Availability | None", leads: int, count: int
+) -> Leads:
     """Indices of the lead times with a value, among the last ``count`` of ``leads``."""
-    if available.leads is None and not metric.windows:
+    present = range(leads) if available is None else available.leads.tolist()
+    if len(present) == leads and not metric.windows:
         return slice(None)
     first = leads - count
-    valued = metric.valued(range(leads) if available.leads is None else available.leads)
+    valued = metric.valued(present)
     return np.array([t for t in range(count) if t + first in valued], np.int64)
 
 
@@ -113,7 +104,7 @@ def spreads(
     *,
     leads: int | None = None,
     blocks: Blocks | None = None,
-    available: Availability = ALL_AVAILABLE,
+    available: "Availability | None" = None,
 ) -> list[Uncertainty]:
     """Intervals of all values of several conventions, from the same resamples.
 
@@ -125,7 +116,7 @@ def spreads(
         leads: number of lead times T; the largest T' by default.
         blocks: clusters as blocks of time, if they are. Blocks are merged until they are longer
             than the lead time of a value, for the overall value longer than the last lead time.
-        available: lead times and variables of the forecasts.
+        available: available lead times and channels of the forecasts; all by default.
     """
     leads = max(part.shape[-1] for part in sums) if leads is None else leads
     needs = {lead: blocks.merged(lead) if blocks else None for lead in range(1, leads + 1)}
@@ -165,7 +156,7 @@ def _spreads(
     counts: np.ndarray,
     options: Bootstrap,
     leads: int,
-    available: Availability,
+    available: "Availability | None",
     at: Sequence[int],
 ) -> list[Uncertainty]:
     """Uncertainty at some lead times; that of the overall value belongs to the last lead time."""
@@ -242,7 +233,7 @@ def rows(
     spread: Uncertainty,
     *,
     leads: int,
-    available: Availability = ALL_AVAILABLE,
+    available: "Availability | None" = None,
     in_blocks: bool = False,
 ) -> list[Row]:
     """All rows of one convention.
@@ -253,7 +244,7 @@ def rows(
         means: means of the statistics over samples, (K, T').
         spread: uncertainty of its values.
         leads: number of lead times T; the last statistic belongs to lead time T.
-        available: lead times and variables of the forecasts.
+        available: available lead times and channels of the forecasts; all by default.
         in_blocks: whether clusters are blocks of time that are longer than lead times.
 
     Returns:
@@ -266,7 +257,7 @@ def rows(
     absent = {
         name
         for number, name in enumerate(metric.variables)
-        if available.variables is not None and number not in available.variables
+        if available is not None and number not in available.channels
     }
     for s, series in enumerate(metric.series):
         if series.variable in absent:
