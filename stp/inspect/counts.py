@@ -29,10 +29,12 @@ def prepared_folder(plan: Plan, name: str) -> Path:
     """
     folder = plan.store / plan.data(name).folder
     if not store.is_complete(folder):
+        is_planned = name in [artefact.dataset for artefact in plan.prepared]
         raise StpError(
             f"{name} is not prepared at scale {plan.config.scale.scale}",
             expected=f"a finished folder {folder}",
-            remedy=how_to_prepare(name),
+            remedy=("" if is_planned else f"add `prepared: [{name}]` to the scale file, and ")
+            + how_to_prepare(name),
         )
     return folder
 
