@@ -212,7 +212,7 @@ def _finding(connection: duckdb.DuckDBPyConnection, question: Question) -> Findi
     )
 
 
-def said(finding: Finding, side: str) -> str:
+def verdict_text(finding: Finding, side: str) -> str:
     """The verdict on one side as text, with the number of parts that are not comparable."""
     verdict, parts = finding.verdicts[side], finding.parts[side]
     unfair = sum(part.verdict == "not comparable" for part in parts)
@@ -247,7 +247,7 @@ def heading(finding: Finding) -> str:
                   f"Reading: {question.reading}"):  # fmt: skip
         lines += [*textwrap.wrap(words, 96, break_on_hyphens=False), ""]
     lines += [
-        f"{words.capitalize()}: {said(finding, side)}"
+        f"{words.capitalize()}: {verdict_text(finding, side)}"
         + (f" ({finding.about[side]})" if side == OURS else "")
         for side, words in SIDES.items()
     ]
@@ -271,7 +271,7 @@ def undecided(finding: Finding, side: str) -> list[str]:
     return [f"{why}: {', '.join(where)}" for why, where in reasons.items()]
 
 
-def shown(finding: Finding, side: str) -> list[str]:
+def notable_comparisons(finding: Finding, side: str) -> list[str]:
     """The notable comparisons of one side, a line for each part of the criterion.
 
     They are those that disagree with the finding; of a part with few comparisons, all decided ones.
@@ -363,9 +363,9 @@ def _overview(findings: list[Finding]) -> Section:
     rows: list[list[str | Item]] = [
         [
             f"{finding.question.number}. {finding.question.title}",
-            said(finding, OURS),
+            verdict_text(finding, OURS),
             finding.about[OURS],
-            said(finding, PUBLISHED),
+            verdict_text(finding, PUBLISHED),
         ]
         for finding in findings
     ]
@@ -390,7 +390,7 @@ def _section(finding: Finding) -> Section:
         rows.append([*row, str(next(part.wanted for part in sides if part))])
     notes = []
     for side, words in SIDES.items():
-        notes += [f"{words.capitalize()}, {line}." for line in shown(finding, side)]
+        notes += [f"{words.capitalize()}, {line}." for line in notable_comparisons(finding, side)]
         notes += [f"{words.capitalize()}, open: {line}." for line in undecided(finding, side)]
     return Section(
         title=f"{question.number}. {question.title}",

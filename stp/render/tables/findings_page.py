@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from stp.render.tables.findings import PUBLISHED, Finding, said, undecided
+from stp.render.tables.findings import PUBLISHED, Finding, undecided, verdict_text
 
 HEAD = """\
 # The paper's findings
@@ -61,7 +61,7 @@ def _overview(findings: list[Finding]) -> Iterator[str]:
     yield from ("## Verdicts on the published numbers", "", "| finding | verdict |", "|---|---|")
     for finding in findings:
         question = finding.question
-        yield f"| {question.number}. {question.title} | {said(finding, PUBLISHED)} |"
+        yield f"| {question.number}. {question.title} | {verdict_text(finding, PUBLISHED)} |"
     yield ""
 
 
