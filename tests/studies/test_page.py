@@ -324,7 +324,7 @@ def test_texts_that_look_like_code_are_shown_as_they_are(written: Paths, tmp_pat
         found = read_answers([answers], key, page.with_name("key.json"))
         assert [rater.age for rater in found.raters.values()] == [WORD]
         table = tmp_path / "table" / "human_preferences.csv"
-        render_preferences([answers], page.with_name("key.json"), table, manifest=manifest)
+        render_preferences(key, found, table, manifest=manifest)
         browser.open(table.with_suffix(".html"))
         cells = browser.run("return [...document.querySelectorAll('td')].map((e) => e.textContent)")
         assert " ".join(HOSTILE.split()) in {" ".join(cell.split()) for cell in cells}
@@ -450,7 +450,7 @@ def test_a_rater_trains_rates_and_comes_back_a_day_later(
         *[("1", "50"), ("2", "0"), ("3", "100"), ("4", "49")]
     ]
     table = path.with_name("Ratings")
-    write_ratings([path], rated.key, pages / "key.json", table)
+    write_ratings(rated.key, read_answers([path], rated.key, pages / "key.json"), table)
     with table.open(newline="") as file:
         found = list(csv.DictReader(file))
     assert {one["Session"] for one in found} == {"1"}

@@ -39,7 +39,8 @@ def rows(path: Path) -> Rows:
 
 def render(written: Paths, answers: Path, folder: Path, **more: Path) -> Path:
     out = folder / "human_preferences.csv"
-    render_preferences([answers], written.key, out, **more)
+    key = load_key(written.key, BestOfKey)
+    render_preferences(key, read_answers([answers], key, written.key), out, **more)
     return out
 
 
