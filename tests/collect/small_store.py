@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.collect.database import build
+from stp.collect.refresh import build_database, collect_dimension
 from stp.collect.scores import SCORES, collect
 from stp.plan.manifests import kind_facts as kind_facts_of
 from stp.plan.manifests import suite_facts
@@ -339,9 +340,22 @@ class SmallStore:
         return path
 
 
-def built(store: "SmallStore", name: str = "results.duckdb") -> Path:
-    """Collect the cells of a store, and build its database."""
+def collected(store: "SmallStore") -> tuple[Path, Path]:
+    """Collect the cells of a store; return its manifest and the file of rows."""
     manifest, rows = store.write(), store.folder / "short_term.parquet"
     collect(manifest, rows)
+    return manifest, rows
+
+
+def rebuilt(store: "SmallStore") -> Path:
+    """Collect into the folder ``collected``, as jobs do, and build the database beside it."""
+    collect_dimension(store.write(), store.folder / "collected" / "short_term.parquet")
+    build_database(store.folder / "collected", store.folder / "results.duckdb")
+    return store.folder / "results.duckdb"
+
+
+def built(store: "SmallStore", name: str = "results.duckdb") -> Path:
+    """Collect the cells of a store, and build its database."""
+    manifest, rows = collected(store)
     build([manifest], [rows], store.folder / name)
     return store.folder / name

@@ -10,6 +10,7 @@ import numpy as np
 from conventions import defined
 from small_store import (
     SmallStore,
+    built,
     convention_facts,
     dataset_facts,
     kind_facts,
@@ -18,8 +19,6 @@ from small_store import (
     write_receipt,
 )
 
-from stp.collect.database import build
-from stp.collect.scores import collect
 from stp.core.job import Job
 from stp.opinions import network_features
 from stp.opinions.prepared import open_database
@@ -39,7 +38,7 @@ def measured(
     parts: Mapping[str, np.ndarray] | None = None,
     extras: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Build ``results.duckdb`` in a folder, beside ``manifest.json`` and ``rows.parquet``.
+    """Build ``results.duckdb`` in a folder, beside ``manifest.json`` and ``short_term.parquet``.
 
     Args:
         data: prepared opinions.
@@ -92,7 +91,4 @@ def measured(
         write_receipt(scores, "score")
         write_receipt(Path(cell["data"]), "prepare")
         shutil.copy(data / "ratings.parquet", cell["data"])
-    path = store.write()
-    collect(path, folder / "rows.parquet")
-    build([path], [folder / "rows.parquet"], folder / "results.duckdb")
-    return folder / "results.duckdb"
+    return built(store)

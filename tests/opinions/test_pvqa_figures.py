@@ -59,7 +59,9 @@ def asked(path: Path, sql: str) -> pd.DataFrame:
 def panels(base: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Axes]:
     results = tmp_path_factory.mktemp("results")
     (results / "collected").mkdir()
-    shutil.copy(base.parent / "rows.parquet", results / "collected" / "quality_measures.parquet")
+    shutil.copy(
+        base.parent / "short_term.parquet", results / "collected" / "quality_measures.parquet"
+    )
     figure, notes = opinions.draw(figures.read(base.parent / "manifest.json", results))
     assert notes[-1].startswith("printed of two videos (9): MOS 46.54 and 71.65, MSE 344 and 4731,")
     names = ("spread", "halves", "features", "errors", "pairs", "time")
@@ -133,7 +135,9 @@ def test_panels_without_numbers_say_so(data: Path, tmp_path: Path):
     """No measure looks through a network, and none but the mean opinion has a time."""
     base = measured(tmp_path / "store", data, ("mean_opinion",))
     (tmp_path / "collected").mkdir()
-    shutil.copy(base.parent / "rows.parquet", tmp_path / "collected" / "quality_measures.parquet")
+    shutil.copy(
+        base.parent / "short_term.parquet", tmp_path / "collected" / "quality_measures.parquet"
+    )
     figure, _ = opinions.draw(figures.read(base.parent / "manifest.json", tmp_path))
     *_, features, errors, _, time = figure.axes
     for axes in (features, errors, time):

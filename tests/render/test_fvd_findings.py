@@ -7,11 +7,9 @@ from pathlib import Path
 import duckdb
 import pytest
 from scipy.stats import kendalltau, pearsonr, spearmanr
-from small_store import SmallStore, convention_facts, suite, table_column
+from small_store import SmallStore, built, convention_facts, suite, table_column
 
-from stp.collect.database import build
 from stp.collect.direction import NO_DIRECTION
-from stp.collect.scores import collect
 from stp.plan.checked_config import CONFIG_FOLDER
 from stp.render.tables.findings import OURS, PUBLISHED, Finding, judge, pick, read_questions
 from stp.report import core
@@ -28,8 +26,7 @@ UNKNOWN = "not enough data"
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four intensities of one distortion, and three of another without weights."""
-    folder = tmp_path_factory.mktemp("base")
-    store = SmallStore(folder)
+    store = SmallStore(tmp_path_factory.mktemp("base"))
     conventions = {
         "fvd.predicted_only": convention_facts(False),
         "average_fid.squeezenet_means": convention_facts(False),
@@ -59,10 +56,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "psnr.pooled": {"mean": 9.0 * number},
         }
         store.add("gaussian_noise", "bair", given, setting=f"horizon-16+intensity-{number}", **key)
-    manifest = store.write()
-    collect(manifest, folder / "rows.parquet")
-    build([manifest], [folder / "rows.parquet"], folder / "results.duckdb")
-    return folder / "results.duckdb"
+    return built(store)
 
 
 def judged(path: Path, number: int) -> Finding:

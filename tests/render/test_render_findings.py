@@ -12,12 +12,10 @@ import duckdb
 import pytest
 from latex import complaints, needs_latex
 from parts import long_except
-from small_store import PUBLISHED, SmallStore
+from small_store import PUBLISHED, SmallStore, built
 from typer.testing import CliRunner
 
 from stp.cli import app
-from stp.collect.database import build
-from stp.collect.scores import collect
 from stp.core.errors import StpError
 from stp.plan import config
 from stp.plan.checked_config import CONFIG_FOLDER
@@ -35,14 +33,10 @@ DATASETS = {n: d.published_name for n, d in LOADED.datasets.items() if d.publish
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database with one cell of a model that is not the paper's, and all published values."""
-    folder = tmp_path_factory.mktemp("base")
-    store = SmallStore(folder)
+    store = SmallStore(tmp_path_factory.mktemp("base"))
     store.manifest["published_names"] = {"models": MODELS, "datasets": DATASETS}
     store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.5}})
-    manifest = store.write()
-    collect(manifest, folder / "rows.parquet")
-    build([manifest], [folder / "rows.parquet"], folder / "results.duckdb")
-    return folder / "results.duckdb"
+    return built(store)
 
 
 class Store:
@@ -391,13 +385,8 @@ def test_a_store_without_any_dataset_of_the_paper_has_nothing_to_compare(tmp_pat
     store = SmallStore(tmp_path)
     store.manifest["published_names"] = {"models": {}, "datasets": {}}
     store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.5}})
-    manifest, database = store.write(), tmp_path / "results.duckdb"
-    collect(manifest, tmp_path / "rows.parquet")
-    build([manifest], [tmp_path / "rows.parquet"], database)
-    said = {
-        f.question.number: findings.said(f, "ours") for f in judge(database, QUESTIONS.values())
-    }
-    assert set(said.values()) == {"nothing to compare"}, said
+    findings_of_store = judge(built(store), QUESTIONS.values())
+    assert {findings.verdict_text(f, "ours") for f in findings_of_store} == {"nothing to compare"}
 
 
 def test_there_are_eleven_and_each_runs_alone(base: Path) -> None:

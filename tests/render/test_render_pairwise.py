@@ -7,12 +7,12 @@ import duckdb
 import numpy as np
 import pytest
 from scipy import stats
-from small_store import SmallStore
+from small_store import SmallStore, rebuilt
 from typer.testing import CliRunner
 
 from stp.cli import app
 from stp.collect import trace
-from stp.collect.refresh import build_database, collect_dimension
+from stp.collect.refresh import collect_dimension
 from stp.core.errors import StpError
 from stp.render.tables.pairwise import compare, grid
 from stp.score.tables import write_clusters
@@ -40,8 +40,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         sums = {"ssim.range2": values.reshape(CLUSTERS, 1, 1)}
         ones = np.ones(CLUSTERS, np.int64)
         write_clusters(Path(cell["scores"], "cluster_sums.parquet"), names, ones, sums)
-    collect_dimension(store.write(), folder / "collected" / "short_term.parquet")
-    build_database(folder / "collected", folder / "results.duckdb")
+    rebuilt(store)
     return folder
 
 

@@ -9,10 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import stats
-from small_store import PUBLISHED, SmallStore, table_column
+from small_store import PUBLISHED, SmallStore, collected, table_column
 
 from stp.collect.published import PublishedValue, read_published
-from stp.collect.scores import collect
 from stp.core.errors import ConfigurationError, StpError
 from stp.render.tables.reliability import PublishedRuns, read_column, render_reliability
 from stp.render.tables.run_statistics import (
@@ -171,8 +170,7 @@ def add_runs(store: SmallStore, runs: Sequence[float | None], **more: object) ->
 
 def render(store: SmallStore) -> Path:
     """Collect and render; return the path of the CSV."""
-    manifest, rows = store.write(), store.folder / "short_term.parquet"
-    collect(manifest, rows)
+    manifest, rows = collected(store)
     out = store.folder / "tables" / "reliability.csv"
     render_reliability(manifest, out, rows)
     return out
@@ -305,8 +303,7 @@ def test_too_few_seeds_are_refused(store: SmallStore, runs: list[float]) -> None
 
 def test_a_missing_run_is_named(store: SmallStore) -> None:
     add_runs(store, [0.5, 0.75, 0.5, 0.25])
-    manifest, rows = store.write(), store.folder / "short_term.parquet"
-    collect(manifest, rows)
+    manifest, rows = collected(store)
     add_runs(store, [0.1, 0.2, 0.3, 0.4], variant="released")
     manifest = store.write()
     with pytest.raises(StpError, match=r"variant released.*seed 3"):

@@ -8,11 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from latex import complaints, needs_latex
-from small_store import SmallStore, convention_facts, table_column
+from small_store import SmallStore, built, convention_facts, table_column
 from toy_scored import write_scored
 
-from stp.collect.database import build
-from stp.collect.scores import collect
 from stp.core.errors import StpError
 from stp.render.tables.paper_table import render_partial, render_table
 from stp.render.tables.tidy import HEADER
@@ -24,20 +22,10 @@ def store(tmp_path: Path) -> SmallStore:
     return SmallStore(tmp_path)
 
 
-def build_database(store: SmallStore, manifest: Path) -> Path:
-    """Collect the scores and build the results store."""
-    rows, database = store.folder / "short_term.parquet", store.folder / "results.duckdb"
-    collect(manifest, rows)
-    build([manifest], [rows], database)
-    return database
-
-
 def render(store: SmallStore) -> Path:
     """Collect and render; return the folder of its files."""
-    manifest = store.write()
-    database = build_database(store, manifest)
     out = store.folder / "tables" / "short_term.csv"
-    render_table(manifest, database, out)
+    render_table(store.write(), built(store), out)
     return out.parent
 
 
@@ -314,7 +302,7 @@ def test_bold_goes_to_the_best_of_comparable_rows_only(store: SmallStore) -> Non
 
 def test_table_without_all_rows_is_refused(store: SmallStore) -> None:
     store.add("persistence", "enso", {"rmse.per_frame": {"mean": 1.0}})
-    database = build_database(store, store.write())
+    database = built(store)
     store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 1.0}}, seed=4)
     out = store.folder / "tables" / "short_term.csv"
     with pytest.raises(StpError, match="short_term") as caught:
@@ -326,7 +314,7 @@ def test_table_without_all_rows_is_refused(store: SmallStore) -> None:
 @pytest.mark.long(part="kinds")
 def test_rows_of_older_scores_do_not_count(store: SmallStore) -> None:
     cell = store.add("persistence", "enso", {"rmse.per_frame": {"mean": 1.0}})
-    database = build_database(store, store.write())
+    database = built(store)
     cell["scores"] = cell["scores"].replace("a000000000000000", "f" * 16)
     with pytest.raises(StpError, match="persistence"):
         render_table(store.write(), database, store.folder / "short_term.csv")
@@ -343,7 +331,7 @@ def test_unknown_table_and_bad_rows_are_refused(store: SmallStore) -> None:
     manifest, out = store.write(), store.folder / "long_term.csv"
     with pytest.raises(StpError, match=r"results\.duckdb"):
         render_table(manifest, store.folder / "results.duckdb", out)
-    database = build_database(store, manifest)
+    database = built(store)
     with pytest.raises(StpError, match="'long_term'"):
         render_table(manifest, database, out, table="long_term")
     database.write_bytes(database.read_bytes()[:5000])
@@ -499,7 +487,7 @@ def long_term(store: SmallStore) -> SmallStore:
 def render_leads(store: SmallStore) -> Path:
     manifest = store.write()
     out = store.folder / "tables" / "long_term.csv"
-    render_table(manifest, build_database(store, manifest), out)
+    render_table(manifest, built(store), out)
     return out.parent
 
 

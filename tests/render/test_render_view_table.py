@@ -7,7 +7,8 @@ import duckdb
 import numpy as np
 import pytest
 from latex import complaints, needs_latex
-from s2s_store import LEADS, add, built, s2s_store
+from s2s_store import LEADS, add, s2s_store
+from small_store import built
 from typer.testing import CliRunner
 
 from stp.cli import app

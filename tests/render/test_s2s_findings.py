@@ -6,7 +6,8 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from s2s_store import KEY, ONE_START, built, replace_view, s2s_store, write_starts
+from s2s_store import KEY, ONE_START, replace_view, s2s_store, write_starts
+from small_store import built
 
 from stp.plan.checked_config import CONFIG_FOLDER
 from stp.render.tables.findings import (

@@ -10,7 +10,8 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
-from s2s_store import LEADS, add, built, replace_view, s2s_store, write_starts
+from s2s_store import LEADS, add, replace_view, s2s_store, write_starts
+from small_store import built
 
 from stp.plan.checked_config import CONFIG_FOLDER
 from stp.render.tables.findings import (

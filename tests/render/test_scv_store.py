@@ -6,11 +6,9 @@ from pathlib import Path
 import duckdb
 import pytest
 from scipy.stats import spearmanr
-from small_store import SmallStore, convention_facts, suite, table_column
+from small_store import SmallStore, built, convention_facts, suite, table_column
 
-from stp.collect.database import build
 from stp.collect.direction import NO_DIRECTION
-from stp.collect.scores import collect
 from stp.collect.success import rankings
 from stp.plan.checked_config import CONFIG_FOLDER
 from stp.plan.manifest import load_manifest
@@ -64,9 +62,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
                     model, dataset, given, suite="scv", dimension="scv_benchmark",
                     setting="horizon-14",
                 )  # fmt: skip
-    manifest = store.write()
-    collect(manifest, folder / "rows.parquet")
-    build([manifest], [folder / "rows.parquet"], folder / "results.duckdb")
+    built(store)
     return folder
 
 

@@ -136,7 +136,8 @@ def test_raters_who_like_fvd_agree_with_it_and_are_at_chance_where_it_is_equal(
     out = answered.folder / "tables" / "agreement_with_people.csv"
     key = answered.key
     printed = CONFIG_FOLDER / "suites" / "fvd_study" / "published.csv"
-    read = render_agreement([answered.answers], key, answered.key_path, out, published=printed)
+    read = read_answers([answered.answers], key, answered.key_path)
+    render_agreement(key, read, out, published=printed)
     found = {(row.scenario, row.metric, row.counting): row for row in read_agreements(out)}
     taste = Taste(key, "FVD", noise=NOISE, similar=SIMILAR, lapse=LAPSE)
     for name, metric in (
@@ -162,8 +163,7 @@ def test_raters_who_like_fvd_agree_with_it_and_are_at_chance_where_it_is_equal(
     assert found["eq. PSNR", "FVD", "decided"].published == 81.0
     assert found["spr. FVD", "Among raters", "all"].published == 83.3
     # Raters among each other: the first two alike.
-    answers = read_answers([answered.answers], key, answered.key_path).answers
-    first = [one for one in answers if one.answered_at.day == 1]
+    first = [one for one in read.answers if one.answered_at.day == 1]
     chosen: dict[int, list[str | None]] = {}
     for one in first:
         chosen.setdefault(one.question, []).append(one.model)
@@ -185,7 +185,7 @@ def test_raters_who_like_fvd_agree_with_it_and_are_at_chance_where_it_is_equal(
     # The results store has all of it.
     folder = Path(key.population).parent
     database = out.with_suffix(".duckdb")
-    build([folder / "manifest.json"], [folder / "rows.parquet"], database, people=out)
+    build([folder / "manifest.json"], [folder / "short_term.parquet"], database, people=out)
     with duckdb.connect(str(database), read_only=True) as store:
         held = store.execute("FROM agreement_with_people ORDER BY rowid").fetchall()
     assert held == [tuple(vars(row).values()) for row in rows]
@@ -210,7 +210,7 @@ def test_a_third_answer_counts_only_where_two_disagree(study: Study, tmp_path: P
             lines = [line(key, asked, choice, rng, rater, answered_at=moment)]
             write(folder / f"{9 - number}.csv", lines)
         out = folder / "table.csv"
-        render_agreement([folder], key, study.key_path, out)
+        render_agreement(key, read_answers([folder], key, study.key_path), out)
         return {
             (row.metric, row.counting): (row.value, row.answers)
             for row in read_agreements(out)
