@@ -6,7 +6,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
+import pandas as pd
 from conventions import defined
 from small_store import (
     SmallStore,
@@ -29,6 +31,12 @@ from stp.predict import opinions as predict
 from stp.score import opinions as score
 
 CONVENTIONS = ["srocc.magnitude", "plcc.magnitude", "opinion_rmse.points"]
+
+
+def asked(path: Path, sql: str) -> pd.DataFrame:
+    """The rows of a query."""
+    with duckdb.connect(str(path), read_only=True) as connection:
+        return connection.execute(sql).df()
 
 
 def measured(

@@ -3,13 +3,11 @@
 import shutil
 from pathlib import Path
 
-import duckdb
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
-from measured_store import measured
+from measured_store import asked, measured
 
 from stp.opinions.prepared import open_database
 from stp.render.figures import reading as figures
@@ -48,11 +46,6 @@ def base(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("store")
     extras = {"seconds": SECONDS, "seconds_per_video": 1.0, "maps": 30}
     return measured(folder, data, (*PLAIN, *LOOKING), parts, extras)
-
-
-def asked(path: Path, sql: str) -> pd.DataFrame:
-    with duckdb.connect(str(path), read_only=True) as connection:
-        return connection.execute(sql).df()
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from conventions import convention, defined
-from measured_store import CONVENTIONS, measured
+from measured_store import CONVENTIONS, asked, measured
 from scipy.stats import spearmanr
 
 from stp.core.errors import StpError
@@ -35,11 +35,6 @@ EDIT = "UPDATE predicted_opinions SET"
 def base(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A results store of four measures, predicted and scored by the stages."""
     return measured(tmp_path_factory.mktemp("store"), data, MODELS)
-
-
-def asked(path: Path, sql: str) -> pd.DataFrame:
-    with duckdb.connect(str(path), read_only=True) as connection:
-        return connection.execute(sql).df()
 
 
 def test_scores_follow_from_the_view_of_predictions(base: Path):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from asking import ask
 from scipy.stats import kendalltau, pearsonr, spearmanr
 from small_store import SmallStore, built, convention_facts, suite, table_column
 
@@ -64,13 +65,8 @@ def judged(path: Path, number: int) -> Finding:
     return finding
 
 
-def asked(path: Path, sql: str) -> list[tuple[object, ...]]:
-    with duckdb.connect(str(path), read_only=True) as connection:
-        return connection.execute(sql).fetchall()
-
-
 def test_correlations_with_the_intensity_are_those_of_scipy(base: Path) -> None:
-    rows = asked(
+    rows = ask(
         base,
         "SELECT distortion, convention, is_temporal, intensities, correlation, is_constant, reason "
         "FROM noise_correlations ORDER BY ALL",
@@ -105,7 +101,7 @@ def test_what_is_best_at_a_value_gets_worse_away_from_it(base: Path, tmp_path: P
 
 
 def test_marks_beside_a_leaderboard_say_what_a_metric_sees(base: Path) -> None:
-    assert [row[:-1] for row in asked(base, TRUST)] == [
+    assert [row[:-1] for row in ask(base, TRUST)] == [
         ("average_fid.squeezenet_means", "bair", 2, 2, 1, "local_swap"),
         ("fvd.predicted_only", "bair", 2, 1, 1, None),
         ("psnr.pooled", "bair", 2, 2, 1, None),
@@ -116,7 +112,7 @@ def test_marks_beside_a_leaderboard_say_what_a_metric_sees(base: Path) -> None:
 
 
 def test_correlations_of_metrics_are_those_of_scipy(base: Path) -> None:
-    rows = asked(
+    rows = ask(
         base,
         "SELECT tested_on, kind, value, cells FROM metric_correlations "
         "WHERE side = 'ours' AND one = 'FVD' AND other = 'PSNR' ORDER BY ALL",

@@ -3,9 +3,9 @@
 import shutil
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pytest
+from asking import ask
 from scipy import stats
 from small_store import SmallStore, rebuilt
 from typer.testing import CliRunner
@@ -83,11 +83,11 @@ def test_mistakes_are_answered(
 def test_the_tests_are_those_of_the_store(results: Path) -> None:
     """Corrected for all three pairs of the models that are ranked together."""
     (pair,) = compare(results, "simvpv2", "convlstm")
-    with duckdb.connect(str(results / "results.duckdb"), read_only=True) as database:
-        (stored,) = database.sql(
-            "SELECT -difference, -ci95_high, -ci95_low, p, p_corrected, detectable "
-            "FROM comparisons WHERE model = 'convlstm' AND other = 'simvpv2' AND p IS NOT NULL"
-        ).fetchall()
+    (stored,) = ask(
+        results / "results.duckdb",
+        "SELECT -difference, -ci95_high, -ci95_low, p, p_corrected, detectable "
+        "FROM comparisons WHERE model = 'convlstm' AND other = 'simvpv2' AND p IS NOT NULL",
+    )
     found = (
         pair.b - pair.a,
         pair.ci95_low,

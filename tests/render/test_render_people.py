@@ -5,11 +5,11 @@ import math
 from dataclasses import replace
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from asking import ask
 from official_store import judged, write_official
 
 from stp.collect.database import build
@@ -211,11 +211,11 @@ def test_the_spread_is_that_over_scenarios(table):
     spread = each.mean(axis=1).std()  # ddof 0
     (line,) = (line for line in read(table) if line["model"] == "Constant velocity")
     assert float(line["ADE sd"]) == pytest.approx(spread)
-    with duckdb.connect(str(table.parents[1] / "results.duckdb"), read_only=True) as store:
-        leads = store.sql(
-            "SELECT lead, value FROM scores WHERE statistic = 'sd' AND lead IS NOT NULL AND "
-            "model = 'constant_velocity' AND convention = 'displacement.by_scenario' ORDER BY lead"
-        ).fetchall()
+    leads = ask(
+        table.parents[1] / "results.duckdb",
+        "SELECT lead, value FROM scores WHERE statistic = 'sd' AND lead IS NOT NULL AND "
+        "model = 'constant_velocity' AND convention = 'displacement.by_scenario' ORDER BY lead",
+    )
     assert [value for _, value in leads] == pytest.approx(each.std(axis=0).tolist())
     assert [lead for lead, _ in leads] == list(range(1, 11))
 
@@ -234,10 +234,10 @@ def test_best_of_several_names_their_number_and_whose_minimum_it_is(table):
 
 @pytest.mark.sample_bytes
 def test_the_results_store_has_the_differences_of_the_table(table):
-    with duckdb.connect(str(table.parents[1] / "results.duckdb"), read_only=True) as store:
-        deltas = store.sql(
-            "SELECT model, published, difference, why_none FROM deltas WHERE metric = 'ADE'"
-        ).fetchall()
+    deltas = ask(
+        table.parents[1] / "results.duckdb",
+        "SELECT model, published, difference, why_none FROM deltas WHERE metric = 'ADE'",
+    )
     stored = sorted((published, round(difference, 9)) for _, published, difference, _ in deltas
                     if difference is not None)  # fmt: skip
     assert stored == sorted(

@@ -3,9 +3,9 @@
 import csv
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pytest
+from asking import ask
 from latex import complaints, needs_latex
 from s2s_store import LEADS, add, s2s_store
 from small_store import built
@@ -48,14 +48,9 @@ def written(database: Path, view: str, folder: Path) -> tuple[list[dict[str, str
         return list(csv.DictReader(file)), out.with_suffix(".md").read_text()
 
 
-def count(database: Path, query: str) -> int:
-    with duckdb.connect(str(database), read_only=True) as connection:
-        return len(connection.execute(query).fetchall())
-
-
 def test_the_file_has_all_rows_and_the_page_sections(database: Path, tmp_path: Path) -> None:
     rows, page = written(database, HORIZON, tmp_path)
-    assert len(rows) == count(database, f"FROM {HORIZON}") > 1
+    assert len(rows) == len(ask(database, f"FROM {HORIZON}")) > 1
     (mine,) = [row for row in rows if row["side"] == "ours"]
     found = (mine["forecast"], mine["threshold"], mine["variable"])
     assert found == ("ecmwf", "RMSE >= climatology", "t850")

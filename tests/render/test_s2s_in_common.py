@@ -10,6 +10,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
+from asking import ask
 from s2s_store import LEADS, add, replace_view, s2s_store, write_starts
 from small_store import built
 
@@ -51,11 +52,6 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     add(store, "ukmo", EASY, divergences(0.5, 0.5, 0.1, 0.1, 0.1, 0.1))
     add(store, "panguweather", EASY[:2], divergences(0.25, 0.25))
     return built(store)
-
-
-def ask(database: Path, question: str) -> list[tuple[object, ...]]:
-    with duckdb.connect(str(database), read_only=True) as connection:
-        return connection.execute(question).fetchall()
 
 
 def ours(database: Path, number: int) -> list[Comparison]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from asking import ask
 from scipy.stats import spearmanr
 from small_store import SmallStore, built, convention_facts, suite, table_column
 
@@ -80,11 +81,11 @@ def test_rank_correlations_with_success_are_those_of_scipy(base: Path) -> None:
         "scv_rtwm_64": (2, None, few),
         "all": (9, pytest.approx((mutb + cms) / 2), None),
     }
-    with duckdb.connect(str(base / "results.duckdb"), read_only=True) as connection:
-        rows = connection.execute(
-            "SELECT split_part(success, '.', 1), tested_on, models, correlation, reason "
-            "FROM success_correlations WHERE NOT ends_with(tested_on, '_128')"
-        ).fetchall()
+    rows = ask(
+        base / "results.duckdb",
+        "SELECT split_part(success, '.', 1), tested_on, models, correlation, reason "
+        "FROM success_correlations WHERE NOT ends_with(tested_on, '_128')",
+    )
     both = {how: {name: tuple(rest) for kind, name, *rest in rows if kind == how} for how in HOW}
     assert both["scv_success"] == expected
     for name, (models, correlation, reason) in both["scv_partial_success"].items():

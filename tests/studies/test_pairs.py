@@ -10,9 +10,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pytest
+from asking import ask
 from population import (
     FVD,
     KVD,
@@ -186,8 +186,7 @@ def test_raters_who_like_fvd_agree_with_it_and_are_at_chance_where_it_is_equal(
     folder = Path(key.population).parent
     database = out.with_suffix(".duckdb")
     build([folder / "manifest.json"], [folder / "short_term.parquet"], database, people=out)
-    with duckdb.connect(str(database), read_only=True) as store:
-        held = store.execute("FROM agreement_with_people ORDER BY rowid").fetchall()
+    held = ask(database, "FROM agreement_with_people ORDER BY rowid")
     assert held == [tuple(vars(row).values()) for row in rows]
     text = out.with_suffix(".md").read_text()
     assert "SIMULATED" in text and "1,800 comparisons" in text and "(71.9)" in text
