@@ -1,10 +1,10 @@
 """The effect of conventions: rankings counted by hand, and read from all four formats."""
 
-import csv
 from pathlib import Path
 
 import numpy as np
 import pytest
+from asking import csv_rows
 from latex import complaints, needs_latex
 from scipy.stats import spearmanr
 from small_store import SmallStore, convention_facts, rebuilt, table_column
@@ -52,8 +52,7 @@ def test_it_compiles(database: Path, tmp_path: Path) -> None:
 def test_each_pair_of_rankings_is_a_line(database: Path, tmp_path: Path) -> None:
     out = tmp_path / "convention_effects.csv"
     render_convention_effects(database, out)
-    with out.open(newline="") as file:
-        row_of = {row["tested_on"]: row for row in csv.DictReader(file)}
+    row_of = {row["tested_on"]: row for row in csv_rows(out)}
     assert set(row_of) == set(PER_FRAME)
     for dataset, row in row_of.items():
         a, b = np.array(PER_FRAME[dataset]), np.array(POOLED[dataset])

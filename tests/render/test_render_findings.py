@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from asking import csv_rows
 from latex import complaints, needs_latex
 from parts import long_except
 from small_store import PUBLISHED, SmallStore, built
@@ -450,8 +451,7 @@ def test_unknown_numbers_and_old_databases_are_refused(tmp_path: Path) -> None:
 
 def test_table_names_every_verdict_and_what_it_is_about(base: Path, tmp_path: Path) -> None:
     render_findings(base, FOLDER, tmp_path / "findings.csv")
-    with (tmp_path / "findings.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = csv_rows(tmp_path / "findings.csv")
     assert {int(row["finding"]) for row in rows} == set(QUESTIONS)
     assert {row["outcome"] for row in rows} == {"yes", "no", ""}
     text = (tmp_path / "findings.md").read_text()

@@ -1,11 +1,10 @@
 """Views that are tables: all rows in the CSV file, and those of a condition on pages."""
 
-import csv
 from pathlib import Path
 
 import numpy as np
 import pytest
-from asking import ask
+from asking import ask, csv_rows
 from latex import complaints, needs_latex
 from s2s_store import LEADS, add, s2s_store
 from small_store import built
@@ -44,8 +43,7 @@ def written(database: Path, view: str, folder: Path) -> tuple[list[dict[str, str
     out = folder / f"{view}.csv"
     called(database, view, "--out", str(out))
     assert all(out.with_suffix(kind).is_file() for kind in (".md", ".tex", ".html"))
-    with out.open(newline="") as file:
-        return list(csv.DictReader(file)), out.with_suffix(".md").read_text()
+    return csv_rows(out), out.with_suffix(".md").read_text()
 
 
 def test_the_file_has_all_rows_and_the_page_sections(database: Path, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 
 import pytest
+from asking import csv_rows
 from checkout import ROOT, TABLE, Checkout
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(part="own")]
@@ -39,8 +40,7 @@ def follow(copy: Checkout, commands: list[str]) -> dict[str, str]:
 
 
 def rows(copy: Checkout) -> dict[str, dict[str, str]]:
-    with (copy.folder / TABLE).open(newline="") as file:
-        return {row["model"]: row for row in csv.DictReader(file)}
+    return {row["model"]: row for row in csv_rows(copy.folder / TABLE)}
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,11 @@
 """Somebody's videos, with the commands of docs/own_data.md: from a folder to the table."""
 
-import csv
 import re
 
 import numpy as np
 import own_data as made
 import pytest
+from asking import csv_rows
 from checkout import TABLE, Checkout
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(part="own")]
@@ -39,8 +39,7 @@ def checkout(tmp_path_factory) -> Checkout:
 
 
 def test_the_table(checkout):
-    with (checkout.folder / TABLE).open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = csv_rows(checkout.folder / TABLE)
     assert [row["model"] for row in rows] == ["Persistence", "SimVPv2"]
     for row in rows:
         assert (row["source"], row["dataset"], row["n"]) == ("own", "Lamp", "6")

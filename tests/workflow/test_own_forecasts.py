@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import xarray as xr
 import yaml
+from asking import csv_rows
 from checkout import ROOT, Checkout
 
 from stp.datasets.chaosbench.chaotic_waves import Atmosphere, truth
@@ -100,14 +101,16 @@ def scorecard(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 def test_there_are_tables_curves_and_maps(scorecard: Checkout) -> None:
     results = scorecard.folder / "results" / "mine"
-    with (results / "tables" / "s2s_control.csv").open(newline="") as file:
-        rows = {row["model"]: row for row in csv.DictReader(file)}
+    rows = {row["model"]: row for row in csv_rows(results / "tables" / "s2s_control.csv")}
     assert len(rows) == 3
     mine, still = rows["my_model"], rows["Persistence"]
     assert float(mine["t850 RMSE day 1"]) < float(still["t850 RMSE day 1"])
     assert mine["q700 RMSE day 1"] == "" and mine["source"] == "synthetic"
-    with (results / "tables" / "s2s_skill_horizon.csv").open(newline="") as file:
-        days = [row for row in csv.DictReader(file) if row["forecast"] == "my_model"]
+    days = [
+        row
+        for row in csv_rows(results / "tables" / "s2s_skill_horizon.csv")
+        if row["forecast"] == "my_model"
+    ]
     assert {"t850", "z500"} <= {row["variable"] for row in days if row["skilful_leads"]}
     page = (results / "tables" / "s2s_weeks.md").read_text()
     assert "## s2s_control, test, ACC, 3-4, z500" in page and "my_model" in page

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 import pytest
+from asking import csv_rows
 from checkout import ROOT, TABLE, Checkout
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(part="own")]
@@ -81,8 +82,7 @@ def test_only_scores_of_video_are_made_again(told):
 
 
 def test_it_is_a_column_of_the_table_and_in_the_database(copy, told):
-    with (copy.folder / TABLE).open(newline="") as file:
-        rows = {(row["dataset"], row["model"]): row for row in csv.DictReader(file)}
+    rows = {(row["dataset"], row["model"]): row for row in csv_rows(copy.folder / TABLE)}
     sharp = {key: row["Sharpness"] for key, row in rows.items()}
     copied, mean = (sharp["Moving-MNIST", name] for name in ("Persistence", "Context mean"))
     assert 0.9 < float(copied) < 1.1 and float(mean) < 0.8

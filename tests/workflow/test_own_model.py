@@ -1,11 +1,11 @@
 """docs/own_models.md, followed to the letter: a model that is one file and one entry."""
 
-import csv
 import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from asking import csv_rows
 from checkout import ROOT, TABLE, Checkout
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(part="own")]
@@ -75,8 +75,7 @@ def test_the_page_adds_one_file_one_entry_a_scale_and_a_test():
 
 
 def test_the_table_has_the_model_beside_persistence(copy, printed):
-    with (copy.folder / TABLE).open(newline="") as file:
-        rows = {row["model"]: row for row in csv.DictReader(file)}
+    rows = {row["model"]: row for row in csv_rows(copy.folder / TABLE)}
     assert list(rows) == ["Persistence", "Conv3D"]
     assert {row["dataset"] for row in rows.values()} == {"Moving-MNIST"}
     assert float(rows["Conv3D"]["PSNR"]) > float(rows["Persistence"]["PSNR"])

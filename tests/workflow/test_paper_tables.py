@@ -1,10 +1,10 @@
 """All tables: docs/tables.md names each, each is planned, and a small scale makes its own."""
 
-import csv
 import re
 from pathlib import Path
 
 import pytest
+from asking import csv_rows
 from checkout import ROOT, Checkout
 
 PAGE = (ROOT / "docs" / "tables.md").read_text()
@@ -137,8 +137,7 @@ def test_a_small_scale_makes_all_of_its_tables(tiny, tmp_path):
     for table in tables:
         for kind in FORMATS:
             assert table.with_suffix(kind).stat().st_size > 200, table.with_suffix(kind)
-    with (copy.folder / "results/tables/reproduction.csv").open(newline="") as lines:
-        rows = [row for row in csv.DictReader(lines) if row["ours"]]
+    rows = [row for row in csv_rows(copy.folder / "results/tables/reproduction.csv") if row["ours"]]
     assert {row["model"] for row in rows} == {"ConvLSTM", "SimVPv2"} and len(rows) == 2 * 4
     assert {(row["comparable"], row["difference"]) for row in rows} == {("NO", "")}
     again = plan(copy, "--configfile", "tests/workflow/tiny.yaml", "--", ALL)

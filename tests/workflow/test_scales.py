@@ -1,6 +1,5 @@
 """The demo and the sample scale, as people run them: the real command, the real configuration."""
 
-import csv
 import json
 import os
 import re
@@ -11,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from asking import csv_rows
 from checkout import TABLE, Checkout
 
 from stp.data.prepared import Prepared
@@ -19,8 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.long(part="demo")]
 
 
 def rows(checkout: Checkout, name: str = TABLE) -> list[dict[str, str]]:
-    with (checkout.folder / name).open(newline="") as file:
-        return list(csv.DictReader(file))
+    return csv_rows(checkout.folder / name)
 
 
 @pytest.fixture(scope="module")
