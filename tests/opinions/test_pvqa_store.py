@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from asking import table_for
 from conventions import convention, defined
 from measured_store import CONVENTIONS, asked, measured
 from scipy.stats import spearmanr
@@ -217,12 +218,8 @@ def edited(base: Path, tmp_path: Path) -> Callable[..., Path]:
         path = Path(shutil.copy(base, tmp_path / "results.duckdb"))
         with duckdb.connect(str(path)) as connection:
             for statement in (
-                "CREATE TABLE rated AS FROM opinion_ratings",
-                "DROP VIEW opinion_ratings",
-                "ALTER TABLE rated RENAME TO opinion_ratings",
-                "CREATE TABLE written AS FROM predicted_opinions",
-                "DROP VIEW predicted_opinions",
-                "ALTER TABLE written RENAME TO predicted_opinions",
+                table_for("opinion_ratings"),
+                table_for("predicted_opinions"),
                 *statements,
             ):
                 connection.execute(statement)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from asking import ask
+from asking import ask, table_for
 from scipy.stats import kendalltau, pearsonr, spearmanr
 from small_store import SmallStore, built, convention_facts, suite, table_column
 
@@ -186,16 +186,12 @@ def edited(base: Path, tmp_path: Path) -> Callable[..., Path]:
         path = Path(shutil.copy(base, tmp_path / "results.duckdb"))
         with duckdb.connect(str(path)) as connection:
             for statement in (
-                "CREATE TABLE written AS FROM noise_correlations LIMIT 0",
-                "DROP VIEW noise_correlations",
-                "ALTER TABLE written RENAME TO noise_correlations",
+                table_for("noise_correlations", "LIMIT 0"),
                 "INSERT INTO noise_correlations BY NAME SELECT * EXCLUDE (size), 'test' AS subset, "
                 "5 AS intensities, CASE distortion WHEN 'switching' THEN -size ELSE size END "
                 "AS correlation, false AS is_constant, 'synthetic data, demo protocol' AS bytes, "
                 f"false AS comparable FROM {DATASETS}, {DISTORTIONS}, {VARIANTS}",
-                "CREATE TABLE kept AS FROM metric_correlations WHERE side = 'published'",
-                "DROP VIEW metric_correlations",
-                "ALTER TABLE kept RENAME TO metric_correlations",
+                table_for("metric_correlations", "WHERE side = 'published'"),
                 "INSERT INTO metric_correlations SELECT * REPLACE ('ours' AS side) "
                 "FROM metric_correlations",
                 *statements,

@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from asking import csv_rows
+from asking import csv_rows, table_for
 from latex import complaints, needs_latex
 from parts import long_except
 from small_store import PUBLISHED, SmallStore, built
@@ -47,10 +47,7 @@ class Store:
     def __init__(self, base: Path, folder: Path) -> None:
         self.path = Path(shutil.copy(base, folder / "results.duckdb"))
         self.change(
-            # Here a table, so that scores of any cell can be written; views ask it all the same.
-            "CREATE TABLE written AS FROM scores LIMIT 0",
-            "DROP VIEW scores",
-            "ALTER TABLE written RENAME TO scores",
+            table_for("scores", "LIMIT 0"),
             "DELETE FROM paper_columns",
             "INSERT INTO settings BY NAME SELECT 'horizon-10+interval-' || i AS setting, "
             '10 AS horizon, i AS "interval" FROM range(1, 4) AS t(i)',

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from asking import ask
+from asking import ask, table_for
 from s2s_store import KEY, ONE_START, replace_view, s2s_store, write_starts
 from small_store import built
 
@@ -61,11 +61,8 @@ def edited(base: Path, tmp_path: Path) -> Callable[..., Path]:
     def make(*statements: str, after: Sequence[str] = ()) -> Path:
         path = Path(shutil.copy(base, tmp_path / "results.duckdb"))
         with duckdb.connect(str(path)) as connection:
-            # Here tables, so that values can be written; views ask them all the same.
-            connection.execute("CREATE TABLE written AS FROM s2s_curves WHERE side = 'published'")
-            connection.execute("CREATE TABLE last AS FROM s2s_day_44 WHERE side = 'published'")
-            replace_view(connection, "s2s_curves", "written")
-            replace_view(connection, "s2s_day_44", "last")
+            for view in ("s2s_curves", "s2s_day_44"):
+                connection.execute(table_for(view, "WHERE side = 'published'"))
             for statement in (
                 "INSERT INTO s2s_curves SELECT * REPLACE ('ours' AS side, 1 AS n) FROM s2s_curves",
                 "INSERT INTO s2s_day_44 SELECT * REPLACE ('ours' AS side, CASE score "

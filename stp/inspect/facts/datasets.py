@@ -1,7 +1,6 @@
 """Compare printed, official and prepared sizes of datasets and numbers of clips."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from stp.inspect import counts
 from stp.inspect.facts.fact import Fact, Facts, named, printed_rows, protocol_of
@@ -142,6 +141,6 @@ def _ours(protocol: Config, name: str, size: Size) -> str:
     return str(settings[0]) if settings else ""
 
 
-def _joined(value: Any) -> str:
+def _joined(value: int | str | Sequence[int]) -> str:
     """Text of lengths of axes, such as ``3 x 128 x 128``."""
     return str(value) if isinstance(value, int | str) else " x ".join(map(str, value))

@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import duckdb
 
@@ -221,18 +221,18 @@ def verdict_text(finding: Finding, side: str) -> str:
     return verdict
 
 
-def evidence(finding: Finding) -> tuple[list[str], list[tuple[Any, ...]]]:
+def evidence(finding: Finding) -> tuple[list[str], list[tuple[object, ...]]]:
     """Names of the columns, and a row for every comparison."""
     return list(COLUMNS), [astuple(row) for row in finding.evidence]
 
 
-def parts(finding: Finding) -> tuple[list[str], list[tuple[Any, ...]]]:
+def parts(finding: Finding) -> tuple[list[str], list[tuple[object, ...]]]:
     """Names of the columns, and a row for every part of the criterion on either side."""
     columns = ["side", "part", "verdict", "yes", "no", "needed", "comparisons"]
     return columns, [(side, *part) for side, of_side in finding.parts.items() for part in of_side]
 
 
-def for_people(finding: Finding) -> tuple[list[str], list[tuple[Any, ...]]]:
+def for_people(finding: Finding) -> tuple[list[str], list[tuple[object, ...]]]:
     """As `evidence`, but without the columns on the part of the criterion."""
     names = ["side", *COLUMNS[COLUMNS.index("model") :]]
     rows = [tuple(getattr(row, name) for name in names) for row in finding.evidence]

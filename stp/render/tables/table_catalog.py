@@ -9,7 +9,7 @@ configuration, measurements and answers of raters; their files are read.
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
@@ -84,7 +84,7 @@ def is_view(name: str) -> bool:
     return isinstance(tables()[name].about, ViewTable)
 
 
-def listing(database: Path) -> list[tuple[Any, ...]]:
+def listing(database: Path) -> list[tuple[object, ...]]:
     """A row for each table, with the columns `LISTED`.
 
     The command in a row shows the table or, if the table does not exist yet, makes it.
@@ -167,7 +167,7 @@ class Narrowed(NamedTuple):
     metric: str | None = None
 
 
-def of_scores(name: str, database: Path, narrowed: Narrowed) -> tuple[Grid, list[list[Any]]]:
+def of_scores(name: str, database: Path, narrowed: Narrowed) -> tuple[Grid, list[list[object]]]:
     """A table of a dimension, from the results store.
 
     Ranks and tests include all models of the table, even those that are not kept; p values are
