@@ -166,6 +166,13 @@ def bare_manifest(folder: Path, cells: list[dict[str, Any]], **more: Any) -> dic
     }
 
 
+def cell_key(model: str, dataset: str, **more: Any) -> dict[str, Any]:
+    """The key of a short-term cell of a model, trained and tested on a dataset."""
+    names = {"suite": "predbench", "dimension": "short_term", "model": model, "variant": "default"}
+    data = {"trained_on": dataset, "train_subset": "all", "tested_on": dataset, "subset": "test"}
+    return names | data | {"setting": "horizon-10", "seed": None} | more
+
+
 def bare_cell(key: dict[str, Any], **more: Any) -> dict[str, Any]:
     """A cell of a manifest, on synthetic bytes."""
     whose = {"source": "synthetic", "release": "digits", "protocol": "demo", "subset_note": ""}
@@ -277,18 +284,7 @@ class SmallStore:
         for name in [*values, *(perceptual or {})]:  # the manifest knows what it asked for
             self.manifest["conventions"].setdefault(name, convention_facts())
         self.manifest["datasets"].setdefault(key.get("tested_on", dataset), dataset_facts())
-        key = {
-            "suite": "predbench",
-            "dimension": "short_term",
-            "model": model,
-            "variant": "default",
-            "trained_on": dataset,
-            "train_subset": "all",
-            "tested_on": dataset,
-            "subset": "test",
-            "setting": "horizon-10",
-            "seed": seed,
-        } | key
+        key = cell_key(model, dataset, seed=seed) | key
         store = self.folder / "store"
         name = f"short_term/predbench/{key['variant']}/{model}/{dataset}/seed-{seed}"
         folders = {
