@@ -74,8 +74,8 @@ def ratings(study: Ratings, folder: Path, out: Path, study_file: Path, report: R
             natural video of its class and size.
     """
     root = folder.resolve()
-    names = [p.relative_to(root.parent).as_posix() for p in root.rglob("*") if p.is_file()]
-    source = Source(UnlockedFiles(root.parent, names), root.name)
+    files = [p.relative_to(root.parent).as_posix() for p in root.rglob("*") if p.is_file()]
+    source = Source(UnlockedFiles(root.parent, files), root.name)
     videos, secret = _survey(study, source, study_file, report)
     predicted = [video for video in videos if video.folder == PREDICTED]
     rated = sorted(predicted, key=lambda video: video.name)

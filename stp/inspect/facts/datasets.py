@@ -1,6 +1,6 @@
 """Compare printed, official and prepared sizes of datasets and numbers of clips."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from stp.inspect import counts
 from stp.inspect.facts.fact import Fact, Facts, named, printed_rows, protocol_of
@@ -141,6 +141,6 @@ def _ours(protocol: Config, name: str, size: Size) -> str:
     return str(settings[0]) if settings else ""
 
 
-def _joined(value: int | str | Sequence[int]) -> str:
+def _joined(value: int | str | Iterable[int | str]) -> str:
     """Text of lengths of axes, such as ``3 x 128 x 128``."""
     return str(value) if isinstance(value, int | str) else " x ".join(map(str, value))
