@@ -27,9 +27,10 @@ def prepared_folder(plan: Plan, name: str) -> Path:
     Raises:
         StpError: the dataset is not prepared.
     """
+    # Before `plan.data`, which adds the dataset to the plan.
+    is_planned = name in [artefact.dataset for artefact in plan.prepared]
     folder = plan.store / plan.data(name).folder
     if not store.is_complete(folder):
-        is_planned = name in [artefact.dataset for artefact in plan.prepared]
         raise StpError(
             f"{name} is not prepared at scale {plan.config.scale.scale}",
             expected=f"a finished folder {folder}",
