@@ -51,10 +51,9 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
         scale["models"][quick]["train"] |= {"epochs": 1, "max_clips": 64, "max_val_clips": 4}
     del scale["models"]["probabilistic_climatology"], scale["models"]["ncep_ensemble"]
     path.write_text(yaml.safe_dump(scale))
-    done = checkout.run(
+    checkout.succeed(
         "snakemake", "--profile", "local", "--configfile", SCALE, "--", *TABLES, FINDINGS, *FIGURES
     )
-    assert done.returncode == 0, done.stdout
     return checkout
 
 

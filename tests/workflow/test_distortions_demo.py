@@ -18,9 +18,7 @@ TABLES = {
 
 
 def make(checkout: Checkout) -> str:
-    done = checkout.snakemake(config=SCALE, targets=(ALL,))
-    assert done.returncode == 0, done.stdout
-    return done.stdout
+    return checkout.make(config=SCALE, targets=(ALL,))
 
 
 def test_the_demo_makes_every_table_and_one_edit_renders_one_again(tmp_path: Path) -> None:

@@ -33,9 +33,7 @@ def follow(copy: Checkout, commands: list[str]) -> dict[str, str]:
     """Run commands of the page; returns what each printed."""
     printed = {}
     for command in commands:
-        done = copy.run("bash", "-c", command, STP_RAW_MIRROR="")
-        assert done.returncode == 0, f"{command}\n{done.stdout}"
-        printed[command] = done.stdout
+        printed[command] = copy.succeed("bash", "-c", command, STP_RAW_MIRROR="")
     return printed
 
 

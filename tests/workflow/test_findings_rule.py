@@ -29,9 +29,9 @@ def checkout(tiny: Checkout, tmp_path: Path) -> Checkout:
 
 def make(checkout: Checkout) -> str:
     targets = [FINDINGS, EFFECTS]
-    done = checkout.run("snakemake", "--profile", "local", "--configfile", SCALE, "--", *targets)
-    assert done.returncode == 0, done.stdout
-    return done.stdout
+    return checkout.succeed(
+        "snakemake", "--profile", "local", "--configfile", SCALE, "--", *targets
+    )
 
 
 def test_all_dimensions_are_collected_first_and_a_changed_query_renders_again(checkout: Checkout):

@@ -27,8 +27,7 @@ def test_networks_of_chaosbench_forecast_the_ocean_of_another_suite(tmp_path: Pa
     }
     file = checkout.folder / "elsewhere.yaml"
     file.write_text(yaml.safe_dump(scale))
-    done = checkout.run("snakemake", "--profile", "local", "--configfile", file.name, "--", TABLE)
-    assert done.returncode == 0, done.stdout
+    checkout.succeed("snakemake", "--profile", "local", "--configfile", file.name, "--", TABLE)
     rows = csv_rows(checkout.folder / TABLE)
     assert len({row["model"] for row in rows}) == len(rows) == len(models)
     assert all(float(row["RMSE"]) > 0 for row in rows)

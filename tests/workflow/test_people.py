@@ -50,7 +50,7 @@ def finished(tmp_path_factory) -> People:
     folder = tmp_path_factory.mktemp("people")
     write_hall(folder / "shared" / "raw")
     checkout = People.create(folder / "first", folder / "shared")
-    checkout.make_table()
+    checkout.make()
     return checkout
 
 
