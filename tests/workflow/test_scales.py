@@ -164,9 +164,7 @@ def prepared(checkout: Checkout, source: str) -> dict[str, Prepared]:
 
 def test_all_fifteen_datasets_are_prepared(demo):
     """The other twelve, from their official raw formats; those of the demo are there already."""
-    demo.succeed(
-        "snakemake", "--profile", "local", ALL.format(scale="demo"), STP_RAW_MIRROR=""
-    )
+    demo.succeed("snakemake", "--profile", "local", ALL.format(scale="demo"), STP_RAW_MIRROR="")
     found = prepared(demo, "synthetic")
     paper = yaml.safe_load((demo.folder / "config/paper.yaml").read_text())
     trained_on = paper["dimensions"]["short_term"]["datasets"]
