@@ -102,9 +102,9 @@ def _splits(
         rows = {row.split: row for row in counts.rows(plan, clips)}
         at_scale = [release.source, scaled.release, _joined(scaled.shape)]
     for split in SPLITS:
-        official = getattr(dataset.counts, split)
-        published = getattr(dataset.counts.published, split)
-        difference = None if None in (official, published) else official - published
+        official = dataset.counts.by_split[split]
+        published = dataset.counts.published.by_split[split]
+        difference = None if official is None or published is None else official - published
         why = dataset.counts.explained.get(split, "")
         row = rows.get(split)
         counted = [row.counted, row.prepared] if row else ["", ""]
