@@ -1,4 +1,4 @@
-"""The page of the paper's findings, with the verdicts on its own numbers: docs/findings.md."""
+"""Page of the paper's findings, with verdicts on the paper's own numbers: docs/findings.md."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -50,10 +50,10 @@ behind the verdict. Columns with the same counts share a row.
 
 
 def page(findings: list[Finding]) -> str:
-    """Write the page.
+    """Make the page as Markdown.
 
     Args:
-        findings: findings with their verdicts; only those on published numbers are used.
+        findings: findings with their verdicts; only verdicts on published numbers are used.
     """
     return "\n".join([HEAD, *_overview(findings), *(line for f in findings for line in _one(f))])
 
