@@ -1,4 +1,4 @@
-"""The page of every table, view and column of results.duckdb: docs/results_store.md."""
+"""Page of all tables, views and columns of results.duckdb: docs/results_store.md."""
 
 import textwrap
 from collections import defaultdict
@@ -68,7 +68,7 @@ After a run that failed, `results/demo/partial/results.duckdb` holds what has be
 table `missing` lists the rest. Every verb takes it as `--database`:
 
 ```sh
-stp query --database results/demo/partial/results.duckdb "FROM missing"
+stp query --database results/demo/partial/results.duckdb "FROM missing"  # needs a failed run
 ```
 
 ## Scripts
@@ -90,9 +90,13 @@ significant difference only with `--fail-if-alike`:
 
 ```sh
 stp query "FROM overall WHERE value IS NULL" --fail-if-empty -f csv > gaps.csv && echo "some gaps"
-stp compare simvpv2 convlstm --cell kth --column SSIM --fail-if-alike || echo "alike"
+stp compare simvpv2 convlstm --cell kth --metric SSIM --fail-if-alike || echo "alike"
 ```
 """
+
+_SUITES = """\
+A store with results of a suite also has the views of the suite. `stp list store VIEW` prints the
+meaning of each column."""
 
 COLUMNS = """\
 A column that an earlier table has with the same meaning is described there."""
@@ -131,7 +135,7 @@ setting, seed`; `seed` is NULL for deterministic models, so join it with `IS NOT
 
 
 def page() -> str:
-    """The page as Markdown."""
+    """Make the page as Markdown."""
     lines = [_HEAD, "## Ten questions", ""]
     for question, about, sql in QUESTIONS:
         lines += [*_wrapped(f"**{question}** {about}"), "", "```sql", sql, "```", ""]
@@ -151,11 +155,12 @@ def page() -> str:
             lines += _section(rows.view.name, rows.view.comment, rows.view.columns, defined)
         for view in VIEWS:
             lines += _view_section(database, view, defined)
-        lines += ["## Views of suites", ""]
+        lines += ["## Views of suites", "", *_wrapped(_SUITES), ""]
         for suite, title, views in _suite_views():
-            lines += [f"A store with results of {title} (`config/suites/{suite}/views/`) has:", ""]
-            for view in views:
-                lines += _view_section(database, view, defined)
+            lines += [f"{title} (`config/suites/{suite}/views/`):", ""]
+            lines += ["| view | contents | columns |", "|---|---|---|"]
+            lines += [_view_row(database, view) for view in views]
+            lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -164,7 +169,7 @@ def _wrapped(paragraph: str) -> list[str]:
 
 
 def _suite_views() -> Iterator[tuple[str, str, list[View]]]:
-    """Name and title of each suite that defines views, and these views."""
+    """Yield name, title and views of each suite that defines views."""
     for name, suite in read_suites().items():
         about = suite_facts(name, suite)
         if views := views_of([(name, about.views)]):
@@ -174,10 +179,20 @@ def _suite_views() -> Iterator[tuple[str, str, list[View]]]:
 def _view_section(
     database: duckdb.DuckDBPyConnection, view: View, defined: dict[tuple[str, str], str]
 ) -> list[str]:
-    database.execute(f"CREATE VIEW {view.name} AS {view.sql}")
-    described = database.execute(f"DESCRIBE {view.name}").fetchall()
-    columns = [(name, kind, comment_of(view, name)) for name, kind, *_ in described]
+    columns = [(name, kind, comment_of(view, name)) for name, kind in _columns(database, view)]
     return _section(view.name, view.comment, columns, defined)
+
+
+def _view_row(database: duckdb.DuckDBPyConnection, view: View) -> str:
+    names = ", ".join(f"`{name}`" for name, _ in _columns(database, view))
+    comment = " ".join(view.comment.split()).replace("|", chr(92) + "|")
+    return f"| `{view.name}` | {comment} | {names} |"
+
+
+def _columns(database: duckdb.DuckDBPyConnection, view: View) -> list[tuple[str, str]]:
+    """Name and type of each column of a view, which later views can read."""
+    database.execute(f"CREATE VIEW {view.name} AS {view.sql}")
+    return [(name, kind) for name, kind, *_ in database.execute(f"DESCRIBE {view.name}").fetchall()]
 
 
 def _section(
@@ -186,13 +201,14 @@ def _section(
     columns: Iterable[tuple[str, str, str]],
     defined: dict[tuple[str, str], str],
 ) -> list[str]:
-    """Lines on a table or view; columns explained under an earlier one are only named.
+    """Describe a table or view; columns that an earlier one explained are only named.
 
     Args:
         table: name of the table or view.
         comment: meaning of a row.
         columns: name, type and meaning of each column.
-        defined: the first table with a column, by its name and meaning; the function extends it.
+        defined: first table that explained a column, by name and meaning of the column; extended by
+            this call.
     """
     rows, repeated = [], defaultdict(list)
     for name, kind, about in columns:
