@@ -30,7 +30,7 @@ STAGES = {
     "scores": "score",
     "perceptual": "score",
 }
-"""Part of a cell -> stage that makes it, in the order of the work."""
+"""Stage that makes each part of a cell, in the order of the work."""
 
 NOT_RUN, RUNNING, NOT_USABLE, NOT_COLLECTED = "not run", "running", "not usable", "not collected"
 

@@ -217,7 +217,7 @@ def _computed(evaluation: _Evaluation, rows: Rows) -> RankTables:
 
 
 Contestants = dict[tuple[str, str], Entrant]
-"""By model and variant."""
+"""Models that are ranked together, by model and variant."""
 
 
 def _entrants(evaluation: _Evaluation, rows: Rows) -> dict[Group, Contestants]:

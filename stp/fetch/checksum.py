@@ -18,7 +18,7 @@ from stp.core.lock import Checksum
 from stp.data.known_checksums import KnownChecksums
 
 THREADS = min(4, os.cpu_count() or 1)
-"""Files that are read at a time (hashing leaves Python's lock alone)."""
+"""Number of files that are read at a time; hashing releases Python's global lock."""
 _BLOCK = 1 << 20
 _AHEAD = 64
 

@@ -41,12 +41,13 @@ from stp.fetch.parallel import FileToFetch, download_all
 from stp.fetch.table import FileState
 
 Release = Mapping[str, Any]
-"""``{"source", "files": [...]}``, perhaps with ``"generator"`` and ``"options"``; see ``fetch``."""
+"""``{"source", "files": [...]}``, optionally with ``"generator"`` and ``"options"``; see
+``fetch``."""
 OWN = (".part", ".part.version", UNPACKED)
-"""Endings of files that stp writes beside raw files."""
+"""Suffixes of files that stp writes beside raw files."""
 _SHOWN = 10
 Watch = Callable[[Callable[[], Any]], Any]
-"""Does some work, and refuses files that it must not read."""
+"""Function that does some work, and refuses reading of files that it must not read."""
 
 
 def unwatched(work: Callable[[], Any]) -> Any:

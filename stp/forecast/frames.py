@@ -23,9 +23,9 @@ from stp.prepare.own.options import RawContents
 from stp.prepare.own.reader import DECLARE, KINDS, build_options
 
 CONTEXT = 10
-"""Observed frames of a model that needs no training."""
+"""Number of observed frames of a model without training."""
 SPLITS = {"train": 0.7, "val": 0.15, "test": 0.15}
-"""A required option of the reader; nothing is split here."""
+"""Value of a required option of the reader; data are not split here."""
 
 
 @dataclass(frozen=True)

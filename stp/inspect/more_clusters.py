@@ -14,7 +14,7 @@ from stp.score.jackknife import FEWEST_CLUSTERS
 
 Options = dict[str, Any]
 SHARES = (0.15, 0.25, 0.33)
-"""Shares of the test, where all recordings are divided by time."""
+"""Candidates for the share of the test, if all recordings are divided by time."""
 
 
 def edit(contents: RawContents, options: Options, span: int) -> str | None:

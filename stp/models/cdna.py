@@ -20,7 +20,7 @@ from stp.models.padding import pad
 from stp.models.recurrent import remembering, roll
 
 SHRINK = 8
-"""Sides of the narrowest layer are an eighth of those of a frame."""
+"""Ratio of the sides of a frame to those of the narrowest layer."""
 LEAST = 1e-12
 """Lower bound of the values of a kernel before they are divided by their sum."""
 

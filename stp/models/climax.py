@@ -32,9 +32,9 @@ VARIABLES = (
         for level in LEVELS
     ),
 )
-"""Variables of the published weights, in their order and spelling."""
+"""Variables of the published weights, in their order and spelling there."""
 LEAD_UNIT = 100.0
-"""Hours of lead time that enter the network as 1."""
+"""Lead time in hours that is 1 in the input of the network."""
 
 
 def attention(q: Tensor, k: Tensor, v: Tensor, heads: int) -> Tensor:

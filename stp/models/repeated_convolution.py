@@ -26,13 +26,14 @@ from torch import Tensor, nn
 HALF = Fraction(1, 2)
 SEVEN = (0, 1, -1, 2, -2, HALF, -HALF)
 POINTS = {3: (0, 1, -1, 2, -HALF), 5: SEVEN, 7: SEVEN}
-"""Points, besides infinity, at which polynomials of tiles are evaluated, by side of filters; chosen
-for small rounding errors. A tile has as many lines as points, and one more, less side - 1."""
+"""Finite points at which polynomials of tiles are evaluated, by side of filters, chosen for small
+rounding errors; the point at infinity is added. With n points, a tile has n + 1 - (side - 1)
+lines."""
 WORK = 50_000
-"""Least number of weights for which mapping tiles pays."""
+"""Minimum number of weights for which transformed tiles are faster."""
 SAMPLES = 16
-"""The gradient of filters is computed for so many inputs at once: enough for fast products, few
-enough not to keep many."""
+"""Number of inputs for which the gradient of filters is computed at once: enough for fast products,
+but little memory."""
 
 
 class Maps(NamedTuple):

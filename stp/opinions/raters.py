@@ -13,7 +13,7 @@ Q = TypeVar("Q", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
 SESSIONS = 2
 FEWEST_ALIKE = 5
-"""Answers that two raters must share: fewer may be the same by chance."""
+"""Minimum number of common answers of two raters; fewer may be equal by chance."""
 
 
 def identical(answers: Mapping[str, Mapping[Q, A]]) -> list[list[str]]:

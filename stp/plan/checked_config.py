@@ -56,7 +56,7 @@ class Strict(BaseModel):
 
 
 ORDERED = ("variables",)
-"""Mappings whose keys have an order: that of the channels."""
+"""Mappings whose order of keys matters: it is the order of the channels."""
 S = TypeVar("S", bound=Strict)
 
 

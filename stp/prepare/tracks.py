@@ -225,7 +225,7 @@ def _checked(
 
 
 MOST_NAMED = 100
-"""People who are named in a receipt; all are counted."""
+"""Maximum number of people named in a receipt; all are counted."""
 
 
 def grouped(names: Sequence[str], recording: str) -> dict[str, list[str]]:

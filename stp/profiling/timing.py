@@ -12,10 +12,10 @@ from torch import nn
 from stp.core.job import Report
 
 LEAST = 3
-"""Repetitions, however long they take."""
+"""Minimum number of repetitions."""
 MOST = 1000
 WARM = 0.2
-"""Share of the time that is spent on warming up, before anything is timed."""
+"""Share of the time for the warm-up."""
 
 
 @dataclass(frozen=True)

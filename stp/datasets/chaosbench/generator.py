@@ -32,7 +32,8 @@ from stp.datasets.chaosbench.chaotic_waves import Atmosphere, truth
 VARIABLES = ("z", "q", "t", "u", "v", "w")
 LEVELS = (10, 50, 100, 200, 300, 500, 700, 850, 925, 1000)
 DIVISOR = 9.81
-"""m s-2, of geopotential; the standard is 9.80665."""
+"""Divisor by which the release computes heights from geopotential, m s-2; the standard is
+9.80665."""
 _STANDARD = 9.80665
 _DAYS_AT_ONCE = 60
 STORE = (

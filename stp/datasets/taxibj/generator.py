@@ -30,7 +30,7 @@ PERIODS = (
     (15, datetime.date(2015, 3, 1), 122),
     (16, datetime.date(2015, 11, 1), 162),
 )
-"""Year in the name of the file, first day and days of the official files."""
+"""For each official file, the year in its name, its first day and its number of days."""
 HOLIDAYS = ((1, 1), (5, 1), (5, 2), (5, 3), (10, 1), (10, 2), (10, 3), (10, 4), (10, 5))
 _SLOTS, _WEATHERS = 48, 17
 

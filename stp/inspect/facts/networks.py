@@ -82,4 +82,4 @@ OF_NETWORK: dict[str, Callable[[nn.Module], str]] = {
     "fourier_modes": lambda n: ", ".join(map(str, _of(n, SpectralConvolution)[0].low.shape[2:4])),
     "parameters": lambda n: f"{sum(weights.numel() for weights in n.parameters()):,}",
 }
-"""Name, as suites have it behind ``network.``, -> what reads it."""
+"""Functions that read a hyperparameter, by its name after ``network.`` in suites."""

@@ -17,9 +17,9 @@ from stp.plan.recipes import Recipes
 from stp.plan.suite import FactSource, Suite
 
 MODULE = __name__.rpartition(".")[2]
-"""The source as suites name it."""
+"""Name of this module in suites."""
 ANNEALED = "annealed_rate"
-"""The learning rate at the first and the last step, of an annealed one."""
+"""Name of the pair of learning rates at the first and the last step."""
 
 
 class Setting(Strict):
