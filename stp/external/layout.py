@@ -28,8 +28,8 @@ FEWEST = 3
 SHARE = 0.95
 """Share of the decided windows in which the other layout must be the better one."""
 SAME, MOVED = 1e-4, 1e-2
-"""Mean squared difference of equal frames, and of frames that differ, relative to that of two
-observed frames that follow each other."""
+"""Maximum mean squared difference of equal frames, and minimum of different frames, relative to the
+difference between two consecutive observed frames."""
 MOST_LISTED = 20
 """Maximum length of an axis whose order is written out."""
 AXES = {"lead": -4, "channel": -3, "y": -2, "x": -1}

@@ -43,7 +43,7 @@ from stp.run.readable_traceback import failed_import
 from stp.run.source_changes import refuse_if_changed
 
 REQUEUE_SECONDS = 300
-"""Most seconds that a requeued job waits for Slurm to end it."""
+"""Maximum seconds that a requeued job waits until Slurm ends it."""
 
 
 def state_folder(plan: Plan, folder: str) -> Path:

@@ -17,10 +17,10 @@ from stp.studies.answer_key import NONE, Key, kept_path
 
 COLUMNS = ("study", "rater", "age", "gender", "position", "question", "choice", "shown", "seconds",
            "answered_at")  # fmt: skip
-"""Of a file of answers, as the page saves it: one line per answered question."""
+"""Columns of a file of answers, as the page saves it: one line per answered question."""
 
 MOST_PROBLEMS = 8
-"""That an error lists."""
+"""Maximum number of problems in an error."""
 
 SIMULATED = "simulated-"
 """Prefix of the names of simulated raters: tables mark them, and no finding is judged by them."""

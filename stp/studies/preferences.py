@@ -14,7 +14,8 @@ from stp.studies.answers import Answer, Answers
 from stp.studies.shares import Share, Vote, share
 
 FEWEST_RATERS = 5
-"""Of a group by age or gender that is reported: raters of a smaller one could be recognised."""
+"""Minimum number of raters of a reported group by age or gender: raters of a smaller one could be
+recognised."""
 
 CANNOT_TELL = "cannot tell"
 

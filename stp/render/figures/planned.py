@@ -16,7 +16,7 @@ from stp.render.figures.kinds import (
 )
 
 OF_SEVERAL = ("ranks", "overview", "critical_difference", "speed")
-"""Figures that compare models over all cases, and need several models."""
+"""Kinds of figures that compare models over all cases, and need several models."""
 
 
 def figures(plan: Plan) -> list[str]:

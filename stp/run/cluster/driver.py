@@ -17,7 +17,7 @@ from stp.run.results import RESULTS
 
 FILE = ".driver.json"
 NO_DRIVER = {"--mode", "-n", "--dry-run", "--dryrun", "--unlock"}
-"""Options of Snakemake processes that hold no lock: those of jobs, and dry runs."""
+"""Options of Snakemake processes without a lock: processes of jobs, and dry runs."""
 OF_ONE_RUN = "STP_JOB_SERVER"
 """Environment variable with the address of the job server, which ends with the run."""
 

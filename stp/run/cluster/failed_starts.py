@@ -26,7 +26,7 @@ ERROR_LINE = re.compile(
 )
 """Pattern of a line that says why a job ended."""
 LONGEST = 300
-"""Largest number of characters of the reason why a job ended."""
+"""Maximum number of characters of the reason why a job ended."""
 
 
 class SubmittedJob(NamedTuple):

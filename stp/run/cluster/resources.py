@@ -23,7 +23,8 @@ START_MINUTES = 15
 ROUND_MINUTES = 5
 PROFILE_MB = 8000
 PROFILE_SECONDS = 1200.0
-"""For a training step of the largest network of Table 19 on one clip, measured on two CPU cores."""
+"""Time of a training step of the largest network of Table 19 on one clip, measured on two CPU
+cores, seconds."""
 
 Json = dict[str, Any]
 

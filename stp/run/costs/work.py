@@ -35,13 +35,14 @@ PASS_SHARE = 0.5
 
 
 LOOK_GMACS = 1.74
-"""10^9 multiply-adds of I3D for a frame of 224 x 224, in clips of 16, counted on the module."""
+"""10^9 multiply-adds of I3D per frame of 224 x 224 in clips of 16 frames, counted from the
+module."""
 LOOK_PIXELS = 224 * 224
 LOOK_FEATURES = 400
 LOOK_MB = 800.0
 """Memory in MB of a block of clips in the first layers of I3D: 32 frames of 25 MB."""
 TRIAL_MB = 20.0
-"""Work of a trial of a calibration, as MB of frames that are passed over: about 0.1 s."""
+"""Work of a trial of a calibration, in MB of processed frames: about 0.1 s."""
 PEOPLE_MB = 10.0
 """Assumed size of a table of people, in MB."""
 

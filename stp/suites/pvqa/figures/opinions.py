@@ -43,7 +43,8 @@ GROUPS = {
     "both": (FEATURES["mcs_rfd"], "#009e73"),
     "baseline": ("baseline", "#999999"),
 }
-"""Measures of Figure 11: name and colour; those of the paper, and baselines."""
+"""Groups of measures in Figure 11, each with a name and a colour: measures of the paper, and
+baselines."""
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
@@ -71,7 +72,7 @@ def _printed_pair(scores: Scores) -> list[str]:
 
 
 Ask = Callable[[str], list[tuple[Any, ...]]]
-"""SQL, in which ``{suite}`` is the suite, to rows."""
+"""Function from SQL, in which ``{suite}`` stands for the suite, to rows."""
 
 
 @contextmanager
