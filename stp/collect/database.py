@@ -207,7 +207,7 @@ def _fill_others(
             _create_kept_view(cursor, view, kept_files(plans, view))
         _create_sample_view(cursor, sampling.result(), _conventions(plans))
         cursor.commit()
-        create(cursor, [], views_of_plans(plans))  # they may query any of the others
+        create(cursor, [], views_of_plans(plans))  # views may query all other tables
 
 
 def _insert(database: duckdb.DuckDBPyConnection, table: Table, rows: pa.Table | Rows) -> None:

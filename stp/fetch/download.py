@@ -335,9 +335,7 @@ def _attempt(
         response = _open(url, headers, host.manners)
     except urllib.error.HTTPError as error:
         error.close()
-        if (
-            error.code == 416 and have
-        ):  # there is nothing after the present bytes: complete, or too long
+        if error.code == 416 and have:  # no bytes are left: the file is complete, or too long
             if _content_range(error.headers.get("Content-Range"))[1] == have:
                 return
             _restart(target, file)

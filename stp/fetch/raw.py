@@ -181,7 +181,7 @@ def fetch(
     resolved = _resolve(release, roots, locked)
     archives = Archives(release, roots, locked, remembered, report)
     if archives.declared and (locked is None or resolved.unobtainable):
-        # Without a lock, what is here is unpacked to its end: the lock must not miss the rest.
+        # Without a lock, archives are unpacked completely: the lock must not miss files.
         archives.unpack_found()
         resolved = _resolve(release, roots, locked)
         if resolved.unobtainable and archives.can_be_downloaded(resolved.unobtainable):

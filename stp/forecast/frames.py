@@ -244,7 +244,7 @@ def _last(raw: UnlockedFiles, contents: RawContents, number: int, span: int) -> 
     decoded = contents.decode(raw, contents.task(number, recording.frames - span, recording.frames))
     if not isinstance(decoded, Decoded):
         return decoded
-    if decoded.note < span:  # the others are copies
+    if decoded.note < span:  # the remaining frames are copies
         raise StpError(
             f"{recording.name}: {span - decoded.note} of its last {span} frames do not exist",
             expected="a frame for each packet",

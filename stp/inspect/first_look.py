@@ -52,7 +52,7 @@ class FirstLook(NamedTuple):
 def look_at_videos(raw: RawFiles) -> FirstLook:
     """Guess settings from the first video."""
     path = raw.find(videos.files_of(raw.names, "videos", VIDEO_SUFFIXES)[0])
-    videos.probe(path)  # whose errors name what is wrong
+    videos.probe(path)  # raises errors that name the problem
     height, width = videos.size(path)
     notes = {"shape": f"channels (1: grey), height, width; {path.name} has {height} x {width}"}
     return FirstLook([3, *_smaller(height, width)], {}, PIXEL_METRICS, notes)

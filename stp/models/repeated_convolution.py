@@ -280,7 +280,7 @@ Kernels = dict[RepeatedConv2d, Kernel]
 def mapped_kernels(network: nn.Module) -> Kernels:
     """Transform the filters of all repeated convolutions of a network that become faster by it."""
     if any(module._compiled_call_impl is not None for module in network.modules()):
-        return {}  # what is compiled shall not meet functions of our own
+        return {}  # custom functions would break compiled graphs
     convolutions = (m for m in network.modules() if isinstance(m, RepeatedConv2d))
     return {conv: Kernel(conv.weight) for conv in convolutions if conv._pays()}
 

@@ -63,7 +63,7 @@ def assignment(videos: int, raters: int, ratings: int, seed: int) -> list[np.nda
     is_dealt = np.zeros((raters, videos), bool)
     for _ in range(ratings):
         for video in rng.permutation(videos):
-            # Whoever has the fewest gets it, of equal ones anybody.
+            # The rater with the fewest videos gets the next one; ties are broken at random.
             load = is_dealt.sum(axis=1) + rng.random(raters)
             is_dealt[np.where(is_dealt[:, video], np.inf, load).argmin(), video] = True
     return [rng.permutation(np.flatnonzero(row)) for row in is_dealt]

@@ -201,7 +201,7 @@ def _checked(
     """The detections to use, and the people left out with the reason."""
     try:
         check_detections(tracks, name)
-        # what is not kept may jump, as a marker does that is hidden for a hundredth of a second
+        # dropped positions may jump, like a marker that is hidden for 0.01 s
         kept = tracks.decimated(options.decimate)
         if options.teleports == "refuse":
             check_speed(kept, name, options.fastest)

@@ -113,7 +113,7 @@ def groups(read: Answers) -> dict[str, set[str]]:
         for rater in read.raters.values():
             by_value[getattr(rater, kind)].add(rater.name)
         if set(by_value) == {""}:
-            continue  # nobody answered
+            continue  # no answers
         sizes = {value: len(names) for value, names in by_value.items()}
         large = [value for value in sizes if sizes[value] >= FEWEST_RATERS]
         large.sort(key=lambda value: (-sizes[value], value))

@@ -203,7 +203,7 @@ def kind_of(made: Json) -> Json:
 
 def _text(made: Mapping[str, Any]) -> str:
     said = str(made.get("description", "")).replace("``", "`").replace("|", "\\|").split("`")
-    said[::2] = [words.replace("<", "&lt;") for words in said[::2]]  # what is no code
+    said[::2] = [words.replace("<", "&lt;") for words in said[::2]]  # parts that are not code
     return "`".join(said)
 
 

@@ -417,7 +417,7 @@ def _normalisation(
     """Offset and scale of each channel, in the units of the data."""
     train = options.years_of("train")
     if options.normalisation == "published":
-        # Zeros that fill the sea count like others there: n is that of all grid points.
+        # As in the release, zeros over the sea count: n is the number of all grid points.
         n = len(pieces) * grid.rows * grid.columns
         mean = statistics.sum.sum(axis=0) / n
         variance = np.maximum(statistics.squares.sum(axis=0) / n - mean**2, 0)

@@ -113,7 +113,7 @@ def read_index(path: Path) -> tuple[dict[str, Tensor], int]:
     if len(data) < FOOTER or struct.unpack("<Q", data[-8:])[0] != MAGIC:
         raise _damaged(path, "its end is not that of a checkpoint's index")
     try:
-        # Offset and size of an index that is not needed, and of that of the blocks.
+        # Offset and size of an unneeded index, and of the index of the blocks.
         offset, size = _numbers(data[-FOOTER:], 4)[2:]
         entries = {
             key: value

@@ -228,7 +228,7 @@ def _numbered(column: pd.Series, path: Path) -> tuple[np.ndarray, dict[int, str]
     """A number for the person of each row; names by number, if identifiers are not numbers."""
     if pd.api.types.is_float_dtype(column):
         column = pd.Series(whole(column.to_numpy(np.float64), path, "person"))
-    # -1 stands for nobody in scenarios
+    # -1 means no person in scenarios
     if pd.api.types.is_integer_dtype(column) and column.min() >= 0 and column.max() < 2**63:
         return column.to_numpy(np.int64), {}
     # by name, so that the order of rows does not matter

@@ -307,7 +307,7 @@ def render_findings(database: Path, folder: Path, out: Path) -> None:
     """
     findings = judge(database, read_questions(folder).values())
     pages_grid = grid(findings, out.stem)
-    # A float of LaTeX has to fit a page: verdicts alone.
+    # A float of LaTeX has to fit on a page, so it contains verdicts only.
     brief = replace(pages_grid, sections=pages_grid.sections[:1])
     pages = {**texts(pages_grid, out.parent), out.with_suffix(".tex"): latex.text(brief)}
     write_all({out: _csv(findings), **pages})

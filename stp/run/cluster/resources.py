@@ -125,7 +125,7 @@ class JobResources:
         if ranks > 1:
             nodes = math.ceil(cost.gpus / self.site.gpu.per_node) or 1
             request["threads"] = cost.threads * math.ceil(ranks / nodes)
-            if nodes > 1:  # threads and memory are those of a node
+            if nodes > 1:  # threads and memory are per node
                 request |= {"nodes": nodes, "mem_mb": math.ceil(request["mem_mb"] / nodes)}
         return request
 

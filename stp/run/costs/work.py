@@ -181,7 +181,7 @@ class Workload:
         at_once = min(batch, self.plan.config.scale.runtime.get("micro_batch") or batch)
         dataset = self.plan.config.datasets[name]
         frames_of_clip = recipe["context"] + recipe["horizon"]
-        # Of a network that is told the lead time, a training reads one day of the future.
+        # Training of a network with the lead time as input reads one day of the future.
         trained = recipe["context"] + 1 if size.steps == "told" else frames_of_clip
         frames = trained * trained_clips + frames_of_clip * validated
         return Work(
@@ -254,7 +254,7 @@ class Workload:
             stored = len(keep) if isinstance(keep, list) else keep
             written += min(stored, clips) * values * FLOAT
             archive = artefact.inputs.get("archive")
-            if isinstance(archive, Raw):  # read once to see what is in it, and once for the scores
+            if isinstance(archive, Raw):  # read once to list its contents, and once for the scores
                 # A correction reads it as often for the years before the test.
                 times = 4 if artefact.recipe["rollout"]["options"].get("corrected_on") else 2
                 forecasting = replace(

@@ -200,7 +200,7 @@ def assign(
     if not units or not blobs:
         return [None] * len(units)
     gaps = np.linalg.norm(places[:, None] - [blob.place for blob in blobs], axis=-1)
-    # Units that were visible most recently, whose reach is small, have priority.
+    # Units that were visible most recently have priority, since their reach is small.
     costs = np.where(
         alike(units, blobs) & (gaps <= reach[:, None] + ROUNDING), gaps + reach[:, None], never
     )

@@ -27,7 +27,7 @@ FIGURE = {
 BIN = 5  # points of opinion
 FAR = 15  # points; the threshold of the paper
 COLUMN = "SROCC"
-REVERSED_PAIR = "reversed_pair"  # the dimension of what is printed in Figure 9
+REVERSED_PAIR = "reversed_pair"  # the dimension of printed values of Figure 9
 SPLIT_HALF = "inter-subject split-half PLCC median"  # as published values call it
 FEATURES = {
     "mcs_rfd": "MCS + RFD",
