@@ -195,7 +195,7 @@ def _query_to_files(
     """
     query = sql.replace("$1", "'" + model.replace("'", "''") + "'")
     path = str(target).replace("'", "''")
-    # One thread: rows keep their order and their groups.
+    # One thread, so that rows keep their order and their row groups.
     with opened(database, threads=1) as connection:
         connection.execute(f"COPY ({query}) TO '{path}.parquet' (FORMAT parquet)")
         if csv:

@@ -251,7 +251,7 @@ def order(
         each = np.minimum(_far(forecasts[rows], latest), _far(forecasts[rows], observed))
         overlap = (starts[rows, None] < stops) & (starts < stops[rows, None])
         each[overlap] = np.inf
-        each[each >= 0.5 * distance] = np.inf  # that sample's own forecast fits it as well
+        each[each >= 0.5 * distance] = np.inf  # the other sample's own forecast fits too
         best = each.argmin(axis=1)
         nearest = each[np.arange(len(best)), best]
         hits = np.flatnonzero(nearest < 0.5 * distance[rows])

@@ -166,7 +166,7 @@ def features_of(
     if video.truth is None:
         return features
     truth = video.truth[context:]
-    if looker.compared is maps:  # of all frames at once
+    if looker.compared is maps:  # maps of all frames at once
         maps_of_predicted = of_frames[context:]
         seconds["predicted"] = seconds["frames"] * len(predicted) / len(video.predicted)
     else:

@@ -130,7 +130,7 @@ def verified(
     status = None
     with suppress(OSError):  # reported when it is read
         status = path.stat()
-    if remembered and status and not declared.get("md5_uncompressed"):  # which is not remembered
+    if remembered and status and not declared.get("md5_uncompressed"):  # not recorded
         sha256 = remembered.get(path, status)
         if sha256:
             advance(status.st_size)

@@ -115,7 +115,7 @@ def _open(url: str, headers: Mapping[str, str], manners: Manners) -> http.client
     """
     request = urllib.request.Request(url, headers={"User-Agent": "stp", **headers})
     secret = manners.credentials.get(urlsplit(url).netloc)
-    if secret:  # not for the host that this one may redirect to
+    if secret:  # not sent to hosts of redirects
         token = base64.b64encode(secret.encode()).decode()
         request.add_unredirected_header("Authorization", f"Basic {token}")
     opened: http.client.HTTPResponse = _opener(manners.proxy, manners.certificates).open(

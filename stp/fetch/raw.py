@@ -380,7 +380,7 @@ def run_generator(
     unfinished = out.with_name(f".{out.name}.{os.getpid()}")
     try:
         with writing(out):
-            shutil.rmtree(unfinished, ignore_errors=True)  # of a process that was killed
+            shutil.rmtree(unfinished, ignore_errors=True)  # left by a killed process
             unfinished.mkdir(parents=True)
             watch(lambda: module.generate(unfinished, dict(options), report))
             for name, path in declared.items():

@@ -90,7 +90,7 @@ def guess_columns(path: Path, alone: bool = True) -> Guessed:
             table = text.table(path, form, by_number=False, most=MOST_ROWS)
             return _by_name(path, form.names, table, alone)
         except StpError:
-            if not form.in_comment:  # which may be any four words
+            if not form.in_comment:  # a comment may be any four words
                 raise
     return _by_value(path, text.table(path, form, by_number=True, most=MOST_ROWS))
 

@@ -287,7 +287,7 @@ def shown_clips(
     if whole_batch is None:
         order = torch.rand(clips, inputs).argsort(dim=0)
         return order < round(clips * share)
-    # Of each part by itself, rounding would show all of a small part, or none.
+    # If each part was rounded separately, small parts would be included entirely or not at all.
     batch, first, seed = whole_batch
     order = torch.rand(batch, inputs, generator=torch.Generator().manual_seed(seed)).argsort(dim=0)
     return order[first : first + clips] < round(batch * share)

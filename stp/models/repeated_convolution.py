@@ -52,7 +52,7 @@ class Maps(NamedTuple):
 
 
 @cache
-@torch.inference_mode(False)  # they are kept for training, too
+@torch.inference_mode(False)  # the result is also used in training
 def maps(side: int, length: int) -> Maps:
     """Compute the transform matrices, from the Toom-Cook algorithm by transposition.
 
@@ -187,7 +187,7 @@ class Kernel:
             gradient: gradient of the loss by the result, (B, O, H, W).
         """
         task = torch._C._current_graph_task_id()
-        if task != self.task:  # what an earlier backward pass did not take is not ours
+        if task != self.task:  # gradients left by an earlier backward pass
             self.task, self.waiting, self.gradient = task, [], None
         self.waiting.append((geometry, x, gradient))
         if sum(len(x) for _, x, _ in self.waiting) >= SAMPLES:

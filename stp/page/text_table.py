@@ -117,7 +117,7 @@ def _widths(columns: Sequence[Column], width: int) -> list[int]:
 
 
 def _block(columns: Sequence[Column], width: int) -> Table:
-    # One blank of the gap stands for the line between columns, which this box does not draw.
+    # One blank of the gap replaces the line between columns, which this box does not draw.
     table = Table(
         box=_RULE,
         padding=(0, GAP - 1, 0, 0),

@@ -369,7 +369,7 @@ def _described(
     )
 
 
-_context: _Context | None = None  # of a worker process
+_context: _Context | None = None  # set in worker processes
 
 
 def _enter(context: _Context) -> None:

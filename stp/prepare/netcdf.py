@@ -97,7 +97,7 @@ def _end(file: BinaryIO, of_lengths: str, of_places: str) -> int:
             raise ValueError(f"a length of {length}")
         file.seek(length + -length % 4, os.SEEK_CUR)
 
-    def entries() -> range:  # of a list, behind its tag
+    def entries() -> range:  # entries of a list, after its tag
         number(">i4")
         return range(number())
 

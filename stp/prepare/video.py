@@ -207,7 +207,7 @@ def decode_grey(file: Path | BinaryIO, name: str) -> np.ndarray:
             frames = [upright(frame, _grey(frame)) for frame in container.decode(stream)]
         if not frames:
             raise ValueError("no frames")
-        return np.stack(frames)  # of one size, or it is refused
+        return np.stack(frames)  # raises ValueError for different sizes
     except DAMAGE as error:
         raise damaged(name, error) from error
 

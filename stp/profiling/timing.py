@@ -58,7 +58,7 @@ def timed(
         report: callback for the progress, in milliseconds done and to do.
     """
     first = _once(run, wait)
-    # What takes that long is warm from the time before.
+    # Long work is warmed up by the first call.
     durations = [first] if first >= seconds else []
     warmed = first
     while not durations and warmed < WARM * seconds:

@@ -451,7 +451,7 @@ def check_raw(plan: Plan, raw: Raw) -> list[Any]:
     try:
         return list(_fetching("raw").check(**_release(plan, raw), report=lines.report))
     finally:
-        if lines.open_line:  # of a terminal
+        if lines.open_line:  # a line of a terminal is unfinished
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 

@@ -199,7 +199,7 @@ def _write_store(path: Path, chosen: DaysOptions, states: np.ndarray, days: np.n
         "latitude": (chosen.lat[::-1], {"units": "degrees_north"}),
     }
     for name, (values, attrs) in axes.items():
-        # What equals the fill value is missing, and 0 degrees are not.
+        # Values equal to the fill value are missing, and 0 degrees are not.
         fill = np.nan if values.dtype.kind == "f" else -1
         array = group.create_array(
             name, shape=values.shape, dtype=values.dtype, compressors=None, fill_value=fill

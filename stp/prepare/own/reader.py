@@ -173,7 +173,7 @@ def _require_no_far_values(
 def _attributes(data: RawContents, units: str) -> dict[str, Any]:
     """Attributes of the Zarr group; those of the kind of input override the defaults."""
     stated = set(data.attrs.get("variable_units", ()))
-    if units == "1" and stated:  # not stated in the configuration
+    if units == "1" and stated:  # the configuration states no units
         # A mean over variables of different units is meaningless: metrics keep them apart.
         units = stated.pop() if len(stated) == 1 else "physical"
     return {

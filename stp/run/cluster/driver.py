@@ -131,7 +131,7 @@ def running_drivers(folder: Path) -> list[int]:
     for entry in _PROC.glob("[0-9]*"):
         try:
             is_here = (entry / "cwd").samefile(folder)
-        except OSError:  # it has ended, or belongs to another user
+        except OSError:  # the process has ended, or belongs to another user
             continue
         if is_here and not NO_DRIVER & set(_snakemake_arguments(int(entry.name)) or NO_DRIVER):
             pids.append(int(entry.name))

@@ -247,7 +247,7 @@ class Workload:
         values = samples * _values(forecast, leads)
         conventions = len(recipe["conventions"])
         amount, block_mb = clips * values * conventions / 1e6, values * FLOAT / MB
-        written = 2 * clips * leads * conventions * 8  # of samples, and of clusters
+        written = 2 * clips * leads * conventions * 8  # bytes for samples and for clusters
         if artefact.is_rollout:
             forecasting = self._predict(artefact)
             keep = recipe.get("keep", 0)

@@ -274,7 +274,7 @@ def _road_trip(predicted: Seen, observed: Seen) -> Judged:
     lie = [blob.place for blob in observed.of("beacon")[0] if blob.area > SURE * full]
     over = np.sum([predicted.cover[colour] for colour in ("beacon", "medivac", *TEAMS)], axis=0)
     discs = _discs(lie, BEACON * size, size)
-    stay = [over[:, disc].sum(axis=1) > SURE / 2 * full for disc in discs]  # they are faint
+    stay = [over[:, disc].sum(axis=1) > SURE / 2 * full for disc in discs]  # discs are faint
     starts = np.array([blob.place for blob in first]).reshape(-1, 2)
     waiting = [blob for blob in assign(first, starts, np.full(len(first), near), back) if blob]
     picked_up = (right & (phase != "waiting"))[: len(first)].sum()
