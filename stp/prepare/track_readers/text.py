@@ -158,7 +158,9 @@ def write_points(
     words = table[columns].apply(lambda column: column.str.strip())
     ambiguous = words.apply(lambda column: column.str.fullmatch(THOUSANDS, na=False))
     for sign in (",", "."):
-        signed = words.apply(lambda column: column.str.contains(sign, regex=False, na=False))  # noqa: B023
+        signed = words.apply(
+            lambda column, sign=sign: column.str.contains(sign, regex=False, na=False)
+        )
         doubtful = (ambiguous & signed).to_numpy()
         if doubtful.any() and doubtful.sum() == signed.to_numpy().sum():
             row, number = np.argwhere(doubtful)[0].tolist()
