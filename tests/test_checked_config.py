@@ -1,4 +1,4 @@
-"""Files of the configuration: damaged ones are named, names are plain, and what is parsed is kept."""
+"""Files of the configuration: damaged ones are named, names are plain, parsed ones are kept."""
 
 import os
 import shutil
