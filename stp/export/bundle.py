@@ -218,7 +218,7 @@ def _cells(cells: Iterable[CellRow]) -> str:
 
 def _csv(kind: type["DataclassInstance"], rows: Iterable["DataclassInstance"]) -> str:
     names = [field.name for field in fields(kind)]
-    lines = ([lineage.without_paths(getattr(row, name)) for name in names] for row in rows)
+    lines = (map(lineage.without_paths, vars(row).values()) for row in rows)
     return csv_text([names, *lines])
 
 

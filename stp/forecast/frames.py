@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from stp.core.errors import StpError
+from stp.data.raw_files import UnlockedFiles
 from stp.inspect.first_look import FIRST_LOOKS
-from stp.inspect.own_files import UnlockedFiles, members_of, root_of
+from stp.inspect.own_files import members_of, root_of
 from stp.models.compute import settle
 from stp.models.create import create
 from stp.models.normalisation import Normalisation

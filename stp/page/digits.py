@@ -1,7 +1,5 @@
 """Numbers as text: for people and for CSV files."""
 
-from typing import Any
-
 DIGITS = 4
 """Significant digits of a value, unless its column sets others."""
 
@@ -24,7 +22,7 @@ def number(value: float | None) -> str:
     return "" if value is None else f"{value:.10g}"
 
 
-def csv_value(value: Any) -> Any:
+def csv_value(value: object) -> object:
     """A value for a CSV file: numbers of ten significant digits, yes or no, and None as empty."""
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -4,8 +4,6 @@ Models are ranked within an evaluation; a part is a convention with its variable
 and lead times.
 """
 
-from typing import Any
-
 import duckdb
 
 from stp.collect import schema
@@ -23,9 +21,9 @@ class Numbers:
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
-        self._numbers: dict[tuple[Any, ...], int] = {}
+        self._numbers: dict[tuple[object, ...], int] = {}
 
-    def of(self, values: tuple[Any, ...]) -> int:
+    def of(self, values: tuple[object, ...]) -> int:
         """The number of a tuple, from 0; a new tuple gets the next number."""
         return self._numbers.setdefault(values, len(self._numbers))
 
