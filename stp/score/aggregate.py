@@ -62,7 +62,7 @@ class NonFinite(NamedTuple):
 
     @classmethod
     def of(cls, statistics: np.ndarray, clips: Sequence[str]) -> "NonFinite":
-        """Make the masks of statistics, float64 (N, K, T')."""
+        """Make the masks from K statistics of N clips, float64 (N, K, T'), and the clips' names."""
         return cls(np.isnan(statistics), np.isinf(statistics), clips)
 
 
