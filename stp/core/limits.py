@@ -46,7 +46,7 @@ def read(text: str) -> Limits:
     """Read limits such as ``unpacked_gb=9000,ratio=5000``; the others keep their defaults.
 
     Raises:
-        StpError: a name is not that of a limit, or a value is no positive whole number.
+        StpError: a name is not the name of a limit, or a value is not a positive integer.
     """
     values = {}
     for pair in filter(None, text.replace(" ", "").split(",")):

@@ -1,6 +1,6 @@
 """Options of a stage: frozen dataclasses that refuse unknown keys and wrong values.
 
-The dataclass has the defaults; a recipe holds only the keys that were set. The type of a field
+The dataclass has the defaults; a recipe contains only the keys that were set. The type of a field
 restricts its values::
 
     threads: PositiveInt = 1

@@ -140,8 +140,8 @@ def call_back(root: Path, folder: str) -> None:
     """Delete the receipt of an artefact whose data were dropped, so that it is made again.
 
     The receipts of its inputs are deleted as well if their data were dropped, and so on. An
-    artefact whose data exist is left as it is. The next run of Snakemake makes every artefact
-    without a receipt.
+    artefact whose data exist is not changed. The next run of Snakemake makes every artefact without
+    a receipt.
 
     Args:
         root: folder of the store.

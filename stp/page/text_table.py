@@ -81,7 +81,7 @@ def styled(columns: Sequence[Column], width: int) -> RenderableType:
 def blocks(columns: Sequence[Column], width: int) -> list[list[Column]]:
     """Divide columns into tables that fit into some width; each begins with the first column.
 
-    A column that is too wide is alone with the first column in a table.
+    A column that is too wide gets a table with only the first column and itself.
     """
     units: list[list[Column]] = []
     for column in columns[1:]:

@@ -45,7 +45,7 @@ class Settings(Strict):
             unless set.
         noise: for tracks: standard deviation of the noise on observed positions, in millimetres.
         people: for tracks: minimum number of people in a scenario.
-        components: for opinions: largest number of principal components of a regression.
+        components: for opinions: maximum number of principal components of a regression.
         training: for opinions: percentage of all videos used for training; all training videos
             unless set.
     """

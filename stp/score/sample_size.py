@@ -175,7 +175,7 @@ def _line(
 
 
 class Resolution(NamedTuple):
-    """Comparison of a distance between two sets with the distance due to chance alone.
+    """Comparison of a distance between two sets with the distance that is due to chance.
 
     Attributes:
         n: number of samples in each half of a set.

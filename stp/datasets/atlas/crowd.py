@@ -49,7 +49,7 @@ class CrowdOptions:
         map: paths of the map, {picture, homography} or {grid, classes}; none by default.
         cell: side of a pixel or cell of the map, metres.
         waves: number of waves in each recording.
-        people: smallest and largest number of people in a wave.
+        people: minimum and maximum number of people in a wave.
         speed: mean and standard deviation over people of the speed, metres per second.
         noise: standard deviation of the noise of detections, metres.
         dt: seconds between two annotations.

@@ -50,7 +50,7 @@ class BridgeOptions:
         long_frames: number of frames of every third trajectory, for the subsets of long views.
         height: height of a picture (480; rlds: 64).
         width: width of a picture (640; rlds: 64).
-        packed: whether to write one zip archive, as it is published, instead of files.
+        packed: whether to write one zip archive, as published, instead of files.
         seed: seed of all random numbers.
     """
 

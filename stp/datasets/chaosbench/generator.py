@@ -75,12 +75,12 @@ class WorldOptions:
 
     @property
     def lat(self) -> np.ndarray:
-        """Latitudes, degrees north, from the north pole."""
+        """Latitudes, degrees north, from 90 to -90, (rows,)."""
         return np.linspace(90, -90, round(180 / self.degrees) + 1)
 
     @property
     def lon(self) -> np.ndarray:
-        """Longitudes, degrees east."""
+        """Longitudes, degrees east, from 0, (columns,)."""
         return np.arange(round(360 / self.degrees)) * self.degrees
 
     @property
@@ -144,7 +144,7 @@ Group = tuple[str, dict[str, Field]]
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``chaosbench/era5/era5_chunks.tar.gz.aa``, ...; likewise lra5 and oras5, and a store.
+    """Write ``chaosbench/era5/era5_chunks.tar.gz.aa``, ..., also for lra5 and oras5, and a store.
 
     Raises:
         StpError: an option is unknown or out of range.

@@ -75,7 +75,7 @@ class Part(NamedTuple):
 
     Attributes:
         title: title of the data.
-        shown_by: name of a variable that is 0 exactly where there is no land, or no ocean.
+        shown_by: name of a variable that is 0 exactly outside of land, or of the ocean.
         when: function from a date to the day or month that its field belongs to: "2022-01-01", or
             "2022-01".
     """

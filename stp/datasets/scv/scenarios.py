@@ -47,7 +47,7 @@ class Scenario:
         colours: number of colours of units, out of four.
         shards: number of shards of minerals.
         army: number of units on either side.
-        most_units: largest number of units that a medivac carries.
+        most_units: maximum number of units that a medivac carries.
         beacons: number of beacons that a medivac visits.
     """
 

@@ -1,7 +1,7 @@
 """Features of I3D, with which FVD is defined (Unterthiner et al. 2018, arXiv 1812.01717).
 
 Preprocessing as in the authors' code (``google-research/frechet_video_distance``): frames are
-squashed to 224 x 224 by the bilinear resize of TensorFlow 1 and scaled to [-1, 1], grey ones get
+squashed to 224 x 224 by the bilinear resize of TensorFlow 1 and scaled to [-1, 1], grey frames get
 three equal channels.
 """
 
