@@ -101,7 +101,8 @@ def read_fields(
         at: indices along these dimensions, by name; all by default.
 
     Returns:
-        float32 (*outer, C, rows, columns), in K, gpm, kg kg**-1 and m s**-1; may contain NaN.
+        fields, float32 (*outer, C, rows, columns), in K, gpm, kg kg**-1 and m s**-1; may contain
+        NaN.
 
     Raises:
         StpError: a variable or level is missing, grid or units differ, or the group is damaged.
@@ -143,8 +144,8 @@ def read_surface(
         between: bounds of the mean absolute value over points with values, by variable.
 
     Returns:
-        float32 (C, rows, columns) in the units of the group, NaN at points without values; and the
-        mask of points with values, bool (rows, columns).
+        fields, float32 (C, rows, columns) in the units of the group, NaN at points without values;
+        and the mask of points with values, bool (rows, columns).
 
     Raises:
         StpError: a variable is missing, grid or units differ, the group is damaged, or values are

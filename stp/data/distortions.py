@@ -276,7 +276,7 @@ class Distorter:
 
         Args:
             number: number of the clip, which its random numbers depend on.
-            clip: float32 (T, C, H, W) in [0, 1].
+            clip: frames of the clip, float32 (T, C, H, W) in [0, 1].
             others: the clips that `partners` chooses, of the same shape.
         """
         random = generator(self._seed, number)

@@ -42,7 +42,7 @@ def render(
         stream: stream of random numbers of a split (training 0, validation 1, test 2), >= 0.
 
     Returns:
-        uint8 (B, T, 1, size, size).
+        frames, uint8 (B, T, 1, size, size).
     """
     draws = uniform(rows, n_digits * 4, seed=seed, stream=stream, epoch=epoch)
     draws = draws.reshape(-1, n_digits, 4)

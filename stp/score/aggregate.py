@@ -75,7 +75,7 @@ def values(metric: Metric, means: np.ndarray, leads: Leads = slice(None)) -> np.
         leads: indices of the lead times in the overall value, equally weighted.
 
     Returns:
-        (..., 1 + T), or (..., S, 1 + T) if the convention has several series.
+        values, (..., 1 + T), or (..., S, 1 + T) if the convention has several series.
     """
     with np.errstate(all="ignore"):
         per_lead = metric.finish(means)
@@ -210,7 +210,7 @@ def intervals(
 
     Returns:
         For each array, the number of left-out clusters without which the value is undefined, int
-        (S, V), and the lower and upper ends, (2, S, V), NaN without an interval.
+        (S, V), and the lower and upper ends of intervals, (2, S, V), NaN without an interval.
     """
     flat = np.concatenate([part.reshape(len(counts), -1) for part in left_out], axis=1)
     ends = bootstrap.intervals(

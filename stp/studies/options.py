@@ -70,7 +70,7 @@ class BestOf(Study):
 
         Args:
             scale: name of the scale.
-            planned: (model, dataset) of all short-term cells of the scale.
+            planned: model and dataset of each short-term cell of the scale.
             path: file of the configuration, for the message.
 
         Raises:
