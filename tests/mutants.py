@@ -49,7 +49,7 @@ from mutant_sample import Change, changed, sample
 ROOT = Path(__file__).parents[1]
 ROOMS = (
     *("metrics", "score", "collect", "train", "predict", "prepare", "models", "plan", "core"),
-    "upkeep",
+    *("upkeep", "run", "data", "tracks", "tasks", "datasets"),
 )
 ALIKE = Path(__file__).with_name("mutants_alike.yaml")
 KEPT = ROOT / "results" / "mutants"
@@ -337,13 +337,20 @@ def nearest(path: Path) -> list[str]:
         for importer in sorted(importers[one] - set(away)):
             away[importer] = away[one] + 1
             begun.append(importer)
-    words, room = set(path.stem.split("_")), path.parts[1:2]
+    room = path.parts[1:2]
+    # Rooms with tests and a module of this name: tests there are called like that module.
+    others = {one.parts[1:2] for one in importers if path.stem in one.with_suffix("").parts[2:]}
+    others = others - {room} if ROOT.joinpath("tests", *room).is_dir() else set()
+    names = [path.stem] if room != ("datasets",) else [path.stem, path.parts[2]]
 
     def far(file: Path) -> tuple[Any, ...]:
-        called = words <= set(file.stem.split("_"))
+        words = set(file.stem.split("_"))
+        called = sum(set(name.split("_")) <= words for name in names)
+        if away[file] > 2 or file.parts[1:2] in others:
+            called = 0
         beside = file.parts[1:2] == room
         breadth = sum(file in found for one, found in importers.items() if one.suffix)
-        return (not (called and away[file] < 3), away[file], not beside, breadth, file)
+        return (-called, away[file], not beside, breadth, file)
 
     tests = [one for one in away if one.name.startswith("test_") and one.parts[0] == "tests"]
     kept = [one for one in tests if not str(one).startswith(SLOW)]
@@ -362,7 +369,7 @@ def links() -> defaultdict[Path, set[Path]]:
         if file.parts[0] == "stp":
             parts = file.parent.parts if file.stem == "__init__" else file.with_suffix("").parts
             modules[".".join(parts)] = file
-            stems[file.stem].add(file)
+            stems[file.stem if file.parts[1] != "datasets" else file.parent.name].add(file)
         else:
             modules[file.stem] = file
     found: defaultdict[Path, set[Path]] = defaultdict(set)
@@ -378,7 +385,12 @@ def links() -> defaultdict[Path, set[Path]]:
                     found[modules[name]].add(file)
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 for word in node.value.split() if file.parts[0] == "tests" else ():
-                    for module in stems[word]:
+                    for name in (word, word.rpartition(".")[0]):  # of a script, or to replace
+                        if name.startswith("stp.") and name in modules:
+                            found[modules[name]].add(file)
+                    metrics = stems[word.partition(".")[0]]  # of a convention, "ssim.gaussian"
+                    metrics = {one for one in metrics if "metrics" in one.parts}
+                    for module in stems[word] | metrics:
                         named = module.with_suffix("")  # a step between: an import is nearer
                         found[module].add(named)
                         found[named].add(file)

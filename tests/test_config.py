@@ -13,6 +13,7 @@ from stp.core.errors import ConfigurationError, StpError
 from stp.plan import checked_config, config, removed
 from stp.plan.checked_config import CONFIG_FOLDER, entries, merge, read_yaml
 from stp.plan.dataset import Counts, Release
+from stp.plan.model import Model
 from stp.plan.recipes import Recipes
 from stp.plan.scale import Paths, folders
 from stp.plan.suite import Suite, read_suites
@@ -399,9 +400,11 @@ def test_a_removed_file_leads_to_what_replaces_it(pattern: str, tmp_path: Path) 
 
 @pytest.mark.parametrize(("kind", "key"), removed.KEYS)
 def test_a_removed_key_leads_to_what_replaces_it(kind: str, key: str) -> None:
-    assert kind == Suite.__name__
-    with pytest.raises(ConfigurationError, match=f"s.yaml: {key} ") as error:
-        checked_config.check(Suite, {key: "x"}, "s.yaml")
+    (schema,) = (schema for schema in (Model, Suite) if schema.__name__ == kind)
+    first, _, nested = key.partition(".")
+    content = {first: [{nested: "x"}] if nested else "x"}
+    with pytest.raises(ConfigurationError, match=rf"s.yaml: {first}\S*{nested} was") as error:
+        checked_config.check(schema, content, "s.yaml")
     assert error.value.remedy == removed.KEYS[kind, key]
 
 

@@ -1,7 +1,8 @@
-"""Commands of README and docs: each is understood, names what exists, and asks what can be asked.
+"""Commands of README and docs: each is understood, names what exists, and runs in a test.
 
-A command with a placeholder, such as a folder of the reader's own, is read and not run. What the
-pages do with a demo from its first line to its last is run by the tests of these pages.
+A command that no test can run has a mark, a comment that ends with what it needs, downloads or
+takes: `# needs a GPU`, `# one table; downloads 3 GB`, `# takes minutes`. A command for Slurm is
+marked by this word.
 """
 
 import re
@@ -41,17 +42,57 @@ FILES_OF_SAMPLES = (
 )
 """Views over files of score artefacts, which an empty store does not have."""
 BEGINNINGS = ("stp", "snakemake", "make", "python", "pytest")
+MARK = re.compile(r"#(?:.*[;,])? (needs|takes|downloads) .+$", re.MULTILINE)
+FOLLOWED = {
+    "docs/cluster.md": "tests/slurm/test_guide.py",
+    "docs/external.md": "tests/workflow/test_external.py",
+    "docs/models.md": "tests/profiling/test_profiling_table.py",
+    "docs/own_data.md": "tests/workflow/test_own_data.py",
+    "docs/own_metrics.md": "tests/workflow/test_own_metric.py",
+    "docs/own_models.md": "tests/workflow/test_own_model.py",
+    "docs/own_suite.md": "tests/workflow/test_sixth_suite.py",
+    "docs/projects.md": "tests/workflow/test_installed.py",
+    "docs/training.md": "tests/workflow/test_own_training_parts.py",
+}
+"""Page -> the test module that runs its commands, one after the other."""
+SUITES = {
+    "docs/chaosbench.md": "chaosbench-demo",
+    "docs/fvd.md": "fvd-demo",
+    "docs/human_motion.md": "atlas-demo",
+    "docs/pvqa.md": "pvqa-demo",
+    "docs/scv.md": "scv-demo",
+}
+"""Page of a suite -> the scale that its commands are about, unless they name another one."""
+SCALES = {
+    **dict.fromkeys(["demo", "chaosbench"], "tests/workflow/test_whole_scales.py"),
+    **dict.fromkeys(SUITES.values(), "tests/slurm/demos.py"),
+    "mine": "tests/workflow/test_own_forecasts.py",
+    "reliability": "tests/workflow/test_reliability.py",
+}
+"""Scale -> the test module that runs the commands about it, `commands_about(scale)`."""
 
 
 class Command(NamedTuple):
-    """A command of a page: its words, and those of variables that it is given."""
+    """A command of a page: its words after those of variables, and whether it has a mark."""
 
     page: str
     words: tuple[str, ...]
+    is_marked: bool
 
     @property
     def program(self) -> str:
         return self.words[0]
+
+    @property
+    def scale(self) -> str:
+        """Name of the scale that it is about; plans and lists of any scale need no run of it."""
+        text = " ".join(self.words)
+        if folder := re.search(r"results/([\w-]+-demo)/", text):
+            return folder[1]
+        if self.words[:2] in (("stp", "plan"), ("stp", "list")):
+            return "demo"
+        named = re.search(r"--configfile \S+?([\w-]+)\.yaml", text)
+        return named[1] if named else SUITES.get(self.page, "demo")
 
 
 def commands(page: str) -> Iterator[Command]:
@@ -66,7 +107,19 @@ def commands(page: str) -> Iterator[Command]:
                 words = words[1:]
             if words and words[0] in BEGINNINGS:
                 ends = [words.index(end) for end in (">", "|", "&&", "||") if end in words]
-                yield Command(page, tuple(words[: min(ends, default=None)]))
+                is_marked = "slurm" in words or MARK.search(line) is not None
+                yield Command(page, tuple(words[: min(ends, default=None)]), is_marked)
+
+
+def commands_about(scale: str) -> list[tuple[str, ...]]:
+    """Commands that a test runs with the results of a scale, in the order of the pages."""
+    about = [
+        line.words
+        for line in COMMANDS
+        if line.program in ("stp", "snakemake") and not line.is_marked
+        if line.page not in FOLLOWED and line.scale == scale
+    ]
+    return list(dict.fromkeys(about))
 
 
 COMMANDS = [command for page in PAGES for command in commands(page)]
@@ -88,6 +141,18 @@ def verb(words: list[str]) -> tuple[click.Command, list[str]]:
         assert words[0] in called.commands, f"there is no verb {words[0]}"
         called, words = called.commands[words[0]], words[1:]
     return called, words
+
+
+@pytest.mark.parametrize("page", sorted({*of("stp"), *of("snakemake"), *of("pytest")}))
+def test_a_command_runs_in_a_test_or_says_what_it_needs(page: str) -> None:
+    for line in commands(page):
+        if line.program in ("stp", "snakemake", "pytest") and not line.is_marked:
+            module = FOLLOWED.get(page) or SCALES.get(line.scale)
+            assert module, f"{page}: {shlex.join(line.words)}: mark it, or name the test"
+            text = (ROOT / module).read_text(encoding="utf-8")
+            assert any(name in text for name in ("commands_about", page, f"{line.scale}.yaml")), (
+                f"{module} does not run {shlex.join(line.words)} of {page}"
+            )
 
 
 @pytest.mark.parametrize("page", sorted(of("stp")))

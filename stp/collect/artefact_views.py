@@ -1,7 +1,7 @@
-"""Views of large tables that only some kinds of sample have.
+"""Views of large per-sample tables, which exist only for some tasks.
 
 The tables stay in files of the score artefacts or of the prepared data. A view of the results store
-reads all files of a kind; for score artefacts it adds the keys of the cell.
+reads all files of one kind, and adds the key of the cell to rows of score artefacts.
 """
 
 from collections.abc import Iterable
@@ -17,16 +17,17 @@ from stp.plan.manifest import Manifest
 
 @dataclass(frozen=True)
 class KeptRows:
-    """A view, and the files that it reads.
+    """A view, and the kind of files that it reads.
 
     Attributes:
         view: schema of the view.
         file: name of the file in the artefact.
-        has: attribute of a kind of sample (`stp.tasks.task.Task`) that says whether it has the
-            file.
-        what: content of the file, for error messages.
-        of_data: whether the files belong to prepared data instead of score artefacts. Such a file
-            is optional, and its rows have the fingerprint of the data instead of cell keys.
+        has: name of the attribute of a task (`stp.tasks.task.Task`) that says whether the task has
+            the file.
+        what: description of the file's content, for error messages.
+        of_data: whether the files belong to prepared data instead of score artefacts. Files of
+            prepared data are optional, and their rows have the fingerprint of the data instead of
+            the key of a cell.
     """
 
     view: Table
@@ -37,7 +38,7 @@ class KeptRows:
 
     @property
     def folder(self) -> str:
-        """Name of the column of table ``cells`` that holds the folder of the artefact."""
+        """Name of the column of table ``cells`` with the folder of the artefact."""
         return "data_folder" if self.of_data else "scores_folder"
 
 
@@ -94,7 +95,7 @@ def file_of(folder: Path, kept: KeptRows) -> Path:
 
 
 def query(paths: Iterable[Path], kept: KeptRows) -> str:
-    """SQL of a view over its files; without files, the view has no rows."""
+    """Make the SQL of a view over files; without files, the view has no rows."""
     columns = kept.view.columns
     listed = ", ".join(quoted(str(path)) for path in paths)
     if not listed:

@@ -1,6 +1,6 @@
 """One cell of the results store with its scores, artefacts and cost: ``stp trace CELL``.
 
-A cell is selected by words of its key in any order (``simvpv2/kth``, ``convlstm/kth/seed-0``), or
+Users select a cell by words of its key in any order (``simvpv2/kth``, ``convlstm/kth/seed-0``), or
 by the first characters of the fingerprint of one of its artefacts.
 """
 
@@ -56,7 +56,7 @@ ORDER BY o.metric, o.convention, o.variable NULLS FIRST, o.level NULLS FIRST,
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreRow(OverallRow):
-    """A row of `OVERALL`, with facts of the convention and the rank of the model."""
+    """A score from the query `OVERALL`, with unit and direction of its convention, and rank."""
 
     title: str | None
     unit: str | None
@@ -68,7 +68,7 @@ class ScoreRow(OverallRow):
 
 @dataclass(frozen=True)
 class Artefact:
-    """An artefact that several cells share, and the rows of these cells."""
+    """An artefact that several cells share, and these cells."""
 
     row: ArtefactRow
     cells: list[CellRow]
@@ -97,13 +97,13 @@ class Step(LineageRow):
 
 @dataclass(frozen=True)
 class CellDetails:
-    """A cell with all of its information in the store.
+    """A cell, and all information on it in the results store.
 
     Attributes:
-        name: short name.
+        name: short name of the cell.
         cell: row of the table of cells.
-        scores: rows of `OVERALL`.
-        artefacts: artefacts that the cell depends on, from data to scores.
+        scores: scores over all lead times.
+        artefacts: artefacts on which the cell depends, from data to scores.
         raw_files: raw files that the data of the cell were prepared from.
         command: shell command that makes the scores of the cell again.
     """
@@ -125,7 +125,7 @@ def is_fingerprint(word: str) -> bool:
 
 
 def every(database: Path) -> list[Planned]:
-    """All planned cells: first the cells with scores, then the cells without."""
+    """Read all planned cells: first cells with scores, then cells without."""
     return [
         *ask(database, CellRow, "FROM cells ORDER BY rowid"),
         *ask(database, MissingRow, "FROM missing ORDER BY rowid"),
@@ -133,7 +133,7 @@ def every(database: Path) -> list[Planned]:
 
 
 def begins_fingerprint(database: Path, word: str) -> bool:
-    """Whether a word is the beginning of a fingerprint behind any cell with scores."""
+    """Whether a word is the beginning of the fingerprint of any scored cell's artefact."""
     return is_fingerprint(word) and any(
         name.startswith(word)
         for cell in ask(database, CellRow, "FROM cells")
@@ -152,14 +152,14 @@ def find(database: Path, what: str) -> CellRow | Artefact | Missing:
 
     Args:
         database: results.duckdb.
-        what: words of a key separated by ``/``, or the beginning of a fingerprint.
+        what: words of a cell's key separated by ``/``, or the beginning of a fingerprint.
 
     Returns:
-        The cell, the artefact, or the state of a cell without scores.
+        the cell, the artefact, or the state of a cell without scores.
 
     Raises:
         NothingFoundError: no cell or artefact matches.
-        StpError: several match; the message lists them.
+        StpError: several cells match; the message lists them.
     """
     cells = every(database)
     words = [word for word in what.strip("/").split("/") if word]
@@ -204,9 +204,10 @@ def _attempts(database: Path, path: str) -> list[AttemptRow]:
 
 
 def matching(cells: Iterable[Planned], words: Sequence[str]) -> list[Planned]:
-    """The cells whose keys contain all words.
+    """Select the cells whose keys contain all words.
 
-    Training dataset and training subset are compared only if no cell matches without them.
+    Words are compared to the training dataset and training subset only if no cell matches
+    otherwise.
     """
     folded = {_folded(word) for word in words}
     every = list(cells)
@@ -222,7 +223,7 @@ def matching(cells: Iterable[Planned], words: Sequence[str]) -> list[Planned]:
 
 
 def _folded(word: object) -> str:
-    """A word in lower case for comparison; an old name is replaced by the current one."""
+    """Normalise a word for comparison: lower case; old names become current ones."""
     return current_name(str(word)).casefold()
 
 
@@ -258,7 +259,7 @@ def names(cells: Sequence[Planned]) -> list[str]:
 def _of_fingerprint(
     database: Path, cells: Iterable[Planned], start: str
 ) -> CellRow | Artefact | None:
-    """The cell behind a fingerprint, or the artefact if several cells share it; None if unknown."""
+    """Find the cell with a fingerprint, or the artefact if several cells share it; else None."""
     cells_of_artefact: dict[str, list[CellRow]] = {}
     for cell in (cell for cell in cells if isinstance(cell, CellRow)):
         for fingerprint in _fingerprints(cell):
@@ -281,12 +282,12 @@ def _of_fingerprint(
 
 
 def key_of(cell: CellRow) -> list[str | int | None]:
-    """The key of a cell: its values of ``CELL_KEYS``, in order."""
+    """The key of a cell: the values of the columns ``CELL_KEYS``, in order."""
     return [getattr(cell, key) for key in CELL_KEYS]
 
 
 def about(database: Path, cell: CellRow) -> CellDetails:
-    """Read all information on a cell."""
+    """Read the scores, artefacts, raw files and command of a cell."""
     steps = lineage(database, [cell])
     locks = {step.raw_lock for step in steps if step.raw_lock}
     return CellDetails(
@@ -306,7 +307,7 @@ def about(database: Path, cell: CellRow) -> CellDetails:
 
 
 def lineage(database: Path, cells: Sequence[CellRow]) -> list[Step]:
-    """The artefacts that some cells depend on, from data to scores, without duplicates."""
+    """The artefacts on which cells depend, from data to scores, without duplicates."""
     where = " OR ".join(
         "(" + " AND ".join(f"{key} IS NOT DISTINCT FROM ?" for key in CELL_KEYS) + ")"
         for _ in cells
@@ -332,7 +333,7 @@ def _log(database: Path, step: LineageRow) -> str | None:
 
 
 def raw_files(database: Path, lock: str) -> tuple[int, int, str]:
-    """Number and size (bytes) of the raw files of a lock; text with one file and its checksum."""
+    """Number and total size (bytes) of a lock's raw files, and a text about one of the files."""
     _, ((files, size, first),) = answer(
         database,
         "SELECT count(*), coalesce(sum(bytes), 0), min(file || ', sha256 ' || sha256) "

@@ -1,4 +1,4 @@
-"""Checksums of the content of a results store, which depend on its inputs only."""
+"""Checksums of the rows of a results store, which do not depend on the layout of its file."""
 
 import hashlib
 from pathlib import Path
@@ -14,17 +14,17 @@ def checksums(database: Path, threads: int | None = None) -> Sums:
     """Compute the checksum of each table and view, over its sorted rows.
 
     Database files with the same content may differ, since the layout of pages depends on threads.
-    Rows are hashed as JSON, with NULL and all digits.
+    Rows are therefore hashed, as JSON with NULL and all digits.
 
     Args:
         database: results.duckdb.
         threads: number of threads of DuckDB; None for all cores.
 
     Returns:
-        The SHA-256 of each table and view, by name.
+        SHA-256 of each table and view, by name.
 
     Raises:
-        StpError: there is no store, or it cannot be read.
+        StpError: the store is missing or cannot be read.
     """
     with opened(database, threads=threads) as connection:
         names = connection.execute(

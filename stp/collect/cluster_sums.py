@@ -1,8 +1,8 @@
 """Sums over clusters of clips, read from score artefacts (``cluster_sums.parquet``).
 
-Means over clips, and so values, can be computed again from these sums, for all clusters or some of
-them (`stp.collect.leave_one_out`). Sums over some of the clips are computed from the scores of each
-clip (``sample_scores.parquet``). Clusters that are blocks of time are merged into blocks that are
+From these sums, means over clips can be computed for any subset of clusters, and values from these
+means (`stp.collect.leave_one_out`). Sums over a subset of clips are computed from the scores of
+each clip (``sample_scores.parquet``). Clusters that are blocks of time are merged into blocks
 longer than the last lead time of a value.
 """
 
@@ -35,12 +35,12 @@ NOT_KEPT = "the scores of single clips are not kept"
 
 
 class Clusters(NamedTuple):
-    """The clusters behind a value; only values with equal clusters may be compared.
+    """The clusters over which a value was computed; only values with equal clusters are comparable.
 
     Attributes:
         names: names of the G clusters.
-        counts: number of samples of each cluster.
-        lacks: what is missing from the forecasts for this value, as text; empty if nothing is.
+        counts: number of samples of each cluster, (G,).
+        lacks: note on what the forecasts lack for this value; empty if they are complete.
         samples: hash of the sample names; empty if the names are unknown.
     """
 
@@ -51,7 +51,7 @@ class Clusters(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Identification of a value: a convention, and its part and level; see `RowValue`."""
+    """Key of a value in a cell: convention, part and level; see `RowValue`."""
 
     convention: str
     part: Part
@@ -60,7 +60,7 @@ class Place(NamedTuple):
 
 
 class _StoredSums(NamedTuple):
-    """The sums of a convention in a file.
+    """Sums of one convention over clusters, as stored.
 
     Attributes:
         names: names of the clusters.
@@ -69,7 +69,7 @@ class _StoredSums(NamedTuple):
         defined: whether the forecasts define each sum, bool (K, T').
         blocks: the clusters as blocks of time; None for clusters of another kind.
         leads: number of lead times T; the last sums belong to lead time T.
-        lacks: text about variables that are missing from the sums.
+        lacks: note on variables that are missing from the sums; else empty.
     """
 
     names: tuple[str, ...]
@@ -81,7 +81,7 @@ class _StoredSums(NamedTuple):
     lacks: str
 
     def merged(self, lead: int) -> "_StoredSums":
-        """Merge blocks of time until each exceeds a lead time; drop clusters without samples."""
+        """Merge blocks of time until each is longer than ``lead``; drop empty clusters."""
         if self.blocks is None:
             return self
         groups = self.blocks.merged(lead)
@@ -99,16 +99,16 @@ class _StoredSums(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Sums over clusters from which a value can be computed.
+    """Sums over clusters from which one value can be computed.
 
     Attributes:
         clusters: clusters of the value.
         counts: number of samples of each cluster, (clusters,).
         sums: sums over samples, float64 (clusters, K, T').
-        metric: metric that turns means (..., K, T) into values.
+        metric: metric that computes values from means (..., K, T).
         series: index of the series that contains the value.
-        leads: lead times of the value.
-        longer: lead time that each block of time exceeds; None if clusters are not blocks of time.
+        leads: indices of the value's lead times.
+        longer: lead time that each block exceeds; None if clusters are not blocks of time.
     """
 
     clusters: Clusters
@@ -120,7 +120,7 @@ class Sums(NamedTuple):
     longer: int | None
 
     def finished(self, means: np.ndarray) -> np.ndarray:
-        """Turn means (..., K, T) into the values of all S series over the lead times, (..., S)."""
+        """Compute the values of all S series over ``leads``: means (..., K, T) to (..., S)."""
         every = values(self.metric, means, self.leads)
         return np.asarray((every[..., None, :] if every.ndim < means.ndim else every)[..., 0])
 
@@ -128,15 +128,15 @@ class Sums(NamedTuple):
 def read_sums(
     cell: Cell, places: Iterable[Place], samples: frozenset[str] | None = None
 ) -> dict[Place, Sums | str]:
-    """Read the sums of a cell for some values.
+    """Read the sums from which values of a cell can be computed.
 
     Args:
         cell: a scored cell.
-        places: the wanted values.
-        samples: names of the samples to add up; None for all.
+        places: keys of the values.
+        samples: names of the samples to sum over; None for all.
 
     Returns:
-        For each place its sums, or the reason why there are none.
+        for each key the sums, or the reason why there are none.
 
     Raises:
         StpError: a file is damaged.
@@ -181,7 +181,7 @@ def read_sums(
 
 
 def samples_of(cell: Cell) -> list[str]:
-    """Names of the samples of a cell; empty if there are no scores of single samples.
+    """Names of the samples of a cell; empty if scores of single samples are not stored.
 
     Raises:
         StpError: the file with the scores of samples is damaged or has another schema.
@@ -223,14 +223,14 @@ def _of_samples(
     overall: Sequence[ScoreRow],
     samples: frozenset[str],
 ) -> _StoredSums | None:
-    """Compute sums over some samples from the scores of each sample; None if these are not stored.
+    """Compute sums over given samples from the scores of each sample; None if not stored.
 
     Args:
         stored: sums over all samples.
         folder: folder of the score artefact.
         convention: name of the convention.
-        overall: a row for each series.
-        samples: names of the samples.
+        overall: score rows over all lead times, one for each series.
+        samples: names of the samples to sum over.
     """
     _, schema = schema_of(folder, SAMPLE_SCORES, "the scores of each test sample")
     parts = [n for n in schema.names if n == convention or n.startswith(convention + ".")]
@@ -258,7 +258,7 @@ def _of_samples(
 
 
 def _overall(rows: pa.Table) -> dict[str, list[ScoreRow]]:
-    """The rows of values over all lead times by convention, one per series, in file order."""
+    """Score rows over all lead times, by convention: one for each series, in file order."""
     chosen = pc.and_(pc.is_null(rows["lead"]), pc.equal(rows["statistic"], "mean"))
     by_convention: dict[str, list[ScoreRow]] = {}
     for row in score_rows(rows.filter(chosen)):
@@ -267,13 +267,14 @@ def _overall(rows: pa.Table) -> dict[str, list[ScoreRow]]:
 
 
 def _metric(folder: Path, convention: str, components: int) -> Metric:
-    """The metric that turns means of a convention into values.
+    """Build the metric that computes values of a convention from means.
 
     Args:
         folder: folder of the score artefact.
         convention: name of the convention.
-        components: number of its statistics. For conventions of networks with one statistic the
-            value is its mean; building them would load libraries of networks.
+        components: number of statistics of the convention. Conventions that use networks are not
+            built if they have one statistic, whose mean is the value, because that would load
+            torch.
     """
     is_perceptual = folder.parent.name == PERCEPTUAL and components == 1
     built = None if is_perceptual else convention_in(folder, convention)
@@ -296,11 +297,11 @@ def _table(
 
 
 def series_of(overall: Sequence[ScoreRow], place: Place) -> int | None:
-    """Index of the series that contains a value, as in `stp.render.tables.rows`; None if none.
+    """Index of the series that contains a value, as in `stp.render.tables.rows`; None if missing.
 
     Args:
-        overall: a row for each series, over all lead times.
-        place: the wanted value.
+        overall: score rows over all lead times, one for each series.
+        place: key of the value.
     """
     variable, threshold = place.part.variable, place.part.threshold
     key = (variable, place.level, threshold)
@@ -319,14 +320,14 @@ def _of_place(
     overall: Sequence[ScoreRow],
     place: Place,
 ) -> Sums | str:
-    """Reduce sums to the part that a value needs, for most metrics one number per cluster.
+    """Reduce sums to the part that one value needs: for most metrics one number per cluster.
 
     Args:
         metric: metric of the convention.
         unmerged: sums of the convention.
-        merged: cache of sums over merged clusters, by lead time; filled by this function.
-        overall: a row for each series, over all lead times.
-        place: the wanted value.
+        merged: cache of sums over merged clusters, by lead time; this function adds to it.
+        overall: score rows over all lead times, one for each series.
+        place: key of the value.
     """
     number = series_of(overall, place)
     if number is None:

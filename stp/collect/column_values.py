@@ -1,8 +1,8 @@
-"""Values of table columns that score artefacts do not contain.
+"""Compute values of table columns that score artefacts do not contain.
 
-These are means over a lead time or a range of lead times, and standard deviations over samples.
-They are computed from the sums and samples of a score artefact when it is collected, so that a
-column can be added without new scores.
+These are values at one lead time or over a range of lead times, and standard deviations over
+samples. They are computed from the sums and samples in score artefacts, so that a column can be
+added to a table without scoring again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,17 +34,17 @@ def shown_rows(
     wanted: Sequence[tuple[str, Part]],
     options: Mapping[str, Any],
 ) -> list[ScoreRow]:
-    """Compute the rows of a cell that only some table columns show.
+    """Compute the rows of a cell that table columns need and the score artefact lacks.
 
     Args:
         cell: the cell.
-        scores: rows of the score artefact that has the conventions of the columns.
-        wanted: conventions and parts of the columns: lead times or standard deviations.
+        scores: rows of the score artefact with the conventions of the columns.
+        wanted: convention and part (lead times, or standard deviation) of each column.
         options: options of the bootstrap, from the score recipe.
 
     Returns:
-        For lead times, rows with the mean over them and with both ends of its 95 % interval; for
-        standard deviations that the scores lack, a row each. A missing value has a reason.
+        for a part with lead times, the value over these and both ends of its 95 % interval; for a
+        standard deviation, one row. A missing value has a reason.
 
     Raises:
         StpError: a file of the artefact is damaged.
@@ -84,7 +84,7 @@ def shown_rows(
 
 
 def _why_missing(rows: Iterable[ScoreRow], whole: ScoreRow, leads: str) -> str:
-    """The reason of the first lead time without a value."""
+    """The reason for the missing value at the first lead time that has none."""
     steps = lead_range(leads)
     reasons = [
         row.reason
@@ -132,7 +132,7 @@ def _mean(
 
 
 def _sd(cell: Cell, whole: ScoreRow, part: Part, leads: int | None) -> ScoreRow:
-    """Row with the standard deviation (ddof 0) over samples of their means over lead times."""
+    """Make the row of a standard deviation (ddof 0) over samples, each averaged over lead times."""
     metric = convention_of(cell, whole.convention)
     finish = getattr(metric, "finish", None)
     if finish not in (first_component, every_component) or whole.threshold is not None:

@@ -20,7 +20,7 @@ reads every view. The default would be the newest format."""
 
 
 def created(path: Path) -> duckdb.DuckDBPyConnection:
-    """Create an empty store, and open it for writing."""
+    """Create an empty results store, and open it for writing."""
     return duckdb.connect(str(path), config={"storage_compatibility_version": STORAGE})
 
 
@@ -32,20 +32,21 @@ def opened(
     *,
     locked: Iterable[Path] | None = None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a results store for reading; errors of DuckDB in the block become a `StpError`.
+    """Context manager: open a results store for reading; report errors of DuckDB as `StpError`.
 
     In a store of an older version, columns that were added later are NULL.
 
     Args:
         database: results.duckdb.
-        wanted: expected content of the file, for error messages.
-        threads: number of threads of DuckDB; None for all cores. With one thread, rows that are
-            equal in an order always come in the same order.
-        locked: files that statements may read and write, besides those of the store's own views;
-            other files, network and extensions are refused. None for no restriction.
+        wanted: description of the file, for error messages.
+        threads: number of threads of DuckDB; None for all cores. With one thread, the order of rows
+            with equal sort keys is deterministic.
+        locked: files that statements may read and write, besides the files of the store's own
+            views; access to other files, network and extensions is refused. None for no
+            restriction.
 
     Raises:
-        StpError: there is no store, or it is damaged.
+        StpError: the store is missing or damaged.
     """
     if not database.is_file():
         raise StpError(

@@ -1,11 +1,10 @@
 """Sensitivity of distances between sets to motion and content (Ge et al. 2024, arXiv 2404.12391).
 
-Temporal distortions (`stp.data.distortions`: swaps, and frames of other clips) leave every frame
-real; spatial distortions leave the order. They are compared at the same error per frame: the mean
-squared error to the real clip, frame by frame, as in PSNR. The value v of a temporal distortion is
-compared with the value w of a spatial one at this error, which is interpolated linearly between
-intensities and from 0 at no error. The ratio v / w is 1 for a metric that rates both as equally
-bad, and 0 for one that does not notice motion.
+Temporal distortions (`stp.data.distortions`: swaps, and frames of other clips) do not change single
+frames; spatial distortions do not change their order. A temporal distortion has the value v and a
+mean squared error against the real clip, frame by frame. The value w of a spatial distortion at the
+same error is interpolated linearly between intensities (and 0 at no error). The ratio v / w is 1
+for a metric that rates both as equally bad, and 0 for a metric that does not notice motion.
 """
 
 import math
@@ -25,18 +24,18 @@ BEYOND = "no distortion of space has so large an error"
 
 
 class Compared(NamedTuple):
-    """A temporal distortion at one intensity, and spatial distortions with the same error.
+    """Comparison of a temporal distortion at one intensity with spatial ones of the same error.
 
     Attributes:
         dataset: test dataset.
         convention: convention of the metric, a distance between sets of clips.
         distortion: the temporal distortion.
-        intensity: number of the intensity, from 1.
+        intensity: index of the intensity, from 1.
         error: mean squared error per frame of the temporal distortion, for pixels in [0, 1]; None
             if unknown.
         value: value of the metric for the temporal distortion; None if it has none.
-        of_space: value of the metric at the same error, by spatial distortion; without those whose
-            error never gets so large.
+        of_space: value of the metric at the same error, by spatial distortion; distortions that
+            never reach this error are left out.
         ratio: ratio of ``value`` to the mean of ``of_space``; None if it cannot be computed.
         why: reason why ``ratio`` is None; empty otherwise.
     """
@@ -87,7 +86,7 @@ def compare(plan: Manifest) -> list[Compared]:
 
 
 def _error(psnr: float | None) -> float | None:
-    """The mean squared error that a PSNR of pixels in [0, 1] stands for."""
+    """Convert a PSNR (dB, pixels in [0, 1]) to a mean squared error."""
     return None if psnr is None else math.pow(10, -psnr / 10)
 
 
@@ -117,7 +116,7 @@ def _compared(
 def _read(
     error: float, errors: Iterable[float | None], values: Iterable[float | None]
 ) -> float | None:
-    """Interpolate the value at an error; None beyond the error of the strongest intensity."""
+    """Interpolate values at an error; None if it exceeds the error of the strongest intensity."""
     points = sorted(
         (e, v) for e, v in zip(errors, values, strict=True) if e is not None and v is not None
     )

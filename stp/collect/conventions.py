@@ -1,4 +1,4 @@
-"""Definitions of the conventions that a cell was scored with."""
+"""Read the definitions of the conventions with which a cell was scored."""
 
 from pathlib import Path
 
@@ -11,12 +11,13 @@ from stp.score.conventions import build
 
 
 def convention_in(folder: Path, name: str) -> Convention:
-    """A convention as defined in the recipe of a score artefact.
+    """Build a convention from its definition in the recipe of a score artefact.
 
-    Recipes of older code only name conventions; their definitions are read from the configuration.
+    Recipes of older code have only the names of conventions; definitions are then read from the
+    configuration.
 
     Raises:
-        StpError: there is no such convention.
+        StpError: the convention is not defined.
     """
     recorded = _recorded(folder)
     if isinstance(recorded, dict) and name in recorded:
@@ -31,7 +32,7 @@ def _recorded(folder: Path) -> dict[str, Json] | list[str]:
 
 
 def convention_of(cell: StoredCell, name: str) -> Convention:
-    """A convention as defined by a score artefact of a cell; see `convention_in`."""
+    """Build a convention from its definition in a cell's score artefact; see `convention_in`."""
     folders = cell.folders(("scores", "perceptual"))
     for folder in folders:
         if name in _recorded(folder):

@@ -1,7 +1,7 @@
-"""Build results.duckdb: every score with its cell, its receipts and the published values.
+"""Build results.duckdb: all scores, cells, receipts and published values.
 
-The database is built under another name and then renamed, so that readers do not block a writer
-(DuckDB allows either one writer or readers).
+The database is built under a temporary name and then renamed, so that readers do not block a writer
+(DuckDB allows either one writer or several readers).
 """
 
 import json
@@ -62,7 +62,7 @@ Described = dict[str, Rows]
 
 
 class Gaps(NamedTuple):
-    """Planned cells without scores, and the state of the work on them.
+    """Planned cells without scores, and how far the work on them is.
 
     Attributes:
         rows: rows of the table `schema.MISSING`, one per missing cell.
@@ -84,19 +84,19 @@ def build(
     gaps: Gaps | None = None,
     people: Path | None = None,
 ) -> None:
-    """Build the database ``out`` from manifests and the parquet files collected from them.
+    """Build the database ``out`` from manifests and the Parquet files collected for them.
 
-    Rows have a fixed order and depend on the inputs only.
+    Rows and their order depend on the inputs only.
 
     Args:
         manifests: manifests of the collected dimensions.
         collected: Parquet files with the rows of the manifests, in the same order.
-        out: the database.
-        cache: Parquet file with cached distances at equal n, see `matched_distances`; the files of
-            cached ranks and comparisons are in the same folder, see `stp.collect.ranking`.
-        report: receives the progress.
+        out: path of the database.
+        cache: Parquet file with cached distances at equal n (`matched_distances`), in the folder of
+            the cached ranks and comparisons (`stp.collect.ranking`).
+        report: function that receives the progress.
         gaps: planned cells without scores; None for none.
-        people: table of agreement with people, see `stp.collect.people_agreement`.
+        people: file of the table of agreement with people (`stp.collect.people_agreement`).
 
     Raises:
         StpError: a manifest, a collected file, a receipt or a per-sample file is missing or
@@ -130,9 +130,9 @@ def build(
 
 
 def _refuse_mixture(collected: list[Path]) -> None:
-    """Refuse collected rows if their scores have changed since.
+    """Refuse collected rows if their score artefacts have changed since.
 
-    The other tables would describe the new scores.
+    Other tables of the database would describe the new scores, not the collected ones.
 
     Raises:
         StpError: a score artefact was made again since its rows were collected.
@@ -147,7 +147,7 @@ def _refuse_mixture(collected: list[Path]) -> None:
 
 
 def _overall(database: duckdb.DuckDBPyConnection, which: str = "true") -> pa.Table:
-    """Rows of means over all lead times, or over those that columns show, in collected order."""
+    """Select the rows of means over all lead times or lead times of a column, as collected."""
     return database.sql(
         f"{EVERY_SCORE} WHERE k.lead IS NULL AND k.statistic = 'mean' AND {which} ORDER BY s.rowid"
     ).to_arrow_table()

@@ -1,4 +1,4 @@
-"""Direction of conventions: higher, lower or close to one value is better."""
+"""Direction of conventions: whether higher, lower, or values near a given one are better."""
 
 from dataclasses import dataclass
 
@@ -17,8 +17,8 @@ class Direction:
     """The direction of a convention; unknown if both attributes are None.
 
     Attributes:
-        higher: whether higher is better.
-        best_at: the best value; smaller differences from it are better.
+        higher: whether higher values are better.
+        best_at: the best value; values closer to it are better.
     """
 
     higher: bool | None = None
@@ -26,12 +26,12 @@ class Direction:
 
     @classmethod
     def of(cls, manifest: Manifest, convention: str, part: Part | None = None) -> "Direction":
-        """The direction of a convention in a manifest.
+        """Look up the direction of a convention in a manifest.
 
         Args:
             manifest: manifest of the cells.
             convention: name of the convention.
-            part: part that a column shows; standard deviations have no direction.
+            part: part of the values that a column shows; standard deviations have no direction.
         """
         if part is not None and part.statistic == "sd":
             return cls()
@@ -45,17 +45,17 @@ class Direction:
 
     @property
     def sign(self) -> str:
-        """An arrow that shows which values are better; empty if the direction is unknown."""
+        """An arrow towards the better values; empty if the direction is unknown."""
         if self.best_at is not None:
             return f"→ {self.best_at:g}"
         return {True: "↑", False: "↓", None: ""}[self.higher]
 
     def loss(self, value: float) -> float:
-        """The loss of a value, such that a smaller loss is better."""
+        """Convert a value to a loss: smaller is better."""
         return float(self.losses(np.float64(value)))
 
     def losses(self, values: np.ndarray | np.float64) -> np.ndarray:
-        """The losses of values, such that a smaller loss is better."""
+        """Convert values, of any shape, to losses: smaller is better."""
         if self.best_at is not None:
             return np.asarray(np.abs(values - self.best_at))
         return np.asarray(-values if self.higher else values)

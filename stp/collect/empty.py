@@ -1,8 +1,8 @@
-"""An empty results.duckdb: all tables and views with their comments.
+"""Create an empty results.duckdb with all tables, views and comments.
 
-Creating it takes seven hundred statements, longer than the rows of a small run. Therefore it is
-cached beside Python's compiled code. A cached file is used only for the same schema, code and
-release of DuckDB.
+Its seven hundred statements take longer than inserting the rows of a small run. The empty database
+is therefore cached beside Python's bytecode. A cached file is used only for the same schema, code
+and release of DuckDB.
 """
 
 import contextlib
@@ -29,10 +29,10 @@ REMEMBERED = 8
 
 
 def write_empty(path: Path, keys: Keys) -> None:
-    """Write an empty store.
+    """Write an empty results store.
 
     Args:
-        keys: columns for keys of settings in `keyed_tables` and views.
+        keys: columns for keys of settings, in the tables of `keyed_tables` and in views.
     """
     tables, described = keyed_tables(keys), list(views.with_keys(key for key, *_ in keys))
     modules = (__file__, connection.__file__, sample_files.__file__, views.__file__)
@@ -59,7 +59,7 @@ def write_empty(path: Path, keys: Keys) -> None:
 
 
 def keyed_tables(keys: Keys) -> list[Table]:
-    """All tables; those of settings and published values get a column for each setting key."""
+    """All tables; the tables of settings and published values get a column for each setting key."""
     keyed = (schema.SETTINGS, schema.PUBLISHED)
     return [with_keys(table, keys) if table in keyed else table for table in schema.TABLES]
 
@@ -100,7 +100,7 @@ def create(
 
 
 def commented(kind: str, name: str, comment: str, columns: Mapping[str, str]) -> list[str]:
-    """SQL statements that set the comments of a table or view and of its columns."""
+    """Make SQL statements that set the comments of a table or view and of its columns."""
     relation = identifier(name)
     return [f"COMMENT ON {kind} {relation} IS {sample_files.quoted(comment)}"] + [
         f"COMMENT ON COLUMN {relation}.{identifier(column)} IS {sample_files.quoted(about)}"

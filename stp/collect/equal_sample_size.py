@@ -1,10 +1,10 @@
 """Distances between sets at equal n, for comparisons of cells with different numbers of clips.
 
 Conventions with ``compares_sets`` depend on the number of clips: a Frechet distance decreases as
-sets grow, so those of 815 and 3,970 clips are not comparable. Tables compare a model with itself on
-several test sets: other frame intervals, scenes or datasets. Each comparison uses the smallest
-number of clips of its cells: from larger cells, this number is drawn repeatedly, without
-replacement, from their stored features (stage `features`).
+sets grow, so distances of 815 and of 3,970 clips are not comparable. Tables compare a model with
+itself on several test sets: other frame intervals, scenes or datasets. Each comparison uses the
+smallest number of clips of its cells: cells with more clips are represented by repeated draws of
+this number, without replacement, from their stored features (stage `features`).
 """
 
 import statistics
@@ -48,7 +48,7 @@ DrawnDistances = dict[tuple[str | None, str, int | None, str, str], tuple[float,
 
 
 class _Scored(NamedTuple):
-    """A cell, and its distance computed from all of its clips."""
+    """A cell, and its distance computed from all clips."""
 
     cell: Cell
     row: ScoreRow
@@ -65,20 +65,20 @@ def conventions_of_sets(plans: Iterable[Manifest]) -> list[str]:
 def matched_distances(
     plans: list[Manifest], scores: pa.Table, cache: Path | None = None, report: Report | None = None
 ) -> list[MatchedRow]:
-    """Compute the distances of all comparisons at the smallest number of clips in each.
+    """Compute the distances of all comparisons, each at its smallest number of clips.
 
     Args:
         plans: manifests of all collected dimensions.
-        scores: collected rows of the manifests for `conventions_of_sets`, over all lead times.
-        cache: Parquet file of cached values, which is updated.
-        report: receives the progress, a line at a time.
+        scores: collected rows of the conventions `conventions_of_sets`, over all lead times.
+        cache: Parquet file of cached values, which this function updates.
+        report: function that receives the progress, line by line.
 
     Returns:
-        A row for each comparison, cell and convention, in a fixed order. If all clips are used, the
-        value is that of the scores, and ``repeats`` is 0. A missing value has a ``reason``.
+        a row for each comparison, cell and convention, in a fixed order. If all clips are used, the
+        value equals the score, and ``repeats`` is 0. A missing value has a ``reason``.
 
     Raises:
-        StpError: features are damaged.
+        StpError: a file of features is damaged.
     """
     groups = _groups(_scored(plans, scores), compared(plans))
     cached = _read_cache(cache)
@@ -119,9 +119,9 @@ def _scored(plans: list[Manifest], scores: pa.Table) -> list[_Scored]:
 
 
 def compared(plans: Iterable[Manifest]) -> dict[str, str]:
-    """For each dimension whose tests are compared, the dimension that it is compared with.
+    """Map each dimension whose tests are compared to the dimension it is compared with.
 
-    Dimensions with clips of other lengths are not included.
+    Dimensions with clips of different lengths are left out.
     """
     return {
         name: dimension.changes_from
@@ -134,9 +134,9 @@ def compared(plans: Iterable[Manifest]) -> dict[str, str]:
 def _groups(
     scored: list[_Scored], compared: Mapping[str, str]
 ) -> dict[tuple[str, object], list[_Scored]]:
-    """Groups of cells of one training that are compared, by comparison and convention.
+    """Group the cells of one training that are compared, by comparison and convention.
 
-    A comparison needs two cells, at least one of them of its own dimension.
+    A comparison needs two cells, at least one of them from its own dimension.
     """
     groups: dict[tuple[str, object], list[_Scored]] = {}
     for comparison, base in compared.items():
@@ -157,7 +157,7 @@ def _groups(
 def _value(
     member: _Scored, n: int | None, known: tuple[float, float] | None
 ) -> tuple[tuple[float, float | None] | None, str | None]:
-    """Value and standard deviation (None if all clips are used); else None and the reason."""
+    """Value and standard deviation (None if all clips are used), or None with the reason."""
     value, clips = member.row.value, member.row.n
     if value is None or n is None:
         return None, member.row.reason or "no value to compare"

@@ -1,8 +1,8 @@
 """Leave-one-out values over clusters of clips, for intervals and paired tests.
 
-A value is computed again from sums over clusters (`stp.collect.cluster_sums`) with one cluster left
-out at a time. Values of several seeds are averaged; a test thus covers the choice of clips, not of
-trained models. Models with forecasts of different clips are compared on their common clips.
+Values with one cluster left out are computed from sums over clusters (`stp.collect.cluster_sums`).
+Values of several seeds are averaged, so tests account for the choice of clips, not for the choice
+of trained models. Models with forecasts of different clips are compared on their common clips.
 """
 
 import hashlib
@@ -32,9 +32,9 @@ class RowValue(NamedTuple):
         convention: name of the convention.
         part: variable, threshold and lead times of the value.
         value: mean over seeds.
-        level: level of the series, such as a pressure; None for no level.
+        level: level of the series, such as a pressure level; None without levels.
         exactly: whether the series must have exactly this variable, level and threshold; if False,
-            a part that names none of them also matches an only series.
+            a part without them also matches the series of a convention that has only one.
     """
 
     cells: tuple[Cell, ...]
@@ -50,12 +50,12 @@ class RowValue(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """A value, and the values that result when each cluster in turn is left out.
+    """A value, and its values with each cluster left out in turn.
 
     Attributes:
         clusters: the G clusters.
         value: value over all clusters.
-        values: value without each of the clusters, float64 (G,), finite.
+        values: values with each cluster left out in turn, float64 (G,), finite.
     """
 
     clusters: Clusters
@@ -66,14 +66,14 @@ class LeftOut(NamedTuple):
 def left_out(
     asked: Sequence[RowValue], samples: frozenset[str] | None = None
 ) -> list[LeftOut | str]:
-    """Compute each value again with one cluster left out at a time.
+    """Compute each value with each cluster left out in turn.
 
     Args:
         asked: values of table rows.
         samples: names of the samples to use; None for all.
 
     Returns:
-        For each asked value its leave-one-out values, or the reason why there are none.
+        leave-one-out values of each asked value, or the reason why there are none.
 
     Raises:
         StpError: a file of sums is damaged.
@@ -97,13 +97,15 @@ Common = Mapping[str, LeftOut | str]
 
 
 def in_common(rivals: Sequence[Sequence[tuple[RowValue, LeftOut | str]]]) -> list[list[Common]]:
-    """Compute values again on the samples that models have in common.
+    """Compute values on the samples that models have in common.
 
     Args:
-        rivals: groups of values that are compared with each other, each with its `left_out` result.
+        rivals: groups of values that are compared with each other; each value with its result of
+            `left_out`.
 
     Returns:
-        For each value of each group its values on common samples; empty if all samples agree.
+        for each value of each group, its values on common samples; empty if all models have the
+        same samples.
 
     Raises:
         StpError: a file of a score artefact is damaged.
@@ -135,7 +137,7 @@ def in_common(rivals: Sequence[Sequence[tuple[RowValue, LeftOut | str]]]) -> lis
 def _of_cell(
     cell: Cell, places: Iterable[Place], samples: frozenset[str] | None
 ) -> dict[Place, LeftOut | str]:
-    """Leave-one-out values of a cell, whose clusters have a hash of the sample names."""
+    """Leave-one-out values of a cell; the clusters get a hash of the sample names."""
     names = sorted(samples_of(cell) if samples is None else samples)
     digest = hashlib.sha256("\n".join(names).encode()).hexdigest() if names else ""
     return {
@@ -149,7 +151,7 @@ def _of_cell(
 def _answer(
     asked: RowValue, by_cell: dict[str, dict[Place, LeftOut | str]], *, some: bool
 ) -> LeftOut | str:
-    """Average a value over seeds; if ``some`` samples are used, it differs from the row's value."""
+    """Average over seeds; without a selection of samples, check that this is the row's value."""
     seeds = []
     for cell in asked.cells:
         seed = by_cell[str(cell.scores)][asked.place]

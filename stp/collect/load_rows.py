@@ -1,7 +1,7 @@
 """Load collected rows into the database, and refuse invalid ones.
 
-Errors name the file and row; the database that is being built is discarded, and the previous one
-stays.
+An error names the file and row. The database under construction is then discarded, and the previous
+one stays.
 """
 
 from collections.abc import Collection, Iterable
@@ -62,7 +62,7 @@ _BAD_KINDS = {
 
 
 class Claim(NamedTuple):
-    """A cell of a manifest, and the file of its rows.
+    """A cell of a manifest, and the file that should contain its rows.
 
     Attributes:
         where: position in the manifest, for error messages.
@@ -76,7 +76,7 @@ class Claim(NamedTuple):
 
 
 def claims(plans: list[Manifest], manifests: list[Path], files: list[Path]) -> list[Claim]:
-    """All cells of all manifests, in the order of their numbers in table ``cells``.
+    """List all cells of all manifests, in the order of their numbers in table ``cells``.
 
     Args:
         plans: the manifests.
@@ -105,8 +105,8 @@ def claims(plans: list[Manifest], manifests: list[Path], files: list[Path]) -> l
 def fill(database: duckdb.DuckDBPyConnection, files: list[Path]) -> None:
     """Insert collected rows into table ``score_rows``, and their kinds into ``score_kinds``.
 
-    Rows keep their order. A row gets the number of the cell in table ``cells`` that agrees with all
-    columns of the row about the cell, or NULL if there is none, which `check` refuses.
+    Rows keep their order. A row gets the number of the cell in table ``cells`` that agrees with it
+    in all columns about the cell; without such a cell it gets NULL, which `check` refuses.
 
     Raises:
         StpError: a file is missing, damaged, or has other columns.
@@ -201,10 +201,10 @@ def _check_cells(
     claimed: list[Claim],
     files: list[Path],
 ) -> None:
-    """Check that each cell has rows, that each row has a cell, and that both agree.
+    """Check that each cell has rows, and that each row belongs to a cell.
 
     Args:
-        numbers: numbers of the cells that have rows.
+        numbers: numbers in table ``cells`` of the cells that have rows.
     """
     if None in numbers:
         raise _of_no_cell(database, files)
@@ -273,7 +273,7 @@ def _bad_row(
     condition: str,
     expected: str,
 ) -> StpError:
-    """Search the files again for the first invalid row, and return an error that names it."""
+    """Search the files for the first invalid row, and make an error that names it."""
     error = _found(database, files, problem, condition, expected)
     return error or StpError(problem, expected=expected, remedy="collect again")
 
@@ -285,7 +285,7 @@ def _found(
     condition: str,
     expected: str,
 ) -> StpError | None:
-    """Return an error for the first row that fulfils a condition; None if no row does."""
+    """Make an error for the first row that fulfils a condition; None if no row does."""
     for path in files:
         rows = database.execute(
             f"SELECT row, {_KEYS}, convention FROM ({_numbered(path)}) r "
@@ -301,7 +301,7 @@ def _found(
 
 
 def _numbered(path: Path) -> str:
-    """SQL that selects the rows of a file with their numbers, from 0."""
+    """Make SQL that selects the rows of a file with row numbers, from 0."""
     return f"SELECT *, {_literal(str(path))} AS file, file_row_number AS row FROM " + _read(
         path, "file_row_number=true"
     )

@@ -1,8 +1,8 @@
-"""Combine the stores of all scales in one database, results/results.duckdb.
+"""Combine the results stores of all scales in one database, results/results.duckdb.
 
-Each scale has a store of its own, results/<scale>/results.duckdb. Here it becomes a schema with
-that name, tables and views alike, so that no query mixes two scales unless it names both:
-``demo.leaderboard``, ``paper.leaderboard``. Names without a schema are those of the scale that was
+Each scale has its own store, results/<scale>/results.duckdb, whose tables and views are copied into
+a schema with the name of the scale. A query therefore mixes two scales only if it names both:
+``demo.leaderboard``, ``paper.leaderboard``. Names without a schema refer to the scale that was
 collected last.
 """
 
@@ -24,14 +24,14 @@ ATTACHED = "attached store"
 def combine(results: Path, last: str) -> dict[str, str]:
     """Build the database of all scales that have a store.
 
-    Views of a store read artefacts. A scale whose artefacts were deleted is left out.
+    Views read files of artefacts, so a scale with deleted artefacts is left out.
 
     Args:
         results: folder of results, with a folder for each scale.
         last: name of the scale whose tables can be named without a schema.
 
     Returns:
-        The reason why a scale was left out, by name of the scale.
+        reasons why scales were left out, by name of the scale.
 
     Raises:
         StpError: the store of the last scale cannot be read.
@@ -82,7 +82,7 @@ def _copy(connection: duckdb.DuckDBPyConnection, scale: str, store: Path) -> Non
 
 
 def _create(views: list[str], connection: duckdb.DuckDBPyConnection) -> None:
-    """Create views that are given in any order and may depend on each other."""
+    """Create views, given in any order, that may depend on each other."""
     while views:
         waiting = []
         for sql in views:

@@ -1,8 +1,8 @@
-"""Planned cells without scores in a store: where each stopped, and why.
+"""Find planned cells without scores, the stage at which each stopped, and the reason.
 
-Planned cells are in the manifests of all dimensions (results/plan); the state of the work is read
-from the state folders of the store, as in `stp status`. If every planned cell is collected, neither
-is read, so that the database of a finished run depends on its artefacts only.
+Planned cells are listed in the manifests of all dimensions (results/plan); how far they are is read
+from the state folders of the store, as in `stp status`. State folders are not read if every planned
+cell is collected, so that the database of a finished run depends on its artefacts only.
 """
 
 import json
@@ -37,16 +37,16 @@ NOT_RUN, RUNNING, NOT_USABLE, NOT_COLLECTED = "not run", "running", "not usable"
 
 @dataclass(frozen=True)
 class Stopped:
-    """Where the work on a cell stopped; columns of `stp.collect.schema.MISSING`.
+    """The artefact at which the work on a cell stopped; columns of `stp.collect.schema.MISSING`.
 
     Attributes:
         stage: stage of the missing artefact.
-        how: one of ``NOT_RUN``, ``RUNNING``, ``NOT_USABLE``, ``NOT_COLLECTED``, or how its last
-            attempt ended.
-        detail: reason, as far as it is known.
+        how: state of the artefact: ``NOT_RUN``, ``RUNNING``, ``NOT_USABLE``, ``NOT_COLLECTED``, or
+            how the last attempt ended.
+        detail: reason of the state, as far as known.
         path: folder of the artefact, relative to the store.
         attempts: number of attempts so far.
-        log: log of the last attempt, if it exists.
+        log: path of the last attempt's log, if it exists.
         ended: end of the last attempt, UTC.
     """
 
@@ -63,14 +63,15 @@ def planned(folder: Path, scale: str) -> list[Manifest]:
     """Read the manifests of all dimensions of a scale.
 
     Args:
-        folder: results/plan; other files and manifests of other scales are ignored.
+        folder: folder of manifests (results/plan); other files, and manifests of other scales, are
+            ignored.
         scale: name of the scale.
 
     Returns:
-        Manifests in the order of their names; none if the folder is missing.
+        manifests in the order of their names; empty if the folder is missing.
 
     Raises:
-        StpError: a manifest of the scale lacks something.
+        StpError: a manifest of the scale is incomplete.
     """
     manifests = []
     for path in sorted(folder.glob("*.json")):
@@ -91,16 +92,16 @@ def gaps(
     logs: Path,
     unusable: Mapping[CellKey, str] | None = None,
 ) -> Gaps:
-    """Find planned cells that were not collected, and what is known about them.
+    """Find planned cells that were not collected, with their states.
 
     Args:
         plans: manifests of all dimensions.
         collected: manifests of the collected dimensions.
-        logs: folder of the logs that the rules of the workflow write.
+        logs: folder of the logs of Snakemake's rules.
         unusable: reason why the scores of a cell cannot be used, by cell.
 
     Returns:
-        Rows, receipts and attempts for the database, in the order of the plans.
+        rows, receipts and attempts for the database, in the order of the plans.
     """
     collected_keys = {cell.key for plan in collected for cell in plan.cells}
     rows = []
@@ -140,7 +141,7 @@ def _parts(cell: Cell) -> list[tuple[Path, str]]:
 
 
 def _stopped(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> Stopped:
-    """Where a cell stopped: at its first running or failed artefact, else the first missing."""
+    """Find the artefact at which a cell stopped: the first running or failed, else missing one."""
     scores = Path(cell.scores)
     open_ones = [
         _standing(plan, folder, stage, logs)
@@ -180,7 +181,7 @@ def _standing(plan: Manifest, folder: Path, stage: str, logs: Path) -> Stopped:
 
 
 def _logs(failure: Failure | None, stage: str, path: str, logs: Path) -> Iterator[str]:
-    """Existing logs: first the log that the failure names, then that of the workflow's rule."""
+    """Yield existing logs: first the log that the failure names, then the log of the rule."""
     rule = logs / stage / f"{path.partition('/')[2]}.log"
     for log in (failure and failure.log, rule):
         if log and Path(log).is_file():

@@ -1,4 +1,4 @@
-"""The value of a cell over all lead times, from its score artefacts."""
+"""Read the value of a cell over all lead times from its score artefacts."""
 
 import pyarrow.compute as pc
 
@@ -10,7 +10,7 @@ _COLUMNS = ("convention", "lead", "statistic", "value", "reason")
 
 
 def overall(cell: StoredCell, convention: str) -> tuple[float | None, str]:
-    """The value over all lead times, and an empty reason; or None, and the reason for it."""
+    """Read the value over all lead times: (value, "") or (None, reason)."""
     for folder in cell.folders(("scores", "perceptual")):
         rows = read_table(folder / "scores.parquet", _COLUMNS)
         for row in rows.filter(pc.equal(rows["convention"], convention)).to_pylist():

@@ -1,6 +1,6 @@
 """Ranks with confidence sets, and paired tests of all pairs of values.
 
-Tables, the report, views and the command line all use `contest`. Paired tests
+Tables, the report, views and the command line all get them from `contest`. Paired tests
 (`stp.collect.significance`) are corrected for the number of pairs.
 """
 
@@ -24,14 +24,14 @@ OTHER_CLIPS = "they were scored on different clips; of those that both have"
 
 
 class Entrant(NamedTuple):
-    """A value that is ranked among others.
+    """A value that is ranked among other values.
 
     Attributes:
         name: name of the model.
         value: mean over seeds; None if there is a ``reason``.
         reason: reason why there is no value.
         left_out: leave-one-out values, or the reason why the value cannot be tested.
-        common: values on the clips that the model has in common with models of other clips.
+        common: values on common clips, for comparisons with models that have other clips.
     """
 
     name: str
@@ -45,7 +45,8 @@ class Rank(NamedTuple):
     """Rank and confidence set of an entrant.
 
     Attributes:
-        rank: 1 is best, equal values share the smallest rank; None without a value or a direction.
+        rank: rank, 1 for the best value; equal values share the smallest rank; None without a value
+            or a direction.
         rank_low, rank_high: 95 % confidence set of the rank, simultaneous for all entrants: it
             excludes as many first places as entrants are significantly better, and as many last
             places as entrants are significantly worse (Mogstad, Romano, Shaikh and Wilhelm 2024,
@@ -73,14 +74,15 @@ class Pair(NamedTuple):
             missing.
         low, high: 95 % interval of the difference; None if all clusters have the same difference.
         p: two-sided p value of the t test.
-        corrected: p, corrected for all pairs of the contest (Holm).
-        p_sign: two-sided p value of the sign test over clusters, for this pair alone.
-        won: share of clusters in which the second entrant is better, ties count half; None without
-            a direction.
-        skewed: whether the differences of clusters are so skewed that the t test may be wrong.
+        corrected: p value of the t test, corrected for all pairs of the contest (Holm).
+        p_sign: two-sided p value of the sign test over clusters, not corrected for several pairs.
+        won: share of clusters in which the second entrant is better, with ties counted half; None
+            without a direction.
+        skewed: whether the distribution of differences over clusters is so skewed that the t test
+            is unreliable.
         better: index of the entrant that is significantly better by both tests; None if neither is.
-        detectable: smallest difference that the t test detects with a power of 80 % at the level of
-            Holm's first step.
+        detectable: smallest difference that the t test detects with a power of 80 % at the
+            significance level of Holm's first step.
         clusters: number of clusters of the test.
         n: number of clips in these clusters.
         reason: reason why there is no test.
@@ -104,7 +106,7 @@ class Pair(NamedTuple):
 
 
 def ranks_of(values: Sequence[float], direction: Direction) -> list[int]:
-    """Ranks of values, 1 is best; equal values share the smallest rank."""
+    """Rank values: 1 is best; equal values share the smallest rank."""
     losses = [direction.loss(value) for value in values]
     ordered = sorted(losses)
     return [1 + bisect_left(ordered, loss) for loss in losses]
@@ -114,11 +116,11 @@ def contest(entrants: Sequence[Entrant], direction: Direction) -> tuple[list[Ran
     """Rank values, and compare each pair.
 
     Args:
-        entrants: values that may be compared with each other.
+        entrants: comparable values.
         direction: direction of better values.
 
     Returns:
-        The rank of each entrant, and all pairs in the order of `itertools.combinations`.
+        rank of each entrant, and all pairs in the order of `itertools.combinations`.
     """
     pairs = _pairs(entrants, direction)
     valued = [number for number, one in enumerate(entrants) if one.value is not None]
@@ -155,7 +157,7 @@ class _Test(NamedTuple):
 
     Attributes:
         values: values of the first and the second entrant.
-        error: standard error of the difference that the t test tests.
+        error: standard error of the difference in the t test.
     """
 
     values: tuple[float, float]
@@ -172,12 +174,12 @@ class _Test(NamedTuple):
     def all_of(
         cls, ones: Sequence["LeftOut"], values: Sequence[float], direction: Direction
     ) -> Iterator["_Test"]:
-        """The tests of all pairs, in the order of `itertools.combinations`.
+        """Test all pairs, in the order of `itertools.combinations`.
 
         Args:
-            ones: values without each cluster, of the same clusters.
+            ones: leave-one-out values of the entrants, over the same clusters.
             values: values of the entrants.
-            direction: which values are better.
+            direction: direction of better values.
         """
         columns = (column.tolist() for column in tested(ones, direction))
         for both, (low, high, p, error, p_sign, won, skewed) in zip(
@@ -260,7 +262,7 @@ def _pairs(entrants: Sequence[Entrant], direction: Direction) -> list[Pair]:
 
 
 def _on_common(first: Entrant, second: Entrant, direction: Direction) -> _Test | str:
-    """Test two entrants on their common clips; the reason if there is no test."""
+    """Test two entrants on their common clips, or return the reason why this is impossible."""
     left, right = first.left_out, second.left_out
     if isinstance(left, str) or isinstance(right, str):
         why = _why_not(first, second)
@@ -282,7 +284,7 @@ def _value(entrant: Entrant) -> float:
 
 
 def _why_not(*entrants: Entrant) -> str | None:
-    """The reason why entrants cannot be compared, common to all or the first; None if they can."""
+    """Reason why entrants cannot be compared (a common one, or the first); None if they can."""
     reasons = [
         one.reason or (one.left_out if isinstance(one.left_out, str) else "") for one in entrants
     ]

@@ -7,7 +7,7 @@ from stp.plan.manifest import Manifest
 
 
 def paper_columns(plans: list[Manifest]) -> Iterable[PaperColumnRow]:
-    """Rows with the convention of each column, for each dimension and dataset."""
+    """Make rows with the convention of each column, for each dimension and dataset."""
     for plan in plans:
         for dataset, columns in plan.tables[plan.dimension].columns.items():
             for column in columns:

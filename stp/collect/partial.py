@@ -1,4 +1,4 @@
-"""The results store of an unfinished run: scored cells, and the state of the others."""
+"""Build the results store of an unfinished run: scored cells, and states of missing cells."""
 
 import shutil
 from collections.abc import Iterable
@@ -36,18 +36,18 @@ class Held(NamedTuple):
 def build_partial(
     manifests: Iterable[Path], out: Path, logs: Path, report: Report | None = None
 ) -> Held:
-    """Build ``results.duckdb`` in the folder of partial tables, straight from score artefacts.
+    """Build ``results.duckdb`` in the folder of partial tables, directly from score artefacts.
 
     A damaged score artefact becomes a row of the table ``missing``.
 
     Args:
         manifests: manifests of all dimensions of the plan.
-        out: folder of partial tables; the store of an earlier run in it is removed.
-        logs: folder of logs.
-        report: receives the progress.
+        out: folder of partial tables; an existing store there is removed.
+        logs: folder of the logs of Snakemake's rules.
+        report: function that receives the progress.
 
     Returns:
-        Numbers of scored and missing cells; if one of them is 0, there is no database.
+        numbers of scored and missing cells; if either is 0, no database is built.
 
     Raises:
         StpError: a manifest cannot be read.

@@ -56,15 +56,15 @@ UNKNOWN = "no study with people has compared it"
 
 
 def with_people(rows: Iterable[AgreementRow], convention: str) -> tuple[float | None, str]:
-    """How often people agree with a metric about models whose values of the metric are spread.
+    """Percentage of people's answers that agree with a metric, for pairs with spread metric values.
 
     Args:
-        rows: rows of a study, for any metrics.
+        rows: rows of a human study, for any metrics.
         convention: convention of the metric.
 
     Returns:
-        Percentage of agreeing answers among those that choose a video, None if there are none; and
-        the reason for None.
+        percentage of agreeing answers among answers that choose a video (None without any), and the
+        reason for None.
     """
     for row in rows:
         is_own = row.kind == "spread" and row.scenario.endswith(f" {row.metric}")

@@ -1,4 +1,4 @@
-"""Values printed in papers (`published.csv` of a suite), and those that belong to a cell."""
+"""Read values printed in papers (`published.csv` of a suite), and match them with cells."""
 
 import csv
 import re
@@ -34,10 +34,12 @@ class PublishedValue:
         model: printed name of the model.
         trained_on: printed name of the training dataset.
         tested_on: printed name of the test dataset.
-        subset: part of the test dataset; test for its test split.
-        setting: setting keys that the paper states; other keys have the values of the dataset.
-        variable, threshold, leads: variable, threshold and lead times; None for all together.
-        run: label that distinguishes numbers with otherwise equal keys; empty for a result.
+        subset: part of the test dataset; ``test`` for the whole test split.
+        setting: keys of the setting that the paper states; for others, the values of the dataset
+            apply.
+        variable, threshold, leads: variable, threshold and lead times of the number; None for all
+            together.
+        run: label that distinguishes numbers with otherwise equal keys; empty for the main result.
         metric: heading of the column.
         value: the number.
         raw: the number as printed.
@@ -65,7 +67,7 @@ def read_published(path: str | Path | None) -> tuple[PublishedValue, ...]:
     """Read a file of published values with the columns of config/suites/README.md.
 
     Args:
-        path: the file; None or empty if nothing is published.
+        path: path of the file; None or empty if no values are published.
 
     Raises:
         StpError: the file is missing or damaged, or has other columns or a value that is not a
@@ -129,10 +131,10 @@ def _value(row: Mapping[str, str], keys: Iterable[str]) -> PublishedValue:
 def beside(
     manifest: Manifest, cell: Cell, values: Iterable[PublishedValue]
 ) -> list[PublishedValue]:
-    """The published values of all models and trainings for the test of a cell.
+    """Select the published values of all models and trainings for the same test as a cell.
 
-    They have the same dimension, dataset, subset and setting, as in the view `deltas`; keys that
-    the paper does not state have the dataset's values.
+    Dimension, dataset, subset and setting have to be equal, as in the view `deltas`; for keys that
+    the paper does not state, the dataset's values apply.
     """
     key = cell.key
     dataset = manifest.published_names.datasets.get(key.tested_on)
@@ -152,7 +154,7 @@ def beside(
 def of_cell(
     manifest: Manifest, cell: Cell, values: Iterable[PublishedValue]
 ) -> list[PublishedValue]:
-    """The published values for the test, model and training of a cell; see `beside`."""
+    """Select the published values for the test, model and training of a cell; see `beside`."""
     key, names = cell.key, manifest.published_names
     model = names.of_model(key)
     trained_on = names.datasets.get(key.trained_on)

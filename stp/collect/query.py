@@ -25,17 +25,17 @@ Format = Literal["table", "csv", "json", "markdown"]
 
 
 def query(database: Path, sql: str, format: Format = "table", *, allow_files: bool = False) -> str:
-    """Run ``sql`` on a database that is opened read-only, and return the rows as text.
+    """Run a statement on a database, opened read-only, and format the rows as text.
 
     Args:
         database: results.duckdb.
         sql: a statement that returns rows.
-        format: ``table`` and ``markdown`` have floats with six significant digits and write NULL;
-            ``csv`` and ``json`` have all digits, and NULL is an empty field or ``null``.
+        format: ``table`` and ``markdown`` show six significant digits and NULL; ``csv`` and
+            ``json`` have all digits, and an empty field or ``null`` for NULL.
         allow_files: whether the statement may read and write files and use the network.
 
     Raises:
-        StpError: there is no database, the format is unknown, or DuckDB refuses the statement.
+        StpError: the database is missing, the format is unknown, or DuckDB refuses the statement.
     """
     _check(format)
     return written(*answer(database, sql, allow_files=allow_files), format)
@@ -53,7 +53,7 @@ def answer(
         allow_files: whether the statement may read and write files and use the network.
 
     Raises:
-        StpError: there is no database, or DuckDB refuses the statement.
+        StpError: the database is missing, or DuckDB refuses the statement.
     """
     with _reading(database, None if allow_files else []) as connection:
         result = connection.execute(sql, list(values))
@@ -68,7 +68,7 @@ def answer(
 def of_answer(
     kind: type[Row], columns: Sequence[str], rows: Iterable[Sequence[object]]
 ) -> list[Row]:
-    """Turn the rows of a result into objects whose fields have the names of the columns."""
+    """Convert the rows of a result to objects with the columns as fields."""
     return [kind(**dict(zip(columns, row, strict=True))) for row in rows]
 
 
@@ -82,8 +82,8 @@ def ask(database: Path, kind: type[Row], sql: str, values: Sequence[object] = ()
         values: values of the parameters, marked with ``?`` in the statement.
 
     Raises:
-        StpError: there is no database, DuckDB refuses the statement, or the database has other
-            columns, since another version made it.
+        StpError: the database is missing, DuckDB refuses the statement, or the result lacks a field
+            of ``kind``, because another version made the database.
     """
     columns, rows = answer(database, sql, values)
     try:
@@ -116,10 +116,10 @@ def save(
         allow_files: whether the statement may read and write files and use the network.
 
     Returns:
-        The number of rows.
+        number of rows.
 
     Raises:
-        StpError: see `answer`; or the file cannot be written.
+        StpError: as in `answer`, or the file cannot be written.
     """
     with writing(path), beside(path) as temporary:
         with _reading(database, None if allow_files else [temporary.absolute()]) as connection:
@@ -133,11 +133,11 @@ def save(
 
 @contextmanager
 def _reading(database: Path, files: list[Path] | None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a database for reading; errors quote DuckDB.
+    """Context manager: open a database for reading; errors quote DuckDB's message.
 
     Args:
         database: results.duckdb.
-        files: files that a statement may use; None for any.
+        files: files that a statement may access; None for any.
     """
     with opened(database, locked=files) as connection:
         try:
@@ -172,13 +172,13 @@ def save_rows(
     path: Path,
     types: Mapping[str, pa.DataType],
 ) -> None:
-    """Write given rows to a Parquet file.
+    """Write rows to a Parquet file.
 
     Args:
         columns: names of the columns.
         rows: values of each row.
         path: the Parquet file.
-        types: SQL types of columns that may be empty; other types follow from the values.
+        types: types of columns that may be empty; other types are inferred from the values.
 
     Raises:
         StpError: two columns have the same name, or the file cannot be written.
@@ -223,7 +223,7 @@ def _table(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
 
 
 def text_columns(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> list[Column]:
-    """Columns of a result for a table of text: numbers are right-aligned, NULL is dim."""
+    """Lay out the columns of a result as a text table: right-aligned numbers, dim NULL."""
     return [
         Column(
             name,
@@ -255,10 +255,10 @@ def _json(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
 
 
 def of_csv(path: Path) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """Read the columns and rows of a CSV file, with the types that fit all values of a column.
+    """Read the columns and rows of a CSV file; types are inferred from the values.
 
     Raises:
-        StpError: DuckDB cannot read it.
+        StpError: DuckDB cannot read the file.
     """
     try:
         with duckdb.connect() as connection:
@@ -282,9 +282,9 @@ def _check_distinct(columns: Sequence[str]) -> None:
 
 
 def for_json(value: Any) -> Any:
-    """Convert a value to one that JSON can hold.
+    """Convert a value to a value that JSON can represent.
 
-    NaN, infinity and times become text, decimals become numbers if no digit is lost. Lists,
+    NaN, infinity and times become texts; decimals become numbers if no digit is lost. Lists,
     dictionaries and dataclasses are converted recursively.
     """
     if isinstance(value, Decimal) and Decimal(repr(float(value))) == value:

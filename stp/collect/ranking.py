@@ -1,8 +1,8 @@
 """Ranks and tests of differences between models: tables ``ranks`` and ``comparisons``.
 
-Models that are evaluated in the same way enter a contest (`stp.collect.pairwise_tests`). The result
-depends on score artefacts only, so it is cached beside the collected rows until an artefact of the
-evaluation changes.
+Models that are evaluated in the same way are ranked and tested against each other
+(`stp.collect.pairwise_tests`). The result depends on score artefacts only, so it is cached beside
+the collected rows until an artefact of the evaluation changes.
 """
 
 import hashlib
@@ -45,7 +45,7 @@ _KEY = pa.field("key", pa.string())
 
 
 class _Evaluation(NamedTuple):
-    """Cells of models that are compared with each other.
+    """Cells of one evaluation, whose models are compared with each other.
 
     Attributes:
         plan: manifest of the dimension.
@@ -70,12 +70,13 @@ def standings(
 
     Args:
         plans: manifests of all collected dimensions.
-        scores: reads their collected rows; not called if all results are cached.
-        cache: folder of cached results (`RANKS_FILE`, `COMPARISONS_FILE`), which are updated.
-        report: receives the progress, a line at a time.
+        scores: function that reads the collected rows; not called if all results are cached.
+        cache: folder of cached results (`RANKS_FILE`, `COMPARISONS_FILE`), which this function
+            updates.
+        report: function that receives the progress, line by line.
 
     Returns:
-        Tables with the schemas `RANKS` and `COMPARISONS`, in the order of the manifests. They do
+        tables with the schemas `RANKS` and `COMPARISONS`, in the order of the manifests. They do
         not depend on the cache.
 
     Raises:
@@ -152,8 +153,8 @@ class Group(NamedTuple):
     """Properties that comparable values have in common.
 
     Attributes:
-        clips: number of clips for distances between sets, which depend on it; None for other
-            metrics.
+        clips: number of clips, for distances between sets, which depend on that number; None for
+            other metrics.
     """
 
     metric: str
@@ -268,7 +269,7 @@ _Value = tuple[Group, tuple[str, str]]
 def _answers(
     asked: "dict[_Value, RowValue]",
 ) -> "tuple[dict[_Value, LeftOut | str], dict[_Value, Common]]":
-    """Results of `left_out` and `in_common` for all values; values of a group are compared."""
+    """Results of `left_out` and `in_common` for all values, compared within each group."""
     from stp.collect.leave_one_out import in_common, left_out
 
     without = dict(zip(asked, left_out(list(asked.values())), strict=True))

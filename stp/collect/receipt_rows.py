@@ -36,17 +36,17 @@ class Tried:
 
 
 def makings(cells: Iterable[Cell]) -> dict[str, str]:
-    """Identifier of the last making of each score artefact, by folder of the artefact."""
+    """Checksums of score artefacts' receipts, by folder; they change when scores are made again."""
     folders = (folder for cell in cells for folder in cell.folders(("scores", "perceptual")))
     return {str(folder): making(folder) for folder in folders}
 
 
 def note_makings(rows: Path, made: dict[str, str]) -> None:
-    """Write a file beside collected rows that notes which scores they were read from.
+    """Record, in a file beside collected rows, the scores from which they were read.
 
     Args:
-        rows: path of the file of rows.
-        made: result of `makings` from before the scores were read.
+        rows: path of the file with the rows.
+        made: result of `makings`, computed before the scores were read.
     """
     write_text(rows.with_suffix(MADE_FROM), json.dumps(made, indent=0))
 
@@ -55,7 +55,7 @@ def made_again(rows: Path) -> list[str] | None:
     """List the score artefacts that have changed or are missing since rows were read from them.
 
     Returns:
-        Folders of these artefacts; None if there is no note beside the rows.
+        folders of these artefacts; None if no record exists beside the rows.
     """
     try:
         noted = json.loads(rows.with_suffix(MADE_FROM).read_bytes())
@@ -65,11 +65,11 @@ def made_again(rows: Path) -> list[str] | None:
 
 
 def receipts_of(plans: list[Manifest], more: list[Receipt]) -> list[Receipt]:
-    """Read the receipts of all cells, each once, in the order of stages and paths.
+    """Read the receipts of all artefacts of cells, each once, ordered by stage and path.
 
     Args:
         plans: manifests of the cells.
-        more: receipts that were read already; those of other artefacts are added at the end.
+        more: receipts that were read already; receipts of other artefacts are appended.
     """
     folders = {
         (number, folder)
@@ -114,7 +114,7 @@ def artefact_row(receipt: Receipt) -> ArtefactRow:
 
 
 def attempt_rows(tried: Iterable[Tried]) -> Iterable[AttemptRow]:
-    """The rows of attempts to make artefacts."""
+    """Make a row of each attempt to make an artefact."""
     for artefact in tried:
         for attempt in artefact.attempts:
             began, ended = attempt.time, attempt.ended
@@ -136,7 +136,7 @@ def attempt_rows(tried: Iterable[Tried]) -> Iterable[AttemptRow]:
 
 
 def raw_file_rows(plans: list[Manifest], receipts: list[Receipt]) -> Iterable[RawFileRow]:
-    """Rows of the raw files that data were prepared from, read from existing lock files."""
+    """Make rows of the raw files from which data were prepared, from existing lock files."""
     locks = sorted({receipt.inputs["raw"] for receipt in receipts if "raw" in receipt.inputs})
     for lock in locks:
         for store in dict.fromkeys(plan.store for plan in plans):
@@ -174,5 +174,5 @@ def _json(value: object) -> str:
 
 
 def _time(seconds: float | None) -> datetime | None:
-    """Turn seconds since 1970 into UTC, without a zone: DuckDB's TIMESTAMP has none."""
+    """Convert Unix time to UTC without a time zone, as DuckDB's TIMESTAMP needs it."""
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)

@@ -1,7 +1,7 @@
-"""Keep results.duckdb up to date with every collected dimension.
+"""Rebuild results.duckdb whenever a dimension was collected.
 
-The manifest that a dimension was collected from is kept beside its rows, so that the database can
-be built at any time, independent of the current plan, and no table waits for another.
+A copy of each collected dimension's manifest stays beside its rows. The database can therefore be
+built at any time, independently of the current plan, and no table has to wait for another one.
 """
 
 import fcntl
@@ -23,11 +23,11 @@ from stp.plan.manifest import Manifest, load_manifest
 
 
 def collect_dimension(manifest: Path, rows: Path) -> None:
-    """Collect the scores of one dimension, and keep the manifest.
+    """Collect the scores of one dimension, and copy its manifest beside the rows.
 
     Args:
         manifest: manifest of the dimension.
-        rows: Parquet file to write; the manifest is copied to the same name with ``.json``.
+        rows: Parquet file to write; the copy of the manifest has the same name with ``.json``.
     """
     manifest_copy = rows.with_suffix(".json")
     with _alone(rows.parent):
@@ -40,18 +40,18 @@ def collect_dimension(manifest: Path, rows: Path) -> None:
 def build_database(
     collected: Path, database: Path, report: Report | None = None
 ) -> tuple[list[str], dict[str, str]]:
-    """Build the database from all collected dimensions of the scale that was collected last.
+    """Build the database from all collected dimensions of the most recently collected scale.
 
-    Concurrent processes wait for each other, and the last one includes the rows of all. Scores that
+    Concurrent processes wait for each other, and the last of them includes all rows. Scores that
     have changed since they were collected are collected again.
 
     Args:
         collected: folder of rows and manifests.
-        database: the file to replace.
-        report: receives the progress.
+        database: path of the database, which is replaced.
+        report: function that receives the progress.
 
     Returns:
-        The dimensions in the database, and the reason why another was left out, by its name.
+        names of the dimensions in the database, and reasons why others were left out, by name.
 
     Raises:
         StpError: nothing was collected, or a file is damaged.
@@ -95,7 +95,7 @@ def build_database(
 
 
 def _why_not(plan: Manifest, scale: str) -> str | None:
-    """The reason why an earlier collection does not fit the current database; None if it does."""
+    """Reason why rows collected earlier do not fit the current database; None if they do."""
     if plan.scale != scale:
         return f"it was collected at the scale {plan.scale}"
     folders = {folder for cell in plan.cells for folder in cell.folders(STAGES)}
@@ -107,7 +107,7 @@ def _why_not(plan: Manifest, scale: str) -> str | None:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Wait until no other process collects into a folder, and keep others out of the block."""
+    """Context manager: hold the exclusive lock of a folder of collected rows."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""Files of per-sample scores: their schemas, and the view that reads them."""
+"""Find the files of per-sample scores, check their schemas, and make the view that reads them."""
 
 import os
 import re
@@ -26,9 +26,9 @@ def quoted(text: str) -> str:
 
 
 def sample_files(plans: list[Manifest]) -> SampleFiles:
-    """The files of per-sample scores of both kinds, grouped by schema; the schemas are checked.
+    """Group the files of per-sample scores, perceptual or not, by schema; check the schemas.
 
-    Of files with the same stated schema, only one is read.
+    Of several files with the same stated schema, only the first is opened.
     """
     files: SampleFiles = {"scores": [], "perceptual": []}
     for kind, groups in files.items():
@@ -53,9 +53,9 @@ def sample_files(plans: list[Manifest]) -> SampleFiles:
 
 
 def stated_schema(path: Path) -> bytes | None:
-    """The serialised schema that Arrow stored in a Parquet file; None without schema or file.
+    """Cut out the serialised Arrow schema in the footer of a Parquet file; None if missing.
 
-    It is cut out of the bytes of the footer; parsing the footer takes ten times as long.
+    Parsing the footer would take ten times as long.
     """
     try:
         with path.open("rb") as file:
@@ -79,10 +79,10 @@ def schema_of(folder: Path, name: str, expected: str) -> tuple[Path, pa.Schema]:
     Args:
         folder: folder of the artefact.
         name: name of the file.
-        expected: content of the file, for error messages.
+        expected: description of the file's content, for error messages.
 
     Returns:
-        The absolute path, and the schema.
+        absolute path and schema of the file.
 
     Raises:
         StpError: the file is missing or damaged.
@@ -111,10 +111,10 @@ def sample_file(folder: Path) -> Path:
 
 
 def samples_query(files: SampleFiles) -> str:
-    """SQL of the view over all files of per-sample scores, with absolute paths.
+    """Make the SQL of the view over all files of per-sample scores, with absolute paths.
 
-    DuckDB reads the schema of the first file of each group only, so schemas in a group are equal.
-    Columns of perceptual scores, which are in separate files, follow the other columns.
+    The files of a group must have equal schemas, because DuckDB reads the schema of the first file
+    only. Columns of perceptual scores, which are in separate files, follow the other columns.
     """
 
     def read(kind: str) -> str:

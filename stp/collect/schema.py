@@ -1,7 +1,7 @@
-"""Tables of results.duckdb: a dataclass for each, whose fields are the columns.
+"""Tables of results.duckdb: one dataclass for each table, with the columns as fields.
 
-SQL types, Arrow schemas, checks of files, comments in the database and docs/results_store.md follow
-from them. Terminals, JSON, bundles and citations use the same objects as rows; JSON keeps the order
+SQL types, Arrow schemas, checks of files, comments in the database and docs/results_store.md are
+made from these classes. Code that prints or exports rows uses their objects; JSON keeps the order
 of the fields.
 """
 
@@ -51,7 +51,7 @@ Reason = Annotated[str | None, "Why value is NULL."]
 
 @dataclass(frozen=True, kw_only=True)
 class KeyRow:
-    """What identifies a cell."""
+    """Columns of the key of a cell."""
 
     suite: Suite
     dimension: Dimension
@@ -66,13 +66,13 @@ class KeyRow:
 
     @property
     def key(self) -> CellKey:
-        """The key as the plan has it."""
+        """The key as an object of the plan."""
         return CellKey(**{field.name: getattr(self, field.name) for field in fields(CellKey)})
 
 
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """What a row says about its cell besides the key: origin, scale and protocol."""
+    """Columns about a cell besides its key: origin of the data, scale and protocol."""
 
     source: Source
     release: Release
@@ -109,14 +109,14 @@ class About:
 
 @dataclass(frozen=True, kw_only=True)
 class _Number:
-    """The number of a cell."""
+    """Column with the number of a cell."""
 
     number: Annotated[int, "Number of the cell in this store, from 1; see score_rows."]
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Named:
-    """Names of a cell."""
+    """Columns with the names of a cell."""
 
     tested: Annotated[str, "Readable name of what was tested, e.g. KITTI -> Caltech."]
     case_name: Annotated[str, "The same name as figures and stp compare --cell have it."]
@@ -124,7 +124,7 @@ class _Named:
 
 @dataclass(frozen=True, kw_only=True)
 class CellRow(About, _Named, _Number, KeyRow):
-    """One row per cell: what was evaluated, on which files, and from which artefacts."""
+    """One row per cell: key, origin of the data, protocol, and folders of its artefacts."""
 
     subset_note: Annotated[
         str | None,
@@ -195,8 +195,8 @@ class ScoreKindRow:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreValueRow:
-    """Rows of the view scores, with numbers in place of the columns of cells and score_kinds, which
-    halves the time to build the store. Query scores.
+    """One row per value. Numbers refer to rows of the tables cells and score_kinds, which halves
+    the time to build the store. Query the view scores instead, which joins the three tables.
     """
 
     cell: Annotated[int, "Number of the cell; see cells."]
@@ -209,7 +209,7 @@ class ScoreValueRow:
 
 @dataclass(frozen=True, kw_only=True)
 class _ToBeTested:
-    """Names of a missing cell."""
+    """Columns with the names of a missing cell."""
 
     tested: Annotated[str, "Readable name of what is to be tested, e.g. KITTI -> Caltech."]
     case_name: Annotated[str, "The same name as figures and stp compare --cell have it."]
@@ -217,8 +217,8 @@ class _ToBeTested:
 
 @dataclass(frozen=True, kw_only=True)
 class MissingRow(About, _ToBeTested, KeyRow):
-    """One row per planned cell without scores in this store: where it stopped, and why. Empty if no
-    cell is missing.
+    """One row per planned cell without scores in this store: the stage at which it stopped, and the
+    reason. Empty if no cell is missing.
     """
 
     stage: Annotated[str, "Where it stopped: prepare, train, predict, score or collect."]
@@ -263,7 +263,7 @@ class ArtefactRow:
 
 @dataclass(frozen=True, kw_only=True)
 class StepColumn:
-    """The stage of an artefact in the lineage of a cell."""
+    """Column with the stage of an artefact in the lineage of a cell."""
 
     step: Annotated[
         int,
@@ -274,7 +274,7 @@ class StepColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class LineageRow(ArtefactRow, StepColumn):
-    """A row of the view lineage, without the key of the cell that depends on the artefact."""
+    """A row of the view lineage, without the key of the cell."""
 
     raw_lock: Annotated[
         str | None,
@@ -311,9 +311,7 @@ class AttemptRow:
 
 @dataclass(frozen=True, kw_only=True)
 class RawFileRow:
-    """One row per raw file that data were prepared from, with the checksum of the first time that
-    it was read.
-    """
+    """One row per raw file from which data were prepared, with its checksum when first read."""
 
     lock: Annotated[str, "Lock file, relative to the store: raw_lock in lineage."]
     dataset: Annotated[str | None, "Dataset."]
@@ -395,7 +393,7 @@ class SuiteRow:
 
 @dataclass(frozen=True, kw_only=True)
 class DimensionRow:
-    """One row per dimension of these suites, evaluated or not."""
+    """One row per dimension of the suites in table suites, evaluated or not."""
 
     suite: Annotated[str, "Suite, as in cells."]
     dimension: Annotated[str, "Dimension, as in cells: the name of its table."]
@@ -414,8 +412,8 @@ class DimensionRow:
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedRow:
-    """Values printed in the papers; see config/suites/README.md. A key of a setting is NULL where
-    the paper does not state it: the dataset's own value applies.
+    """One row per value printed in a paper; see config/suites/README.md. A key of a setting is NULL
+    if the paper does not state it: the dataset's own value applies.
     """
 
     suite: Annotated[str, "Suite of the paper."]
@@ -483,7 +481,7 @@ class ConventionRow:
 
 @dataclass(frozen=True, kw_only=True)
 class _Comparison:
-    """The comparison that a row belongs to."""
+    """Columns of the comparison to which a row belongs."""
 
     comparison: Annotated[
         str,
@@ -514,7 +512,7 @@ class MatchedRow(KeyRow, _Comparison):
 
 @dataclass(frozen=True, kw_only=True)
 class PaperColumnRow:
-    """One row per column of a table and dataset: the convention that it shows."""
+    """One row per table column and dataset: the convention that the column shows."""
 
     dimension: Annotated[str, "Dimension of the evaluation, after which the table is named."]
     dataset: Annotated[str, "Test dataset."]
@@ -530,7 +528,7 @@ class PaperColumnRow:
 
 @dataclass(frozen=True, kw_only=True)
 class _Place:
-    """What a value measures."""
+    """Columns that say what a value measures."""
 
     metric: Metric
     convention: Convention
@@ -542,7 +540,7 @@ class _Place:
 
 @dataclass(frozen=True, kw_only=True)
 class Stated:
-    """A value and its interval."""
+    """Columns of a value and its interval."""
 
     value: Annotated[
         float | None,
@@ -567,7 +565,7 @@ class OverallRow(About, Stated, _Place, KeyRow):
 
 @dataclass(frozen=True, kw_only=True)
 class _Evaluation:
-    """What was tested."""
+    """Columns of the evaluation."""
 
     suite: Suite
     dimension: Dimension
@@ -580,7 +578,7 @@ class _Evaluation:
 
 @dataclass(frozen=True, kw_only=True)
 class _Alike:
-    """What models that are ranked together have in common besides the evaluation."""
+    """Further columns that models ranked together have in common."""
 
     source: Source
     scale: Scale
@@ -590,12 +588,12 @@ class _Alike:
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationRow(_Alike, _Evaluation):
-    """What was tested, and on which data; models of one evaluation are compared with each other."""
+    """Columns that identify an evaluation, whose models are compared with each other."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Entrant:
-    """A model that is ranked or compared."""
+    """Columns of the model that is ranked or compared."""
 
     model: Annotated[str, "Model."]
     variant: Annotated[str, "Named variant of the model's options."]
@@ -608,8 +606,8 @@ class RankRow(_Alike, _Place, _Entrant, _Evaluation):
     follows from the table comparisons: it excludes as many first places as models are significantly
     better, and as many last places as models are significantly worse. All sets of an evaluation and
     convention hold simultaneously (Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic
-    Studies 91, 476-518). They account for the choice of clips, not for that of the trained models,
-    which is in the view seed_variance.
+    Studies 91, 476-518). They account for the choice of clips, not for the variance between
+    trainings, which the view seed_variance shows.
     """
 
     rank: Annotated[
@@ -637,7 +635,7 @@ class RankRow(_Alike, _Place, _Entrant, _Evaluation):
 
 @dataclass(frozen=True, kw_only=True)
 class _Other:
-    """The model that it is compared with."""
+    """Columns of the second model of a comparison."""
 
     other: Annotated[str, "Model that it is compared with."]
     other_variant: Annotated[str, "Variant of the other model."]
@@ -702,8 +700,8 @@ class ComparisonRow(_Alike, _Place, _Other, _Entrant, _Evaluation):
 @dataclass(frozen=True, kw_only=True)
 class RuntimeRow(KeyRow):
     """Run times of predictors of people for one scenario: one row per cell and number of people.
-    They are measured while predictions are made, one scenario at a time, after a first run that
-    does not count, and differ between runs.
+    They are measured during the predictions, one scenario at a time, after a warm-up run, and
+    differ between runs.
     """
 
     source: Source
@@ -730,9 +728,9 @@ class RuntimeRow(KeyRow):
 
 @dataclass(frozen=True, kw_only=True)
 class AgreementRow:
-    """How often metrics agree with people on which of two videos is better: one row per scenario,
-    metric and way of counting, from the table that `stp study preferences` makes from answers about
-    pairs (docs/human_study.md). Empty without such a study.
+    """Agreement of metrics with people on the better of two videos: one row per scenario, metric
+    and way of counting, from the table that `stp study preferences` makes of answers about pairs
+    (docs/human_study.md). Empty without such a study.
     """
 
     source: Annotated[str, "Origin of the data that models were tested on; own for a file."]

@@ -1,4 +1,4 @@
-"""Collected rows of scores as objects."""
+"""Convert collected score rows between Arrow tables and objects."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ class ScoreRow:
     Attributes:
         key: key of the cell.
         lead: lead time, from 1; None for a value over several lead times.
-        leads: range of lead times, ``44`` or ``1-7``; None for all of them.
+        leads: lead times of a value over a part of them, ``44`` or ``1-7``; None for all.
         value: the value; None if there is a reason.
-        n: number of samples, or of clusters for the ends of an interval.
+        n: number of samples; for the ends of an interval, number of clusters.
         scores_fingerprint: fingerprint of the score artefact.
     """
 
@@ -65,7 +65,7 @@ def score_rows(table: pa.Table) -> Iterator[ScoreRow]:
 
 
 def as_table(rows: Iterable[ScoreRow], schema: pa.Schema) -> pa.Table:
-    """Make an Arrow table with a given schema from rows."""
+    """Convert rows to an Arrow table with a given schema."""
     records = [vars(row.key) | {name: getattr(row, name) for name in _COLUMNS} for row in rows]
     return pa.Table.from_pylist(records, schema)
 

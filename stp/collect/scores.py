@@ -1,8 +1,8 @@
 """Collect the rows of all cells of a manifest into one Parquet file.
 
-Each row states the cell, the origin of the data (source, release), scale and protocol, and the
-fingerprint of the score artefact. If the metric of a column of a paper's table has no value, the
-row has the value NULL and the reason.
+Each row has the key of the cell, the origin of the data (source, release), scale and protocol, and
+the fingerprint of the score artefact. A convention of the paper's table that is unavailable gets a
+row with the value NULL and the reason.
 """
 
 from pathlib import Path
@@ -45,15 +45,15 @@ _ROW = ("convention", "variable", "level", "threshold", "leads", "lead", "statis
 def collect(manifest: Path, out: Path) -> dict[str, str]:
     """Write the rows of all cells of ``manifest`` to the Parquet file ``out``.
 
-    Cells keep the order of the manifest, rows are sorted within a cell. ``out`` is replaced
+    Cells keep the order of the manifest; rows are sorted within a cell. ``out`` is replaced
     atomically, after every ``scores.parquet`` was checked.
 
     Returns:
-        Result of `makings` from before the scores were read.
+        result of `makings`, computed before the scores were read.
 
     Raises:
-        StpError: a score artefact is missing, damaged, of another schema or of another cell. The
-            message names all such artefacts.
+        StpError: a score artefact is missing, damaged, has another schema, or belongs to another
+            cell. The message names all of these artefacts.
     """
     plan = load_manifest(manifest)
     makings_before = makings(plan.cells)
@@ -88,10 +88,11 @@ def read_collected(path: Path) -> pa.Table:
 
 
 def collected_rows(plan: Manifest, cell: Cell) -> pa.Table:
-    """Return the collected rows of one cell (schema ``COLLECTED``).
+    """Make the collected rows of one cell (schema ``COLLECTED``).
 
     Raises:
-        StpError: the score artefact is missing, damaged, of another schema or of another cell.
+        StpError: the score artefact is missing, damaged, has another schema, or belongs to another
+            cell.
     """
     parts = []
     scored: set[str] = set()
@@ -113,7 +114,7 @@ def collected_rows(plan: Manifest, cell: Cell) -> pa.Table:
 
 
 def _with_shown(plan: Manifest, cell: Cell, scores: pa.Table, receipt: Receipt) -> pa.Table:
-    """The rows of a score artefact, with further rows for values that only table columns show."""
+    """Add rows for values of table columns that the score artefact does not contain."""
     every = {
         column.place for table in plan.tables for column in columns_of(plan, table, cell).values()
     }
@@ -134,7 +135,7 @@ def _with_shown(plan: Manifest, cell: Cell, scores: pa.Table, receipt: Receipt) 
 
 
 def _check_conventions(plan: Manifest, rows: pa.Table, folder: Path, others: set[str]) -> None:
-    """Refuse conventions that are not in the manifest, or that two artefacts of a cell contain."""
+    """Refuse conventions that the manifest lacks, or that two artefacts of a cell contain."""
     path = folder / "scores.parquet"
     conventions = set(plan.conventions)
     for number, convention in enumerate(rows["convention"].to_pylist()):
@@ -191,10 +192,10 @@ def _read_scores(folder: Path, receipt: Receipt, cell: Cell) -> pa.Table:
 
 
 def _check_rows(rows: pa.Table, path: Path) -> None:
-    """Refuse invalid values and duplicate rows; the error states the numbers of these rows.
+    """Refuse invalid values and duplicate rows; the error has their row numbers.
 
-    A missing value is NULL with a reason, such as PSNR where a frame is predicted exactly
-    (`stp.metrics.psnr`); infinity does not occur.
+    A missing value must be NULL with a reason, such as PSNR if a frame is predicted exactly
+    (`stp.metrics.psnr`); infinity is invalid.
     """
     # Imported here, since it takes 50 ms and building the database does not need it.
     import pyarrow.compute as pc

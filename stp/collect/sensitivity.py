@@ -1,12 +1,12 @@
-"""Rank correlations of metrics with the intensity of distortions of real videos.
+"""Rank correlations between metrics and the intensity of distortions of real videos.
 
-Spearman's correlation between the intensities of a distortion and a metric's values, with the sign
-such that 1 means that the metric gets worse with every step. A metric with the same value at all
-intensities has no correlation: it does not notice the distortion.
+For each distortion, Spearman's correlation between intensities and values of a metric is computed,
+with the sign chosen so that 1 means that the metric gets worse with every step. A metric with the
+same value at all intensities has no correlation: it does not notice the distortion.
 
-Correlations of five or six points are uncertain. Intervals are percentiles over resamples of
-clusters of clips, the same ones at all intensities. Resampled sets contain clips twice, which
-increases distances between sets at all intensities alike.
+Correlations over five or six points are uncertain. Intervals are percentiles over resamples of
+clusters of clips, the same resamples at all intensities. Resampled sets contain clips twice, which
+increases distances between sets equally at all intensities.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,14 +36,14 @@ CONSTANT = "the same at all intensities: it does not notice this distortion"
 
 @dataclass(frozen=True)
 class Curve:
-    """A metric's values over the intensities of a distortion.
+    """Values of a metric at the intensities of a distortion.
 
     Attributes:
         dataset: test dataset.
-        distortion: name of the distortion, and of the model that applies it.
+        distortion: name of the distortion, which is also the name of the model that applies it.
         convention: convention of the metric.
-        intensities: numbers of the intensities, from 1, ascending.
-        values: value at each intensity; None if there is none.
+        intensities: indices of the intensities, from 1, ascending.
+        values: value at each intensity; None for a missing value.
         n: number of clips.
         correlation: rank correlation, -1 to 1; None if there is a reason.
         low, high: ends of the 95 % interval of the correlation; None if there is a reason.
@@ -63,14 +63,14 @@ class Curve:
 
 
 def rank_correlation(values: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Spearman's correlation of each row of values with other values.
+    """Spearman's correlation between each row of ``values`` and ``others``.
 
     Args:
         values: R rows of I values, (R, I).
         others: values to correlate with, (I,) for all rows or (R, I).
 
     Returns:
-        float64 (R,); NaN if all values of a row, or all others, are equal, or one is NaN.
+        correlations, float64 (R,); NaN if a row is constant or contains NaN, or ``others`` does.
     """
     x, y = _centred_ranks(values), _centred_ranks(np.atleast_2d(others))
     with np.errstate(invalid="ignore"):
@@ -79,13 +79,13 @@ def rank_correlation(values: np.ndarray, others: np.ndarray) -> np.ndarray:
 
 
 def _centred_ranks(values: np.ndarray) -> np.ndarray:
-    """Ranks within each row minus their mean; NaN in a row with NaN."""
+    """Ranks within each row, minus their mean; NaN for a row with NaN."""
     ranks = rankdata(values, axis=1, nan_policy="propagate")
     return np.asarray(ranks - ranks.mean(axis=1, keepdims=True))
 
 
 def curves(plan: Manifest, only: str | None = None, resamples: int = RESAMPLES) -> list[Curve]:
-    """Read the curves of all distortions and metrics of a dimension.
+    """Compute the curves of all distortions and metrics of a dimension.
 
     Args:
         plan: manifest of the dimension, whose cells are all scored.
@@ -110,7 +110,7 @@ def curves(plan: Manifest, only: str | None = None, resamples: int = RESAMPLES) 
 
 
 def draws(clusters: int, resamples: int) -> np.ndarray:
-    """Draw R resamples of G clusters; return how often each has each cluster, int64 (R, G)."""
+    """Draw R resamples of G clusters; return the counts of each cluster, int64 (R, G)."""
     random = np.random.default_rng(SEED)
     return random.multinomial(clusters, np.full(clusters, 1 / clusters), resamples)
 
@@ -173,7 +173,7 @@ def with_correlation(
     drawn: np.ndarray,
     again: Callable[[], Sequence[np.ndarray | str]],
 ) -> Curve:
-    """Add the rank correlation and its interval, or the reason why there is none.
+    """Add the rank correlation and its interval to a curve, or the reason why there is none.
 
     Args:
         curve: a curve with a value at each intensity.
@@ -207,7 +207,7 @@ def with_correlation(
 
 
 def resampled(cell: Cell, convention: str, clips: Clips, drawn: np.ndarray) -> np.ndarray | str:
-    """Values for resampled clusters, (R,), or the reason why there are none.
+    """Compute values for resampled clusters, (R,), or return the reason why there are none.
 
     Args:
         cell: a scored cell.
@@ -238,7 +238,7 @@ def resampled(cell: Cell, convention: str, clips: Clips, drawn: np.ndarray) -> n
 
 
 class Looked(NamedTuple):
-    """Network features of the clips of a cell, from which a distance between sets is computed.
+    """Network features of a cell's clips, for a distance between sets.
 
     Attributes:
         pair: features of observed and distorted clips.
@@ -250,7 +250,7 @@ class Looked(NamedTuple):
 
 
 def looked(cell: Cell, convention: str) -> Looked:
-    """Read the network features of a distance between sets.
+    """Read the network features that a distance between sets compares.
 
     Raises:
         StpError: a file is missing or damaged.

@@ -1,4 +1,4 @@
-"""Settings of evaluations: parsed from their names, and as a table with a column for each key."""
+"""Parse the names of settings, and make the table of settings with a column for each key."""
 
 from collections.abc import Iterable, Mapping
 
@@ -7,7 +7,7 @@ from stp.plan.setting import parts_of_name
 
 
 def values_of(setting: str) -> dict[str, Value]:
-    """Parse the name of a setting, such as ``horizon-30+interval-2``, into values by key."""
+    """Parse the name of a setting, such as ``horizon-30+interval-2``, to values by key."""
     parts = (part.partition("-") for part in parts_of_name(setting) if part)
     return {key: value_of(value) for key, _, value in parts}
 
@@ -18,11 +18,11 @@ def value_of(text: str) -> Value:
 
 
 def key_columns(settings: Iterable[Mapping[str, Value]]) -> tuple[Column, ...]:
-    """Columns for the keys of settings: `SETTING_KEYS`, then other keys by name.
+    """Make columns for the keys of settings: `SETTING_KEYS`, then other keys in alphabetical order.
 
     Args:
-        settings: values by key of each setting; a key that has a text as value in any of them
-            gets a text column.
+        settings: values by key, for each setting. A key with a text value in any setting gets a
+            text column.
     """
     kinds = dict.fromkeys(SETTING_KEYS, "BIGINT")
     for setting in settings:
@@ -37,12 +37,12 @@ def key_columns(settings: Iterable[Mapping[str, Value]]) -> tuple[Column, ...]:
 
 
 def with_keys(table: Table, keys: Iterable[Column]) -> Table:
-    """A copy of a table with the given columns in place of the columns of `SETTING_KEYS`."""
+    """Copy a table, with the given columns in place of the columns `SETTING_KEYS`."""
     before = [column for column in table.columns if column[0] not in SETTING_KEYS]
     at = next(i for i, column in enumerate(table.columns) if column[0] in SETTING_KEYS)
     return table._replace(columns=(*before[:at], *keys, *before[at:]))
 
 
 def setting_rows(settings: Iterable[str]) -> list[dict[str, Value]]:
-    """Rows of the table of settings, sorted by name of the setting."""
+    """Make the rows of the table of settings, sorted by the name of the setting."""
     return [{"setting": name, **values_of(name)} for name in sorted(set(settings))]

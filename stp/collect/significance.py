@@ -1,10 +1,11 @@
 """Paired tests of differences between values, which account for the choice of test clips.
 
-Both values were scored on the same clusters of clips (videos, trajectories, months), and computed
-again without each cluster (`stp.collect.leave_one_out`). The difference divided by its standard
-error (`stp.score.jackknife`) is compared with Student's t distribution. P values are corrected for
-all pairs of models that are ranked together (Holm 1979). A sign test counts in how many clusters
-each of the two models is better.
+Both values have to be scored on the same clusters of clips (videos, trajectories, months). The
+standard error of their difference is that of the cluster jackknife (`stp.score.jackknife`), from
+values with each cluster left out in turn (`stp.collect.leave_one_out`). The ratio of difference and
+standard error is compared to Student's t distribution, and p values are corrected for all pairs of
+models that are ranked together (Holm 1979). A sign test counts the clusters in which each of the
+two models is better.
 """
 
 from collections.abc import Sequence
@@ -33,19 +34,20 @@ its nominal 2.5 %."""
 
 
 class Tests(NamedTuple):
-    """Paired tests of all pairs of M values, in the order of `itertools.combinations`; each (P,).
+    """Paired tests of all P pairs of values, (P,) each, in the order of `itertools.combinations`.
 
     Attributes:
         low, high: 95 % interval of the second minus the first value; NaN if all clusters have the
             same difference.
-        p: two-sided p value of the t test of the losses, or of the values without a direction; that
-            of the sign test if all clusters have the same difference.
+        p: two-sided p value of the t test of the losses (of the values, without a direction). If
+            all clusters have the same difference, the p value of the sign test.
         error: standard error of the tested difference.
         p_sign: two-sided p value of the exact sign test over clusters.
-        won: share of clusters in which the second value is better, ties count half; NaN without a
-            direction. For values that are not means, clusters are compared by their linear
-            approximation.
-        skewed: whether the differences of clusters are so skewed that the t test may be wrong.
+        won: share of clusters in which the second value is better, with ties counted half; NaN
+            without a direction. For values that are not means, clusters are compared by linear
+            approximations.
+        skewed: whether the distribution of differences over clusters is so skewed that the t test
+            is unreliable.
     """
 
     low: np.ndarray
@@ -99,7 +101,7 @@ def tested(left_out_values: "Sequence[LeftOut]", direction: Direction) -> Tests:
 
 
 def _are_skewed(each: np.ndarray) -> np.ndarray:
-    """For each pair, whether its differences (G, P) are skewed beyond chance, enough to matter."""
+    """Whether the differences of each pair, (G, P), are skewed beyond chance, enough to matter."""
     clusters = len(each)
     centred = each - each.mean(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -111,13 +113,13 @@ def _are_skewed(each: np.ndarray) -> np.ndarray:
 
 
 def effect(counts: Sequence[int], tests: int) -> float:
-    """The smallest difference, in standard errors, that the t test detects with power `POWER`.
+    """Smallest difference, in standard errors, that the t test detects with the power `POWER`.
 
     Args:
-        counts: number of samples in each cluster of both values.
-        tests: number of tests that are corrected together. The level is that of the smallest
-            p value, `LEVEL` / tests (Holm's first step), so that a detectable difference does not
-            depend on the other tests.
+        counts: number of samples of each cluster, the same for both values.
+        tests: number of tests that are corrected together. The significance level is that of Holm's
+            first step, `LEVEL` / tests, so that the detectable difference does not depend on the
+            results of other tests.
     """
     from scipy.special import nctdtrinc, stdtrit
 

@@ -9,7 +9,7 @@ from stp.plan.manifest_types import Names, StoredCell
 
 
 def stored_cells(database: duckdb.DuckDBPyConnection) -> list[StoredCell]:
-    """All cells of a results store, in its order."""
+    """Read all cells of a results store, in its order."""
     kinds = dict(database.execute("SELECT dataset, kind FROM datasets").fetchall())
     result = database.execute("FROM cells ORDER BY rowid")
     columns = [column[0] for column in result.description]
@@ -29,7 +29,7 @@ def stored_cells(database: duckdb.DuckDBPyConnection) -> list[StoredCell]:
 
 
 def titles(database: duckdb.DuckDBPyConnection) -> Names:
-    """Titles of all models and datasets in a results store, by name."""
+    """Read the titles of all models and datasets in a results store, by name."""
     return Names(
         dict(database.execute("SELECT model, title FROM models").fetchall()),
         dict(database.execute("SELECT dataset, title FROM datasets").fetchall()),

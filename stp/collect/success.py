@@ -1,13 +1,14 @@
-"""Rank correlations of metrics with success over models.
+"""Rank correlations between metrics and success, over models.
 
-Conventions of success (`success` in config/conventions) say whether a video shows what must happen.
-Within each dataset, Spearman's correlation over models is computed between each other metric and
-each of these conventions, with the sign such that 1 means the same ranking. The correlation of all
-datasets is the mean over datasets, whose values are never ranked together.
+Conventions of success (`success` in config/conventions) rate whether a video shows the event that
+has to happen. Within each dataset, Spearman's correlation over models is computed between every
+other metric and each of these conventions, with the sign chosen so that 1 means the same ranking.
+The correlation for all datasets is the mean over datasets; values of different datasets are never
+ranked together.
 
-There are two intervals, both percentiles over resamples. For the choice of test clips, clusters of
-clips are drawn, the same ones for all models. For the choice of models, models are drawn, if there
-are at least ten, each with all of its variants, snapshots and seeds.
+There are two intervals, both percentiles over resamples. One accounts for the choice of test clips:
+clusters of clips are drawn, the same for all models. The other accounts for the choice of models:
+if there are at least ten, models are drawn, each with all of its variants, snapshots and seeds.
 """
 
 from collections.abc import Iterable, Sequence
@@ -42,7 +43,7 @@ class Interval(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """The correlation of a metric with success over the models of a dataset, or the mean of these.
+    """Correlation of a metric with success over the models of a dataset, or the mean over datasets.
 
     Attributes:
         dataset: test dataset; `ALL` for the mean.
@@ -50,7 +51,7 @@ class Ranking(NamedTuple):
         setting: setting of the evaluation without the key of snapshots; empty for the mean.
         convention: convention of the metric.
         success: convention of success; for the mean, its metric.
-        models: number of models with both values; variants, snapshots and seeds count.
+        models: number of models with both values; variants, snapshots and seeds count separately.
         correlation: rank correlation, -1 to 1; None if there is a reason.
         over_clips: interval over resampled test clips; None if there is a reason.
         over_models: interval over resampled models; None if there is a reason.
@@ -70,7 +71,7 @@ class Ranking(NamedTuple):
 
 
 class _Drawn(NamedTuple):
-    """A correlation and its resamples, (R,), or the reason why there are none; see `Ranking`."""
+    """A correlation and its values in R resamples, (R,), or the reasons why they are missing."""
 
     correlation: float | None
     over_clips: np.ndarray | str
@@ -95,7 +96,7 @@ class _Models:
         self._again: dict[tuple[int, str], np.ndarray | str] = {}
 
     def values(self, convention: str) -> list[tuple[float | None, str]]:
-        """The value of each model, or None, with the reason for None."""
+        """The value of each model, or None with the reason."""
         if convention not in self._values:
             self._values[convention] = [overall(cell, convention) for cell in self.cells]
         return self._values[convention]
@@ -105,7 +106,7 @@ class _Models:
         return any(why != NOT_SCORED for _, why in self.values(convention))
 
     def beside(self, success: str, convention: str) -> _Drawn:
-        """Correlate a metric with success."""
+        """Correlate a metric with a convention of success over models."""
         values_of_both = [self.values(name) for name in (convention, success)]
         scored = [
             n
@@ -163,12 +164,12 @@ class _Models:
 def _over_models(
     names: Sequence[str], x: np.ndarray, y: np.ndarray, resamples: int
 ) -> np.ndarray | str:
-    """Correlations over resampled models, (R,), or the reason why there are none.
+    """Compute correlations for resampled models, (R,), or return the reason why there are none.
 
-    Variants, snapshots and seeds depend on each other, so a drawn model brings all of its own.
+    Variants, snapshots and seeds of a model depend on each other, so they are drawn together.
 
     Args:
-        names: the model of each of the N values.
+        names: name of the model of each of the N values.
         x, y: values of the metric and of success, (N,).
         resamples: number of resamples R.
     """
@@ -188,7 +189,8 @@ def _over_models(
 
 
 def rankings(plan: Manifest, resamples: int = RESAMPLES) -> list[Ranking]:
-    """Correlate metrics with success, within each dataset with such a convention and over all.
+    """Correlate metrics with success, within each dataset that has a convention of success, and
+    overall.
 
     Args:
         plan: manifest of a dimension, whose cells are all scored.
@@ -233,7 +235,7 @@ def _pooled(every: Iterable[_Drawn]) -> _Drawn:
 
 
 def _mean(every: Sequence[np.ndarray | str]) -> np.ndarray | str:
-    """Mean correlation over datasets in each resample; datasets without one there are left out."""
+    """Mean correlation over the datasets that have one, in each resample."""
     arrays = []
     for resamples in every:
         if isinstance(resamples, str):
@@ -258,7 +260,7 @@ def _ranking(
 
 
 def _ends(resamples: np.ndarray | str) -> Interval | str:
-    """The middle 95 % of resamples, or the reason why there are none."""
+    """Ends of the middle 95 % of resamples, or the reason why there are none."""
     if isinstance(resamples, str):
         return resamples
     finite = resamples[np.isfinite(resamples)]

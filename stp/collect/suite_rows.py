@@ -1,4 +1,4 @@
-"""Rows of results.duckdb that describe suites: dimensions, settings and published values."""
+"""Make rows of results.duckdb about suites: dimensions, settings and published values."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -18,20 +18,20 @@ def settings(plans: Sequence[Manifest], missing: Iterable[MissingRow]) -> set[st
 def keyed(
     plans: Sequence[Manifest], missing: Iterable[MissingRow]
 ) -> Iterable[Mapping[str, Value]]:
-    """The settings of all cells and published values, as values by key."""
+    """Settings of all cells and of published values, as values by key."""
     yield from (values_of(setting) for setting in settings(plans, missing))
     for path in dict.fromkeys(plan.published for plan in plans):
         yield from (value.setting for value in read_published(path))
 
 
 def suites(plans: Sequence[Manifest]) -> Iterable[SuiteRow]:
-    """Rows of the table of suites."""
+    """Make the rows of the table of suites."""
     titles = {plan.suite.name: plan.suite.title for plan in plans}
     return (SuiteRow(suite=name, title=title) for name, title in sorted(titles.items()))
 
 
 def dimensions(plans: Sequence[Manifest]) -> Iterable[DimensionRow]:
-    """Rows of the table of dimensions, evaluated or not."""
+    """Make the rows of the table of dimensions, evaluated or not."""
     every = {plan.suite.name: plan.suite.dimensions for plan in plans}
     for suite, of_suite in sorted(every.items()):
         for name, about in of_suite.items():
@@ -39,7 +39,9 @@ def dimensions(plans: Sequence[Manifest]) -> Iterable[DimensionRow]:
 
 
 def published(plans: Sequence[Manifest]) -> Iterable[PublishedRow]:
-    """Rows of published values, with names of the configuration added to the printed names."""
+    """Make the rows of published values, with stp's names of models and datasets beside the printed
+    ones.
+    """
     models: dict[str, tuple[str, list[str]]] = {}  # printed name -> ours, and its variants
     datasets: dict[str, str] = {}
     for plan in plans:

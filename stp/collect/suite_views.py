@@ -1,7 +1,7 @@
 """Views of results.duckdb that belong to one suite: SQL in config/suites/<suite>/views/.
 
-A file begins with comments, which are YAML: ``comment`` describes a row, and ``columns`` the
-columns that no table has.
+A file begins with SQL comments that contain YAML: ``comment`` describes a row, and ``columns``
+describes columns that no table has.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from stp.plan.manifest import Manifest
 
 
 def head_of(sql: str) -> Any:
-    """Parse the YAML in the comments at the beginning of a query; None if there is none."""
+    """Parse the YAML in the SQL comments at the beginning of a query; None without any."""
     lines = []
     for line in sql.splitlines():
         if not line.startswith("--"):
@@ -28,7 +28,7 @@ def head_of(sql: str) -> Any:
 
 
 def views_of(suites: Iterable[tuple[str, dict[str, str]]]) -> list[View]:
-    """The views of suites, in the order in which they are made.
+    """Make the views of suites, in the order in which they have to be created.
 
     Args:
         suites: pairs of the name of a suite and the SQL of its views by name.
@@ -56,6 +56,6 @@ def views_of(suites: Iterable[tuple[str, dict[str, str]]]) -> list[View]:
 
 
 def views_of_plans(plans: Iterable[Manifest]) -> list[View]:
-    """The views of the suites of some manifests; see `views_of`."""
+    """Make the views of the suites of manifests; see `views_of`."""
     suites = {plan.suite.name: plan.suite.views for plan in plans}
     return views_of(sorted(suites.items()))

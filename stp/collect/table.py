@@ -1,10 +1,10 @@
-"""Tables as frozen dataclasses: SQL types, Arrow schemas and comments follow from the fields.
+"""Derive SQL types, Arrow schemas and comments of tables from frozen dataclasses.
 
-A field is a column. Its type determines the SQL type, and `Annotated` has the comment::
+Each field is a column. Its type determines the SQL type, and `Annotated` contains the comment::
 
     seed: Annotated[int | None, "Seed of the training; NULL for deterministic models."]
 
-Fields of base classes come first, beginning with the last base.
+Fields of base classes come first, starting with the last base class.
 """
 
 from collections.abc import Mapping, Sequence
@@ -94,16 +94,16 @@ class Table(NamedTuple):
 
 
 def columns_of(row: "type[DataclassInstance]") -> tuple[Column, ...]:
-    """The columns of a dataclass.
+    """Derive the columns of a dataclass from its fields.
 
     Raises:
-        TypeError: a field has no comment, or a type without an SQL counterpart.
+        TypeError: a field has no comment, or its type has no SQL counterpart.
     """
     return tuple(column for field in fields(row) for column in _columns(field.name, field.type))
 
 
 def comments_of(row: "type[DataclassInstance]") -> dict[str, str]:
-    """The comments of a dataclass's own fields, without those of its bases."""
+    """Comments of a dataclass's own fields, without inherited fields."""
     return {
         name: _columns(name, annotation)[0].comment
         for name, annotation in row.__annotations__.items()
@@ -111,7 +111,7 @@ def comments_of(row: "type[DataclassInstance]") -> dict[str, str]:
 
 
 def arrow_schema(columns: Sequence[Column]) -> pa.Schema:
-    """The Arrow schema of columns whose types are text, number or flag."""
+    """The Arrow schema of columns with texts, numbers or flags."""
     return pa.schema([(column.name, _ARROW_TYPES[column.sql_type]) for column in columns])
 
 

@@ -89,14 +89,14 @@ ORDER BY
 
 @dataclass(frozen=True, kw_only=True)
 class Match:
-    """A value that is printed like the traced number: a row of `SQL`.
+    """A value that is printed like the traced number; a row of the query `SQL`.
 
-    The first fields are the key of the cell, if the value belongs to one.
+    The first fields are the key of the cell, if the value belongs to a cell.
 
     Attributes:
-        kind: one of `KINDS`.
-        metric: column heading of a published value, or of a value beside it.
-        scores: fingerprints of the score artefacts that the value was computed from.
+        kind: kind of value, one of `KINDS`.
+        metric: column heading of a published value, or of a value compared to one.
+        scores: fingerprints of the score artefacts from which the value was computed.
         remark: description of the value.
     """
 
@@ -129,7 +129,7 @@ class Match:
 
 @dataclass(frozen=True, kw_only=True)
 class Traced(Match):
-    """A match with its artefacts, from data to scores, seed by seed."""
+    """A match, and the artefacts behind it, from data to scores, seed by seed."""
 
     lineage: list[Step]
 
@@ -149,12 +149,12 @@ def places(number: str) -> int:
 
 
 def asked(number: str, cell: str | None = None) -> tuple[str, list[float | list[str]]]:
-    """SQL statement and parameters that find all values that are printed like a number.
+    """Make the SQL statement, with parameters, that finds all values printed like a number.
 
     Args:
-        number: as printed; ``0.92`` matches values from 0.915 to 0.925, but only published values
-            that are printed as 0.92 or 0.920.
-        cell: words of the keys of cells, separated by ``/``; None for all cells.
+        number: the number as printed; ``0.92`` matches computed values from 0.915 to 0.925, and
+            published values printed as 0.92 or 0.920.
+        cell: words of cells' keys, separated by ``/``; None for all cells.
     """
     half = 0.5 * 10.0 ** -places(number)
     low, high = float(number) - half, float(number) + half
@@ -163,15 +163,15 @@ def asked(number: str, cell: str | None = None) -> tuple[str, list[float | list[
 
 
 def matches(database: Path, number: str, cell: str | None = None) -> list[Match]:
-    """Find all values of a store that are printed like a number, in the order of `KINDS`.
+    """Find all values of a store printed like a number, in the order of `KINDS`.
 
     Args:
         database: results.duckdb.
         number: the printed number; see `asked`.
-        cell: words of the keys of cells; see `asked`.
+        cell: words of cells' keys; see `asked`.
 
     Raises:
-        NothingFoundError: no value is printed like this number.
+        NothingFoundError: no value is printed like the number.
     """
     values = ask(database, Match, *asked(number, cell))
     if not values:
@@ -180,7 +180,7 @@ def matches(database: Path, number: str, cell: str | None = None) -> list[Match]
 
 
 def with_lineage(database: Path, values: Sequence[Match]) -> list[Traced]:
-    """Add to each value the artefacts behind it."""
+    """Add the artefacts from which it was computed to each value."""
     lineages: dict[str, list[Step]] = {}
     for scores in {scores for match in values for scores in match.scores}:
         cells = ask(
@@ -199,7 +199,7 @@ def with_lineage(database: Path, values: Sequence[Match]) -> list[Traced]:
 
 
 def nothing(database: Path, number: str) -> NothingFoundError:
-    """Return the error for a number that matches no value of the store."""
+    """Make the error for a number that matches no value of the store."""
     return NothingFoundError(
         f"no value in {database} is printed as {number}",
         expected="a value of a cell, of a lead time, a mean over seeds, a published value or the "

@@ -12,7 +12,7 @@ RUNTIME = "runtime.parquet"
 
 
 def runtimes(cells: Iterable[Cell]) -> Iterable[RuntimeRow]:
-    """The rows of table `schema.RUNTIME`, measured during predictions.
+    """Make the rows of table `schema.RUNTIME`, from measurements during predictions.
 
     Raises:
         ArtefactError: a file is missing or damaged.

@@ -1,4 +1,4 @@
-"""Trust cards of metrics: distortions that they follow or miss, bias and cost."""
+"""Trust cards of metrics: distortions that a metric follows or misses, its bias and cost."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,15 +26,16 @@ HEADER = (
 
 @dataclass(frozen=True)
 class OfDataset:
-    """Properties of a metric on one dataset.
+    """The trust card of a metric for one dataset.
 
     Attributes:
         curves: a curve for each distortion.
         bias: distances between disjoint subsets of the real clips, by size of the subsets; empty
-            for means over clips, which have no such bias.
-        smallest: distance between halves of the real clips, whose mean plus two standard deviations
-            is the smallest difference that half of the clips can show; None for means over clips.
-        seconds: run time of the network of the metric per clip, in seconds; None without a network.
+            for means over clips, which have no bias of this kind.
+        smallest: distances between halves of the real clips; their mean plus two standard
+            deviations is the smallest difference that half of the clips can show. None for means
+            over clips.
+        seconds: run time of the metric's network per clip, in seconds; None without a network.
     """
 
     curves: list[Curve]
@@ -47,9 +48,9 @@ class OfDataset:
         return [curve.distortion for curve in self._of(temporal) if curve.why == CONSTANT]
 
     def follows(self, *, temporal: bool) -> list[str]:
-        """Distortions that the metric certainly follows.
+        """Distortions that the metric follows significantly.
 
-        The interval of the correlation is above 0, or below 0 if a higher intensity changes less.
+        Their correlation has an interval above 0 (below 0 if a higher intensity changes less).
         """
         names = []
         for curve in self._of(temporal):
@@ -67,7 +68,7 @@ class OfDataset:
 
 
 def is_temporal(curve: Curve) -> bool:
-    """Whether the distortion changes the order of frames and not the frames."""
+    """Whether the distortion changes the order of frames, not the frames themselves."""
     return curve.distortion in DISTORTIONS and DISTORTIONS[curve.distortion].is_temporal
 
 
@@ -77,14 +78,14 @@ def weakens(curve: Curve) -> bool:
 
 
 def card(plan: Manifest, convention: str) -> dict[str, OfDataset]:
-    """Properties of one metric in a study of distortions, by dataset.
+    """Compute the trust card of one metric in a study of distortions, by dataset.
 
     Args:
         plan: manifest of a dimension whose models are distortions.
         convention: a convention that is a column of the dimension.
 
     Raises:
-        StpError: the convention is not among its columns, or a file is missing or damaged.
+        StpError: the convention is not a column of the dimension, or a file is missing or damaged.
     """
     if convention not in plan.conventions:
         raise StpError(
@@ -97,7 +98,14 @@ def card(plan: Manifest, convention: str) -> dict[str, OfDataset]:
 
 
 def cards(plan: Manifest, only: str | None = None) -> dict[str, dict[str, OfDataset]]:
-    """The cards of all metrics of a study, or of one, by convention and dataset.
+    """Compute the trust cards of the metrics of a study of distortions.
+
+    Args:
+        plan: manifest of a dimension whose models are distortions.
+        only: name of a convention; None for the conventions of all columns.
+
+    Returns:
+        cards by convention, then by dataset.
 
     Raises:
         StpError: a file is missing or damaged.
@@ -115,11 +123,11 @@ def cards(plan: Manifest, only: str | None = None) -> dict[str, dict[str, OfData
 def rows(
     of_all: dict[str, OfDataset], people: Sequence[AgreementRow] = ()
 ) -> list[tuple[Any, ...]]:
-    """Table rows with the columns `HEADER`, one for each dataset and distortion.
+    """Make table rows with the columns `HEADER`, one for each dataset and distortion.
 
     Args:
-        of_all: the card of a metric, by dataset.
-        people: rows of a study with people, of any metrics.
+        of_all: trust card of a metric, by dataset.
+        people: rows of a human study, for any metrics.
     """
     return [
         (c.convention, c.dataset, c.distortion, is_temporal(c), c.n, c.correlation, c.low, c.high,

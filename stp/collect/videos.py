@@ -12,9 +12,9 @@ from stp.score.predictions import Predictions
 
 
 def place(cell: CellRow) -> Path | None:
-    """The folder of the predictions of a cell; None if none are stored.
+    """Folder with the predictions of a cell; None if none are stored.
 
-    If predictions are scored while they are made, a few may be in the folder of the scores.
+    If predictions are scored without storing them, a few may be in the folder of the scores.
     """
     folders = [Path(name) for name in (cell.predictions_folder, cell.scores_folder) if name]
     return next((folder for folder in folders if (folder / "predictions.zarr").is_dir()), None)
@@ -44,9 +44,9 @@ def predictions(cell: CellRow) -> Predictions:
 
 
 def video(stored: Predictions, sample: int) -> np.ndarray:
-    """Observed frames, if any, and the prediction of one sample, float32 (T, C, H, W).
+    """Read the observed frames, if any, and the prediction of one sample, float32 (T, C, H, W).
 
-    Of several random predictions, the first one is read.
+    If a sample has several random predictions, the first one is read.
     """
     forecast: np.ndarray = stored.read(sample, sample + 1)[0][0, 0]
     if not stored.context:  # distortions of whole clips

@@ -1,8 +1,8 @@
 """Views of results.duckdb for everyday questions, over the tables in schema.py.
 
-A view is SQL with a comment on itself and on each of its columns; a column of a table keeps the
-comment of the table. Floating-point numbers are added in a fixed order (ORDER BY within the
-aggregate), and `any_value` is not used, so that results do not depend on the number of threads.
+A view consists of SQL, a comment, and comments of its columns; columns of tables keep the table's
+comments. Floating-point numbers are added in a fixed order (ORDER BY within the aggregate), and
+`any_value` is not used, so that results do not depend on the number of threads.
 """
 
 from collections.abc import Iterable
@@ -46,7 +46,7 @@ FROM score_rows s JOIN cells c ON c.number = s.cell JOIN score_kinds k ON k.numb
 
 
 def _stated(scores: str, where: str, more: str) -> str:
-    """SQL query with a row for each mean, which contains the ends of its interval."""
+    """Make the SQL query with a row for each mean, including the ends of its interval."""
     return f"""
 SELECT
     {_KEYS}, metric, {_PART}, {more},
@@ -195,14 +195,14 @@ _BYTES = f"{BYTES_TEXT} || ', ' || protocol || ' protocol'"
 
 
 def _deltas(keys: Iterable[str]) -> str:
-    """SQL query of the view `DELTAS`.
+    """Make the SQL query of the view `DELTAS`.
 
     Args:
-        keys: keys of settings, which are columns of the tables settings and published.
+        keys: keys of settings; they are columns of the tables settings and published.
     """
 
     def stated(table: str, key: str) -> str:
-        """SQL expression for a setting key of a table; where NULL, the default of the dataset."""
+        """SQL expression for a setting's key, with the dataset's default in place of NULL."""
         return f"coalesce({table}.{key}, d.{OWN[key]})" if key in OWN else f'{table}."{key}"'
 
     columns = [f'"{key}"' for key in keys]
@@ -302,7 +302,7 @@ DELTAS = View(
 
 
 def with_keys(keys: Iterable[str]) -> tuple[View, ...]:
-    """The views `VIEWS`, made for settings that have these keys."""
+    """Make the views `VIEWS` for settings with these keys."""
     deltas = DELTAS._replace(sql=_deltas(tuple(keys)))
     return tuple(deltas if view is DELTAS else view for view in VIEWS)
 
@@ -523,7 +523,7 @@ _BOTH = f"{_CASE}, metric, convention, other, variable, level, threshold, leads,
 
 
 def _place(by: str) -> str:
-    """SQL expression for the rank among models that both conventions rank; ties share the mean."""
+    """SQL expression for the rank among models that both conventions rank; ties get mean ranks."""
     return (
         f"rank() OVER (PARTITION BY {_BOTH} ORDER BY {by})"
         f" + (count(*) OVER (PARTITION BY {_BOTH}, {by}) - 1) / 2.0"
@@ -659,7 +659,7 @@ VIEWS = (
 
 
 def comment_of(view: View, column: str) -> str:
-    """The comment of a column of a view: stated by the view, or by the table of the column.
+    """The comment of a view's column, from the view or from the table of the column.
 
     Raises:
         KeyError: the column has no comment.

@@ -1,5 +1,5 @@
-"""What every room uses: files, locks, receipts, fingerprints, the store, errors.
+"""Helpers of every room: files, locks, receipts, fingerprints, the store, errors.
 
-It knows nothing of benchmarks: no model, dataset, metric or suite. A helper that two rooms need and
-that is about none of these belongs here.
+The room knows nothing of benchmarks: no model, dataset, metric or suite. A helper that two rooms
+need, and that concerns none of these, belongs here.
 """

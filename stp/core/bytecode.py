@@ -1,4 +1,4 @@
-"""Check that this process runs code compiled from the sources that are fingerprinted."""
+"""Check that Python runs the sources whose hashes are in fingerprints, not stale bytecode."""
 
 import sys
 from collections.abc import Iterable
@@ -13,16 +13,16 @@ from stp.core.json_files import Json
 
 
 def refuse_stale(modules: Iterable[str]) -> None:
-    """Refuse compiled code that differs from its sources.
+    """Raise an error if a module's cached bytecode (.pyc) does not match its source.
 
-    Python uses cached compiled code if the source still has the recorded time and size. A copy that
-    keeps times (rsync -t, tar) may have both, but another content.
+    Python uses a cached .pyc file if the source still has the recorded time and size. A copy that
+    preserves times (rsync -t, tar) can have both although its content differs.
 
     Args:
         modules: full names of modules; modules that are not imported are skipped.
 
     Raises:
-        StpError: the compiled code of a module differs from what its source compiles to.
+        StpError: the bytecode of a module differs from what its source compiles to.
     """
     cached = source_cache(SOURCE_FOLDER, "compiled", Path(__file__))
     for module in modules:
@@ -38,7 +38,7 @@ def refuse_stale(modules: Iterable[str]) -> None:
 def _compare(module: str, loader: SourceFileLoader, _: bytes) -> Json:
     """Compare a module's compiled code with its source, compiled anew.
 
-    This is slow, so that success is cached, as an empty analysis.
+    Compilation is slow, so a success is cached as an empty analysis.
     """
     source = Path(loader.get_filename())
     if loader.get_code(module) != compile(source.read_bytes(), source, "exec", dont_inherit=True):

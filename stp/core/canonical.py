@@ -1,7 +1,7 @@
-"""Hashes of the parts of a module's source that have an effect.
+"""Hashes of a module's source that ignore everything without an effect on its results.
 
-Docstrings, comments, formatting, imports for types alone and the texts of raised errors have no
-effect. The module uses the standard library only; the hashes are the same on every supported
+Ignored are docstrings, comments, formatting, imports under ``TYPE_CHECKING`` and the texts of
+raised errors. The module uses the standard library only; the hashes are the same on every supported
 Python.
 """
 
@@ -52,7 +52,7 @@ class _Effective(ast.NodeTransformer):
 
 
 def effective(source: bytes) -> ast.Module:
-    """The syntax tree of a module, without statements that have no effect.
+    """Parse a module into a syntax tree, and remove the statements without an effect.
 
     Args:
         source: source text of the module.
@@ -82,7 +82,12 @@ def _dump(node: object) -> str:
 
 
 def hash_of(trees: list[ast.stmt], digits: int = DIGITS) -> str:
-    """Hash the syntax trees of statements, as hexadecimal digits."""
+    """Hash statements of a module.
+
+    Args:
+        trees: syntax trees of the statements, hashed together.
+        digits: length of the hash, in hexadecimal digits.
+    """
     return hashlib.sha256(_dump(trees).encode()).hexdigest()[:digits]
 
 
@@ -90,9 +95,9 @@ def definitions(source: bytes) -> dict[str, str]:
     """Hash each definition of a module, so that `stp why` can name the changed ones.
 
     Returns:
-        a hash of 8 hex digits for each function, class, constant, method or field, by its name
-        (``Class.name`` for the last two). All imports share the entry ``imports``, and all other
-        statements outside classes the entry ``other statements``.
+        name of each definition to its hash (8 hexadecimal digits). Methods and fields are named
+        ``Class.name``. All imports share the entry ``imports``; all other statements outside of
+        classes share ``other statements``.
 
     Raises:
         SyntaxError: the source is not Python.

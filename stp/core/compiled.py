@@ -15,12 +15,12 @@ Loop = TypeVar("Loop", bound=Callable[..., Any])
 
 
 def compiled(loop: Loop) -> Loop:
-    """Compile a function of arrays and numbers, so that it releases the interpreter's lock.
+    """Decorate a numerical loop: Numba compiles it at the first call, and it runs without the GIL.
 
-    Machine code is cached beside the source, or in NUMBA_CACHE_DIR. The name of the cache file has
-    a hash of code, constants, types and processor, so that processes that differ in any of these
-    can write at the same time. Where nothing can be cached, each process compiles. The first call
-    imports Numba, which takes half a second.
+    Machine code is cached beside the source, or in NUMBA_CACHE_DIR. The name of the cache file
+    contains a hash of code, constants, types and processor, so processes that differ in any of
+    these do not overwrite each other's file. If neither folder is writable, each process compiles
+    the loop again. The first call imports Numba, which takes half a second.
 
     Args:
         loop: a function of contiguous arrays, numbers and tuples of numbers. It may use NumPy and
@@ -53,14 +53,14 @@ def compiled(loop: Loop) -> Loop:
 
 
 def _kind(value: Any) -> Any:
-    """Element type and number of dimensions of an array, or type of a number or of a tuple."""
+    """Describe an argument: an array by dtype and ndim, a number or a tuple by its type."""
     if isinstance(value, np.ndarray):
         return value.dtype, value.ndim
     return tuple(map(type, value)) if isinstance(value, tuple) else type(value)
 
 
 def _type(kind: Any) -> Any:
-    """Numba's type for a kind; that of an array is read-only, which accepts writable ones too."""
+    """Numba's type for a kind; arrays are typed as read-only, which accepts writable arrays too."""
     import numba
 
     if not isinstance(kind, tuple):

@@ -1,4 +1,4 @@
-"""Atomic writes of files, and readable errors where the disk refuses to write."""
+"""Atomic writes of files, and readable errors for full or read-only disks."""
 
 import errno
 import os
@@ -20,7 +20,7 @@ _REMEDIES = {
 
 
 def below(root: Path, name: str, where: object, *, links: bool = True) -> Path:
-    """Join an untrusted relative name to a folder, and refuse one that leaves the folder.
+    """Join an untrusted relative path to a folder; refuse a path that leads out of the folder.
 
     Args:
         root: the folder.
@@ -29,7 +29,7 @@ def below(root: Path, name: str, where: object, *, links: bool = True) -> Path:
         links: whether the path may contain symbolic links, as in a folder of raw files.
 
     Returns:
-        the path; no file need exist there.
+        the joined path, which need not exist.
 
     Raises:
         StpError: the name is absolute, empty, leads out of the folder or has control characters; or
@@ -53,9 +53,9 @@ def below(root: Path, name: str, where: object, *, links: bool = True) -> Path:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a part of a relative path begins with a dot: .DS_Store, ._0.png, .thumbnails/0.png.
+    """Whether any part of a relative path begins with a dot: .DS_Store, .thumbnails/0.png.
 
-    Files in a Zarr store are not hidden, although the names of its metadata begin with a dot.
+    False for all files of a Zarr store, although its metadata files (.zarray) begin with a dot.
     """
     parts = PurePosixPath(name).parts
     stop = next((n for n, part in enumerate(parts) if part.endswith(".zarr")), len(parts))
@@ -63,11 +63,11 @@ def is_hidden(name: str) -> bool:
 
 
 def walk(folder: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
-    """Walk a folder at any depth, as `os.walk` does; links are followed, each folder comes once.
+    """Walk a folder tree like `os.walk`, following links; each folder is visited once.
 
     Yields:
-        A folder, the names of its folders, which may be cleared to stay out of them, and the names
-        of its files.
+        path of a folder, names of its subfolders, and names of its files. Clear the list of
+        subfolders to skip them.
     """
     visited: set[str] = set()  # links may go in circles
     for parent, inner, names in os.walk(folder, followlinks=True):
@@ -85,10 +85,10 @@ def files_below(folder: Path) -> Iterator[Path]:
 
 
 def require_regular(path: Path) -> Path:
-    """Refuse what is neither a file nor a folder: reading a pipe or a device may never end.
+    """Refuse named pipes, sockets and devices, since reading one may never end.
 
     Returns:
-        the path, also of a file that does not exist.
+        ``path``, which need not exist.
 
     Raises:
         StpError: the path is that of a named pipe, a socket or a device.
@@ -104,7 +104,7 @@ def require_regular(path: Path) -> Path:
 
 
 def require_regular_tree(folder: Path) -> None:
-    """Refuse a folder, such as a Zarr store, with pipes, sockets or devices in it.
+    """Refuse a folder, such as a Zarr store, that contains pipes, sockets or devices.
 
     Links to folders are not followed.
 
@@ -127,11 +127,11 @@ def is_read_only(error: OSError) -> bool:
 
 
 def disk_error(error: OSError, what: str) -> StpError:
-    """Turn an error of the operating system into one with a remedy.
+    """Convert an error of the operating system to an `StpError` with a remedy.
 
     Args:
-        error: error that the system raised.
-        what: what failed, such as ``cannot write FILE``.
+        error: the error of the system.
+        what: description of the failure, such as ``cannot write FILE``.
     """
     where = f" ({error.filename})" if error.filename else ""
     return StpError(
@@ -143,10 +143,10 @@ def disk_error(error: OSError, what: str) -> StpError:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn errors of the disk inside the block (full, read-only, no permission) into readable ones.
+    """Context manager: report a full or read-only disk, or lacking permission, as an `StpError`.
 
     Args:
-        path: path of the file that the block writes, for the error.
+        path: file that the block writes, named in the error.
 
     Raises:
         StpError: the disk refused to write ``path``.
@@ -168,7 +168,7 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextmanager
 def beside(path: Path) -> Iterator[Path]:
-    """Yield a temporary path in the folder of ``path``; rename it to ``path`` at the end.
+    """Context manager: yield a temporary path beside ``path``, and finally rename it to ``path``.
 
     If the block fails, the temporary file is removed and ``path`` is untouched.
     """
@@ -182,13 +182,13 @@ def beside(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a small file, whole or not at all."""
+    """Write a text file atomically: readers see the old file or the new one, never a part."""
     with beside(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 
 def write_text_if_changed(path: Path, text: str) -> bool:
-    """Write a file only if its text differs, so that its time is that of the last change.
+    """Write a file only if its text differs, so that an unchanged file keeps its modification time.
 
     Returns:
         whether the file was written.
@@ -200,7 +200,7 @@ def write_text_if_changed(path: Path, text: str) -> bool:
 
 
 def write_text_once(path: Path, text: str) -> bool:
-    """Write a new file in one step; an existing file is never replaced.
+    """Write a new file atomically; an existing file is never replaced.
 
     Returns:
         whether the file was written; False if it exists already.

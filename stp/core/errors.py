@@ -39,13 +39,13 @@ def _restored(kind: type[StpError], what: str, expected: str, remedy: str) -> St
 
 
 class FileError(StpError):
-    """A file is missing, damaged, or holds something else.
+    """A file is missing, damaged, or does not have the expected content.
 
     Args:
-        path: the file or folder, or the name of a part of it.
+        path: the file or folder, or the name of a part of a file.
         problem: what is wrong with the file.
         expected: what the file should hold.
-        remedy: what to do; the usual remedy of the class unless given.
+        remedy: what to do; by default `usual_remedy` of the class.
     """
 
     def __init__(
@@ -59,25 +59,25 @@ class FileError(StpError):
 
     @staticmethod
     def usual_remedy(path: Path | str) -> str:
-        """What to do about a file of this class."""
+        """The default remedy for a file of this class, in words."""
         return ""
 
 
 class ArtefactError(FileError):
-    """A file that a stage has written is missing, damaged, or holds something else."""
+    """A file written by a stage is missing, damaged, or does not have the expected content."""
 
     @staticmethod
     def usual_remedy(path: Path | str) -> str:
-        """Make the artefact again."""
+        """Advice to make the artefact again."""
         return again(artefact_of(Path(path)))
 
 
 class RawFileError(FileError):
-    """A raw file is missing, damaged, or holds something else."""
+    """A raw file is missing, damaged, or does not have the expected content."""
 
     @staticmethod
     def usual_remedy(path: Path | str) -> str:
-        """Fetch the file again."""
+        """Advice to fetch the file again."""
         return "fetch the file again"
 
 
@@ -91,23 +91,23 @@ class ConfigurationError(StpError):
 
 
 def artefact_of(path: Path) -> Path:
-    """The folder of the artefact that contains a file, found by its name, a fingerprint.
+    """Find the artefact folder that contains a file: the parent that is named by a fingerprint.
 
     Args:
         path: path of the file or of the folder itself.
 
     Returns:
-        the folder; the parent folder of ``path`` if no folder is named by a fingerprint.
+        the artefact folder; the parent of ``path`` if no folder above it is named by a fingerprint.
     """
     artefacts = (folder for folder in (path, *path.parents) if _FINGERPRINT.fullmatch(folder.name))
     return next(artefacts, path.parent)
 
 
 def again(folder: Path) -> str:
-    """A remedy in words: how to make an artefact again.
+    """Advise to delete an artefact and make it again, as text for an error.
 
-    The whole folder has to be deleted. If only the receipt were, it would be restored from its
-    sealed copy in the folder.
+    The whole folder has to be deleted, because a deleted receipt is restored from its sealed copy
+    in the folder.
     """
     return f"delete the folder, and run again to make it anew: rm -r {folder}"
 

@@ -1,4 +1,4 @@
-"""Exit codes of ``stp``, on which scripts can rely: an answer, no answer, or an error.
+"""Exit codes of ``stp`` for scripts: answer, no answer, or error.
 
 All other codes come from signals and from interrupted trainings.
 """
@@ -16,11 +16,11 @@ NOTHING = 3
 
 
 class NothingFoundError(StpError):
-    """The answer to a question is empty, which is no mistake, but which scripts have to notice."""
+    """A query has no results: no mistake, but scripts can tell by the exit code."""
 
 
 def told(error: StpError) -> str:
-    """The text of an error, as the command line prints it."""
+    """Format an error as the command line prints it."""
     kind = "" if isinstance(error, NothingFoundError) else "error: "
     return f"stp: {kind}" + "\n  ".join(str(error).splitlines())
 

@@ -1,4 +1,4 @@
-"""Checksums of files of weights, compared with the declared ones."""
+"""Checksums of weights files, and their comparison with the declared checksums."""
 
 import hashlib
 from collections.abc import Mapping
@@ -14,10 +14,10 @@ prints; it is for files that are published nowhere but in git repositories."""
 
 
 def identify(path: Path) -> dict[str, Any]:
-    """Compute size and checksums of a file.
+    """Compute the size and the checksums of a file.
 
     Returns:
-        ``bytes``, the size, and the hexadecimal checksums ``sha256`` and ``git_blob_sha1``.
+        ``bytes`` (the size) and the hexadecimal checksums ``sha256`` and ``git_blob_sha1``.
 
     Raises:
         StpError: the file cannot be read.

@@ -1,9 +1,9 @@
 """Fingerprints: hashes of the code, recipe and inputs of an artefact, as 16 hex digits.
 
-The fingerprint of an artefact is part of its path: a change of meaning gives a new path, and all
-other artefacts stay where they are. Of code, the syntax trees (`stp.core.canonical`) of the root
-modules of the stage, and of all modules that they import directly or indirectly, are hashed. This
-module uses the standard library only.
+The fingerprint of an artefact is part of its path: a change of code, recipe or inputs gives a new
+path, and older artefacts stay where they are. The hash of the code covers the syntax trees
+(`stp.core.canonical`) of the stage's root modules and of all modules that they import directly or
+indirectly. This module uses the standard library only.
 """
 
 import contextlib
@@ -31,9 +31,9 @@ SHELL_OF_CORES = frozenset({f"{PACKAGE}.core.errors", f"{PACKAGE}.core.job"})
 
 
 def digest(value: Any) -> str:
-    """Hash a JSON value as 16 hex digits.
+    """Hash a JSON value to 16 hexadecimal digits.
 
-    The order of the keys of an object has no effect; the order of a list has.
+    The order of an object's keys has no effect on the hash; the order of a list has.
 
     Raises:
         TypeError: the value holds something that is not JSON.
@@ -57,17 +57,17 @@ class Code:
 
 
 class SourceCache:
-    """Results of analysing source files, kept in a file for other processes.
+    """File cache of results of source analysis, shared by processes.
 
     An analysis takes seconds, and every job of a workflow needs it. The file lies where Python
-    keeps its compiled code. An entry is valid for one content of a source, analysed by one version
-    of the code.
+    keeps its bytecode. An entry is valid for one text of a source, analysed by one version of the
+    code.
 
     Args:
         folder: the folder that holds the package.
         name: name of the cache file, without its suffix.
-        analysers: what analyses the sources besides this module: paths of Python files, or texts
-            such as versions. A change of one empties the cache.
+        analysers: paths of the Python files that analyse the sources, or texts such as versions; a
+            change in any of them, or in this module, empties the cache.
     """
 
     def __init__(self, folder: Path, name: str, *analysers: Path | str) -> None:
@@ -78,10 +78,10 @@ class SourceCache:
         self.new: dict[str, Json] = {}
 
     def get(self, name: str, source: bytes, analyse: Callable[[bytes], Json]) -> Json:
-        """The analysis of a source, from the cache where it is valid.
+        """Get the analysis of a source from the cache, or compute and store it.
 
         Args:
-            name: name of a module, or of another source.
+            name: name of the source, such as that of a module.
             source: source text.
             analyse: function that analyses the source, called if the cache has no valid entry; its
             errors are passed on.
@@ -137,11 +137,11 @@ def _meaning(module: str, source: bytes, folder: Path) -> Meaning:
 
 
 def not_python(path: Path | str, error: SyntaxError | ValueError) -> StpError:
-    """The error for a file of code that Python cannot parse.
+    """Make the error for a source file that Python cannot parse.
 
     Args:
         path: path of the file.
-        error: error that Python raised.
+        error: the error of Python's parser.
     """
     line, message = "", str(error)
     if isinstance(error, SyntaxError):
@@ -154,10 +154,10 @@ def not_python(path: Path | str, error: SyntaxError | ValueError) -> StpError:
 
 
 class Sources:
-    """The modules of the package, each as it was when it was first read.
+    """Sources of the package's modules; each file is read once, and later edits are not seen.
 
     Args:
-        folder: the folder that holds the package; tests pass another one.
+        folder: folder that contains the package.
     """
 
     def __init__(self, folder: Path = SOURCE_FOLDER) -> None:
@@ -166,10 +166,10 @@ class Sources:
         self._files: dict[str, tuple[str, bool]] | None = None
 
     def code_of(self, roots: Iterable[str]) -> Code:
-        """Fingerprint the closure of root modules.
+        """Fingerprint root modules and all modules of the package that they import.
 
         Args:
-            roots: full names of the modules.
+            roots: full names of the root modules.
         """
         modules = self.closure(roots)
         return Code(digest(modules), modules)
@@ -203,7 +203,7 @@ class Sources:
         return dict(sorted(hashes.items()))
 
     def _module(self, module: str) -> "_Module | None":
-        """The module of a name; None if the name is that of a function or class."""
+        """The module with a name; None if the name belongs to a function or class."""
         if module not in self._modules:
             self._modules[module] = self._read(module)
         return self._modules[module]
@@ -246,9 +246,9 @@ class _Module:
     """A module of the package.
 
     Attributes:
-        hash: hash of its meaning.
-        reached: modules that it imports.
-        parents: the packages that contain it, whose ``__init__`` Python runs.
+        hash: hash of the module's syntax tree.
+        reached: names of the modules that it imports.
+        parents: names of the packages that contain it; importing it runs their ``__init__``.
         only_defines: whether running it has no effect, and none of its names hides a submodule.
     """
 
@@ -264,7 +264,7 @@ def _parents(module: str) -> list[str]:
 
 
 def _submodules(package: str, folder: Path) -> list[str]:
-    """The full names of the modules in a package; none if the name is that of a module."""
+    """Full names of the modules in a package; empty if ``package`` names a module."""
     names = sorted(
         name
         for path in _candidates(package, folder)
@@ -295,21 +295,21 @@ def _module_files(folder: Path) -> dict[str, tuple[str, bool]]:
 
 
 def _candidates(module: str, folder: Path) -> list[Path]:
-    """Paths that a module may have, without suffix: in the package, or among a user's own."""
+    """Paths where a module may lie, without suffix: in the package, or in the folders of a user."""
     package, *parts = module.split(".")
     own = own_modules() if parts and package == PACKAGE else ()
     return [folder.joinpath(package, *parts), *(root.joinpath(*parts) for root in own)]
 
 
 def definitions_of(modules: Iterable[str], folder: Path = SOURCE_FOLDER) -> dict[str, Json]:
-    """Hash the definitions of modules.
+    """Hash each function, class and constant of modules.
 
     Args:
         modules: full names of the modules; modules that do not exist are skipped.
         folder: folder that holds the package.
 
     Returns:
-        the hashes of `definitions`, by module.
+        name of each module to its hashes by name, as from `stp.core.canonical.definitions`.
 
     Raises:
         SyntaxError: a module is not Python.

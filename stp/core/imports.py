@@ -1,4 +1,4 @@
-"""Imports of a module from the package, and whether running it has an effect."""
+"""Static analysis of a module: its imports from the package, and whether running it has effects."""
 
 import ast
 import re
@@ -14,13 +14,13 @@ _HARMLESS = frozenset({"__all__", "__author__", "__version__"})
 
 @dataclass(frozen=True)
 class Meaning:
-    """Hash, imports and definitions of a module.
+    """Result of the analysis of a module's source.
 
     Attributes:
         hash: hash of the syntax tree of the module.
-        imports: imports that may be of modules of the package: (level, base, name), as in
-            ``from <level dots><base> import <name>``. The name is empty for ``import <base>``; the
-            level is -1 for a string, which may name a module that is imported by name.
+        imports: possible imports from the package: (level, base, name), as in ``from <level
+            dots><base> import <name>``. The name is empty for ``import <base>``. A string that may
+            be the name of a module imported at run time has level -1.
         defines: names of the constants and functions of a module that only defines constants and
             functions, so that running it has no effect; None for all other modules.
     """
@@ -37,7 +37,7 @@ class Meaning:
             is_package: whether this module is the ``__init__`` of a package.
 
         Yields:
-            (level, base, name) of each import, as in `imports`, the base being absolute.
+            (level, base, name) of each import, as in `imports`, with an absolute base.
         """
         for level, base, name in self.imports:
             parts = module.split(".")

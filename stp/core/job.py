@@ -1,4 +1,4 @@
-"""The arguments of the core of every stage: plain data, folders and callbacks."""
+"""The job that the core of every stage gets as its argument: plain data, folders, callbacks."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,15 +10,15 @@ Report = Callable[[str, int, int], None]
 
 
 class Interrupted(Exception):  # noqa: N818 (nothing went wrong)
-    """The job was asked to stop, and has saved its state; it can be resumed."""
+    """The job stopped on request, after it saved its state; it can be resumed."""
 
 
 def silent(what: str, done: int, total: int) -> None:
-    """Report nothing; the default outside the command line."""
+    """Progress callback that reports nothing; the default outside of the command line."""
 
 
 def never() -> bool:
-    """Never ask to stop; the default outside the command line."""
+    """Stop callback that never asks to stop; the default outside of the command line."""
     return False
 
 
@@ -32,18 +32,18 @@ the core."""
 
 @dataclass(frozen=True)
 class Job:
-    """One piece of work of one stage.
+    """One run of one stage, which makes one artefact.
 
     Attributes:
-        recipe: all that may influence the result; JSON values only.
-        inputs: folders of the artefacts (or lock files) that this one is made from, by name.
-        out: an existing, empty folder, the content of which becomes the artefact.
-        state: a folder for the state from which the work can be resumed; it survives a crash, and
-            does not become part of the artefact.
+        recipe: all settings that may influence the result; JSON values only.
+        inputs: folders of the input artefacts, or paths of lock files, by name.
+        out: existing, empty folder; what is written there becomes the artefact.
+        state: folder for the state from which the work can be resumed; it survives a crash and is
+            no part of the artefact.
         runtime: settings without influence on the result (device, workers, raw folders).
         report: progress callback.
-        interrupted: returns whether to stop soon; resumable work then saves its state and raises
-            `Interrupted`.
+        interrupted: callback that returns whether to stop soon; resumable work then saves its state
+            and raises `Interrupted`.
     """
 
     recipe: Recipe

@@ -8,7 +8,7 @@ JOURNAL = "study.journal"
 
 
 def mend(journal: Path) -> None:
-    """Remove an incomplete last line after a crash: lines appended to it would be unreadable."""
+    """Remove an incomplete last line, left by a crash, to which later lines would be joined."""
     if not journal.is_file():
         return
     lock = JournalFileSymlinkLock(str(journal))

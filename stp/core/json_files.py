@@ -1,4 +1,4 @@
-"""Read JSON files that people, other programs or another version may have written."""
+"""Read JSON files whose content cannot be trusted, since people or other programs wrote them."""
 
 import json
 from pathlib import Path
@@ -50,7 +50,7 @@ def read_json(
 
 
 def json_or_none(path: Path) -> Any:
-    """Read a file that can be made again; None if it is missing, torn or not JSON."""
+    """Read a JSON file that can be made again; None if it is missing or not valid JSON."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):

@@ -1,7 +1,7 @@
 """Size limits for untrusted files, checked in their headers before they are unpacked or read.
 
-A file of a few kilobytes can unpack to more than any disk has. For data that really are larger, a
-limit is raised: ``STP_LIMITS=unpacked_gb=9000,ratio=5000``.
+A file of a few kilobytes can unpack to more than any disk holds. For data that really are larger,
+raise a limit: ``STP_LIMITS=unpacked_gb=9000,ratio=5000``.
 """
 
 import os
@@ -18,18 +18,18 @@ _HARMLESS = 1_000_000_000
 
 @dataclass(frozen=True)
 class Limits:
-    """Size limits; what exceeds them is refused.
+    """Size limits; a file that exceeds one is refused.
 
     Attributes:
-        members: files in an archive.
+        members: number of files in an archive.
         unpacked_gb: size of all files of an archive, in 10^9 bytes.
         member_gb: size of a file that is read into memory, in 10^9 bytes.
-        ratio: unpacked bytes per packed byte, of archives, or files in them, that unpack to more
-            than 10^9 bytes.
+        ratio: unpacked bytes per packed byte; checked only where the unpacked size exceeds 10^9
+            bytes.
         pixels: number of pixels of a picture, or of one frame of a video.
         yaml_mb: size of a YAML file, in 10^6 bytes.
-        yaml_nodes: values in a YAML file after its aliases are replaced.
-        yaml_depth: levels of nested lists and mappings in a YAML file.
+        yaml_nodes: number of values in a YAML file, with its aliases expanded.
+        yaml_depth: number of levels of nested lists and mappings in a YAML file.
     """
 
     members: int = 10_000_000
@@ -62,7 +62,7 @@ def read(text: str) -> Limits:
 
 
 def limits() -> Limits:
-    """The limits of this process."""
+    """The limits of this process: the defaults, changed by STP_LIMITS."""
     return read(os.environ.get(VARIABLE, ""))
 
 
@@ -70,10 +70,10 @@ def require(what: str, size: float, name: str, unit: str = "") -> None:
     """Refuse a size above a limit.
 
     Args:
-        what: what has this size, with the name of the file, for the error.
+        what: description of the measured object, with the name of its file, for the error.
         size: size, in the unit of the limit.
         name: name of the limit, a field of `Limits`.
-        unit: unit of size and limit, for the error; the name of the limit unless given.
+        unit: unit of size and limit, for the error; by default the name of the limit.
 
     Raises:
         StpError: the size is above the limit.
@@ -88,13 +88,13 @@ def require(what: str, size: float, name: str, unit: str = "") -> None:
 
 
 def require_unpacked(what: object, packed: int, unpacked: int, members: int = 1) -> None:
-    """Refuse an archive, or one file of it, that unpacks to too much.
+    """Refuse an archive, or one file of an archive, whose unpacked size exceeds the limits.
 
     Args:
         what: the archive, or a file in it, for the error.
         packed: packed size in bytes.
         unpacked: unpacked size in bytes, as stated by the headers.
-        members: number of files in the archive; 1 for a file of it.
+        members: number of files in the archive; 1 for a single file.
 
     Raises:
         StpError: the number of files, the size or the ratio is above its limit.
@@ -107,7 +107,7 @@ def require_unpacked(what: object, packed: int, unpacked: int, members: int = 1)
 
 
 def require_zip(path: Path, archive: zipfile.ZipFile) -> None:
-    """Refuse a zip file that unpacks to too much, has a member that does, or a nameless member.
+    """Refuse a zip file if it or one of its members unpacks to too much, or a member has no name.
 
     Raises:
         StpError: a limit of `require_unpacked` is exceeded, or a member has no name.

@@ -1,8 +1,9 @@
-"""Lock files: sizes and checksums of the raw files of a release, and evidence that they are right.
+"""Lock files: sizes and checksums of a release's raw files.
 
-A lock is written when the raw files of a release are complete for the first time. It names no
-folder of a machine, so that a copy of it below ``config/locks`` registers the same files for all
-users (``stp fetch --lock-out``).
+A lock also says how well the files are known to be the official ones (`known_by`). `stp fetch`
+writes the lock of a release as soon as all of its raw files are present. A lock contains no path of
+a machine, so a copy of it below ``config/locks`` registers the same files for all users
+(``stp fetch --lock-out``).
 """
 
 import json
@@ -42,7 +43,7 @@ class Lock:
         files: size and SHA-256 of each file, by its path relative to a raw folder.
         md5: MD5 of the decompressed content, by path; only of files for which the configuration
             declared an MD5 when the lock was written.
-        incomplete: files of the release whose absence a user accepted; empty if none is missing.
+        incomplete: paths of missing files whose absence a user accepted.
     """
 
     files: Mapping[str, Checksum]
@@ -51,7 +52,7 @@ class Lock:
 
 
 def header_of(dataset: str, release: str, source: str) -> dict[str, str]:
-    """The entries of a lock file that identify the release: dataset, release and source."""
+    """Entries of a lock file that identify its release: ``dataset``, ``release`` and ``source``."""
     return {"dataset": dataset, "release": release, "source": source}
 
 
@@ -60,7 +61,7 @@ def require_below(names: Iterable[str], where: object, dataset: str) -> None:
 
     Args:
         names: paths of the files, relative to the raw folder.
-        where: file or object that has these names, for the error.
+        where: file or object that contains these names, for the error.
         dataset: name of the files' dataset, or `WEIGHTS`, for which absolute paths are allowed.
 
     Raises:
@@ -96,7 +97,7 @@ def lock_text(
     Args:
         header: dataset, release and source, as from `header_of`.
         checksums: sizes and checksums of the files, by path.
-        declared: entries of the files in the configuration, which agree with the checksums.
+        declared: entries of the files in the configuration; they must agree with the checksums.
         incomplete: paths of missing files whose absence a user accepted.
     """
     md5 = {
@@ -209,13 +210,13 @@ def known_by(
     published: Mapping[str, int],
     prepared: Mapping[str, int],
 ) -> str:
-    """The evidence that locked files are the official ones; one of ``KNOWN_BY``.
+    """The kind of evidence that the locked files are the official ones; one of ``KNOWN_BY``.
 
     Args:
         lock: lock of the release; None without one.
         declared: entries of the release's files, which agree with the lock (`require_agreement`).
-        registered: the registered lock of the release, with which the lock agrees as well; None
-            without one.
+        registered: the registered lock of the release, which agrees with ``lock``; None without
+            one.
         published: published number of clips of the complete official release, by split.
         prepared: number of clips that were prepared from the locked files, by split.
     """

@@ -1,7 +1,7 @@
-"""Find the modules that the configuration names.
+"""Find modules by the short names that the configuration uses, such as ``kth`` or ``ssim``.
 
-Such a module is in a room (a package such as ``stp.metrics``), or in a leaf: a folder of
-``stp/datasets`` (code of one raw layout) or of ``stp/suites`` (code of one suite) that no room
+A named module lies in a room (a package such as ``stp.metrics``) or in a leaf: a folder of
+``stp/datasets`` (code of one raw layout) or of ``stp/suites`` (code of one suite), which no room
 imports.
 """
 
@@ -17,7 +17,7 @@ SOURCE_FOLDER = Path(__file__).parents[2]
 
 
 def reader(name: str, folder: Path = SOURCE_FOLDER) -> str:
-    """Name the module that reads a raw layout.
+    """Find the module that reads a layout of raw files.
 
     Args:
         name: ``reader`` of a dataset: a module of `stp.prepare` such as ``own.reader``, or a folder
@@ -36,17 +36,17 @@ def reader(name: str, folder: Path = SOURCE_FOLDER) -> str:
 
 
 def generator(name: str) -> str:
-    """Name the module that generates a raw layout.
+    """Find the module that generates synthetic raw files in a layout.
 
     Args:
-        name: a folder of ``stp/datasets`` such as ``kth``, for its module ``generator``; or a
-            module of such a folder, such as ``atlas.crowd``.
+        name: a folder of ``stp/datasets`` such as ``kth``, which stands for ``kth.generator``; or a
+            module in such a folder, such as ``atlas.crowd``.
     """
     return _full(f"datasets.{name}" if "." in name else f"datasets.{name}.generator")
 
 
 def generators() -> list[str]:
-    """Full names of all modules of raw layouts that have a function ``generate``."""
+    """Full names of all modules in ``stp/datasets`` with a function ``generate``."""
     return sorted(
         module
         for module, path in _matching("datasets.*.*", SOURCE_FOLDER)
@@ -55,12 +55,12 @@ def generators() -> list[str]:
 
 
 def module_of(room: str, name: str, folder: Path = SOURCE_FOLDER) -> str:
-    """Name the module of a metric, model, table or figure, which is in a room or in a suite.
+    """Find the module of a metric, model, table or figure, in its room or in a suite.
 
     Args:
-        room: full name of a package such as ``stp.metrics``. Suites have a folder with the last
-            part of this name.
-        name: name of the module in the room, or in this folder of a suite.
+        room: full name of a package, such as ``stp.metrics``; suites have a folder with its last
+            part, ``metrics``.
+        name: name of the module in the room, or in that folder of a suite.
         folder: folder that holds the package.
 
     Returns:
@@ -73,7 +73,7 @@ def module_of(room: str, name: str, folder: Path = SOURCE_FOLDER) -> str:
 
 
 def names_in(room: str) -> list[str]:
-    """Names of all modules of a room, and of the folders of suites for this room.
+    """Names of all modules of a room, and of the modules that suites add to it.
 
     Args:
         room: full name of the room, as for `module_of`.
@@ -86,7 +86,7 @@ def file_of(module: str) -> Path:
     """The file of a module.
 
     Args:
-        module: full name of an existing module, as from the functions above.
+        module: full name of an existing module, as from `module_of`.
     """
     ((_, path),) = _matching(module.removeprefix(f"{PACKAGE}."), SOURCE_FOLDER)
     return path

@@ -66,7 +66,7 @@ def check_keys(where: str, given: Iterable[str], known: Iterable[str]) -> None:
 
 
 def build(kind: type[T], values: Mapping[str, object], where: str) -> T:
-    """Build an options dataclass from the keys that were set; the others have their defaults.
+    """Build an options dataclass from the keys that were set; other fields keep their defaults.
 
     Args:
         kind: the dataclass.
@@ -117,11 +117,11 @@ class Options:
 
 
 def as_json(record: "DataclassInstance") -> Json:
-    """Turn a dataclass into a recipe, without the fields that have their default.
+    """Convert a dataclass to a recipe, without the fields that have their default.
 
     Args:
-        record: the dataclass, which `build` makes again from the recipe. The name of a field whose
-            key is a keyword of Python ends with an underscore: ``class_``.
+        record: the dataclass; `build` restores it from the recipe. A field whose key is a keyword
+            of Python ends with an underscore: ``class_``.
     """
     values = vars(record)
     content = {
@@ -189,7 +189,7 @@ def _items(parts: tuple[Any, ...]) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as text, cut to `LONGEST` characters for a message."""
+    """Format a value for a message, cut to `LONGEST` characters."""
     text = repr(value)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
@@ -211,13 +211,14 @@ def require(ok: bool, where: str, value: object, expected: str) -> None:
 
 
 def levels_by_name(variables: object) -> dict[str, list[Any]]:
-    """The levels of each variable, in the order of the channels.
+    """Map variables to their lists of levels; the list of a single-level variable is empty.
 
     Args:
-        variables: records of a recipe: ``[{name: t2m, levels: []}, {name: z, levels: [500]}]``.
+        variables: entry ``variables`` of a recipe, in the order of the channels:
+            ``[{name: t2m, levels: []}, {name: z, levels: [500]}]``.
 
     Raises:
-        ConfigurationError: the value is no list of such records, or names a variable twice.
+        ConfigurationError: the value is not such a list, or names a variable twice.
     """
     records = variables if isinstance(variables, list) else []
     ok = bool(records) and all(

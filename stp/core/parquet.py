@@ -1,6 +1,6 @@
 """Read Parquet files that stages have written.
 
-Checksums of pages are verified, and columns compared with the expected ones.
+The checksums of pages are verified, and the columns are compared with those expected.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,9 +27,9 @@ def read_table(
     Args:
         path: path of the file.
         columns: names, or a schema, of the columns to read; None for all.
-        expected: description of the expected content, for the error; the names of the columns
-            unless given.
-        remedy: remedy in the error; that of `ArtefactError` unless given.
+        expected: description of the expected content, for the error; by default the names of the
+            columns.
+        remedy: remedy in the error; by default that of `ArtefactError`.
 
     Returns:
         the table, with the metadata of the file unless a schema is given.
@@ -61,7 +61,7 @@ def read_schema(path: Path, *, expected: str = "", remedy: str | None = None) ->
     Args:
         path: path of the file.
         expected: description of the expected content, for the error.
-        remedy: remedy in the error; that of `ArtefactError` unless given.
+        remedy: remedy in the error; by default that of `ArtefactError`.
 
     Raises:
         ArtefactError: the file is missing or damaged.
@@ -71,7 +71,7 @@ def read_schema(path: Path, *, expected: str = "", remedy: str | None = None) ->
 
 
 def check_pages(path: Path, *, expected: str = "", remedy: str | None = None) -> pa.Schema:
-    """Verify the checksums of all pages of a file, which DuckDB ignores, by reading it in pieces.
+    """Read a Parquet file in pieces, to verify the checksums of its pages, which DuckDB ignores.
 
     Returns:
         schema of the file.
@@ -90,7 +90,12 @@ def check_pages(path: Path, *, expected: str = "", remedy: str | None = None) ->
 
 @contextmanager
 def reading(path: Path, expected: str = "", remedy: str | None = None) -> Iterator[None]:
-    """Turn errors inside the block, which reads and parses a file, into a readable error.
+    """Context manager: report errors of reading and parsing a Parquet file as an `ArtefactError`.
+
+    Args:
+        path: file that the block reads.
+        expected: description of the expected content, for the error.
+        remedy: remedy in the error; by default that of `ArtefactError`.
 
     Raises:
         ArtefactError: the file is missing or damaged.
@@ -106,7 +111,7 @@ def reading(path: Path, expected: str = "", remedy: str | None = None) -> Iterat
 
 
 def schema_problems(actual: pa.Schema, needed: pa.Schema) -> list[str]:
-    """Differences between the columns of a file and the needed ones, in words; empty if equal."""
+    """Describe the differences between the columns of a file and those needed; empty if none."""
     problems = [f"no column {name}" for name in needed.names if name not in actual.names]
     problems += [f"column {name}" for name in actual.names if name not in needed.names]
     return problems + [

@@ -1,4 +1,4 @@
-"""Folders of configuration, workflow and profiles, and of a user's own modules.
+"""Paths of configuration, workflow and profiles, and of a user's own modules.
 
 Configuration, workflow and profiles lie beside the package in a checkout, and inside it in a wheel
 (setup.py). A folder made by `stp init` has its own configuration and profiles.
@@ -45,11 +45,11 @@ def project_folder(start: Path) -> Path | None:
     """The folder of the project that contains a folder; None outside of projects.
 
     Args:
-        start: the folder, which may be that of the project itself.
+        start: a folder inside the project, or the project folder itself.
 
     Raises:
-        StpError: another user owns the project, or all users may write to it, so that code of
-            others would run with the rights of this user. (git has `safe.directory` for this.)
+        StpError: another user owns the project, or all users may write to it, so code of others
+            would run with the rights of this user (compare git's `safe.directory`).
     """
     folders = (start, *start.parents)
     folder = next((folder for folder in folders if (folder / MARK).is_file()), None)
@@ -92,8 +92,8 @@ def config_folder(start: Path) -> Path:
 def extensions() -> tuple[Path, ...]:
     """Folders of installed packages that extend this one, by the names of their entry points.
 
-    An extension that cannot be found is reported on standard error and skipped, as most work does
-    not need it.
+    An extension that cannot be found is reported on standard error and skipped, since most work
+    does not need it.
     """
     folders, missing = [], []
     for point in sorted(entry_points(group=EXTENSIONS), key=lambda point: point.name):
@@ -134,20 +134,21 @@ def name_of(path: Path) -> str | None:
 
 
 def place_of(name: str, source: Path) -> Path:
-    """The folder that a declared path is relative to: the first one in which the path exists.
+    """Find the folder that a relative path of the configuration belongs to.
 
-    The folder of the package is tried first, then those of the project and of extensions.
+    This is the first folder in which the path exists: that of the package, that of the project,
+    then those of extensions.
 
     Args:
         name: relative path of a file or folder.
-        source: folder that holds the package, returned also if the path exists in no folder.
+        source: folder that contains the package; also returned if the path exists in no folder.
     """
     roots = (source, *(root.parent for root in own_modules()))
     return next((root for root in roots if (root / name).exists()), source)
 
 
 def check_own_modules() -> None:
-    """Refuse a user's own module that never runs, because another one with its name comes first.
+    """Refuse a user's own module that never runs because another module of that name comes first.
 
     Raises:
         StpError: such a module exists.

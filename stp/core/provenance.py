@@ -22,7 +22,7 @@ PACKAGES = (
 
 
 def describe_machine() -> Provenance:
-    """Record user, machine, commit and versions of packages, which no fingerprint depends on."""
+    """Record user, machine, commit and versions of packages; none of them affects a fingerprint."""
     return Provenance(
         host=socket.gethostname(),
         user=user(),

@@ -1,7 +1,8 @@
 """Receipts of artefacts, and checks of files against them.
 
-A finished folder holds the receipt ``artefact.json``, with size and checksum of every file, and a
-sealed copy of it: Snakemake may delete the receipt, as the output that a rule declares.
+A finished folder contains the receipt ``artefact.json``, with size and checksum of every file, and
+a sealed copy of the receipt. The copy is needed because Snakemake may delete the receipt, which is
+the declared output of a rule.
 """
 
 import contextlib
@@ -105,10 +106,9 @@ class Receipt:
         path: path of the folder, relative to the store.
         label: readable name of the artefact.
         recipe: all settings that may influence the artefact.
-        inputs: folders or lock files that the artefact was made from, relative to the store, by
-            name.
-        extras: results that the core of the stage reported; the keys depend on the core.
-        attempts: all attempts to make the artefact, of which the last one succeeded.
+        inputs: paths of the input folders or lock files, relative to the store, by name.
+        extras: values that the core of the stage reported; the keys depend on the stage.
+        attempts: all attempts to make the artefact; the last one succeeded.
         files: size and checksum of each file, by its path in the folder.
     """
 
@@ -126,7 +126,7 @@ class Receipt:
 
 
 def receipt_text(receipt: Receipt) -> str:
-    """The text of a receipt, as JSON with sorted keys."""
+    """Serialise a receipt as JSON with sorted keys."""
     return json.dumps(asdict(receipt), indent=1, sort_keys=True)
 
 
@@ -173,9 +173,9 @@ def checksum(path: Path) -> str:
 
 
 def making(folder: Path) -> str:
-    """The checksum of an artefact's receipt, which tells apart two makings of the same artefact.
+    """Checksum of an artefact's receipt, which differs whenever the artefact is made again.
 
-    An artefact that is made twice has the same fingerprint, but its files may differ: processors
+    An artefact that is made again keeps its fingerprint, but its files may differ, since processors
     round differently.
 
     Returns:

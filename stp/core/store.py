@@ -1,8 +1,8 @@
-"""The store: immutable folders, moved there by a rename that never replaces a finished folder.
+"""The store of artefacts: immutable folders, published by a rename that never replaces one.
 
-A finished folder holds the receipt ``artefact.json`` and a sealed copy of it
-(stp/core/receipts.py). Snakemake may delete the receipt, as the output that a rule declares; it is
-then restored from the sealed copy, and nothing is computed again.
+A finished folder contains the receipt ``artefact.json`` and a sealed copy of it
+(stp/core/receipts.py). Snakemake may delete the receipt, which is the declared output of a rule; it
+is then restored from the sealed copy, and nothing is computed again.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ LEASE_SECONDS = 60
 
 
 def list_files(folder: Path) -> dict[str, RecordedFile]:
-    """Map every file below a folder, receipts excepted, to its size and checksum."""
+    """Map every file below a folder, except receipts, to its size and checksum."""
     return {
         str(path.relative_to(folder)): RecordedFile(path.stat().st_size, checksum(path))
         for path in sorted(folder.rglob("*"))
@@ -50,7 +50,7 @@ def list_files(folder: Path) -> dict[str, RecordedFile]:
 
 
 def is_complete(folder: Path) -> bool:
-    """Whether a folder has every file of its receipt, in full size.
+    """Whether a folder has every file of its receipt, with the recorded size.
 
     A folder with an altered receipt is not complete, because the receipt is not trusted.
     """
@@ -93,14 +93,15 @@ def _readable_receipt(folder: Path) -> Receipt:
 
 
 def check_input(folder: Path, chunk_sums: str) -> None:
-    """Check the files of an artefact, except for shards of arrays whose chunks have checksums.
+    """Verify the files of an artefact, except array shards whose chunks have their own checksums.
 
     Shards are checked chunk by chunk when they are read, so that a job that needs a few clips does
     not read 300 GB first.
 
     Args:
         folder: folder of the artefact.
-        chunk_sums: name of the file, in the folder of an array, with the checksums of its chunks.
+        chunk_sums: name of the file with the checksums of an array's chunks, in the folder of the
+            array.
 
     Raises:
         StpError: a file is missing, or differs from the receipt.
@@ -116,11 +117,11 @@ def check_input(folder: Path, chunk_sums: str) -> None:
 
 
 def drop(folder: Path, why: str) -> None:
-    """Delete the data of an artefact, but keep its receipt, as tables still show its provenance.
+    """Delete the data of an artefact, but keep its receipt, since tables show its provenance.
 
     Args:
         folder: folder of the artefact.
-        why: reason, which is written to `DROPPED`.
+        why: reason of the deletion, written to the file `DROPPED`.
     """
     write_text(folder / DROPPED, json.dumps({"time": time.time(), "why": why}))
     for path in folder.iterdir():
@@ -158,7 +159,7 @@ def adopt(folder: Path) -> bool:
     """Restore the deleted receipt of a complete folder from its sealed copy.
 
     Returns:
-        whether the artefact is complete.
+        whether the folder is complete; if not, no receipt was restored.
     """
     if not is_complete(folder):
         return False
@@ -182,22 +183,22 @@ def temporary_folder(final: Path) -> Path:
 
 
 def remove_leftovers(final: Path) -> None:
-    """Remove temporary folders left by killed processes; only the holder of the lease may do so."""
+    """Remove temporary folders of killed processes; only the holder of the lease may call this."""
     for leftover in final.parent.glob(f".{final.name}.*.partial"):
         shutil.rmtree(leftover, ignore_errors=True)
 
 
 def publish(temporary: Path, final: Path, receipt: Receipt) -> bool:
-    """Seal a folder and move it to its final name, replacing nothing.
+    """Write the receipt into a folder and move the folder into the store, replacing nothing.
 
     Args:
-        temporary: folder that was written.
+        temporary: the written folder.
         final: path of the folder in the store.
         receipt: receipt without ``files``, which are added here.
 
     Returns:
-        whether this folder was published; False if another process was faster, so that its artefact
-        is kept and this one deleted.
+        whether this folder was published; False if another process published the artefact first:
+        its folder is kept, and ``temporary`` deleted.
     """
     text = receipt_text(replace(receipt, files=list_files(temporary)))
     (temporary / SEALED).write_text(text)
@@ -206,11 +207,11 @@ def publish(temporary: Path, final: Path, receipt: Receipt) -> bool:
 
 
 def place(temporary: Path, final: Path) -> bool:
-    """Move a sealed folder to its final name, replacing nothing.
+    """Move a folder that has its receipt to its final path, replacing nothing.
 
     Returns:
-        whether the folder was moved; False if a complete artefact exists already, which is kept,
-        while the folder is deleted.
+        whether the folder was moved; False if a complete artefact exists already: it is kept, and
+        ``temporary`` deleted.
     """
     final.parent.mkdir(parents=True, exist_ok=True)
     while True:
@@ -248,14 +249,14 @@ def lease(
     report: Callable[[str], object] = print,
     interrupted: Callable[[], bool] = never,
 ) -> Iterator[None]:
-    """Hold a folder of training state; wait while another living process holds it.
+    """Context manager: hold a folder of training state, after waiting for any other living holder.
 
     A heartbeat keeps the lease fresh. The lease of a dead process is taken over: at once if the
     process ran on this machine, else after a minute.
 
     Args:
         folder: the folder, which is made if it does not exist.
-        report: function that is told in words when waiting begins.
+        report: function called with a message when waiting begins.
         interrupted: function that returns whether to stop waiting.
 
     Raises:

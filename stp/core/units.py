@@ -1,4 +1,4 @@
-"""Durations and sizes as text, in the same form everywhere."""
+"""Format durations and sizes as text."""
 
 
 def duration(seconds: float) -> str:

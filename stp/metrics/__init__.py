@@ -1,5 +1,6 @@
-"""Metrics: pure functions on arrays, one small module for each.
+"""Metrics: pure functions on arrays, one small module for each metric.
 
-A function that returns a `Metric` makes conventions, which `config/conventions/<metric>.yaml` names
-with their options; the networks that some need are in `networks`.
+A function that returns a `Metric` defines a convention with its options; the files
+``config/conventions/<metric>.yaml`` name the conventions. Networks that some metrics need are in
+``networks``.
 """

@@ -2,12 +2,12 @@
 
     sum of w p' o' / sqrt(sum of w p'^2  sum of w o'^2)
 
-with latitude weights w and anomalies p', o' of forecast and observation from the mean of the
-calendar day of the valid time (PredBench, appendix B, equation 5; ChaosBench, equation S3). That
-mean is read from ``climatology.zarr`` of the prepared data. The conventions differ in the years of
-the climatology, in whether the mean of the anomalies over the globe is removed first, in what is
-summed before the division, and in whether weights are used (ChaosBench's released code has none).
-Points where nothing was observed are left out (`stp.metrics.globe`).
+with latitude weights w, and anomalies p' and o' of forecast and observation: differences from the
+climatological mean of the calendar day of the valid time (PredBench, appendix B, equation 5;
+ChaosBench, equation S3). The climatology is read from ``climatology.zarr`` of the prepared data.
+The conventions differ in the years of the climatology, in whether the mean anomaly of the globe is
+removed first, in the sums that are divided, and in whether weights are used (ChaosBench's released
+code uses none). Points without observations are left out (`stp.metrics.globe`).
 """
 
 from collections.abc import Callable
@@ -38,10 +38,10 @@ def anomaly_products(
     Args:
         predicted: predicted fields, (N, T, C, H, W).
         observed: observed fields, (N, T, C, H, W).
-        climatology: function of the indices of sample and lead time to the climatological mean at
-            the valid time, (C, H, W).
+        climatology: function of sample index and lead time index that returns the climatological
+            mean at the valid time, (C, H, W).
         weights: weights of latitudes, (H,).
-        centred: whether the weighted mean of the anomalies of each frame is removed first.
+        centred: whether the weighted mean anomaly of each frame is removed first.
 
     Returns:
         means over H, W of w p' o', w p'^2 and w o'^2, float64 (N, C, 3, T).
@@ -57,7 +57,7 @@ def anomaly_products(
 
 
 def _variance(square: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """Mean square minus squared mean; 0 where the difference is mere rounding error."""
+    """Mean square minus squared mean; 0 where the difference is within rounding error."""
     variance = square - mean * mean
     return np.where(variance <= 1e-12 * square, 0.0, variance)
 
@@ -91,17 +91,19 @@ def acc(
     """Anomaly correlation coefficient of each variable.
 
     Args:
-        climatology: years of the climatology: "with_validation", 1993-2016, validation year
-            included (PredBench, appendix B, equation 5, and its code); "without_validation",
-            training years only (ChaosBench, equation S3, whose paper has 1994-2023); "published",
-            that of ChaosBench's released code, 1994-2023 by the number of the day in its year, test
-            years included, which exists in data prepared with ``published_climatology``.
-        centred: whether the mean anomaly of the globe is removed first, as forecast centres do.
-        pooled: whether products are summed over samples (for all lead times together, over these
-            too) before the division, so that days with large anomalies count more.
+        climatology: years of the climatology: "with_validation", 1993-2016, including the
+            validation year (PredBench, appendix B, equation 5, and its code); "without_validation",
+            training years only (ChaosBench, equation S3; the paper states 1994-2023); "published",
+            the climatology of ChaosBench's released code, 1994-2023 including the test years,
+            indexed by the day of the year, available in data prepared with
+            ``published_climatology``.
+        centred: whether the mean anomaly of the globe is removed first, as is usual at forecast
+            centres.
+        pooled: whether products are summed over samples (and, for the value of all lead times, over
+            lead times) before the division, so that days with large anomalies count more.
         weighted: whether grid points are weighted by the cosine of latitude. In ChaosBench's
-            released code weights cancel, because they are broadcast against the flattened fields,
-            and each point of all frames counts alike; it sums the starts of batches of 32.
+            released code the weights cancel, because they are broadcast against the flattened
+            fields, so that all points have equal weight; it sums over batches of 32 starts.
     """
 
     def bind(metric: Metric, compared: Comparison) -> Metric:

@@ -1,4 +1,4 @@
-"""Conventions of the agreement between predicted and observed ratings of videos."""
+"""Base of conventions that compare predicted and observed ratings of videos."""
 
 from collections.abc import Callable
 from typing import NamedTuple, NoReturn
@@ -14,10 +14,10 @@ class Agreement(NamedTuple):
 
     Attributes:
         value: function of observed and predicted ratings of N videos, float64 (N,) each, that
-            returns the value of the convention, NaN where it is undefined.
-        weighted: the same function for B resamples: (observed, predicted, counts) to B values;
-            counts (B, N) say how often a resample contains each video.
-        signless: whether ``value`` is the absolute value of a number that ``weighted`` returns with
+            returns the value of the convention; NaN if it is undefined.
+        weighted: the same function for B resamples: (observed, predicted, counts) to B values,
+            where counts (B, N) has the number of times that a resample contains each video.
+        signless: whether ``value`` is an absolute value, while ``weighted`` returns the number with
             its sign, which intervals need (`stp.score.opinions.magnitude_ends`).
     """
 
@@ -26,7 +26,7 @@ class Agreement(NamedTuple):
     signless: bool = False
 
     def loaded(self, name: str, _: NetworkInputs) -> NoReturn:
-        """Refuse to score frames.
+        """Refuse to score frames: the convention scores ratings only.
 
         Raises:
             ConfigurationError: always.

@@ -1,7 +1,8 @@
-"""The unweighted mean of the means of batches, which is how PredBench's code averages.
+"""Unweighted mean of batch means, as PredBench's code averages.
 
-The mean over samples and the mean over batches differ where the last batch is short: its samples
-weigh more. With 500 clips in batches of 16 (TaxiBJ as released) each of the last 4 counts fourfold.
+It differs from the mean over samples if the last batch is short, because the samples of that batch
+have a larger weight. With 500 clips in batches of 16 (TaxiBJ as released) each of the last 4 counts
+fourfold.
 """
 
 import numpy as np
@@ -12,38 +13,39 @@ from stp.metrics.metric import Metric, batch_weights, first_component
 
 
 def batches_in_time(frames: np.ndarray, size: int) -> np.ndarray:
-    """Assign samples to batches of successive frames, whatever the order of the samples.
+    """Assign samples to batches of successive frames; the order of the samples does not matter.
 
     Args:
-        frames: number of the observed frame of each sample and lead time, (N, T).
-        size: length of a batch, frames: its samples begin in so many successive frames, counted
-            from the first sample; there need not be a sample for each frame.
+        frames: index of the observed frame of each sample and lead time, (N, T).
+        size: length of a batch: number of successive frames in which its samples begin, counted
+            from the first sample. A frame need not have a sample.
 
     Returns:
-        number of the batch of each sample, from 0, int64 (N,).
+        index of the batch of each sample, from 0, int64 (N,).
     """
     batch = (frames[:, 0] - frames[:, 0].min()) // size
     return np.unique(batch, return_inverse=True)[1]
 
 
 def _weighted_mean(means: np.ndarray) -> np.ndarray:
-    """The ratio of the two components: (..., 2, T) to (..., T)."""
+    """Ratio of the first to the second component: (..., 2, T) to (..., T)."""
     return np.asarray(means[..., 0, :] / means[..., 1, :])
 
 
 def compose(metric: Metric, size: int) -> Metric:
-    """A convention whose value is the mean of the means of batches.
+    """Make a convention whose value is the mean of batch means.
 
-    The weights of samples are a second component of its statistics, because their mean is not 1 in
-    a resample or where a cluster is left out. The weight of a sample depends on the other samples,
-    so its statistics are not kept.
+    The weights of samples are a second component of the statistics, because their mean is not 1 in
+    a resample or if a cluster is left out. Statistics of single samples are not kept, because the
+    weight of a sample depends on the other samples.
 
     Args:
         metric: a convention with a value for each sample, whose ``finish`` is the mean.
-        size: number of samples of a batch, in the order of the split; the last may have fewer.
+        size: number of samples in a batch, in the order of the split; the last batch may have
+            fewer.
 
     Raises:
-        StpError: the value of the convention is no mean over samples, or `size` is below 1.
+        StpError: the value of the convention is not a mean over samples, or `size` is below 1.
     """
     if not isinstance(size, int) or size < 1:
         raise ConfigurationError(f"batch: {size!r}", expected="a whole number from 1")

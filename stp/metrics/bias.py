@@ -17,6 +17,6 @@ def _on(metric: Metric, compared: Comparison) -> Metric:
 def bias() -> Metric:
     """Mean error of each variable, weighted by the cosine of latitude (ChaosBench, equation S2).
 
-    The mean of an ensemble has the mean bias of its members (equation S15).
+    The bias of an ensemble mean is the mean bias of the members (equation S15).
     """
     return Metric(needs_data, finish=every_component, on_data=_on)

@@ -1,4 +1,4 @@
-"""The climatology of the calendar day, which anomalies and skill are measured against."""
+"""Climatology of calendar days, the reference of anomalies and skill scores."""
 
 import numpy as np
 
@@ -9,18 +9,18 @@ from stp.metrics.latitude import Box, coordinate
 
 
 class Climatology:
-    """The mean of each calendar day, or its deviation, in ``climatology.zarr`` of prepared data.
+    """Mean, or standard deviation, of each calendar day, from ``climatology.zarr``.
 
     Args:
         data: the prepared data.
-        kind: name of the array: a mean, "with_validation" (as PredBench publishes),
+        kind: name of the array: a mean, "with_validation" (as published by PredBench),
             "without_validation" (training years), "windowed" (training years, over a window of
-            days) or "published" (as ChaosBench's code); or a standard deviation,
+            days) or "published" (ChaosBench's code); or a standard deviation,
             "climatology_deviation", "windowed_deviation" or "published_deviation". Which arrays
-            exist depends on how the data were prepared.
+            exist depends on the preparation of the data.
 
     Attributes:
-        missing: why there is no such climatology; empty if there is one.
+        missing: reason why the data have no such climatology; empty if they have one.
     """
 
     def __init__(self, data: ComparedData, kind: str) -> None:
@@ -46,7 +46,7 @@ class Climatology:
         return str(self._stamps[frame].astype("datetime64[D]"))[5:]
 
     def missing_of(self, frames: np.ndarray) -> str:
-        """Why there is no mean for some of these frames; empty if there is one for all."""
+        """Reason why some of the given frames have no climatology; empty if all have one."""
         if self.missing:
             return self.missing
         days = {self._row_of(frame): self.day(frame) for frame in np.unique(frames).tolist()}
@@ -57,7 +57,7 @@ class Climatology:
         return ""
 
     def _row_of(self, frame: int) -> int | None:
-        """Row of the climatology for a frame; None if it has none."""
+        """Index of the climatology's row for a frame; None without one."""
         if not self._by_number:
             return self._row.get(self.day(frame))
         stamp = self._stamps[frame]
@@ -67,7 +67,7 @@ class Climatology:
     def read(self, frame: int) -> np.ndarray:
         """The mean (or deviation) for the calendar day of a frame, float32 (C, H, W).
 
-        If the data are a box of the grid, the field is cut to it.
+        If the data are a box of the grid, the field is cut to the box.
         """
         row = self._row_of(frame)
         assert row is not None, "`missing_of` is called first"

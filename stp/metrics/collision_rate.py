@@ -18,11 +18,11 @@ def _collisions(predicted: np.ndarray, observed: np.ndarray, apart: float) -> np
 
 
 def collision_rate(*, apart: float) -> Metric:
-    """Share of people who are predicted to collide: to come closer to another than ``apart``.
+    """Share of people who are predicted to come closer to another person than ``apart``.
 
     Args:
-        apart: distance between the centres of two people who touch, metres; 0.5 in Atlas' released
-            configuration.
+        apart: distance between the centres of two people below which they collide, metres; 0.5 in
+            Atlas' released configuration.
     """
     statistics = partial(_collisions, apart=apart)
     return Metric(statistics, ensemble=True, independent_leads=False, share=True)

@@ -1,4 +1,4 @@
-"""Facts about the compared data that a convention may use besides the frames."""
+"""Facts about the data, besides the frames, that a convention may use."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +11,7 @@ from stp.metrics.metric import Metric
 
 
 class ComparedData(Protocol):
-    """The data that forecasts are compared with: frames, or positions of people."""
+    """The prepared data to which forecasts are compared: frames, or positions of people."""
 
     @property
     def folder(self) -> Path:
@@ -19,31 +19,29 @@ class ComparedData(Protocol):
 
     @property
     def attrs(self) -> Mapping[str, Any]:
-        """Units, variables, normalisation and the like."""
+        """Attributes of the prepared data, such as units, variables and normalisation."""
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Channels, height and width of a frame."""
+        """Shape (C, H, W) of a frame."""
 
     @property
     def channels(self) -> np.ndarray:
-        """Positions of the channels in the prepared data, int64 (C,)."""
+        """Indices of the channels in the prepared data, int64 (C,)."""
 
     def only(self, channels: np.ndarray) -> Self:
-        """Select channels by their positions in this object, from 0."""
+        """Select channels by their indices in this object, from 0."""
 
 
 class Comparison(NamedTuple):
-    """Forecasts of one split and the data that they are about.
+    """Prepared data of a split, and facts about the forecasts that are compared to them.
 
     Attributes:
         data: the prepared data.
-        frames: index, in the frames of ``data``, of the frame that was observed at each sample and
-            lead time, int64 (N, T).
-        members: number of members of each forecast, 1 unless it is an ensemble.
-        densities: kind of density, ``mixture`` or ``grid``, to the logarithms of the predicted
-            densities at the observed positions of people, nats, (N, people, T); NaN where nobody
-            is.
+        frames: index in ``data`` of the observed frame of each sample and lead time, int64 (N, T).
+        members: number of ensemble members of each forecast; 1 for single forecasts.
+        densities: predicted log-densities at the observed positions of people, nats, (N, people,
+            T), by kind of density, ``mixture`` or ``grid``; NaN for absent people.
     """
 
     data: ComparedData

@@ -1,7 +1,7 @@
-"""Counts of hits, misses and false alarms, from which CSI, POD, success ratio and bias are made.
+"""Counts of hits, misses and false alarms: the basis of CSI, POD, success ratio and bias.
 
 An event is a value at or above a threshold. The threshold is in the units of the data, or on a
-scale to which data of a fixed range are brought (PredBench, appendix B, equation 6).
+scale to which the range of the data is mapped (PredBench, appendix B, equation 6).
 """
 
 from collections.abc import Callable, Sequence
@@ -31,8 +31,9 @@ def contingency(
         thresholds: thresholds in the units of the frames, each a number or an array (C, 1, 1).
 
     Returns:
-        hits, misses and false alarms of each threshold in turn, float64 (N, 3 x thresholds, T);
-        NaN for a frame with NaN, predicted or observed, since NaN does not mean "no event".
+        hits, misses and false alarms of the first threshold, then of the next one, ..., float64 (N,
+        3 x thresholds, T); NaN if the predicted or observed frame contains NaN, since NaN does not
+        mean "no event".
     """
     counts = np.empty((len(predicted), len(thresholds), 3, predicted.shape[1]))
     for n, (p, o) in enumerate(zip(predicted, observed, strict=True)):
@@ -57,19 +58,19 @@ def mean_over_thresholds(
     over_leads: str,
     no_value: str,
 ) -> Metric:
-    """A convention with a value for each threshold and, first, their mean.
+    """Make a convention with the mean over thresholds, then a value for each threshold.
 
     Args:
         score: function of the counts, summed over samples and pixels, that returns the score.
-        thresholds: thresholds; a value at or above one is an event.
-        of_range: upper end of the scale of the thresholds, which begins at 0 and to which data of a
-            fixed range are brought; None: thresholds are in the units of the data.
-        over_leads: how the value of all lead times together is made: "sum", from counts summed over
-            lead times; "mean", as the mean of the scores of lead times.
-        no_value: reason why ``score`` has no value where it has none.
+        thresholds: thresholds of events.
+        of_range: upper end of the scale of the thresholds; the range of the data is mapped to
+            0..of_range. None: thresholds are in the units of the data.
+        over_leads: aggregation over lead times: "sum", the score of counts summed over lead times;
+            "mean", the mean of the scores of lead times.
+        no_value: reason shown where ``score`` is undefined.
 
     Raises:
-        StpError: there are no thresholds, or other values than numbers.
+        StpError: there are no thresholds, or one is not a number.
     """
     numbers = [t for t in thresholds if isinstance(t, int | float) and not isinstance(t, bool)]
     if not numbers or len(set(numbers)) < len(thresholds):
@@ -89,9 +90,9 @@ def mean_over_thresholds(
 
 
 def _scores(means: np.ndarray, score: Score) -> np.ndarray:
-    """Scores from counts (..., 3 K, T): (..., 1 + K, T), the mean over K thresholds, then each.
+    """Mean score over K thresholds, then each score: counts (..., 3 K, T) to (..., 1 + K, T).
 
-    The mean is NaN if the score of a threshold is NaN.
+    The mean is NaN if any score is NaN.
     """
     *outer, components, leads = means.shape
     counts = means.reshape(*outer, components // 3, 3, leads)

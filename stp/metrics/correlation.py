@@ -7,7 +7,7 @@ SMALLEST = 1e-9
 
 
 def is_defined(observed: np.ndarray, predicted: np.ndarray) -> bool:
-    """Whether ratings, float64 (N,) each, both vary, so that their correlation is defined."""
+    """Whether the correlation of two series, float64 (N,) each, is defined: neither is constant."""
     pair = (predicted, observed)
     return len(predicted) > 1 and all(bool(np.ptp(ratings) > SMALLEST) for ratings in pair)
 
@@ -16,7 +16,7 @@ def weighted_correlation(x: np.ndarray, y: np.ndarray, counts: np.ndarray) -> np
     """Pearson's correlation of B resamples of N pairs.
 
     Args:
-        x, y: values of the pairs, float64 (N,), or (B, N) where they depend on the resample.
+        x, y: values of the pairs, float64 (N,), or (B, N) if they depend on the resample.
         counts: number of times that a resample contains each pair, (B, N).
 
     Returns:

@@ -1,13 +1,14 @@
-"""Continuous ranked probability score: mean absolute error for forecasts with several members.
+"""Continuous ranked probability score (CRPS) of ensembles.
 
     CRPS = E|X - y| - E|X - X'| / 2
 
-(Gneiting and Raftery 2007, https://doi.org/10.1198/016214506000001437, equation 21). With members
-sorted, x_1 <= ... <= x_M, the sum of all |x_i - x_j| is 2 sum of (2 i - M - 1) x_i, so the second
-term costs a sort and not M^2 differences. It is divided by M^2 where the M members are taken as the
-distribution, and by M (M - 1), "fair", where they are a sample of one: only then are ensembles of
-different size comparable (Ferro 2014, https://doi.org/10.1002/qj.2270). One member gives the mean
-absolute error in both cases.
+(Gneiting and Raftery 2007, https://doi.org/10.1198/016214506000001437, equation 21) for observation
+y and independent draws X, X' of the forecast. With members sorted, x_1 <= ... <= x_M, the sum of
+all |x_i - x_j| is 2 sum of (2 i - M - 1) x_i, so the second term costs a sort and not M^2
+differences. This sum is divided by M^2 if the M members are treated as the whole distribution, and
+by M (M - 1), "fair", if they are treated as a sample of it: only then are ensembles of different
+sizes comparable (Ferro 2014, https://doi.org/10.1002/qj.2270). With one member, both are the mean
+absolute error.
 """
 
 from functools import partial
@@ -29,14 +30,13 @@ def crps_ensemble(
     """CRPS of an ensemble at every point.
 
     Args:
-        members: predicted values of M members, which lie along ``axis``.
-        observed: observed values, of the shape of ``members`` without ``axis``.
+        members: predicted values, with the M members along ``axis``.
+        observed: observed values, with the shape of ``members`` without ``axis``.
         axis: axis of the members.
-        fair: whether members are a sample of the forecast's distribution, so that the second term
-            is divided by M (M - 1), not M^2.
+        fair: whether the second term is divided by M (M - 1), not by M^2 (see the module).
 
     Returns:
-        scores, float64, of the shape and in the units of ``observed``; NaN where a value is NaN.
+        scores, float64, with the shape and units of ``observed``; NaN where a value is NaN.
     """
     count = members.shape[axis]
     rows = np.moveaxis(members, axis, 0).reshape(count, -1)
@@ -73,7 +73,7 @@ def weighted_crps(
         predicted: predicted fields of M members, (N, M, T, C, H, W).
         observed: observed fields, (N, T, C, H, W).
         weights: weights of latitudes, (H,).
-        fair: whether members are a sample of the forecast's distribution (`crps_ensemble`).
+        fair: see `crps_ensemble`.
 
     Returns:
         mean scores, float64 (N, C, T).
@@ -97,12 +97,13 @@ def crps(*, fair: bool, weighted: bool = False) -> Metric:
     """Mean continuous ranked probability score of an ensemble.
 
     Args:
-        fair: whether members are taken as a sample of the forecast's distribution: scores are
-            comparable between ensembles of different size, and may be negative at single points.
-            If not, members are the whole distribution, as in properscoring and xskillscore.
+        fair: whether members are treated as a sample of the forecast's distribution: scores are
+            then comparable between ensembles of different sizes, and may be negative at single
+            points. If not, members are treated as the whole distribution, as in properscoring and
+            xskillscore.
         weighted: whether grid points are weighted by latitude, with one value for each variable
-            (ChaosBench, equation S20, which is not fair). If not, the mean is over H, W, and over C
-            unless variables have units of their own.
+            (ChaosBench, equation S20, with ``fair=False``). If not, the mean is over H and W, and
+            over C unless variables have different units.
     """
     if weighted:
         on_data = partial(_weighted_on, fair=fair)

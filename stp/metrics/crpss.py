@@ -2,10 +2,9 @@
 
     1 - mean CRPS of the forecasts / mean CRPS of the climatology
 
-(ChaosBench, equation S21); both means are over the globe, weighted by latitude, and over samples,
-and the ratio is taken last. The climatology is a normal distribution with the mean and the standard
-deviation of the calendar day of the valid time at each grid point. A score above 0 is skill, 1 is
-perfect.
+(ChaosBench, equation S21). Both means are over samples and, weighted by latitude, over the globe.
+The climatology is a normal distribution with the mean and the standard deviation of the calendar
+day of the valid time at each grid point. A score above 0 means skill, 1 is perfect.
 """
 
 from functools import partial
@@ -30,7 +29,7 @@ SCORES = ("forecast", "climatology")
 
 
 def crps_normal(mean: np.ndarray, deviation: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    """CRPS of normal distributions at each point, in the units of all three.
+    """CRPS of normal distributions at each point; arguments and result have equal shapes and units.
 
     s (z (2 F(z) - 1) + 2 f(z) - 1 / sqrt(pi)) with z = (y - m) / s (Gneiting and Raftery 2007,
     equation 20); |y - m| where the deviation is 0.
@@ -44,7 +43,7 @@ def crps_normal(mean: np.ndarray, deviation: np.ndarray, observed: np.ndarray) -
 
 
 def skill(means: np.ndarray) -> np.ndarray:
-    """1 minus the ratio of the CRPS of forecast and climatology: (..., 2 S, T) to (..., S, T)."""
+    """1 - CRPS of the forecast / CRPS of the climatology: (..., 2 S, T) to (..., S, T)."""
     *outer, components, leads = means.shape
     scores = means.reshape(*outer, components // 2, 2, leads)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -56,11 +55,11 @@ def crpss(*, climatology: Literal["training", "published"] = "training", fair: b
 
     Args:
         climatology: years of the climatology: "training", the training years; "published",
-            ChaosBench's 1994-2023, test years included, by the number of the day in its year, so
-            that days after February are one off in leap years.
-        fair: whether the CRPS is the fair one, so that ensembles of different size are comparable;
-            if not, members are taken as the whole distribution, as in ChaosBench's code (which
-            also takes the ratio within batches of 32 samples).
+            ChaosBench's 1994-2023, including the test years. The latter is indexed by the day of
+            the year, so days after February are off by one in leap years.
+        fair: whether the fair CRPS is used, so that ensembles of different sizes are comparable; if
+            not, members are treated as the whole distribution, as in ChaosBench's code (which also
+            computes the ratio within batches of 32 samples).
     """
     return Metric(
         needs_data,

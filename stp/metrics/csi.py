@@ -23,9 +23,9 @@ def csi(
 ) -> Metric:
     """Critical success index at each threshold, and its mean over thresholds.
 
-    Counts are summed over samples and pixels before the division. PredBench's code adds 1e-4 to the
-    denominator, so that a threshold without events counts as 0; here neither that threshold nor the
-    mean has a value.
+    Counts are summed over samples and pixels before the division. If a threshold has no events,
+    neither its score nor the mean is defined; PredBench's code adds 1e-4 to the denominator, so
+    that such a threshold counts as 0.
 
     Args:
         thresholds, of_range, over_leads: see `stp.metrics.contingency.mean_over_thresholds`.

@@ -1,10 +1,10 @@
 """Share of predicted frames of Moving-MNIST with the same digits as the observed frames.
 
 No labels are needed: the digits recognised in the observed frame are the truth. A digit is a
-connected area; it is set upright and brought to one size, and the directions of its edges are
-compared with those of the 1797 scans that scikit-learn contains (the digits that the generator
-draws). The label of a digit is that of most of the five nearest scans, and is sure if all agree.
-docs/scv.md has the shares of digits that are recognised, and that are recognised correctly.
+connected area of pixels. It is rotated upright and scaled to a fixed size, and histograms of its
+edge directions are compared to those of the 1797 scans in scikit-learn (which the generator draws).
+The label of a digit is the majority of the five nearest scans; it is sure if all five agree.
+docs/scv.md reports how many digits are recognised, and how many correctly.
 """
 
 from functools import cache, partial
@@ -34,11 +34,11 @@ NEAREST = 5
 
 
 class Digit(NamedTuple):
-    """The digit that one area of a frame is recognised as.
+    """The digit recognised in one area of a frame.
 
     Attributes:
-        label: 0 to 9.
-        sure: whether all of the nearest scans have this label.
+        label: the digit, 0 to 9; -1 if the area is too large for a digit.
+        sure: whether all of the five nearest scans have this label.
     """
 
     label: int
@@ -46,9 +46,9 @@ class Digit(NamedTuple):
 
 
 def areas(frames: np.ndarray) -> list[list[np.ndarray]]:
-    """Connected areas of each of the frames (T, H, W) that are larger than noise.
+    """Find the connected areas in each of the frames (T, H, W) that are larger than noise.
 
-    Each area is cut out with its bounding box; other areas in the box are set to 0.
+    Each area is cropped to its bounding box; other areas in the box are set to 0.
     """
     # Parts of a broken stroke, up to two pixels apart, are one digit; frames are apart.
     around = np.zeros((3, 3, 3), bool)
@@ -64,13 +64,13 @@ def areas(frames: np.ndarray) -> list[list[np.ndarray]]:
 
 
 def _longest_side(area: np.ndarray) -> int:
-    """Height or width, whichever is larger, of the ink in an area (H, W), pixels."""
+    """The larger of height and width of the ink in an area (H, W), in pixels."""
     rows, columns = np.nonzero(area > INK)
     return int(max(rows[-1] - rows[0], columns.max() - columns.min())) + 1
 
 
 def upright(area: np.ndarray) -> np.ndarray:
-    """A digit set upright by its moments and brought to one size: (SIDE, SIDE)."""
+    """Deskew a digit by its image moments and scale it to a fixed size: (h, w) to (SIDE, SIDE)."""
     scale = _longest_side(area) / (SIDE - 2)
     weight = area / area.sum()
     y, x = np.indices(area.shape)
@@ -86,7 +86,7 @@ def upright(area: np.ndarray) -> np.ndarray:
 
 
 def edges(digits: np.ndarray) -> np.ndarray:
-    """Histograms of edge directions in each cell: (N, SIDE, SIDE) to unit vectors (N, F)."""
+    """Histograms of edge directions in cells, as unit vectors: (N, SIDE, SIDE) to (N, F)."""
     down, right = np.gradient(digits, axis=(1, 2))
     strength = np.hypot(down, right)
     turn = np.arctan2(down, right) / (2 * np.pi) * DIRECTIONS % DIRECTIONS
@@ -103,7 +103,7 @@ def edges(digits: np.ndarray) -> np.ndarray:
 
 @cache
 def scans() -> tuple[np.ndarray, np.ndarray]:
-    """Edges (1797, F) and labels (1797,) of the scans of scikit-learn."""
+    """Edge histograms (1797, F) and labels (1797,) of the digit scans in scikit-learn."""
     pictures, labels = digit_scans()
     # As sharp as MNIST: an 8 x 8 scan is a blur of the stroke.
     large = [ndimage.zoom(scan, 2.5) for scan in pictures]
@@ -113,7 +113,7 @@ def scans() -> tuple[np.ndarray, np.ndarray]:
 
 
 def recognise(digits: list[np.ndarray]) -> list[Digit]:
-    """Recognise the digit in each area (h, w)."""
+    """Recognise the digit in each of several areas, (h, w) each."""
     if not digits:
         return []
     features, labels = scans()
@@ -125,9 +125,9 @@ def recognise(digits: list[np.ndarray]) -> list[Digit]:
 
 
 def digits_of(frames: np.ndarray) -> list[list[Digit]]:
-    """Digits in each of the frames (T, H, W), sorted.
+    """Recognise the digits in each of the frames (T, H, W), sorted by label.
 
-    An area that is too large for a digit has the label -1, and is not sure.
+    An area that is too large for a digit gets the label -1, which is not sure.
     """
     patches = areas(frames)
     most = LONGEST_SIDE[1] * max(frames.shape[1:]) + 2  # a box has a margin of one
@@ -168,7 +168,7 @@ def _share(means: np.ndarray) -> np.ndarray:
 
 
 def _of_clips(metric: Metric, compared: Comparison) -> Metric:
-    """Bind the metric to the number of digits of a clip that the prepared data state."""
+    """Bind the metric to the number of digits per clip, an attribute of the prepared data."""
     number = compared.data.attrs.get("virtual", {}).get("train", {}).get("n_digits")
     if number is None:
         return metric._replace(reason="the data do not say how many digits a clip has")
@@ -179,8 +179,8 @@ def _of_clips(metric: Metric, compared: Comparison) -> Metric:
 def digit_identity() -> Metric:
     """Share of predicted frames that show the same digits as the observed frame.
 
-    Only frames count in which the observed digits are apart (as many areas as a clip has digits)
-    and recognised surely.
+    Frames count only if the observed digits are separate (as many areas as the clip has digits) and
+    all recognised surely.
     """
     return Metric(
         _statistics,

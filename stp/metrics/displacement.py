@@ -1,8 +1,8 @@
 """Distances between predicted and true positions of people.
 
-A sample is a scenario. Its "frames" hold positions: channels are x and y, columns are people, and
-NaN stands where nobody is. The mean is over the people of each scenario and then over scenarios, so
-that every scenario counts alike, as in Atlas, or over all people. The value of all lead times
+A sample is a scenario. Its "frames" are positions: channels are x and y, columns are people, and
+absent people are NaN. The mean is either over the people of each scenario and then over scenarios,
+so that all scenarios have equal weight (Atlas), or over all people. The value of all lead times
 together is the average displacement error (ADE).
 """
 
@@ -18,10 +18,10 @@ def distances(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
 
     Args:
         predicted: predicted positions, metres, (..., T, 2, 1, N).
-        observed: observed positions, metres, (..., T, 2, 1, N); NaN where nobody is.
+        observed: observed positions, metres, (..., T, 2, 1, N); NaN for absent people.
 
     Returns:
-        distances, metres, float64 (..., T, N); NaN where nobody is.
+        distances, metres, float64 (..., T, N); NaN for absent people.
     """
     away = predicted.astype(np.float64) - observed
     return np.asarray(np.sqrt((away * away).sum(axis=-3))[..., 0, :])
@@ -51,8 +51,8 @@ def displacement(*, over: Literal["scenarios", "people"]) -> Metric:
     """Mean distance between predicted and true positions of people, metres.
 
     Args:
-        over: what is averaged: "scenarios", the mean over people of each scenario (Atlas, section
-            III); "people", all people of all scenarios alike.
+        over: unit of the mean: "scenarios", the means over the people of each scenario (Atlas,
+            section III); "people", all people of all scenarios, with equal weights.
     """
     if over == "scenarios":
         return Metric(_by_scenario)

@@ -1,10 +1,10 @@
-"""Multi-scale structural similarity of fields on the globe, a value for each variable.
+"""Multi-scale structural similarity (MS-SSIM) of fields on the globe, for each variable.
 
-It follows ChaosBench (appendix F.1.4) and its code: where the number of rows or columns is odd, one
-is added before the first, and at the last scale the window is not applied in a direction in which
-it does not fit, so that 121 x 240 grid points have five scales, the last of 8 x 15. All grid points
-weigh the same. Points where nothing was observed are filled, in each field, with the mean of that
-field over the observed points. The formula is that of `stp.metrics.ms_ssim`.
+The formula is that of `stp.metrics.ms_ssim`. As in ChaosBench (appendix F.1.4) and its code, an odd
+number of rows or columns is padded by one before the first; and at the last scale, the window is
+not applied in a direction in which it does not fit, so 121 x 240 grid points have five scales, the
+last of 8 x 15. All grid points have equal weight. Points without observations get the mean of the
+field over the observed points.
 """
 
 from functools import partial
@@ -20,7 +20,7 @@ from stp.metrics.ms_ssim import WEIGHTS, WINDOW, check_scales, shares, similarit
 
 
 def smallest_grid(scales: int) -> int:
-    """Rows and columns that a grid needs for the window to fit at all scales but the last."""
+    """Smallest number of rows (or columns) for the window to fit at all scales but the last."""
     size = WINDOW
     for _ in range(scales - 2):
         size = 2 * size - 1
@@ -28,7 +28,9 @@ def smallest_grid(scales: int) -> int:
 
 
 def _halved_with(frames: np.ndarray, *, zero: bool) -> np.ndarray:
-    """Means of 2 x 2 points, (F, H, W); an odd first row or column is paired with 0 or itself."""
+    """Means of 2 x 2 points of fields (F, H, W); an odd first row or column is paired with 0 or
+    itself.
+    """
     _, height, width = frames.shape
     odd, share = height % 2, 0.5 if zero else 1.0
     rows = np.empty((len(frames), (height + 1) // 2, width), frames.dtype)
@@ -47,7 +49,7 @@ def _halved_with(frames: np.ndarray, *, zero: bool) -> np.ndarray:
 def _range(fields: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Smallest value of fields (G, H, W), and the factor that scales their range to 255.
 
-    Both are (G, 1, 1); the factor is NaN where a field is constant.
+    Both are (G, 1, 1); the factor is NaN for a constant field.
     """
     low = fields.min(axis=(1, 2), keepdims=True)
     size = fields.max(axis=(1, 2), keepdims=True) - low
@@ -55,7 +57,7 @@ def _range(fields: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _scaled(fields: np.ndarray, low: np.ndarray, factor: np.ndarray) -> np.ndarray:
-    """Fields scaled to 0..255 by what `_range` returns, float32."""
+    """Scale fields (G, H, W) to 0..255 with the result of `_range`, float32."""
     return np.asarray((fields - low) * factor, np.float32)
 
 
@@ -67,16 +69,17 @@ def field_similarity(
     Args:
         area: the observed points.
         predicted, observed: fields, (G, H, W), in any unit.
-        scales: number of scales, from the finest; if not all, their weights are divided by their
-            sum.
+        scales: number of scales, from the finest; if not all are used, their weights are divided by
+            their sum.
         own_range: whether each field is scaled by its own range, and an added row or column is 0;
             if not, both fields are scaled by the range of the observed one, and an added row or
             column repeats its neighbour.
 
     Returns:
-        similarities, float64 (G,), computed in float32: the mean of each scale is right to 1e-6,
-        and so is the similarity unless such a mean is nearly 0, whose power magnifies the error
-        (4e-4 in a benchmark). Infinite where a field that gives a range is constant; NaN stays NaN.
+        similarities, float64 (G,), computed in float32. The mean of each scale is accurate to 1e-6,
+        and so is the similarity, unless such a mean is nearly 0: its power then magnifies the error
+        (4e-4 in a benchmark). Infinite if the field that sets the range is constant; NaN if a field
+        has NaN.
     """
     x, y = area.filled(predicted), area.filled(observed)
     of_x, of_y = _range(x), _range(y)
@@ -109,11 +112,11 @@ def field_ms_ssim(*, scales: int, value_range: Literal["own", "observed"]) -> Me
     """Multi-scale structural similarity (MS-SSIM) of each variable on a grid.
 
     Args:
-        scales: number of scales, from the finest, 1 to 5: five need grids from 81 points a side,
-            three from 21. Values of different numbers of scales are not comparable.
-        value_range: range by which fields are scaled to 0..255: "own", that of each field
-            (ChaosBench's code; the paper does not say which), so that errors of mean or amplitude
-            do not count; "observed", that of the observed field for both, so that they count.
+        scales: number of scales, from the finest, 1 to 5: five need grids of at least 81 points a
+            side, three at least 21. Values with different numbers of scales are not comparable.
+        value_range: range that is scaled to 0..255: "own", the range of each field (ChaosBench's
+            code; the paper does not state it), so that errors of mean or amplitude do not count;
+            "observed", the range of the observed field for both fields, so that they count.
 
     Raises:
         StpError: `scales` is not 1 to 5.

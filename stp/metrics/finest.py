@@ -1,7 +1,7 @@
-"""ChaosBench's finest wavenumbers, and scores of their power spectra.
+"""Power spectra over ChaosBench's finest wavenumbers, and conventions that score them.
 
-Wavenumbers count cycles across the whole field, separately in each direction, up to the corners of
-the transform. Each field is scored, or the mean field of successive starts.
+Wavenumbers are cycles across the whole field, separately in each direction, up to the corners of
+the transform. The spectrum is that of each field, or of the mean field of successive starts.
 """
 
 from collections.abc import Callable
@@ -22,12 +22,12 @@ FINEST_SHARE = 0.9  # of the bins of all wavenumbers that ``finest_spectrum`` le
 def finest_spectrum(frames: np.ndarray) -> np.ndarray:
     """Mean power in the finest tenth of the bins of wavenumbers.
 
-    A coefficient of the two-dimensional transform has the wavenumber sqrt(ky^2 + kx^2), with ky in
-    cycles over H and kx in cycles over W. The range from 0.5 to the largest wavenumber, that of the
-    corners, is divided into bins of equal width, one for each k + 0.5 below it, and the last tenth
-    of the bins is kept: on 121 x 240 points 14 of 134, from 120.2 to 134.2 (ChaosBench, appendix
-    F.2 and its code; equation S12 has the sum over a bin). Grid points are not weighted. Bins
-    without a coefficient are left out.
+    A coefficient of the two-dimensional Fourier transform has the wavenumber sqrt(ky^2 + kx^2),
+    with ky in cycles over H and kx in cycles over W. The range from 0.5 to the largest wavenumber,
+    at the corners, is divided into bins of equal width, as many as there are numbers k + 0.5 below
+    the largest wavenumber. The last tenth of the bins is used: on 121 x 240 points 14 of 134 bins,
+    from 120.2 to 134.2 (ChaosBench, appendix F.2 and its code; equation S12 has the sum over a
+    bin). Grid points are not weighted. Bins without a coefficient are left out.
 
     Args:
         frames: frames, (..., H, W).
@@ -39,10 +39,10 @@ def finest_spectrum(frames: np.ndarray) -> np.ndarray:
 
 
 def finest_waves(frames: np.ndarray) -> np.ndarray:
-    """Coefficients of the transform that `finest_spectrum` is made from.
+    """Fourier coefficients in the bins of `finest_spectrum`.
 
-    They are linear: the coefficients of a mean of frames are the mean of the frames' coefficients.
-    Only the columns that lie in the finest bins are transformed, a sixth of all.
+    The transform is linear: the coefficients of a mean frame are the mean of the frames'
+    coefficients. Only columns with coefficients in these bins are transformed, a sixth of all.
 
     Args:
         frames: frames, (..., H, W).
@@ -61,20 +61,20 @@ def finest_waves(frames: np.ndarray) -> np.ndarray:
 
 
 def spectrum_of(waves: np.ndarray, height: int, width: int) -> np.ndarray:
-    """The mean power of each bin: coefficients (..., waves) to float64 (..., bins)."""
+    """Mean power of each bin: coefficients (..., waves) to float64 (..., bins)."""
     power = np.square(waves.real)
     power += np.square(waves.imag)
     return np.asarray(power @ _corner(height, width).shares)
 
 
 class _Corner(NamedTuple):
-    """Arrays from which the finest bins of one size of grid are computed.
+    """Constant arrays for computing the finest bins on one size of grid.
 
     Attributes:
-        waves: exp(-2 pi i kx x / W) of the n columns that have a part in the bins, cosine and sine
-            in turn, (W, 2 n).
-        kept: which of the H n coefficients of these columns lie in a bin, (waves,).
-        shares: weight of each of these in the mean of each bin, (waves, bins).
+        waves: exp(-2 pi i kx x / W) for the n columns kx with coefficients in the bins, alternately
+            real and imaginary parts, (W, 2 n).
+        kept: indices, among the H n coefficients of these columns, of those in a bin, (waves,).
+        shares: weight of each of these coefficients in the mean of each bin, (waves, bins).
     """
 
     waves: np.ndarray
@@ -115,12 +115,12 @@ Score = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def of_fields(score: Score, starts: int | None = None) -> Metric:
-    """A convention that scores the spectra of each frame, or of mean fields, of each variable.
+    """Make a convention that scores spectra of each variable, from frames or from mean fields.
 
     Args:
-        score: function of an observed and a predicted spectrum.
-        starts: number of successive days whose starts are averaged to one field; the value is the
-            mean over such batches (`batches_in_time`). None: the mean score of frames.
+        score: function of an observed and a predicted spectrum that returns the score.
+        starts: number of starts on successive days whose fields are averaged; the value is the mean
+            score of such batches (`batches_in_time`). None: the mean score of frames.
     """
     on_data = partial(_on, score=score)
     if starts is not None:
@@ -149,9 +149,9 @@ def _on(metric: Metric, compared: Comparison, score: Score) -> Metric:
 
 @cache
 def _waves(weights: tuple[float, ...]) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """A function that transforms frames to their `finest_waves`, complex128 (N, T, C, waves).
+    """Make a function that transforms frames to `finest_waves`, complex128 (N, T, C, waves).
 
-    It is cached, so that conventions with equal weights share the transform and its results.
+    The function is cached, so that conventions with equal weights share it and its results.
     """
 
     def transform(frames: np.ndarray, observed: np.ndarray) -> np.ndarray:
@@ -178,7 +178,7 @@ def _in_batches(metric: Metric, compared: Comparison, score: Score, size: int) -
         return np.moveaxis(pair.view(np.float64).reshape(samples, leads, -1), 1, -1)
 
     def of_means(means: np.ndarray) -> np.ndarray:
-        """Scores of the waves of mean fields: (C * components, T) to (C, T)."""
+        """Scores of mean fields from their coefficients: (C * components, T) to (C, T)."""
         parts = np.ascontiguousarray(means.T).view(np.complex128)
         pair = parts.reshape(len(parts), -1, 2, waves)
         p, o = (spectrum_of(pair[:, :, k], height, width) for k in (0, 1))

@@ -1,12 +1,13 @@
-"""Prediction of people's opinion of a video by a measure trained on rated videos.
+"""Predict people's opinion of a video with a measure of quality trained on rated videos.
 
-A network computes features of a video; the prediction is a linear function of them (PVQA; Somraj et
-al. 2022). If the video is as long as the rated ones, features are those of each frame; otherwise
-they are the mean and standard deviation over the predicted frames. A video is called far if its
-features are farther from those of every rated video than any rated video is from its nearest
-neighbour: no similar video was rated, so no prediction is made.
+A network computes features of a video, and the prediction is a linear function of them (PVQA;
+Somraj et al. 2022). If the video has as many frames as the rated videos, the features of each frame
+are used; otherwise the mean and standard deviation over the predicted frames. A video is called far
+if the distance of its features from the nearest rated video exceeds the distance of every rated
+video from its nearest neighbour. No similar video was then rated, so no prediction is made.
 
-The file of a measure (`write`) holds all that it needs, the weights of its network included.
+The file of a measure (`write`) contains everything that a prediction needs, including the weights
+of the network.
 """
 
 import zipfile
@@ -41,11 +42,11 @@ class Estimate:
     """Predicted opinion of people about a video.
 
     Attributes:
-        value: predicted opinion, points, mostly from 0 to 100; None where the video is far from all
-            rated ones.
-        low, high: ends of the 95 % interval of ``value``, points; None where that is None.
-        distance: distance of the video's features from those of the nearest rated video, in units
-            of the largest distance of a rated video from its nearest neighbour.
+        value: predicted opinion, points, mostly from 0 to 100; None if the video is far from all
+            rated videos.
+        low, high: ends of the 95 % interval of ``value``, points; None if ``value`` is None.
+        distance: distance of the video's features from those of the nearest rated video, divided by
+            the largest distance of a rated video from its nearest neighbour.
     """
 
     value: float | None
@@ -60,12 +61,12 @@ class Learnt:
 
     Attributes:
         parts: features of the V rated videos, float (V, D) for each part; the distance of a video
-            is that of the part in which it is farthest.
+            is the largest of the distances in the parts.
         farthest: for each part, the largest distance of a rated video from its nearest neighbour.
         weights: weights of the features of all parts, float64 (sum of D,).
-        offset: constant that is added to the weighted features, points.
-        srocc: Spearman's correlation of predicted and observed opinions of test videos, median
-            over splits.
+        offset: constant added to the weighted sum of features, points.
+        srocc: Spearman's correlation of predicted and observed opinions on test videos, median over
+            splits.
         margin: half the width of the 95 % interval of a prediction, points.
     """
 
@@ -93,12 +94,12 @@ class FittedQuality:
     """A measure of quality that was trained on rated videos.
 
     Attributes:
-        network: name of the network whose features it uses.
-        names: names of the features, out of `stp.metrics.frame_features.PARTS`.
+        network: name of the network whose features are used.
+        names: names of the features, from `stp.metrics.frame_features.PARTS`.
         context, horizon: numbers of observed and of predicted frames of a rated video.
         rated: number of rated videos.
         source: source of the opinions, `OFFICIAL` or synthetic.
-        learnt: kind of features, `EXACT` or `POOLED`, to what was trained on them.
+        learnt: trained part of the measure, by kind of features, `EXACT` or `POOLED`.
     """
 
     network: str
@@ -115,13 +116,13 @@ class FittedQuality:
         """Predict the opinion of people about a clip.
 
         Args:
-            frames: observed and then predicted frames, uint8 (T, H, W, 3).
+            frames: frames, the observed ones first, uint8 (T, H, W, 3).
             context: number of observed frames.
-            looker: the network.
+            looker: the network that computes features.
             name: name of the clip, for errors.
 
         Returns:
-            the kind of features, `EXACT` or `POOLED`, and the prediction from them.
+            kind of features, `EXACT` or `POOLED`, and prediction from them.
 
         Raises:
             StpError: a clip is too short, or too small for the network.
@@ -151,12 +152,12 @@ class FittedQuality:
 
 
 def pooled(part: np.ndarray, channels: int, predicted: int) -> np.ndarray:
-    """Mean and standard deviation over the predicted frames: features for videos of any length.
+    """Mean and standard deviation of features over the predicted frames, for videos of any length.
 
     Args:
         part: features of V videos, frame by frame, float (V, T x K).
         channels: number of features of a frame, K.
-        predicted: number of predicted frames, at the end of a video.
+        predicted: number of predicted frames, the last ones of a video.
 
     Returns:
         means, then standard deviations, float64 (V, 2 x K).
@@ -166,7 +167,7 @@ def pooled(part: np.ndarray, channels: int, predicted: int) -> np.ndarray:
 
 
 def mean_rated(rated: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """Mean predicted quality of the clips that have one; NaN unless they are more than half.
+    """Mean predicted quality of the clips with a prediction; NaN unless more than half have one.
 
     Args:
         rated: share of clips that have a prediction, 0 to 1.
@@ -182,12 +183,12 @@ _STATE = "state."
 
 
 def write(path: Path, fitted: FittedQuality, state: State) -> None:
-    """Write a measure into one file; equal measures give equal files.
+    """Write a measure to a file; equal measures give identical files.
 
     Args:
         path: path of the file, ``.npz``.
         fitted: the measure.
-        state: weights of its network; those of its last layers that classify are left out.
+        state: weights of the network; those of the classifying last layers are left out.
 
     Raises:
         StpError: the suffix is not ``.npz``.
@@ -212,13 +213,13 @@ def read(path: Path, declared: Mapping[str, Any]) -> tuple[FittedQuality, State]
 
     Args:
         path: path of the file.
-        declared: checksums of the file; a file with another one is refused.
+        declared: declared checksums, to which the file is compared.
 
     Returns:
         the measure, and the weights of its network.
 
     Raises:
-        StpError: the checksum is another, or `write` did not write the file.
+        StpError: the checksum differs, or the file was not written by `write`.
     """
     require(path, declared)
     try:

@@ -1,11 +1,11 @@
-"""Features of a video, from the feature maps that a network computes for its frames.
+"""Features of a video, computed from a network's feature maps of its frames.
 
 Shape letters: T frames, H x W pixels, h x w locations of a map, K channels of a map. The first
 frames are observed (context), the others are predicted. Each of the three features is a vector of K
 numbers for each frame (Somraj et al. 2022, section 4; `SSA` is their baseline).
 
-``released`` is what the published code computes, ``written`` what the paper says; where they
-differ, functions say so.
+The argument ``form`` selects between ``released``, the behaviour of the published code, and
+``written``, the definition in the paper.
 """
 
 from collections.abc import Callable, Sequence
@@ -23,14 +23,14 @@ EPSILON = 1e-15
 def motion_compensated_similarity(maps: np.ndarray, context: int, form: Form) -> np.ndarray:
     """Compare each frame with the last observed one after motion compensation (MCS).
 
-    Each location of the last observed frame is matched with that location of the other frame whose
-    channels are most similar (the first of equally similar ones). Each channel is then compared
-    over all matched locations.
+    Each location of the last observed frame is matched to the location of the other frame with the
+    most similar channels (the first one in case of ties). Each channel is then compared over all
+    matched locations.
 
     Args:
         maps: feature maps of the frames, float (T, h, w, K).
         context: number of observed frames.
-        form: frames that are compared: ``released``, all T; ``written``, the predicted ones.
+        form: frames to compare: ``released``, all T; ``written``, the predicted frames.
 
     Returns:
         cosine similarities, float64 (T, K) or (T - context, K).
@@ -51,15 +51,16 @@ def motion_compensated_similarity(maps: np.ndarray, context: int, form: Form) ->
 
 
 def rescaled_differences(video: np.ndarray, form: Form) -> np.ndarray:
-    """Rescale differences of adjacent frames to pictures (RFD).
+    """Rescale differences of adjacent frames to 0..255, as pictures (RFD).
 
     Args:
         video: frames, uint8 (T, H, W, C).
-        form: range that is brought to 0..255: ``released``, the smallest to the largest difference
-            of the whole video, all channels together; ``written``, those of each channel.
+        form: range that is mapped to 0..255: ``released``, from the smallest to the largest
+            difference of the video over all channels; ``written``, the same for each channel.
 
     Returns:
-        rescaled differences, truncated, uint8 (T - 1, H, W, C); all zero if the video is still.
+        rescaled differences, truncated to integers, uint8 (T - 1, H, W, C); zero for a static
+        video.
     """
     away = np.diff(video.astype(np.int16), axis=0)
     axes = None if form == "released" else (0, 1, 2)
@@ -78,7 +79,7 @@ def of_differences(maps: np.ndarray, form: Form) -> np.ndarray:
 
     Args:
         maps: feature maps of the rescaled differences, float (T - 1, h, w, K).
-        form: ``released`` puts zeros first, for the first frame; ``written`` does not.
+        form: ``released`` prepends zeros for the first frame; ``written`` does not.
 
     Returns:
         means, float64 (T, K) or (T - 1, K).
@@ -94,17 +95,17 @@ def features_of(
     names: Sequence[str],
     seen: np.ndarray | None = None,
 ) -> dict[str, np.ndarray]:
-    """Compute some features of one video.
+    """Compute the named features of one video.
 
     Args:
         frames: frames, uint8 (T, H, W, 3).
         maps_of: function that computes the maps of frames, float (T, h, w, K).
         context: number of observed frames.
-        names: names of the features, out of `PARTS`.
-        seen: maps of ``frames``; computed unless given.
+        names: names of the features, from `PARTS`.
+        seen: feature maps of ``frames``, if they are already computed.
 
     Returns:
-        name -> feature, float64 (T', K); T' depends on the feature.
+        features by name, float64 (T', K); T' depends on the feature.
     """
     maps = maps_of(frames) if seen is None else seen
     features = {}

@@ -1,16 +1,16 @@
-"""Distance between two sets of features as if both were Gaussian (Dowson and Landau 1982).
+"""Frechet distance between two sets of features, treated as Gaussian (Dowson and Landau 1982).
 
     d(X, Y) = |mx - my|^2 + tr(Sx) + tr(Sy) - 2 tr((Sx Sy)^(1/2))
 
-with means mx, my and covariances Sx, Sy. Heusel et al. (2017, arXiv 1706.08500) call it the Frechet
-distance, although it is the square of one. The trace
-of the square root is the sum of the square roots of the eigenvalues of Sx Sy. These are real and
-never negative, although Sx Sy is not symmetric: no square root of a matrix is needed, nothing turns
-complex, and covariances may be singular.
+with means mx, my and covariances Sx, Sy. Like Heusel et al. (2017, arXiv 1706.08500), stp calls
+this the Frechet distance, although it is the square of one. The trace of the square root is the sum
+of the square roots of the eigenvalues of Sx Sy. These are real and never negative, although Sx Sy
+is not symmetric. So no matrix square root is needed, no value becomes complex, and covariances may
+be singular.
 
-- With N <= D samples, the eigenvalues are the squared singular values of A B', the products of all
-  pairs of centred samples divided by N - 1: only an N x N matrix is decomposed.
-- With more samples, they are the eigenvalues of the symmetric L' Sy L, where L L' = Sx.
+- With N <= D samples, the eigenvalues are the squared singular values of A B' / (N - 1), where A
+  and B contain the centred samples: only an N x N matrix is decomposed.
+- With more samples, they are the eigenvalues of the symmetric matrix L' Sy L, where L L' = Sx.
 """
 
 import numpy as np
@@ -24,13 +24,14 @@ def distance(x: np.ndarray, y: np.ndarray) -> float:
 
     Args:
         x: features of the first set, (N, D).
-        y: features of the second set, (N, D): as many, because the distance grows as N shrinks.
+        y: features of the second set, (N, D); N is equal, because the distance depends on N.
 
     Returns:
         the distance, never negative.
 
     Raises:
-        StpError: different numbers, fewer than two samples, or values that are not finite.
+        StpError: the sets have different sizes, fewer than two samples, or values that are not
+            finite.
     """
     x, y = np.asarray(x, np.float64), np.asarray(y, np.float64)
     _check(x, y)
@@ -68,7 +69,7 @@ def distance_of_gaussians(
 def frechet() -> SetDistance:
     """Frechet distance between network features of observed and of predicted clips.
 
-    With features of I3D it is the Frechet video distance (Unterthiner et al. 2018, arXiv
+    With features of I3D, this is the Frechet video distance (Unterthiner et al. 2018, arXiv
     1812.01717, section 2 and equation 2). With features of an image network, averaged over the
     frames of a clip, it is the average FID of section 4.1, which is blind to motion.
     """

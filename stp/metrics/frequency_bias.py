@@ -23,8 +23,8 @@ def frequency_bias(
 ) -> Metric:
     """Frequency bias at each threshold, and its mean over thresholds.
 
-    Counts are summed over samples and pixels before the division. (The released code also has a
-    "log bias", (bias / ln 2)^2, which is no logarithm and is not offered here.)
+    Counts are summed over samples and pixels before the division. (The "log bias" of the released
+    code, (bias / ln 2)^2, is not a logarithm and has no convention.)
 
     Args:
         thresholds, of_range, over_leads: see `stp.metrics.contingency.mean_over_thresholds`.

@@ -1,9 +1,9 @@
-"""Means over the globe, or over the part of it that was observed.
+"""Latitude-weighted means over the observed part of the globe.
 
-Prepared data are NaN where a variable does not exist, as soil moisture at sea. Such points are
-excluded from means, and the latitude weights of the others are divided by their sum: an error of 1
-everywhere has the mean 1 under every mask. A forecast that is NaN where something was observed is
-bad data, and its mean is NaN; so is the mean of a variable that was observed nowhere.
+Prepared data are NaN where a variable does not exist, such as soil moisture at sea. These points
+are excluded from means, and the latitude weights of the other points are divided by their sum, so
+that a constant error of 1 has the mean 1 under every mask. A forecast that is NaN at an observed
+point is bad data, and its mean is NaN. The mean of a variable without any observation is NaN too.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ GROUP_BYTES = 1 << 20
 
 
 class Area:
-    """The observed points of some fields, with the weight of each.
+    """The observed points of G fields, and their weights.
 
     Args:
         weights: weights of latitudes, in any unit, (H,).
@@ -39,21 +39,21 @@ class Area:
             self._total = self.is_observed.sum(axis=-1) @ weights
 
     def only(self, fields: np.ndarray) -> np.ndarray:
-        """Fields (..., G, H, W) as float64, 0 where nothing was observed."""
+        """Fields (..., G, H, W) as float64, with 0 at unobserved points."""
         values = fields.astype(np.float64)
         if self.is_observed is not None:
             np.copyto(values, 0.0, where=~self.is_observed)
         return values
 
     def difference(self, fields: np.ndarray, others: np.ndarray) -> np.ndarray:
-        """Fields minus others, float64 (G, H, W); 0 where nothing was observed."""
+        """``fields - others``, float64 (G, H, W), with 0 at unobserved points."""
         errors = np.subtract(fields, others, dtype=np.float64)
         if self.is_observed is not None:
             np.copyto(errors, 0.0, where=~self.is_observed)
         return np.asarray(errors)
 
     def filled(self, fields: np.ndarray) -> np.ndarray:
-        """Fields (G, H, W) whose unobserved points have the mean of the observed points."""
+        """Fields (G, H, W) with unobserved points set to the mean of the observed points."""
         if self.is_observed is None:
             return fields
         values = self.only(fields)
@@ -61,10 +61,10 @@ class Area:
         return values
 
     def mean(self, fields: np.ndarray, others: np.ndarray | None = None) -> np.ndarray:
-        """Weighted means of fields, or of their products with others: (G, H, W) to (G,).
+        """Weighted means of ``fields``, or of ``fields * others``: (G, H, W) to (G,).
 
         Args:
-            fields, others: float64, 0 where nothing was observed.
+            fields, others: float64 (G, H, W), 0 at unobserved points.
         """
         rows = np.vecdot(fields, np.ones(fields.shape[-1]) if others is None else others)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -78,7 +78,7 @@ def moments(
 
     Args:
         predicted, observed: fields, (..., H, W) each.
-        centre: fields that are subtracted, (..., H, W), or of a shape that is broadcast to it.
+        centre: fields to subtract, broadcastable to (..., H, W).
         weights: weights of latitudes, in any unit, (H,).
 
     Returns:
@@ -132,11 +132,11 @@ def _sums(
 
 
 def groups(shape: tuple[int, ...], fields: int = 1) -> Iterator[tuple[int, int, slice]]:
-    """Sample, lead time and channels of groups of fields that fit the cache.
+    """Yield (sample, lead time, channels) of groups of fields that fit the processor's cache.
 
     Args:
         shape: shape of the observed frames, (N, T, C, H, W).
-        fields: number of fields in memory for each observed field, such as that of members.
+        fields: number of predicted fields for each observed field, such as the number of members.
     """
     samples, leads, channels, height, width = shape
     size = max(1, GROUP_BYTES // (8 * height * width * fields))
@@ -152,7 +152,7 @@ def by_group(
     weights: np.ndarray,
     parts: int,
 ) -> np.ndarray:
-    """Compute statistics of single fields, in groups that fit the cache.
+    """Compute statistics of single fields, in groups that fit the processor's cache.
 
     Args:
         statistics: function of (observed area, predicted fields, observed fields) to ``parts``

@@ -1,13 +1,13 @@
 """Kernel video distance (Unterthiner et al. 2018, arXiv 1812.01717, section 2).
 
-The unbiased estimator of the squared maximum mean discrepancy between the logits that I3D gives to
-observed clips x and predicted clips y, with the kernel k(a, b) = (a'b + 1)^3:
+Unbiased estimator of the squared maximum mean discrepancy between I3D's logits of observed clips
+x_1..x_m and of predicted clips y_1..y_n, with the kernel k(a, b) = (a'b + 1)^3:
 
     sum_{i != j} k(x_i, x_j) / (m (m - 1)) - 2 mean_{i, j} k(x_i, y_j)
         + sum_{i != j} k(y_i, y_j) / (n (n - 1))
 
-Without a bias there may be negative values. The kernel of KID (Binkowski et al. 2018) divides a'b
-by the number of features, and its values are about a million times smaller.
+An unbiased estimate may be negative. The kernel of KID (Binkowski et al. 2018) divides a'b by the
+number of features, so its values are about a million times smaller.
 """
 
 import numpy as np
@@ -50,13 +50,13 @@ def distance(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def _pairs(x: np.ndarray) -> float:
-    """Mean of the kernel over all pairs of different samples."""
+    """Mean of the kernel over all pairs of different samples of x, (N, D)."""
     own = np.sum((np.square(x).sum(axis=1) + 1) ** 3)
     return float((_sum(x, x) - own) / (len(x) * (len(x) - 1)))
 
 
 def _sum(x: np.ndarray, y: np.ndarray) -> float:
-    """Sum of the kernel over all pairs."""
+    """Sum of the kernel over all pairs of a sample of x, (M, D), and one of y, (N, D)."""
     return float(sum(np.sum((x[i : i + ROWS] @ y.T + 1) ** 3) for i in range(0, len(x), ROWS)))
 
 

@@ -14,11 +14,11 @@ from stp.metrics.metric import Metric, Series
 
 @dataclass(frozen=True)
 class Box:
-    """Prepared data of some rows and columns of a grid (`ComparedData`).
+    """Rows and columns of prepared data on a grid (`ComparedData`).
 
     Attributes:
         whole: the data of the whole grid.
-        rows, columns: numbers of rows and columns of the grid.
+        rows, columns: indices of the rows and columns in the grid.
     """
 
     whole: ComparedData
@@ -32,42 +32,42 @@ class Box:
 
     @property
     def attrs(self) -> Mapping[str, Any]:
-        """Units, variables, normalisation and the like."""
+        """Attributes of the prepared data, such as units, variables and normalisation."""
         return self.whole.attrs
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """Channels, height and width of a frame of the box."""
+        """Shape (C, H, W) of a frame of the box."""
         channels, height, width = self.whole.shape
         across = np.arange(width)[self.columns]
         return channels, len(range(*self.rows.indices(height))), len(across)
 
     @property
     def channels(self) -> np.ndarray:
-        """Numbers of the channels in the folder, int64."""
+        """Indices of the channels in the prepared data, int64 (C,)."""
         return self.whole.channels
 
     def only(self, channels: np.ndarray) -> Self:
-        """The box with only some of its channels, selected by their numbers in it, from 0."""
+        """Select channels by their indices in this object, from 0."""
         return replace(self, whole=self.whole.only(channels))
 
     def cut(self, fields: np.ndarray) -> np.ndarray:
-        """The part of fields (..., H, W) in the box: (..., h, w)."""
+        """Cut fields of the whole grid, (..., H, W), to the box, (..., h, w)."""
         return fields[..., self.rows, self.columns]
 
 
 def cosine_weights(latitudes: np.ndarray) -> np.ndarray:
     """Cosine of latitudes, in degrees, divided by its mean: float64 (H,).
 
-    It is PredBench's appendix B, equation 4. On grid boxes of equal extent in degrees the weights
-    are proportional to area.
+    This is equation 4 in PredBench's appendix B. On grids with equal steps in degrees the weights
+    are proportional to the areas of grid boxes.
     """
     weights = np.cos(np.deg2rad(np.asarray(latitudes, np.float64)))
     return np.asarray(weights / weights.mean())
 
 
 def coordinate(data: ComparedData, name: str) -> np.ndarray | None:
-    """A numeric coordinate of the prepared frames; None if it is missing."""
+    """Read a coordinate of prepared frames, such as ``lat``, 1-D; None if it is missing."""
     folder = data.folder / "frames.zarr" / name
     if not (folder / "zarr.json").exists():
         return None
@@ -78,7 +78,7 @@ def coordinate(data: ComparedData, name: str) -> np.ndarray | None:
 def weights_of(data: ComparedData) -> np.ndarray | None:
     """`cosine_weights` of the data's grid, (H,); None without a coordinate ``lat``.
 
-    The weights of a box are those that its latitudes have on the whole grid.
+    The weights of a box are normalised over the whole grid.
     """
     if isinstance(data, Box):
         weights = weights_of(data.whole)
@@ -109,7 +109,7 @@ def has_own_units(data: ComparedData) -> bool:
 
 
 def of_units(metric: Metric, compared: Comparison, parts: tuple[str, ...] = ()) -> Metric:
-    """Give a metric of all grid points one series for each variable that has units of its own.
+    """Split the values of a metric by variable if variables have different units.
 
     Args:
         metric: metric with statistics of each channel, (N, C * parts, T).
@@ -117,8 +117,8 @@ def of_units(metric: Metric, compared: Comparison, parts: tuple[str, ...] = ()) 
         parts: names of the components of one channel, if there are several.
 
     Returns:
-        the metric with one series for each variable; or, where channels share a unit, the metric of
-        the mean over channels.
+        the metric with one series for each variable or, if channels share a unit, with the mean
+        over channels.
     """
     of_channels, count = metric.statistics, max(1, len(parts))
     bound = metric._replace(components=parts or ("value",))
@@ -136,12 +136,16 @@ def of_units(metric: Metric, compared: Comparison, parts: tuple[str, ...] = ()) 
 
 
 def per_variable(metric: Metric, compared: Comparison, parts: tuple[str, ...] = ()) -> Metric:
-    """Give a metric one series for each channel, or a reason where the grid has no latitudes.
+    """Split the values of a metric on a latitude-longitude grid by variable.
 
     Args:
-        metric: metric of any grid.
-        compared: forecasts and data, whose coordinates are used.
+        metric: metric with statistics of each channel, (N, C * parts, T).
+        compared: forecasts and data, whose coordinate ``lat`` is needed.
         parts: names of the components of one channel, if there are several.
+
+    Returns:
+        the metric with one series for each channel; without values, with a ``reason``, if the data
+        have no latitudes.
     """
     variables = variables_of(compared.data)
     bound = metric._replace(

@@ -3,13 +3,14 @@
     LPIPS(x, y) = sum over layers l of mean over pixels of sum over channels c of
                   w_lc (f_lc(x) - f_lc(y))^2
 
-with features f of a classifier of ImageNet, of unit length over the channels at each pixel, and
-weights w >= 0 that were fitted to human judgements. Frames go in as RGB in [-1, 1], grey ones with
-three equal channels; the constants of ``SHIFT`` and ``SCALE`` follow. Equal to the authors' package
-``lpips`` 0.1.4, which is needed for w only: its networks want to download their own weights.
+with features f of an ImageNet classifier, normalised to unit length over the channels at each
+pixel, and weights w >= 0 fitted to human judgements. Inputs are RGB frames in [-1, 1] (grey frames
+get three equal channels), normalised by ``SHIFT`` and ``SCALE``. Values equal those of the authors'
+package ``lpips`` 0.1.4. That package is needed for w only, because its networks download their own
+weights.
 
-Frames have to be as large as the network needs for a single pixel in its last layer: 31 for
-AlexNet, 17 for SqueezeNet, 16 for VGG-16. They are not enlarged.
+Frames must have at least the height and width that give a single pixel in the last layer: 31 for
+AlexNet, 17 for SqueezeNet, 16 for VGG-16. Smaller frames are not enlarged.
 """
 
 import importlib.metadata
@@ -45,12 +46,13 @@ class Lpips(nn.Module):
 
     Args:
         name: name of the network: alexnet, squeezenet or vgg16.
-        state: weights of the network, as torchvision names them.
-        linear: weights w as the package names them (``lin0.model.1.weight``, ...); None for those
-            of the package.
+        state: weights of the network, with torchvision's names.
+        linear: weights w of the channels (see the module), named ``lin0.model.1.weight``, ... as in
+            the package ``lpips``; None to read them from the installed package.
 
     Raises:
-        StpError: weights of another network; the package is not installed.
+        StpError: the weights are those of another network, or the package is needed but not
+            installed.
     """
 
     def __init__(self, name: str, state: State, linear: State | None = None) -> None:
@@ -76,10 +78,10 @@ class Lpips(nn.Module):
 
 
 def linear_weights(name: str) -> State:
-    """The weights w of version 0.1, from the installed package; it is not imported.
+    """Read the weights w of version 0.1 from the package ``lpips``, without importing it.
 
     Raises:
-        StpError: there is no such package.
+        StpError: the package is not installed.
     """
     name_in_package = f"weights/v0.1/{PACKAGED[name]}.pth"
     try:
@@ -99,12 +101,12 @@ def compare(network: Lpips, predicted: np.ndarray, observed: np.ndarray) -> np.n
 
     Args:
         network: the network, on its device.
-        predicted: predicted frames in [0, 1], (N, T, C, H, W), C is 1 or 3; values outside are
+        predicted: predicted frames in [0, 1], (N, T, C, H, W), C is 1 or 3; other values are
             clipped.
-        observed: observed frames, of the same shape and range.
+        observed: observed frames with the same shape and range.
 
     Returns:
-        distances, float64 (N, T); NaN where a frame has NaN.
+        distances, float64 (N, T); NaN if a frame has NaN.
 
     Raises:
         StpError: frames are too small, or neither grey nor RGB.
@@ -138,7 +140,7 @@ def compare(network: Lpips, predicted: np.ndarray, observed: np.ndarray) -> np.n
 
 
 def build(weights: Weights, name: str) -> Metric:
-    """Make the metric of one network (see `LearnedMetric`)."""
+    """Make the LPIPS metric with one network (see `LearnedMetric`)."""
     state, _ = read_verified(weights.path, weights.declared)
     with settle(weights.device, weights.threads, "float32") as compute:
         network = Lpips(name, state).to(compute.device)
@@ -152,10 +154,10 @@ def build(weights: Weights, name: str) -> Metric:
 
 
 def lpips(*, network: Literal["alexnet", "squeezenet", "vgg16"]) -> LearnedMetric:
-    """Learned perceptual image patch similarity, a distance of predicted from observed frames.
+    """LPIPS, a perceptual distance between predicted and observed frames.
 
     Args:
-        network: network whose features are compared; PredBench and most others print values of
-            AlexNet; SqueezeNet is version 1.1.
+        network: network whose features are compared. PredBench and most papers use AlexNet;
+            SqueezeNet is version 1.1.
     """
     return LearnedMetric(network, partial(build, name=network))

@@ -20,8 +20,8 @@ def mae(*, over_pixels: Literal["sum", "mean"]) -> Metric:
     """Mean over samples and lead times of the absolute errors of frames.
 
     Args:
-        over_pixels: what is done with the absolute errors of a frame over C, H and W: "sum", which
-            video papers print as MAE, on frames in [0, 1] (PredBench, appendix C.2, Tables 13 and
-            14); "mean", in units of the variable (PredBench, traffic tables).
+        over_pixels: reduction of a frame's absolute errors over C, H and W: "sum", the MAE of video
+            papers, for frames in [0, 1] (PredBench, appendix C.2, Tables 13 and 14); "mean", in
+            units of the variable (PredBench, traffic tables).
     """
     return Metric(_pixel_sum if over_pixels == "sum" else _pixel_mean)

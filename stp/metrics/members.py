@@ -1,4 +1,4 @@
-"""Conventions of ensembles: the mean of the members' scores, or the score of their mean."""
+"""Conventions for ensembles: the mean of the members' scores, or the score of the ensemble mean."""
 
 import numpy as np
 
@@ -8,9 +8,9 @@ from stp.metrics.metric import Metric
 
 
 def of_members(metric: Metric) -> Metric:
-    """A convention whose value is the mean over members of their scores.
+    """Make a convention whose value is the mean of the members' scores.
 
-    For a single forecast it is the convention itself.
+    For single forecasts, this is the convention itself.
 
     Args:
         metric: a convention whose values are means of statistics, so that the order of the means
@@ -42,10 +42,10 @@ def of_members(metric: Metric) -> Metric:
 
 
 def of_mean(metric: Metric) -> Metric:
-    """A convention whose value is the score of the mean of the members.
+    """Make a convention whose value is the score of the ensemble mean.
 
     Args:
-        metric: a convention of single forecasts.
+        metric: a convention for single forecasts.
     """
 
     def bind(own: Metric, compared: Comparison) -> Metric:
@@ -71,15 +71,15 @@ def of_mean(metric: Metric) -> Metric:
 
 
 def compose(metric: Metric, members: str) -> Metric:
-    """A convention of ensembles from one of single forecasts.
+    """Make a convention for ensembles from a convention for single forecasts.
 
     Args:
-        metric: a convention of single forecasts.
-        members: "mean_of_scores", the mean of the scores of all members; "score_of_mean", the score
-            of the mean of the members.
+        metric: a convention for single forecasts.
+        members: "mean_of_scores", the mean of the members' scores; "score_of_mean", the score of
+            the ensemble mean.
 
     Raises:
-        StpError: `members` is something else, or the convention is one of ensembles.
+        StpError: `members` is another text, or the convention is already one for ensembles.
     """
     compositions = {"mean_of_scores": of_members, "score_of_mean": of_mean}
     if members not in compositions or metric.ensemble:

@@ -1,7 +1,7 @@
-"""The contract of a metric: statistics of single samples, and values computed from their mean.
+"""The interface of metrics: statistics of single samples, and values computed from their means.
 
 Shape letters: N samples, M members of an ensemble, K components, S series, T lead times, C
-channels, H, W.
+channels, H height, W width.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -15,14 +15,15 @@ Windows = tuple[tuple[int, int], ...]
 
 
 class NetworkInputs(NamedTuple):
-    """Weights, features and device for conventions that use a network.
+    """Weights, features and device for conventions that use networks.
 
     Attributes:
-        weights: network to the checksums of its declared weights.
-        files: network to the path of its file of weights.
-        features: convention of a distance between sets of clips to the name of its features.
-        folders: artefacts of features, ``<name>.observed`` and ``<name>.predicted``.
-        device: "auto", "cpu" or "cuda".
+        weights: checksums of the declared weights, by network.
+        files: path of the weights file, by network.
+        features: name of the features that a distance between sets of clips compares, by
+            convention.
+        folders: folders of features, by name, ``<name>.observed`` and ``<name>.predicted``.
+        device: device of the networks: "auto", "cpu" or "cuda".
         threads: number of CPU threads.
     """
 
@@ -38,9 +39,9 @@ class SetValue(NamedTuple):
     """The value of a convention for all clips together.
 
     Attributes:
-        value: the value; None where there is a ``reason``.
+        value: the value; None if there is a ``reason``.
         n: number of clips.
-        reason: reason why the value is missing; None if it is not.
+        reason: reason why the value is missing; None if there is a value.
     """
 
     value: float | None
@@ -50,14 +51,14 @@ class SetValue(NamedTuple):
 
 @runtime_checkable
 class Convention(Protocol):
-    """A function of ``stp.metrics`` with options, which says how it scores forecasts of frames."""
+    """Interface of conventions: a function of ``stp.metrics`` with its options."""
 
     def loaded(self, name: str, networks: NetworkInputs, /) -> "Metric | SetValue":
-        """The metric of single clips, or the value of all clips.
+        """The metric for single clips or, for distances between sets, the value of all clips.
 
         Args:
             name: name of the convention.
-            networks: weights of networks, and features that networks computed.
+            networks: weights of networks, and features computed by networks.
 
         Raises:
             StpError: weights or features are missing or damaged, or this convention does not
@@ -66,11 +67,11 @@ class Convention(Protocol):
 
 
 class Series(NamedTuple):
-    """The subject of one of several values of a convention; None where values are not split.
+    """Variable, level and threshold that one of several values is for; None where not split.
 
     Attributes:
         variable: name of the variable, such as ``z500``.
-        level: level, in the units of the data's coordinate.
+        level: level, in the units of the data's coordinate ``level``.
         threshold: threshold of events.
     """
 
@@ -80,20 +81,20 @@ class Series(NamedTuple):
 
 
 def first_component(means: np.ndarray) -> np.ndarray:
-    """The value is the mean of the first component: (..., K, T) to (..., T)."""
+    """Take the mean of the first component as the value: (..., K, T) to (..., T)."""
     return means[..., 0, :]
 
 
 def every_component(means: np.ndarray) -> np.ndarray:
-    """Each component is a series, whose value is its mean: (..., K, T) to (..., S = K, T)."""
+    """Take the mean of each component as the value of a series: (..., K, T) to (..., S = K, T)."""
     return means
 
 
 class Batches(NamedTuple):
-    """Samples that make one value together: means of their statistics become its score.
+    """Batches of samples that have one value together: the score of their mean statistics.
 
     Attributes:
-        number: number of the batch of each sample, from 0, int64 (N,).
+        number: index of the batch of each sample, from 0, int64 (N,).
         components: number of statistics of each variable.
         score: function of the means over the samples of a batch, (C * components, T'), that returns
             the values, (C, T').
@@ -105,13 +106,13 @@ class Batches(NamedTuple):
 
 
 def batch_weights(number: np.ndarray) -> np.ndarray:
-    """Weights of samples with which their mean is the unweighted mean of the means of batches.
+    """Weights that turn the mean over samples into the unweighted mean of batch means.
 
     Args:
-        number: number of the batch of each sample, from 0, (N,).
+        number: index of the batch of each sample, from 0, (N,).
 
     Returns:
-        weights with mean 1, float64 (N,).
+        weights of samples, with mean 1, float64 (N,).
     """
     sizes = np.bincount(number)
     return np.asarray(len(number) / (len(sizes) * sizes[number]))
@@ -120,46 +121,50 @@ def batch_weights(number: np.ndarray) -> np.ndarray:
 class Metric(NamedTuple):
     """One convention of one metric.
 
-    Every value is ``finish(mean over samples of the per-sample statistics)``. So one pass over the
-    samples is enough, sums of parts can be merged in any order, and a bootstrap needs only sums.
+    Every value is ``finish(mean over samples of the per-sample statistics)``. One pass over the
+    samples is therefore enough, sums over parts of a split can be merged in any order, and a
+    bootstrap needs sums only.
 
     Attributes:
         statistics: function of predicted and observed frames, float32 (N, T, C, H, W) each, in the
             dataset's units, that returns statistics, float64 (N, K, T'). NaN means bad data;
-            infinite means a frame without a value, for the reason ``no_value``. T' is at most T;
-            the last entry always belongs to lead time T.
-        finish: function of means over samples (..., K, T') that returns values (..., T'), or
-            (..., S, T') where there are several series; NaN or infinite where there is no value.
-        components: names of the K statistics; where series are variables, those of one variable.
-        leads: how the value of all lead times together is made: "mean", as the mean of the values
-            of lead times; "pool", as ``finish`` of the statistics averaged over lead times.
-        no_value: reason why a value may be infinite or undefined although the data are good.
-        series: subjects of the S values. Where K is a multiple of S, the components of a series
-            are adjacent, in the order of the series, and so are the series of a variable.
+            infinity means that a frame has no value, for the reason ``no_value``. T' <= T; the last
+            entry always belongs to lead time T.
+        finish: function of means over samples (..., K, T') that returns values (..., T'), or (...,
+            S, T') for several series; NaN or infinite where no value exists.
+        components: names of the K statistics; if series are variables, names of the statistics of
+            one variable.
+        leads: aggregation over lead times: "mean", the mean of the values of lead times; "pool",
+            ``finish`` of the statistics averaged over lead times.
+        no_value: reason why a value may be infinite or undefined for valid data.
+        series: variable, level and threshold of each of the S values. If K is a multiple of S, the
+            components of a series are adjacent, in the order of the series, and so are the series
+            of a variable.
         on_data: function of this metric and a `stp.metrics.comparison.Comparison` that returns the
-            metric for these data, with other statistics or series, or with a ``reason``.
-        numbered: whether ``statistics`` also takes the numbers of the samples, int64 (N,), and of
+            metric for these data, with adapted statistics or series, or with a ``reason``.
+        numbered: whether ``statistics`` also takes the indices of the samples, int64 (N,), and of
             the lead times, from 0, int64 (T,).
         with_context: whether ``statistics`` also takes, as its last argument, the context frames of
             the samples, float32 (N, context, C, H, W).
         independent_leads: whether the statistics of a lead time need no frames of other lead times
-            (T' is then T): lead times may be computed in blocks, and some may be absent.
-        windows: first and last lead time, from 1, of each window. ``statistics`` takes the mean of
-            the frames of a window as the frame of its last lead time; other lead times have no
-            value. Empty: frames are compared as they are.
-        transform: function of frames and observed frames, (N, T, C, H, W) each, that returns what
-            ``statistics`` takes instead of frames. It is computed once for all conventions with the
-            same transform.
-        batches: samples that share one value. ``statistics`` then has their ``components`` of each
-            variable instead of K; the score of their means is the value of each sample of a batch.
-            All batches have the same weight.
-        best_by: number of the component whose mean over lead times decides which of several
-            forecasts of a sample is the best, where ``finish`` is undefined for a single sample.
-        ensemble: whether ``statistics`` takes all members, predicted (N, M, T, C, H, W).
-        keep_samples: whether the statistics of single samples are kept, or only their sums.
+            (T' is then T), so that lead times may be computed in blocks, and some may be missing.
+        windows: first and last lead time, from 1, of each window. ``statistics`` gets the mean
+            frame of a window as the frame of its last lead time; other lead times have no value.
+            Empty for no averaging.
+        transform: function of frames and observed frames, (N, T, C, H, W) each; ``statistics`` gets
+            its result instead of frames. It is computed once for all conventions with the same
+            transform.
+        batches: batches of samples that have one value together, with equal weights. ``statistics``
+            then returns ``batches.components`` statistics for each variable instead of K; the score
+            of their means is the value of each sample in a batch.
+        best_by: index of the component whose mean over lead times selects the best of several
+            forecasts of a sample, for metrics with a ``finish`` that is undefined for a single
+            sample.
+        ensemble: whether ``statistics`` takes predicted frames of all members, (N, M, T, C, H, W).
+        keep_samples: whether the statistics of single samples are stored, or only their sums.
         share: whether the statistic of a sample is a share from 0 to 1 and the value is its mean:
-            intervals then lie between 0 and 1, and exist even where all samples are equal.
-        reason: reason why there is no value at all for these data; empty if there is one.
+            intervals then lie between 0 and 1, and exist even if all samples are equal.
+        reason: reason why the metric has no value at all for these data; empty if it has values.
     """
 
     statistics: Callable[..., np.ndarray]
@@ -186,7 +191,7 @@ class Metric(NamedTuple):
         return self
 
     def valued(self, leads: Iterable[int]) -> frozenset[int]:
-        """Those of the forecast's lead times `leads`, from 0, that have a value."""
+        """Select from `leads`, indices of lead times from 0, those that have a value."""
         present = frozenset(leads)
         if not self.windows:
             return present
@@ -195,7 +200,7 @@ class Metric(NamedTuple):
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Variables of the series, one for each channel; empty where series are no variables."""
+        """Names of the variables of the series; empty if series are not variables."""
         named = (series.variable for series in self.series)
         return tuple(dict.fromkeys(name for name in named if name is not None))
 
@@ -208,7 +213,7 @@ class Metric(NamedTuple):
         """Split statistics (N, K, T') by variable, (N, components, T') each.
 
         Returns:
-            All of them under None, unless series are variables.
+            statistics by variable; under None, all of them, if series are not variables.
         """
         if not self.is_by_variable:
             return {None: statistics}
@@ -220,5 +225,5 @@ class Metric(NamedTuple):
 
 
 def needs_data(*_: np.ndarray) -> np.ndarray:
-    """Placeholder of the statistics of a metric that is not bound to its data yet."""
+    """Placeholder for the statistics of a metric that is not yet bound to its data."""
     raise TypeError("a metric of `on_data` is used without its data")

@@ -1,4 +1,4 @@
-"""Share of people none of whose predicted paths ends near the true end."""
+"""Miss rate: share of people for whom no predicted path ends near the true end."""
 
 from functools import partial
 
@@ -19,7 +19,7 @@ def miss_rate(*, near: float) -> Metric:
     """Share of people whose predicted paths all end farther than ``near`` from the true end.
 
     Args:
-        near: largest distance between predicted and true end that is no miss, metres.
+        near: largest distance between predicted and true end that is not a miss, metres.
     """
     statistics = partial(_misses, near=near)
     return Metric(statistics, ensemble=True, independent_leads=False, share=True)

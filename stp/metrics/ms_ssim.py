@@ -1,15 +1,15 @@
 """Multi-scale structural similarity (Wang, Simoncelli and Bovik 2003,
 https://doi.org/10.1109/ACSSC.2003.1292216).
 
-At each scale the contrast-structure term (2 cxy + C2) / (vx + vy + C2) is averaged over the frame;
-frames are halved by means of 2 x 2 pixels between scales. The value is the product of these
-averages raised to the weights of the scales, with the whole SSIM in place of the term at the last
-scale. Means, variances and covariance are those of a Gaussian window of 11 x 11 pixels with
-standard deviation 1.5, where it lies inside the frame. A negative average, which has no real
-power, counts as 0, as in the usual implementations.
+At each scale, the contrast-structure term (2 cxy + C2) / (vx + vy + C2) is averaged over the frame.
+Between scales, frames are halved by averaging 2 x 2 pixels. The value is the product over scales of
+these averages raised to the power of the scale's weight; at the last scale, the whole SSIM takes
+the place of the term. Variances v and covariance c are computed in a Gaussian window of 11 x 11
+pixels with standard deviation 1.5, wherever it lies inside the frame. A negative average, which has
+no real power, counts as 0, as in common implementations.
 
-The value is the mean over channels. An odd last row or column is left out before halving. Fields on
-the globe have conventions of their own (`stp.metrics.field_ms_ssim`).
+Values are averaged over channels. An odd last row or column is left out before halving. For fields
+on the globe, see `stp.metrics.field_ms_ssim`.
 """
 
 from collections.abc import Callable
@@ -35,10 +35,10 @@ Halve = Callable[[np.ndarray], np.ndarray]
 def multi_scale_similarity(
     predicted: np.ndarray, observed: np.ndarray, *, data_range: float, scales: int = 5
 ) -> np.ndarray:
-    """MS-SSIM of frames.
+    """MS-SSIM of predicted and observed frames.
 
     Args:
-        predicted: predicted frames, (N, T, C, H, W); H and W at least `smallest_side` (scales).
+        predicted: predicted frames, (N, T, C, H, W); H and W at least ``smallest_side(scales)``.
         observed: observed frames, (N, T, C, H, W).
         data_range: distance between the smallest and the largest possible value.
         scales: number of scales, from the finest; their weights are divided by their sum.
@@ -56,7 +56,7 @@ def multi_scale_similarity(
 def similarity(
     x: np.ndarray, y: np.ndarray, data_range: float, weights: np.ndarray, halve: Halve
 ) -> np.ndarray:
-    """MS-SSIM of F pairs of frames, (F,), computed in their precision.
+    """MS-SSIM of F pairs of frames, (F,), computed in the dtype of the frames.
 
     Args:
         x, y: frames, (F, H, W) each.
@@ -77,15 +77,15 @@ def similarity(
 
 
 def shares(scales: int) -> np.ndarray:
-    """Weights of the finest scales, divided by their sum."""
+    """Weights of the finest scales, divided by their sum, (scales,)."""
     return np.array(WEIGHTS[:scales]) / sum(WEIGHTS[:scales])
 
 
 def _with_windows(x: np.ndarray, y: np.ndarray) -> tuple[Any, ...]:
-    """Frames (F, H, W) and the first half of the windows down and across them, six taps each.
+    """Padded frames (F, H, W), and half of the symmetric windows in y and x, six taps each.
 
-    In a direction with fewer than 11 pixels the window is the pixel itself, and the frames get a
-    margin that it does not reach.
+    In a direction with fewer than 11 pixels, the window is a single pixel, and frames are padded so
+    that the same loop can run.
     """
     taps = np.exp(-0.5 * (np.arange(WINDOW) - WINDOW // 2) ** 2 / SIGMA**2)
     windows = []
@@ -115,14 +115,14 @@ def _mean_terms(
 
         (2 cxy + C2) / (vx + vy + C2) = (s - d + 2 C2) / (s + d + 2 C2)
 
-    and in the same way luminance is (S - D + 2 C1) / (S + D + 2 C1), with the squares S and D of
-    their means.
+    and likewise the luminance term is (S - D + 2 C1) / (S + D + 2 C1), where S and D are the
+    squared means of the sums and differences.
 
     Args:
         x, y: frames (F, H, W).
         down, across: first six taps of the window, which is symmetric, in each direction.
         twice_c1, twice_c2: the constants 2 C1 and 2 C2.
-        whole: whether the result is the whole SSIM, luminance included.
+        whole: whether the result is the whole SSIM, including the luminance term.
     """
     count, height, width = x.shape
     inside = width - WINDOW + 1
@@ -181,12 +181,12 @@ def _mean_terms(
 
 
 def smallest_side(scales: int) -> int:
-    """Smallest height and width of a frame, pixels, whose coarsest scale the window fits."""
+    """Smallest height and width of a frame, pixels, for the window to fit at the coarsest scale."""
     return WINDOW << (scales - 1)
 
 
 def _halved(frames: np.ndarray) -> np.ndarray:
-    """Means of 2 x 2 pixels; an odd last row or column is left out."""
+    """Means of 2 x 2 pixels of frames (F, H, W); an odd last row or column is left out."""
     height, width = frames.shape[1:]
     even = frames[:, : height // 2 * 2, : width // 2 * 2]
     sums = even[:, ::2] + even[:, 1::2]
@@ -210,14 +210,14 @@ def _fitting(metric: Metric, compared: Comparison, scales: int) -> Metric:
 
 
 def ms_ssim(*, scales: int) -> Metric:
-    """MS-SSIM of frames in [0, 1], or brought to that range by a fixed normalisation.
+    """MS-SSIM of frames in [0, 1], or mapped to that range by a fixed normalisation.
 
     The data range is 1.
 
     Args:
-        scales: number of scales, from the finest, 1 to 5, whose weights are divided by their sum:
-            five need frames of at least 176 x 176 pixels, three of 44 x 44. Values of different
-            numbers of scales are not comparable.
+        scales: number of scales, from the finest, 1 to 5; their weights are divided by their sum.
+            Five scales need frames of at least 176 x 176 pixels, three of 44 x 44. Values with
+            different numbers of scales are not comparable.
 
     Raises:
         StpError: `scales` is not 1 to 5.
@@ -227,10 +227,10 @@ def ms_ssim(*, scales: int) -> Metric:
 
 
 def check_scales(scales: int) -> None:
-    """Refuse a number of scales that has no weights.
+    """Refuse a number of scales for which no weights are published.
 
     Raises:
-        StpError: it is not 1 to 5.
+        StpError: `scales` is not 1 to 5.
     """
     if scales not in range(1, len(WEIGHTS) + 1):
         raise ConfigurationError(

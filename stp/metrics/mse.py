@@ -20,8 +20,8 @@ def mse(*, over_pixels: Literal["sum", "mean"]) -> Metric:
     """Mean over samples and lead times of the squared errors of frames.
 
     Args:
-        over_pixels: what is done with the squared errors of a frame over C, H and W: "sum", which
-            video papers print as MSE, on frames in [0, 1] (PredBench, appendix C.2, Tables 13 and
-            14); "mean", in squared units of the variable.
+        over_pixels: reduction of a frame's squared errors over C, H and W: "sum", the MSE of video
+            papers, for frames in [0, 1] (PredBench, appendix C.2, Tables 13 and 14); "mean", in
+            squared units of the variable.
     """
     return Metric(_pixel_sum if over_pixels == "sum" else _pixel_mean)

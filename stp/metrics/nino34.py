@@ -1,9 +1,9 @@
 """Forecast skill for the Nino3.4 index (PredBench, appendix B, equations 8 and 9).
 
-The index is the mean of sea surface temperature over 5S-5N, 170W-120W, without weights for
-latitude, smoothed over 3 months. Only predicted months enter the smoothing, so T lead times give
-T - 2 values; the value of months t, t + 1, t + 2 is filed under lead time t + 2. The grid is that
-of ICAR-ENSO: 24 latitudes 55S-60N, 48 longitudes 95E-330E, 5 degrees each.
+The index is the mean of sea surface temperature over 5S-5N, 170W-120W, without latitude weights,
+smoothed over 3 months. The smoothing uses predicted months only, so T lead times give T - 2 values;
+the value of months t, t + 1, t + 2 belongs to lead time t + 2. The grid is that of ICAR-ENSO: 24
+latitudes 55S-60N and 48 longitudes 95E-330E, in steps of 5 degrees.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ def index(sst: np.ndarray) -> np.ndarray:
         sst: sea surface temperature, (N, T, 1, 24, 48).
 
     Raises:
-        StpError: another grid, or fewer than 3 lead times.
+        StpError: the grid is another one, or there are fewer than 3 lead times.
     """
     if sst.shape[2:] != GRID or sst.shape[1] < MONTHS:
         raise StpError(
@@ -42,8 +42,8 @@ def weights(leads: int) -> np.ndarray:
     """Weights a_k ln k of lead times k = 1..n in the weighted correlation, float64 (n,).
 
     a_k is 1.5 for the first 4 lead times, 2 for the next 7, 3 for the next 7, then 4: the scoring
-    rule of the competition behind ICAR-ENSO, as in the code of Earthformer and PredBench. k counts
-    the smoothed values from 1, so the first one has weight ln 1 = 0.
+    rule of the competition for which ICAR-ENSO was made, as in the code of Earthformer and
+    PredBench. k counts the smoothed values from 1, so the first value has weight ln 1 = 0.
     """
     steps = np.array([1.5] * 4 + [2.0] * 7 + [3.0] * 7 + [4.0] * max(0, leads - 18))[:leads]
     return steps * np.log(np.arange(1, leads + 1))
@@ -55,13 +55,13 @@ def _moments(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
 
 
 def _correlation(means: np.ndarray) -> np.ndarray:
-    """Pearson correlation over samples from the means of p, o, p^2, o^2, p o.
+    """Pearson correlation over samples, from the means of p, o, p^2, o^2 and p o.
 
-    (..., 5, T) to (..., T); NaN where p or o do not vary.
+    Shapes: (..., 5, T) to (..., T). NaN where p or o is constant.
 
-    The published code adds 1e-6 to the denominator, a root of sums over N samples; on means that
-    would be 1e-6 / N. It is left out: it changes the value by less than 1e-6 / (N s_p s_o), and
-    where nothing varies it makes a correlation of 0 of one that does not exist (NaN here).
+    The published code adds 1e-6 to the denominator, which is computed from sums over N samples
+    (1e-6 / N for means). This is left out: it changes the value by less than 1e-6 / (N s_p s_o),
+    and would turn the undefined correlation of constant values into 0.
     """
     p, o, pp, oo, po = np.moveaxis(means, -2, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -93,8 +93,8 @@ def correlation(*, weighted: bool = False) -> Metric:
     Args:
         weighted: whether lead times are weighted (C-Nino3.4-WM): the value is the sum of weight
             times correlation, divided by the number of lead times (not by the sum of weights), so
-            that 12 lead times with perfect forecasts give 3.41, not 1. The value of one lead time
-            is its weight times its correlation.
+            that perfect forecasts of 12 lead times have 3.41, not 1. The value of one lead time is
+            its weight times its correlation.
     """
     return Metric(
         _moments,

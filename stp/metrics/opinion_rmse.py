@@ -1,4 +1,4 @@
-"""Root mean squared error of predicted opinions, of one split."""
+"""Root mean squared error of the predicted opinions of a split."""
 
 import numpy as np
 

@@ -1,6 +1,6 @@
-"""Metrics whose statistics a network computes.
+"""Metrics that compute their statistics with a network.
 
-Shape letters: N samples, T lead times, C channels, H, W, D features.
+Shape letters: N samples, T lead times, C channels, H height, W width, D features.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,13 +17,12 @@ Embed = Callable[[np.ndarray], np.ndarray]
 
 
 class Weights(NamedTuple):
-    """A file of weights, and the device of its network.
+    """A weights file, and the device of the network.
 
     Attributes:
-        path: path of the file of weights.
-        declared: checksums of the file (`stp.core.file_identity`); a file with another one is
-            refused.
-        device: "auto", "cpu" or "cuda".
+        path: path of the weights file.
+        declared: declared checksums, to which the file is compared (`stp.core.file_identity`).
+        device: device of the network: "auto", "cpu" or "cuda".
         threads: number of CPU threads.
     """
 
@@ -34,15 +33,15 @@ class Weights(NamedTuple):
 
 
 def weights_path(files: Mapping[str, str], network: str, declared: Mapping[str, str]) -> Path:
-    """The file of weights that a job was planned with.
+    """Find the weights file that the plan chose for a job.
 
     Args:
-        files: paths of files of weights, by network.
+        files: paths of weights files, by network.
         network: name in config/weights.yaml.
-        declared: checksums of the file.
+        declared: declared checksums of the file.
 
     Raises:
-        StpError: there is no such file any more.
+        StpError: the file no longer exists.
     """
     path = files.get(network)
     if path is None:
@@ -55,13 +54,13 @@ def weights_path(files: Mapping[str, str], network: str, declared: Mapping[str, 
 
 
 class LearnedMetric(NamedTuple):
-    """A convention whose statistics a network computes.
+    """A convention that computes its statistics with a network.
 
     Attributes:
         weights: name of the weights in config/weights.yaml.
         build: function that reads the weights and makes the metric.
-        of_means: metric that computes values from means of the statistics, for which no weights
-            are needed; by default values are these means.
+        of_means: metric that computes values from mean statistics, which needs no weights; by
+            default the values are these means.
     """
 
     weights: str
@@ -69,10 +68,10 @@ class LearnedMetric(NamedTuple):
     of_means: Metric = Metric(needs_data)
 
     def loaded(self, _: str, networks: NetworkInputs) -> Metric:
-        """The metric with its weights, or a metric without values if no weights are declared.
+        """Load the weights and make the metric; a metric without values if no weights are declared.
 
         Raises:
-            StpError: the file of weights is missing or has other checksums, the device does not
+            StpError: the weights file is missing or its checksum differs, or the device does not
                 exist or has too little memory.
         """
         name = self.weights

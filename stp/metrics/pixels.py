@@ -1,4 +1,4 @@
-"""Errors of whole frames, summed over pixels in float64: the basis of MSE, MAE, RMSE and PSNR."""
+"""Errors of frames, summed over pixels in float64: the basis of MSE, MAE, RMSE and PSNR."""
 
 import math
 
@@ -23,8 +23,9 @@ def absolute_errors(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
 def _sums(predicted: np.ndarray, observed: np.ndarray, function: np.ufunc) -> np.ndarray:
     """Sum a function of the errors of each frame, float64 (N, T).
 
-    Errors keep the precision of the frames, which is twice as fast: what float32 rounds is 6e-8 of
-    each error, and 1e-9 of a sum of thousands. Frame by frame, since a frame fits the cache.
+    Errors keep the precision of the frames, which is twice as fast: float32 rounds each error by at
+    most a factor of 6e-8, and a sum of thousands by 1e-9. Frames are processed one by one, because
+    a frame fits the processor's cache.
     """
     sums = np.empty(predicted.shape[:2])
     for n, t in np.ndindex(sums.shape):

@@ -1,4 +1,4 @@
-"""Pearson's linear correlation of predicted and observed opinions (PLCC), of one split."""
+"""Pearson's linear correlation (PLCC) of the predicted and observed opinions of a split."""
 
 import numpy as np
 
@@ -24,8 +24,8 @@ def plcc(*, signed: bool) -> Agreement:
     """Pearson's correlation of predicted and observed opinions.
 
     Args:
-        signed: whether the correlation keeps its sign. Its absolute value, which Somraj et al.
-            (2022) print, does not show that a measure ranks backwards.
+        signed: whether the correlation keeps its sign. The absolute value, which Somraj et al.
+            (2022) print, hides that a measure ranks in reverse.
     """
     if signed:
         return Agreement(correlation, weighted_correlation)

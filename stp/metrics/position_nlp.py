@@ -1,8 +1,8 @@
-"""Negative log-probability of where people went, in nats (of a density per square metre).
+"""Negative log-density of the true positions of people, in nats (densities per square metre).
 
-The density comes from predicted samples (``final_gaussian``, ``kde``), or from a predicted mixture
-of Gaussians or grid (``density``). Values from different sources are not comparable. Where a
-prediction lacks the source there is no value.
+The density is estimated from predicted samples (``final_gaussian``, ``kde``), or is predicted
+itself, as a mixture of Gaussians or a grid (``density``). These kinds of values are not comparable.
+A convention has no value if a predictor does not provide what it needs.
 """
 
 from functools import partial
@@ -26,14 +26,14 @@ LEAST = -20.0
 
 
 def gaussian_nlp(samples: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Negative log-density of the truth under one Gaussian that is fitted to samples.
+    """Negative log-density of the true positions under one Gaussian fitted to samples.
 
     Args:
         samples: predicted positions, metres, (M, ..., 2).
-        truth: true positions, metres, (..., 2); NaN where nobody is.
+        truth: true positions, metres, (..., 2); NaN for absent people.
 
     Returns:
-        negative log-densities, nats, (...); NaN where nobody is.
+        negative log-densities, nats, (...); NaN for absent people.
     """
     mean = samples.mean(axis=0)
     away = samples - mean
@@ -54,9 +54,9 @@ def _final_gaussian(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
 
 
 def final_gaussian() -> Metric:
-    """Negative log-density of the last true position under a Gaussian fitted to its samples.
+    """Negative log-density of the last true position under a Gaussian fitted to the samples.
 
-    It is the only negative log-probability in Atlas' released code.
+    This is the only negative log-density in Atlas' released code.
     """
     return Metric(
         _final_gaussian,
@@ -67,17 +67,17 @@ def final_gaussian() -> Metric:
 
 
 def kde_log_density(samples: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Log-density of the truth under Gaussian kernels around samples.
+    """Log-density of the true positions under a kernel density estimate from samples.
 
-    The covariance of a kernel is that of the samples times M^(-1/3) (Scott's rule in two
-    dimensions), as in `scipy.stats.gaussian_kde`.
+    The covariance of the Gaussian kernels is that of the samples times M^(-1/3) (Scott's rule in
+    two dimensions), as in `scipy.stats.gaussian_kde`.
 
     Args:
         samples: predicted positions, metres, (M, ..., 2).
-        truth: true positions, metres, (..., 2); NaN where nobody is.
+        truth: true positions, metres, (..., 2); NaN for absent people.
 
     Returns:
-        log-densities, nats, not clipped, (...); NaN where nobody is; infinite where all samples lie
+        log-densities, nats, not clipped, (...); NaN for absent people; infinite if all samples lie
         on a line.
     """
     count = len(samples)
@@ -107,14 +107,14 @@ def _kde(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
 def _over_people(values: np.ndarray) -> np.ndarray:
     """Mean over the N people of scenarios, (n, T, N) to (n, 1, T).
 
-    The mean is infinite, and so counts as no value, where that of one person is infinite.
+    The mean is infinite, which counts as no value, if the value of one person is infinite.
     """
     none = np.isinf(values).any(axis=-1)
     return np.where(none, np.inf, over_people(values))[:, None]
 
 
 def _on_density(metric: Metric, compared: Comparison, kind: str) -> Metric:
-    """Bind the metric to the predicted densities of one kind, or to the reason without them."""
+    """Bind the metric to predicted densities of one kind; without them, set the reason."""
     stored = compared.densities.get(kind)
     if stored is None:
         return metric._replace(reason=f"these predictions have no {kind}")
@@ -129,7 +129,7 @@ def _on_density(metric: Metric, compared: Comparison, kind: str) -> Metric:
 
 
 def kde() -> Metric:
-    """Negative log-density of the truth under kernels around the samples of each step.
+    """Negative log-density of the truth under a kernel density estimate at each step.
 
     Log-densities below -20 count as -20 (TrajNet++).
     """
@@ -141,8 +141,8 @@ def density(*, kind: Literal["mixture", "grid"]) -> Metric:
     """Negative log-density of the truth under the predicted density.
 
     Args:
-        kind: form of the density: "mixture", a mixture of Gaussians, taken as it is; "grid", the
-            probability of the cell that holds the truth divided by the area of the cell, where
+        kind: form of the density: "mixture", a mixture of Gaussians, not clipped; "grid", the
+            probability of the grid cell with the true position, divided by the area of the cell;
             logarithms below -20 count as -20.
     """
     return Metric(

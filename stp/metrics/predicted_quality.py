@@ -1,10 +1,10 @@
-"""Predicted opinion of people about predicted videos, in points from 0 to 100.
+"""People's predicted opinion of predicted videos, in points from 0 to 100.
 
-A measure of quality learns opinions from rated videos (`stp videos quality --save`, docs/pvqa.md).
-Its input is the observed and the predicted frames; it needs no true future. Where data have no
-context, as in studies of distortions, the first frames of the real clip count as observed. The
-value is the mean over the clips that are not far from all rated videos
-(`stp.metrics.fitted_quality`), if these are more than half of all clips.
+A measure of quality is trained on rated videos (`stp videos quality --save`, docs/pvqa.md). Its
+input is the observed and the predicted frames; it needs no true future. If data have no context, as
+in studies of distortions, the first frames of the real clip count as observed. The value is the
+mean over the clips that have a similar rated video (`stp.metrics.fitted_quality`), if these are
+more than half of all clips.
 """
 
 from functools import partial
@@ -27,7 +27,7 @@ def _finish(means: np.ndarray) -> np.ndarray:
 
 
 def _of_means() -> Metric:
-    """The metric without its network, which computes values from means over clips."""
+    """The part of the metric that needs no network: it computes values from means over clips."""
     return Metric(
         needs_data,
         finish=_finish,
@@ -40,7 +40,7 @@ def _of_means() -> Metric:
 
 
 def _of_clips(metric: Metric, compared: Comparison, network: str) -> Metric:
-    """Bind the metric to clips in [0, 1], or to the reason why they have no value."""
+    """Bind the metric to clips in [0, 1]; for other data, set the reason why they have no value."""
     range_ = unit_range(compared.data.attrs)
     if range_ is None:
         return metric._replace(reason=NO_RANGE)
@@ -65,12 +65,12 @@ def build(weights: Weights, network: str, is_official: bool) -> Metric:
 
     Args:
         weights: the file of the measure.
-        network: expected network of the measure.
-        is_official: whether the measure should be trained on opinions of people, or on synthetic
+        network: expected name of the measure's network.
+        is_official: whether the measure has to be trained on people's opinions, not on synthetic
             ones.
 
     Raises:
-        StpError: the file has another network or other opinions.
+        StpError: the measure has another network, or was trained on the other kind of opinions.
     """
     fitted, state = read(weights.path, weights.declared)
     identity = fitted.network, fitted.source == OFFICIAL
@@ -103,14 +103,14 @@ def build(weights: Weights, network: str, is_official: bool) -> Metric:
 
 
 def predicted_quality(*, network: str, weights: str, is_official: bool = True) -> LearnedMetric:
-    """Mean predicted opinion of people about clips, points.
+    """People's mean predicted opinion of clips, in points from 0 to 100.
 
     Args:
         network: name of the network on whose features the measure is trained; the paper proposes
             ResNet-50.
         weights: name of the file of the measure in config/weights.yaml.
-        is_official: whether it is trained on opinions of people, or on synthetic ones, which say
-            nothing about people.
+        is_official: whether the measure is trained on people's opinions, not on synthetic ones,
+            which say nothing about people.
     """
     builder = partial(build, network=network, is_official=is_official)
     return LearnedMetric(weights, builder, _of_means())

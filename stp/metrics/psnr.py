@@ -1,8 +1,8 @@
 """Peak signal-to-noise ratio in dB for frames in [0, 1]: 20 log10(1 / sqrt(mse)).
 
-A frame that is predicted exactly has an infinite PSNR, and so has the mean over frames with it:
-such a value is NULL with a reason. (PredBench's code puts 1.0 in the place of a batch with such a
-frame, which makes a perfect prediction the worst one.)
+A frame that is predicted exactly has an infinite PSNR, and so has every mean that includes it: such
+a value is NULL with a reason. (PredBench's code replaces the value of a batch with such a frame by
+1.0, so that a perfect prediction gets the worst value.)
 """
 
 from typing import Literal
@@ -42,13 +42,13 @@ def _of_observed_range(predicted: np.ndarray, observed: np.ndarray) -> np.ndarra
 
 
 def psnr(*, mean_of: Literal["frames", "errors"]) -> Metric:
-    """PSNR of frames in [0, 1], or brought to that range by a fixed normalisation, dB.
+    """PSNR, in dB, of frames in [0, 1], or mapped to that range by a fixed normalisation.
 
     Args:
-        mean_of: what is averaged: "frames", the PSNR of each frame (PredBench, appendix B, equation
-            2); "errors", the squared errors of everything, before one PSNR is computed, which by
-            Jensen's inequality is never above the mean of frames, and which single frames that are
-            nearly exact hardly change.
+        mean_of: averaged quantity: "frames", the PSNR of each frame (PredBench, appendix B,
+            equation 2); "errors", the squared errors, from whose mean one PSNR is computed. By
+            Jensen's inequality, the latter is never above the mean over frames; single nearly exact
+            frames hardly change it.
     """
     if mean_of == "frames":
         return Metric(_per_frame, no_value="predicted exactly", on_data=in_unit_range)
@@ -62,7 +62,7 @@ def psnr(*, mean_of: Literal["frames", "errors"]) -> Metric:
 
 
 def of_frame_range() -> Metric:
-    """Mean PSNR of frames whose peak is the range of the observed frame, for data of any units.
+    """Mean PSNR with the range of each observed frame as the peak, for data in any units.
 
     The PSNR of a frame is 20 log10((largest - smallest observed value) / RMSE), in dB. Values are
     not comparable with those of the other conventions.

@@ -1,9 +1,9 @@
-"""Rank histogram: how often the observation exceeds 0, 1, ..., M of the M members.
+"""Rank histogram: shares of observations that exceed 0, 1, ..., M of the M members.
 
 A reliable ensemble has 1 / (M + 1) at every rank; a U shape indicates too small a spread, a slope
-a bias (Hamill 2001, https://doi.org/10.1175/1520-0493(2001)129<0550:IORHFV>2.0.CO;2). The
-``threshold`` of a row of scores is the rank, the number of members below the observation. Where
-members equal the observation, the point is shared evenly among its possible ranks, not drawn.
+indicates a bias (Hamill 2001, https://doi.org/10.1175/1520-0493(2001)129<0550:IORHFV>2.0.CO;2). In
+score tables, the column ``threshold`` is the rank: the number of members below the observation. If
+members equal the observation, the point counts in equal parts for all of its possible ranks.
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ def _shares(area: Area, members: np.ndarray, observed: np.ndarray) -> tuple[np.n
 def _of_ranks(
     area: Area, members: np.ndarray, observed: np.ndarray, ranks: Iterable[int]
 ) -> tuple[np.ndarray, ...]:
-    """Share of the area in which the observation has a rank, (G,), for each of some ranks."""
+    """Share of the area in which the observation has a rank, (G,), for each given rank."""
     below = (members < observed).sum(axis=0)
     equal = (members == observed).sum(axis=0)
     bad = np.isnan(members).any(axis=0)
@@ -74,10 +74,10 @@ def rank_histogram() -> Metric:
 
 
 def outliers() -> Metric:
-    """Share of observations outside the ensemble, relative to that of a reliable ensemble.
+    """Share of observations outside the ensemble's range, relative to a reliable ensemble.
 
-    It is the sum of the shares of the lowest and the highest rank divided by 2 / (M + 1): 1 for
-    reliable ensembles of any size, above 1 for too small a spread or a bias (Buizza and Palmer 1998
-    have the percentage of outliers, without this division).
+    This is the sum of the shares of the lowest and the highest rank, divided by 2 / (M + 1): 1 for
+    reliable ensembles of any size, above 1 for too small a spread or a bias. (Buizza and Palmer
+    1998 report the percentage of outliers, without this division.)
     """
     return Metric(needs_data, finish=every_component, on_data=_outliers_on, ensemble=True)

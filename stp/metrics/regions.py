@@ -1,6 +1,6 @@
 """Regions of the globe that are scored separately: boxes of latitudes and longitudes.
 
-A box includes its borders. Its grid points have the weights of their latitudes; points outside are
+A box includes its borders. Its grid points keep their latitude weights; points outside of it are
 excluded.
 """
 
@@ -15,7 +15,7 @@ from stp.metrics.metric import Metric
 
 
 class Borders(NamedTuple):
-    """Borders of a box, degrees north and east; it may lie across the meridian of Greenwich."""
+    """Borders of a box in degrees north and east; a box may cross the Greenwich meridian."""
 
     south: float
     north: float
@@ -34,14 +34,14 @@ BOXES = {
 
 
 def compose(metric: Metric, region: str) -> Metric:
-    """A convention restricted to the fields in a box.
+    """Restrict a convention to a box of latitudes and longitudes.
 
     Args:
-        metric: a convention for any grid.
-        region: name of the box, one of ``BOXES``.
+        metric: a convention for fields on a latitude-longitude grid.
+        region: name of the box, a key of ``BOXES``.
 
     Raises:
-        StpError: there is no such box.
+        StpError: no box has this name.
     """
     if region not in BOXES:
         raise StpError(
@@ -78,7 +78,7 @@ def compose(metric: Metric, region: str) -> Metric:
 
 
 def box_of(data: ComparedData, borders: Borders) -> Box | None:
-    """The part of a grid within some borders; None without coordinates or points in it."""
+    """The part of a grid within borders; None if it has no coordinates or no points there."""
     latitudes, longitudes = coordinate(data, "lat"), coordinate(data, "lon")
     if latitudes is None or latitudes.shape != data.shape[1:2]:
         return None

@@ -1,4 +1,4 @@
-"""Root mean squared error (RMSE); its conventions differ in what stands under the root."""
+"""Root mean squared error (RMSE); conventions differ in the mean under the root."""
 
 from typing import Literal
 
@@ -37,9 +37,9 @@ def rmse(
         root: "frames": mean over frames of the root of each frame; "pooled": one root of the mean
             over samples, lead times, C, H and W, as in OpenSTL, which by Jensen's inequality is
             never below the mean of roots.
-        over_pixels: what is done with the squared errors of a frame over C, H and W: "mean",
-            PredBench's RMSE for data in physical units (traffic, ICAR-ENSO, SEVIR); or "sum", which
-            PredBench's code calls RMSE for video.
+        over_pixels: reduction of a frame's squared errors over C, H and W: "mean", PredBench's RMSE
+            for data in physical units (traffic, ICAR-ENSO, SEVIR); "sum", which PredBench's code
+            calls RMSE for video.
     """
     if root == "pooled":
         statistics = _mean_square if over_pixels == "mean" else _square_sum

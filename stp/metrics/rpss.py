@@ -37,7 +37,7 @@ def rps_terciles(
         members: predicted values of M members, (M, ...).
         observed: observed values, (...).
         lower, upper: lower and upper tercile, (...) each.
-        fair: whether what sampling adds is subtracted.
+        fair: whether the fair RPS is computed (see the module).
 
     Returns:
         RPS of the ensemble, 0 to 2 (fair, from -1 / (2 (M - 1))), and of the climatology, 2/9 or
@@ -96,11 +96,11 @@ def _on(metric: Metric, compared: Comparison, fair: bool) -> Metric:
 def rpss(*, fair: bool) -> Metric:
     """Ranked probability skill score of terciles, against the climatology.
 
-    Means over windows of lead times are compared with terciles of means over as many days.
+    Means over windows of lead times are compared to terciles of means over equally many days.
 
     Args:
-        fair: whether the score is corrected for the number of members; if not, the shares of the
-            members are the probabilities.
+        fair: whether the score is corrected for the number of members; if not, the shares of
+            members are used as the probabilities.
     """
     return Metric(
         needs_data,

@@ -1,9 +1,9 @@
 """Scaling of frames from units of the dataset to [0, 1].
 
-SSIM, PSNR and thresholds of CSI are made for frames in [0, 1]. A dataset's range is mapped to it by
-the normalisation of the dataset, if that is a fixed one (traffic counts / 1250, radar codes / 255,
-video unchanged). Standardised data and unscaled data in physical units have no fixed range, and so
-no values of these metrics; other conventions take the range of each observed frame.
+SSIM, PSNR and the thresholds of CSI are defined for frames in [0, 1]. Data are mapped to this range
+by the dataset's normalisation, if it is a fixed one (traffic counts / 1250, radar codes / 255,
+video unchanged). Standardised data and unscaled data in physical units have no fixed range, so
+these metrics have no values for them; other conventions use the range of each observed frame.
 """
 
 from collections.abc import Mapping
@@ -34,9 +34,9 @@ def unit_range(attrs: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray] | None
 
 
 def in_unit_range(metric: Metric, compared: Comparison) -> Metric:
-    """Make a metric of frames in [0, 1] one of frames in the dataset's units.
+    """Adapt a metric for frames in [0, 1] to frames in the dataset's units.
 
-    It is a function for `Metric.on_data`.
+    A function for `Metric.on_data`.
     """
     range_ = unit_range(compared.data.attrs)
     if range_ is None:

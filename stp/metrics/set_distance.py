@@ -1,4 +1,4 @@
-"""Distances between sets of clips, from features that networks computed (stage `features`)."""
+"""Distances between sets of clips, from network features (stage `features`)."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -28,11 +28,11 @@ class SetFeatures(NamedTuple):
 
 
 class SetDistance(NamedTuple):
-    """A convention that compares two sets of clips, not clip by clip.
+    """A convention that compares the set of predicted clips to the set of observed clips.
 
-    Its value is no mean over samples: it is computed from features of all clips
-    (config/conventions names network, layer and frames). It has one value for all lead times,
-    which depends on the number of clips. It has no interval: resampled sets contain clips twice,
+    The value is computed from the features of all clips (config/conventions names network, layer
+    and frames); it is not a mean over samples. There is one value for all lead times, and it
+    depends on the number of clips. It has no interval, because resampled sets contain clips twice,
     which increases the distance.
 
     Attributes:
@@ -43,7 +43,7 @@ class SetDistance(NamedTuple):
     distance: Callable[[np.ndarray, np.ndarray], float]
 
     def loaded(self, name: str, networks: NetworkInputs) -> SetValue:
-        """The distance of the features of convention `name`.
+        """Compute the distance between the features that convention `name` compares.
 
         Raises:
             StpError: a file of features is missing or damaged, or the numbers of clips differ.
@@ -63,10 +63,11 @@ class SetDistance(NamedTuple):
 
 
 def read_features(folders: Mapping[str, Path], name: str | None) -> SetFeatures:
-    """Read the features of both sets.
+    """Read the features of observed and predicted clips.
 
     Args:
-        folders: artefacts, among them ``<name>.observed`` and ``<name>.predicted``.
+        folders: folders of artefacts by name, including ``<name>.observed`` and
+            ``<name>.predicted``.
         name: name of the features; None if there are none.
 
     Raises:
@@ -86,10 +87,10 @@ def read_features(folders: Mapping[str, Path], name: str | None) -> SetFeatures:
 
 
 def matched(count: int, size: int, seed: int = 0) -> np.ndarray:
-    """Choose ``size`` of ``count`` samples for a comparison at equal N.
+    """Draw ``size`` of ``count`` samples, for comparisons of sets with equal sizes.
 
     Returns:
-        sorted indices, without repetition; the same for the same arguments.
+        sorted indices without repetition, int64 (size,); they depend on the arguments only.
     """
     chosen = np.random.default_rng(seed).permutation(count)[:size]
     return np.sort(chosen)
@@ -101,13 +102,13 @@ def at_n(
     n: int,
     seed: int = 0,
 ) -> float:
-    """Compute a distance of ``n`` clips, drawn without replacement.
+    """Compute a distance from ``n`` clips, drawn without replacement.
 
     The same seed draws the same clips for every model of a dataset.
 
     Args:
         features: features of all clips.
-        distance: distance of a `SetDistance`.
+        distance: attribute `SetDistance.distance` of the convention.
         n: number of clips, from 1.
         seed: seed of the draw.
 

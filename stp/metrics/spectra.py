@@ -1,7 +1,7 @@
-"""Radially averaged power spectra: how much a frame varies at each scale.
+"""Radially averaged power spectra of frames.
 
-Wavenumbers count cycles across the shorter side, whatever the direction, up to half its pixels.
-Those of ChaosBench (`stp.metrics.finest`) extend to the corners of the transform.
+Wavenumbers are cycles per length of the shorter side, in every direction, up to half the number of
+its pixels. Those of ChaosBench (`stp.metrics.finest`) extend to the corners of the transform.
 """
 
 from functools import cache
@@ -13,9 +13,9 @@ import numpy as np
 def radial_spectrum(frames: np.ndarray) -> np.ndarray:
     """Mean power at each wavenumber.
 
-    Wavenumbers count cycles across the shorter side, whatever the direction; the power
-    |F|^2 / (H W)^2 is averaged over the coefficients within half a wavenumber of 1, 2, ...,
-    min(H, W) // 2. The edges of frames are not tapered, and the mean (wavenumber 0) is left out.
+    The power |F|^2 / (H W)^2 of the Fourier coefficients F is averaged over all coefficients within
+    half a wavenumber of 1, 2, ..., min(H, W) // 2. Frames are not tapered at the edges, and the
+    mean (wavenumber 0) is left out.
 
     Args:
         frames: frames, (..., H, W).
@@ -35,12 +35,12 @@ def radial_spectrum(frames: np.ndarray) -> np.ndarray:
 
 
 class _Rings(NamedTuple):
-    """Where the coefficients of each wavenumber lie in the flat result of ``rfft2``.
+    """Positions of each wavenumber's coefficients in the flattened result of ``rfft2``.
 
     Attributes:
-        order: indices of the coefficients, those of wavenumber 1 first, then 2, ...
-        shares: weight of each coefficient in the mean of its ring.
-        starts: index in ``order`` at which each ring begins.
+        order: indices of the coefficients, sorted by wavenumber, from 1.
+        shares: weight of each coefficient in the mean of its wavenumber.
+        starts: index in ``order`` at which each wavenumber begins.
     """
 
     order: np.ndarray

@@ -1,16 +1,16 @@
-"""Coherence of waves along circles of latitude: which scales a forecast has lost.
+"""Coherence of forecast and observation along circles of latitude, by zonal wavenumber.
 
-Anomalies of forecast and observation from the mean of the calendar day are transformed along each
-circle of latitude. Of each octave of zonal wavenumbers, 1, 2-3, 4-7, 8-15, ...,
+Anomalies (differences from the mean of the calendar day) are Fourier-transformed along each circle
+of latitude. The coherence of an octave of zonal wavenumbers, 1, 2-3, 4-7, 8-15, ..., is
 
     sum of w Re(P O*) / sqrt(sum of w |P|^2  sum of w |O|^2)
 
-over its wavenumbers, latitudes (weights w) and samples, with the transforms P of the forecast and O
-of the observation: 1 where predicted waves are where the observed ones are, 0 where they are
-unrelated. It is the part of the coherence that is in phase. Unlike the
-modulus of the complex mean, it is 0 in expectation for unrelated fields, however few samples there
-are. Rows have the lowest wavenumber of their octave as ``threshold``. Where a variable does not
-exist, its anomaly is 0.
+with sums over wavenumbers, latitudes (weights w) and samples, and the transforms P of the forecast
+and O of the observation. It is 1 if predicted and observed waves have the same phase, and 0 if they
+are unrelated. It is the in-phase part of the coherence: unlike the modulus of the complex mean, its
+expectation for unrelated fields is 0 for any number of samples. In score tables, the column
+``threshold`` is the lowest wavenumber of the octave. Where a variable does not exist, its anomaly
+is 0.
 """
 
 from functools import cache
@@ -28,7 +28,7 @@ from stp.metrics.weeks import mean_at
 
 @cache
 def octaves(width: int) -> tuple[int, ...]:
-    """The lowest wavenumber, from 1, of each octave on circles of ``width`` points."""
+    """Lowest wavenumber of each octave on circles of ``width`` points: 1, 2, 4, ..."""
     return tuple(2**i for i in range((width // 2).bit_length()))
 
 

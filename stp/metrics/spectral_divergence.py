@@ -1,11 +1,11 @@
-"""Spectral divergence: whether forecasts have the observed share of fine detail.
+"""Spectral divergence: difference between the spectra of forecasts and observations.
 
     sum over k of O(k) ln(O(k) / P(k))
 
-of the radial power spectra O (observed) and P (predicted), each divided by its sum over k: the
-Kullback-Leibler divergence, 0 where the shapes are equal (Nathaniel et al. 2024, ChaosBench,
-https://arxiv.org/abs/2402.00712, section 4.2 and appendix F.2). It is no measure of skill: sharp
-but wrong forecasts have a small divergence. The conventions differ in the wavenumbers
+with the radial power spectra O (observed) and P (predicted), each divided by its sum over k: the
+Kullback-Leibler divergence, 0 if the shapes are equal (Nathaniel et al. 2024, ChaosBench,
+https://arxiv.org/abs/2402.00712, section 4.2 and appendix F.2). It does not measure skill: sharp
+but wrong forecasts have a small divergence. The conventions use different wavenumbers
 (`stp.metrics.spectra`, `stp.metrics.finest`).
 """
 
@@ -22,9 +22,9 @@ FINEST = 0.1
 def divergence(observed: np.ndarray, predicted: np.ndarray) -> np.ndarray:
     """Kullback-Leibler divergence, (...), of predicted from observed spectra, (..., k) each.
 
-    Spectra are divided by their sums. The divergence is infinite where one of them has no power at
-    all, or the predicted one has none at a wavenumber where the observed one has some. It is NaN
-    where a spectrum contains NaN.
+    Spectra are divided by their sums. The divergence is infinite if a spectrum is zero everywhere,
+    or if the predicted spectrum is zero at a wavenumber where the observed one is not. It is NaN if
+    a spectrum contains NaN.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         o = observed / observed.sum(axis=-1, keepdims=True)
@@ -44,7 +44,7 @@ def _finest_tenth(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
 
 
 def _spectra_on(metric: Metric, compared: Comparison) -> Metric:
-    """Spectra of normalised frames, so that channels of different units may be averaged."""
+    """Let the metric normalise frames, so that channels with different units can be averaged."""
     normalisation = compared.data.attrs.get("normalisation", {"scale": 1.0})
     scale = np.asarray(normalisation["scale"], np.float64).reshape(-1, 1)
     count = min(compared.data.shape[1:]) // 2
@@ -69,15 +69,15 @@ def _of_means(means: np.ndarray) -> np.ndarray:
 def of_frames() -> Metric:
     """Mean spectral divergence of frames and channels, over the finest tenth of wavenumbers.
 
-    At least two wavenumbers are used, in cycles across the shorter side, up to half its pixels. The
-    convention is our own, for frames of any kind; ChaosBench's wavenumbers
-    (`stp.metrics.field_spectral_divergence`) lie in the corners of the transform.
+    At least two wavenumbers are used (`stp.metrics.spectra`). This convention is our own, for
+    frames of any kind; ChaosBench's wavenumbers (`stp.metrics.field_spectral_divergence`) lie in
+    the corners of the transform.
     """
     return Metric(_finest_tenth, no_value="a frame does not vary")
 
 
 def of_mean_spectra() -> Metric:
-    """Divergence, over all wavenumbers, of spectra that are averaged over samples and channels.
+    """Divergence, over all wavenumbers, of spectra averaged over samples and channels.
 
     Channels are normalised as for training. The components p1, p2, ... and o1, o2, ... in
     ``cluster_sums.parquet`` are the predicted and observed spectra at each wavenumber.

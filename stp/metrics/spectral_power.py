@@ -1,4 +1,4 @@
-"""Ratio of the predicted to the observed power of fine detail: 1 is right, below 1 is blur."""
+"""Ratio of predicted to observed power of fine detail: 1 is ideal, below 1 means blur."""
 
 import numpy as np
 
@@ -31,8 +31,8 @@ def _ratio(means: np.ndarray) -> np.ndarray:
 def spectral_power() -> Metric:
     """Ratio of predicted to observed power in the upper half of the wavenumbers.
 
-    The power is averaged over samples and channels, which are normalised as for training. The ratio
-    tells blur (below 1) from noise (above 1), which the spectral divergence does not.
+    The power is averaged over samples and channels, which are normalised as for training. Unlike
+    the spectral divergence, the ratio distinguishes blur (below 1) from noise (above 1).
     """
     return Metric(
         lambda p, o: _power(p, o, np.ones(1)),

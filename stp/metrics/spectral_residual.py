@@ -2,8 +2,8 @@
 
     sqrt(mean over k of (O(k) - P(k))^2)
 
-of the radial power spectra O (observed) and P (predicted) over ChaosBench's finest bins
-(`stp.metrics.finest.finest_spectrum`), each divided by its sum over them.
+with the radial power spectra O (observed) and P (predicted) over ChaosBench's finest bins
+(`stp.metrics.finest.finest_spectrum`), each divided by its sum over these bins.
 """
 
 import numpy as np
@@ -15,8 +15,8 @@ from stp.metrics.metric import Metric
 def residual(observed: np.ndarray, predicted: np.ndarray) -> np.ndarray:
     """Root mean square difference, (...), of predicted and observed spectra, (..., k) each.
 
-    Spectra are divided by their sums. The residual is NaN where a spectrum contains NaN, and
-    infinite where one has no power at all.
+    Spectra are divided by their sums. The residual is NaN if a spectrum contains NaN, and infinite
+    if a spectrum is zero everywhere.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         o, p = (some / some.sum(axis=-1, keepdims=True) for some in (observed, predicted))
@@ -28,8 +28,8 @@ def spectral_residual(*, starts: int | None = None) -> Metric:
     """Mean over frames of the spectral residual of each variable (ChaosBench, equation 3).
 
     Args:
-        starts: number of starts on successive days whose fields are averaged before they are
-            compared; the result is the mean over such batches (ChaosBench, listing S2 and its code,
-            with 32). None: each frame is compared.
+        starts: number of starts on successive days whose fields are averaged before the comparison;
+            the value is the mean over such batches (ChaosBench, listing S2 and its code, with 32
+            starts). None: each frame is compared.
     """
     return finest.of_fields(residual, starts)

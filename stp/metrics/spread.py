@@ -1,8 +1,8 @@
-"""Spread of an ensemble, and whether it is as large as the error of its mean.
+"""Spread of an ensemble, and its ratio to the error.
 
-The variance over M members is their sum of squared deviations divided by M - 1. A forecast of one
-member has no spread: its score is NULL. Where variables have units of their own, there is one value
-for each. ``weighted`` conventions always have one for each variable, and weight grid points by
+The variance over M members is the sum of squared deviations divided by M - 1. A forecast with one
+member has no spread: its score is NULL. If variables have different units, each has a value of its
+own. ``weighted`` conventions always have a value for each variable, and weight grid points by
 latitude.
 """
 
@@ -40,13 +40,13 @@ def _deviation(area: Area, members: np.ndarray, _: np.ndarray) -> tuple[np.ndarr
 
 
 def _error_of_mean(area: Area, members: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    """Mean squared error of the ensemble mean."""
+    """Mean squared error of the ensemble mean, (G,)."""
     error = area.difference(members.mean(axis=0, dtype=np.float64), observed)
     return area.mean(error, error)
 
 
 def _error_of_members(area: Area, members: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    """Mean over members of the root mean squared error of each."""
+    """Mean over members of the root mean squared error, (G,)."""
     errors = (area.difference(member, observed) for member in members)
     return np.asarray(np.mean([np.sqrt(area.mean(error, error)) for error in errors], axis=0))
 
@@ -131,23 +131,24 @@ def spread(
     corrected: bool = False,
     weighted: bool = False,
 ) -> Metric:
-    """Spread of the members of an ensemble, or its ratio to an error.
+    """Spread of the members of an ensemble, or ratio of this spread to an error.
 
     Args:
-        of: "variance": root of the mean variance over samples, lead times, H, W, and over C unless
-            variables have units of their own; it may be compared with an RMSE (Fortin et al. 2014,
-            https://doi.org/10.1175/JHM-D-14-0008.1). "deviation": mean of the standard deviations,
-            which by Jensen's inequality is never above that root (ChaosBench, equation S22).
+        of: averaged quantity. "variance": root of the mean variance over samples, lead times, H, W,
+            and over C unless variables have different units; comparable to an RMSE (Fortin et al.
+            2014, https://doi.org/10.1175/JHM-D-14-0008.1). "deviation": mean of the standard
+            deviations (ChaosBench, equation S22), which by Jensen's inequality is never above the
+            former.
         over_error_of: divisor of the spread: "mean", the RMSE of the ensemble mean; "members", the
-            mean RMSE of the members, which is larger (ChaosBench, equations S23 and S14); None, no
-            divisor.
-        corrected: whether the ratio is multiplied by sqrt((M + 1) / M), so that reliable ensembles
-            of any size have 1, and too small a spread gives less (Fortin et al. 2014). Uncorrected,
-            reliable ensembles of M members have sqrt(M / (M + 1)).
+            mean RMSE of the members, which is larger (ChaosBench, equations S23 and S14); None for
+            no division.
+        corrected: whether the ratio is multiplied by sqrt((M + 1) / M), so that it is 1 for
+            reliable ensembles of any size, and below 1 for too small a spread (Fortin et al. 2014).
+            Without this, reliable ensembles of M members have sqrt(M / (M + 1)).
         weighted: whether grid points are weighted by latitude, with one value for each variable.
 
     Raises:
-        ConfigurationError: the options do not go together.
+        ConfigurationError: the combination of options is not defined.
     """
     if (of, over_error_of, corrected) not in _STATISTICS:
         raise ConfigurationError(

@@ -1,4 +1,4 @@
-"""Spearman's rank correlation of predicted and observed opinions (SROCC), of one split."""
+"""Spearman's rank correlation (SROCC) of the predicted and observed opinions of a split."""
 
 import numpy as np
 from scipy.stats import spearmanr
@@ -32,8 +32,8 @@ def srocc(*, signed: bool) -> Agreement:
     """Spearman's rank correlation of predicted and observed opinions.
 
     Args:
-        signed: whether the correlation keeps its sign. Its absolute value, which Somraj et al.
-            (2022) print, does not show that a measure ranks backwards.
+        signed: whether the correlation keeps its sign. The absolute value, which Somraj et al.
+            (2022) print, hides that a measure ranks in reverse.
     """
     if signed:
         return Agreement(correlation, _weighted)

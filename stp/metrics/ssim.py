@@ -126,9 +126,9 @@ def _sum_of_seven(
 def gaussian_similarity(
     predicted: np.ndarray, observed: np.ndarray, *, data_range: float
 ) -> np.ndarray:
-    """SSIM of frames, through the Gaussian window of the paper.
+    """SSIM of frames with the Gaussian window of the paper.
 
-    It is scikit-image's ``structural_similarity(channel_axis=0, data_range=R,
+    Equal to scikit-image's ``structural_similarity(channel_axis=0, data_range=R,
     gaussian_weights=True, sigma=1.5, use_sample_covariance=False)``.
 
     Args:
@@ -138,7 +138,7 @@ def gaussian_similarity(
 
     Returns:
         means over channels and over the pixels whose window lies inside the frame, float64 (N, T);
-        NaN where frames are smaller than the window.
+        NaN if frames are smaller than the window.
     """
     *outer, height, width = predicted.shape
     values = np.full(outer, np.nan)
@@ -153,7 +153,7 @@ def gaussian_similarity(
 
 
 def _gaussian_group(x: np.ndarray, y: np.ndarray, data_range: float) -> np.ndarray:
-    """SSIM through the Gaussian window of M pairs of frames, (M, H, W) each: float64 (M,)."""
+    """SSIM, with the Gaussian window, of M pairs of frames, (M, H, W) each: float64 (M,)."""
     c1, c2 = (0.01 * data_range) ** 2, (0.03 * data_range) ** 2
     mean_x, mean_y = _gaussian(x), _gaussian(y)
     squares, product = mean_x**2 + mean_y**2, mean_x * mean_y
@@ -205,25 +205,25 @@ def _of_observed_range(predicted: np.ndarray, observed: np.ndarray) -> np.ndarra
 
 
 def ssim(*, data_range: float) -> Metric:
-    """SSIM of frames in [0, 1], or brought to that range by a fixed normalisation.
+    """SSIM of frames in [0, 1], or mapped to that range by a fixed normalisation.
 
     Args:
-        data_range: data range R of the formula: 1 is the range of the frames; 2 is scikit-image's
-            default for floats until 0.19, which gives the higher values that PredBench and OpenSTL
-            print as SSIM.
+        data_range: data range R of the formula: 1 is the actual range of the frames; 2 is
+            scikit-image's default for floats until 0.19, which gives the higher values that
+            PredBench and OpenSTL report as SSIM.
     """
     return Metric(partial(_statistics, data_range=float(data_range)), on_data=in_unit_range)
 
 
 def gaussian() -> Metric:
-    """SSIM of Wang et al. (2004): through the paper's Gaussian window, with data range 1."""
+    """SSIM of Wang et al. (2004): with the paper's Gaussian window and data range 1."""
     return Metric(_gaussian_statistics, on_data=_fitting)
 
 
 def of_frame_range() -> Metric:
-    """SSIM of frames scaled by the range of the observed frame, for data of any units.
+    """SSIM of frames scaled by the range of the observed frame, for data in any units.
 
-    The smallest and largest observed value of each channel of each frame are brought to 0 and 1;
-    the data range is 1. Values are not comparable with those of the other conventions.
+    For each channel of each frame, the smallest and largest observed value are mapped to 0 and 1;
+    the data range is 1. Values are not comparable to those of the other conventions.
     """
     return Metric(_of_observed_range, no_value="an observed frame is constant")

@@ -1,4 +1,4 @@
-"""Displacement error of the best of several predictions, which falls as their number grows."""
+"""Displacement error of the best of K predictions; it decreases as K grows."""
 
 from typing import Literal
 
@@ -24,9 +24,9 @@ def top_k_displacement(*, best_of: Literal["steps", "paths"]) -> Metric:
     """Mean distance from the truth of the best predicted sample of each person, metres.
 
     Args:
-        best_of: which sample is the best: "steps", the nearest one at each step, which may be
-            another one at the next step (Atlas); "paths", the one with the smallest mean distance
-            over all steps (Social GAN, TrajNet++).
+        best_of: choice of the best sample: "steps", the nearest sample at each step, not
+            necessarily the same at all steps (Atlas); "paths", the sample with the smallest mean
+            distance over all steps (Social GAN, TrajNet++).
     """
     if best_of == "steps":
         return Metric(_pointwise, ensemble=True)

@@ -11,14 +11,14 @@ WEEKS = ((1, 7), (8, 14), (15, 28), (29, 42))
 
 
 def compose(metric: Metric, windows: str | list[list[int]]) -> Metric:
-    """A convention that compares the mean fields of windows of lead times.
+    """Make a convention that compares mean fields over windows of lead times.
 
     Args:
-        metric: a convention of single lead times.
+        metric: a convention for single lead times.
         windows: "weeks", or the first and last lead time of each window, from 1.
 
     Raises:
-        StpError: `windows` is neither.
+        StpError: `windows` has another form.
     """
     chosen: Windows = WEEKS
     if windows != "weeks":
@@ -40,20 +40,20 @@ def compose(metric: Metric, windows: str | list[list[int]]) -> Metric:
 
 
 def first_of(last: int, windows: Windows) -> int:
-    """First lead time, from 0, of the window whose last lead time, from 0, is ``last``."""
+    """First lead time of the window whose last lead time is ``last``, both counted from 0."""
     return next(first - 1 for first, end in windows if end == last + 1)
 
 
 def mean_at(
     climatology: Climatology, frames: np.ndarray, lead: int, windows: Windows
 ) -> np.ndarray:
-    """The climatology at a lead time, or its mean over the window that ends there.
+    """Climatology at a lead time or, with windows, its mean over the window that ends there.
 
     Args:
         climatology: climatology of each day.
-        frames: frame numbers of a sample at all lead times, int64 (T,).
-        lead: number of the lead time, from 0.
-        windows: windows of the convention; empty for single lead times.
+        frames: frame indices of a sample at all lead times, int64 (T,).
+        lead: index of the lead time, from 0.
+        windows: windows of the convention; empty without averaging.
 
     Returns:
         the mean field, float32 (C, H, W).

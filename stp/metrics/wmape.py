@@ -1,4 +1,4 @@
-"""Weighted mean absolute percentage error: absolute errors over observed values, a fraction."""
+"""Weighted mean absolute percentage error (WMAPE), as a fraction."""
 
 from typing import Literal
 

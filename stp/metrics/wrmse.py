@@ -2,8 +2,8 @@
 
     sqrt(mean over H, W of w e^2),  w = cos(latitude) / mean of cos(latitude)
 
-(PredBench, appendix B, equations 3 and 4; ChaosBench, equations 1 and S1). The conventions differ
-in where the root is taken. Points where nothing was observed are left out (`stp.metrics.globe`).
+with the error e (PredBench, appendix B, equations 3 and 4; ChaosBench, equations 1 and S1). The
+conventions differ in where the root is taken. Unobserved points are left out (`stp.metrics.globe`).
 """
 
 from functools import partial
@@ -45,10 +45,10 @@ def wrmse(*, root: Literal["frames", "pooled"]) -> Metric:
     """Root of the latitude-weighted mean squared error of each variable.
 
     Args:
-        root: "frames": mean over frames of the root of each frame (PredBench, appendix B, equation
-            3; ChaosBench, equation S1); "pooled": one root of the mean over samples, as
-            WeatherBench 2 defines RMSE; the value of all lead times together is one root of the
-            mean over these too. By Jensen's inequality "pooled" is never below "frames".
+        root: position of the root. "frames": mean over frames of the root of each frame (PredBench,
+            appendix B, equation 3; ChaosBench, equation S1). "pooled": root of the mean over
+            samples, as WeatherBench 2 defines RMSE, and for the value of all lead times also over
+            lead times. By Jensen's inequality, "pooled" is never below "frames".
     """
     if root == "frames":
         return Metric(needs_data, finish=every_component, on_data=_roots_on)

@@ -1,5 +1,5 @@
-"""What exists, what it is made from and where it lives, from the configuration alone.
+"""The plan: which results exist, their inputs and their paths, from the configuration alone.
 
-It looks at no disk and imports no torch. Snakemake, the command line and tests ask it; every path
+It needs neither results on disk nor torch. Snakemake, the command line and tests use it; every path
 in the store is built here.
 """

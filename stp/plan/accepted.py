@@ -1,8 +1,8 @@
 """Artefacts of older code that a user declared current (`stp store accept`).
 
-An entry is a file of the store, ``accepted/<new fingerprint>.json``. While the older artefact
-exists, the plan uses it in place of the artefact with the new fingerprint, so that all that is made
-from it stays current as well. Receipts are never changed.
+Each declaration is a file of the store, ``accepted/<new fingerprint>.json``. While the older
+artefact exists, the plan uses it in place of the artefact with the new fingerprint, so everything
+made from the older artefact stays current as well. Receipts are never changed.
 """
 
 from pathlib import Path
@@ -21,13 +21,13 @@ class Accepted(Strict):
 
     Attributes:
         stage: stage of the artefact.
-        address: folder of the artefact without its fingerprint, relative to the store.
-        recipe: hash of the recipe, with the seed.
+        address: parent folder of both artefacts, relative to the store.
+        recipe: hash of the recipe, which includes the seed.
         old: fingerprint of the older artefact.
-        new: fingerprint that the plan computes for the artefact, with the current code.
-        reason: why both are equivalent, in the user's words.
+        new: fingerprint of the artefact with the current code.
+        reason: reason why both are equivalent, in the user's words.
         author: account of the user.
-        commit: commit of the checkout when the user declared this; None if unknown.
+        commit: commit of the checkout at the time of the declaration; None if unknown.
         date: date of the declaration (UTC, ISO 8601).
     """
 
@@ -43,7 +43,7 @@ class Accepted(Strict):
 
     @property
     def text(self) -> str:
-        """The declaration as a footnote."""
+        """Format the declaration as a footnote of tables."""
         at = f", commit {self.commit}" if self.commit else ""
         return (
             f"ACCEPTED: {self.stage} by older code: {self.reason} ({self.author}{at}, {self.date})"
@@ -51,15 +51,15 @@ class Accepted(Strict):
 
 
 def entry_path(store: Path, new: str) -> Path:
-    """The path of the entry for a new fingerprint."""
+    """Path of the file that declares an older artefact current under a new fingerprint."""
     return store / FOLDER / f"{new}.json"
 
 
 def read_accepted(store: Path) -> dict[str, Accepted]:
-    """All entries of a store whose older artefact exists, by the new fingerprint.
+    """Read the declarations of a store whose older artefact exists, by the new fingerprint.
 
     Raises:
-        StpError: a file in the folder of entries is no valid entry.
+        StpError: a file in ``accepted/`` is no valid declaration.
     """
     entries: dict[str, Accepted] = {}
     for path in sorted((store / FOLDER).glob("*.json")):

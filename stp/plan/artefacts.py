@@ -30,20 +30,20 @@ PERCEPTUAL = "perceptual"
 
 @dataclass(frozen=True)
 class Raw:
-    """Raw files of one release, which are locked when they are first used.
+    """Raw files of one release; their checksums are locked at the first use.
 
     Attributes:
         dataset: name of the dataset.
         release: name of the release.
         lock: path of the lock file, relative to the store.
-        identity: hash of the names of dataset, release and files. The lock file guarantees that
-            these files stay the same; checksums, sizes and URLs that are declared later are
-            compared with the lock, and nothing is made again.
+        identity: hash of the names of dataset, release and files. It has no checksums, sizes or
+            URLs, so that declaring these later makes nothing again; the lock file ensures that the
+            files stay the same.
         generated: folder of generated files, relative to the raw folder; None if the files are not
             generated.
         declared: entry of the release in the configuration.
-        reads: files of the checkout that the generator reads, besides its static imports.
-        place: file and keys of this entry, for messages.
+        reads: paths of files in the checkout that the generator reads, besides its static imports.
+        place: file and keys of ``declared`` in the configuration, for messages.
     """
 
     dataset: str
@@ -62,21 +62,20 @@ class Artefact:
 
     Attributes:
         stage: prepare, train, predict, features or score.
-        folder: path relative to the store, whose last part is the fingerprint.
+        folder: path relative to the store; its last part is the fingerprint.
         label: readable name of the artefact.
-        recipe: all that may influence the content, besides code and inputs.
+        recipe: all settings that may influence the content.
         inputs: artefacts and raw files that the artefact is made from, by name.
         code: code that can influence the content.
         core: full name of the module whose ``run(job)`` makes the artefact.
         kind: task of the samples.
-        dataset: name of the dataset that the artefact is made from; for predictions and scores, the
-            tested dataset.
-        dimension: dimension that the artefact belongs to; None for data, models and features of
-            observed clips, which all dimensions share.
-        is_perceptual: whether the artefact holds scores that compare features of networks.
-        entries: files of the configuration that name modules of the artefact, and may declare files
-            that these modules read (`reads`).
-        accepted: who declared this artefact of older code to be current, and why; None for an
+        dataset: name of the dataset; of predictions and scores, the dataset of the test.
+        dimension: name of the artefact's dimension; None for data, models and features of observed
+            clips, which all dimensions share.
+        is_perceptual: whether the artefact contains scores that compare features of networks.
+        entries: paths of configuration files that name modules of the artefact; they may also
+            declare files that these modules read (`reads`).
+        accepted: the user's declaration that this artefact of older code is current; None for an
             artefact of current code.
     """
 
@@ -100,7 +99,7 @@ class Artefact:
 
     @property
     def words(self) -> frozenset[str]:
-        """Words by which commands select the artefact: the parts of its path, and its stage."""
+        """Words by which commands select the artefact: its stage and the parts of its path."""
         return frozenset((*self.folder.split("/"), self.stage))
 
     @property
@@ -109,33 +108,34 @@ class Artefact:
 
     @property
     def rule(self) -> str:
-        """Name of the workflow's rule that makes the artefact, such as ``predict_short_term``."""
+        """Name of the Snakemake rule that makes the artefact, such as ``predict_short_term``."""
         perceptual = [PERCEPTUAL] if self.is_perceptual else []
         return "_".join([self.stage, *perceptual, *([self.dimension] if self.dimension else [])])
 
     @property
     def is_rollout(self) -> bool:
-        """Whether these are scores or features of forecasts that are not stored."""
+        """Whether the artefact has scores or features of forecasts that are never stored."""
         return "rollout" in self.recipe
 
     @property
     def forecast(self) -> Json | None:
         """The recipe of the forecasts that the artefact computes; None if it computes none.
 
-        Predictions compute forecasts; so do scores whose forecasts are made as they are scored.
+        Forecasts are computed by jobs of predictions, and by jobs of scores and features that do
+        not store them.
         """
         recipe: Json | None = self.recipe if self.stage == "predict" else self.recipe.get("rollout")
         return recipe
 
     @property
     def is_resumable(self) -> bool:
-        """Whether the job can be stopped at any time, and be resumed."""
+        """Whether the job of the artefact can be stopped at any time and resumed."""
         is_scored_rollout = self.is_rollout and self.stage == "score" and not self.is_perceptual
         return is_scored_rollout or self.recipe.get("fit") in ("sgd", "calibrate")
 
     @property
     def work(self) -> str:
-        """The kind of work, for estimates of durations: stage, and model or network."""
+        """Key of the kind of job in estimates of durations: stage, and model or network."""
         if self.stage == "features":
             suffix = " of rollouts" if self.is_rollout else ""
             return f"features {self.recipe['network']}{suffix}"
@@ -151,12 +151,13 @@ class CellArtefacts:
     Attributes:
         cell: key of the cell.
         data: prepared test data.
-        models: trained models: one, one for each lead time or member, or none.
+        models: trained models: none, one, or one for each lead time or ensemble member.
         predictions: stored predictions; None if forecasts are scored without storing them.
         scores: scores that do not compare features of networks.
         perceptual: scores that compare features of networks; None without such metrics.
         features: network features of the observed and predicted clips.
-        keep: number of forecasts stored with the scores; None if all predictions are stored.
+        keep: number of forecasts stored with the scores for pictures; None if all predictions are
+            stored.
     """
 
     cell: CellKey
@@ -181,8 +182,7 @@ def fingerprint_of(stage: str, code: str, recipe: Json, inputs: Mapping[str, str
     Args:
         stage: prepare, train, predict, features or score.
         code: fingerprint of the code that can influence the artefact.
-        recipe: all that may influence the content, besides code and inputs.
-        inputs: fingerprints of artefacts, and identities of raw files, that the artefact is made
-            from, by name.
+        recipe: all settings that may influence the content.
+        inputs: fingerprints of input artefacts, and identities of raw files, by name.
     """
     return digest({"stage": stage, "code": code, "recipe": recipe, "inputs": dict(inputs)})

@@ -1,4 +1,4 @@
-"""The key of a cell: its identifying columns in all tables."""
+"""Keys of cells: the columns that identify a cell in all tables."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from stp.plan.setting import ROBUSTNESS, setting_of
 
 @dataclass(frozen=True)
 class CellKey:
-    """One model, trained and tested once; fields are the key columns of tables (``CELL_KEYS``)."""
+    """Key of one model, trained and tested once; its fields are table columns (``CELL_KEYS``)."""
 
     suite: str
     dimension: str
@@ -44,7 +44,7 @@ class CellKey:
 
     @property
     def tested(self) -> str:
-        """Datasets of training and test in short: ``kitti -> caltech``, ``bridge x2``."""
+        """Datasets of training and test as a short text: ``kitti -> caltech``, ``bridge x2``."""
         is_same = self.tested_on == self.trained_on
         parts = [self.tested_on if is_same else f"{self.trained_on} -> {self.tested_on}"]
         parts += [] if self.subset in ("test", ROBUSTNESS) else [self.subset]
@@ -56,10 +56,10 @@ class CellKey:
 
     @property
     def case_name(self) -> str:
-        """Name of the case in file names: ``kitti-caltech``, ``bridge-interval-2``.
+        """Name of the cell's case in file names: ``kitti-caltech``, ``bridge-interval-2``.
 
-        Within a dimension, cells that differ in data, subset or setting have different names,
-        unless they differ in the horizon alone.
+        Within a dimension, cells with different data, subsets or settings have different names,
+        except cells that differ only in the horizon.
         """
         is_same = self.tested_on == self.trained_on
         parts = [self.tested_on] if is_same else [self.trained_on, self.tested_on]
@@ -71,5 +71,5 @@ class CellKey:
 
 
 def seed_name(seed: int | None) -> str:
-    """Name a seed in a path, such as ``seed-0``; None is the seed of models that are not random."""
+    """Name of a seed in paths, such as ``seed-0``; None is the seed of deterministic models."""
     return "seed-none" if seed is None else f"seed-{seed}"

@@ -1,8 +1,8 @@
 """The plan: all cells, their artefacts, and the folders of the artefacts.
 
 A cell is one model, trained on one dataset, and tested on one dataset in one setting. The plan is
-made from configuration and source code, without torch. From the store, it only reads which
-artefacts were accepted.
+made from configuration and source code, without torch. It reads only the accepted artefacts from
+the store.
 """
 
 from collections.abc import Collection, Mapping
@@ -32,7 +32,7 @@ class Plan:
 
     Args:
         config: the checked configuration.
-        source: folder that holds the package (tests make plans for copies of it).
+        source: folder that contains the package (tests make plans for copies of the package).
     """
 
     def __init__(self, config: Config, source: Path = SOURCE_FOLDER) -> None:
@@ -63,8 +63,8 @@ class Plan:
         """Read the configuration and make the plan.
 
         Args:
-            scale: path of a scale file, or its content.
-            where: name of the scale in errors; the path of the file unless given.
+            scale: path of a scale file, or content of one.
+            where: name of the scale in errors; by default the path of the file.
 
         Raises:
             StpError: the configuration is wrong.
@@ -88,11 +88,11 @@ class Plan:
         return self._raws.find(target, self.store)
 
     def registered(self, raw: Raw) -> Path | None:
-        """The path that the registered lock of a release has, where the file need not exist.
+        """Path of the registered lock file of a release, whether or not the file exists.
 
         Returns:
-            the path in the configuration; None for generated data, network weights and imported
-            predictions.
+            a path in the configuration folder; None for generated data, network weights and
+            imported predictions.
         """
         return raw_releases.registered(raw)
 
@@ -104,15 +104,15 @@ class Plan:
 
     @property
     def given_roots(self) -> list[Path]:
-        """The folders of raw files that were not generated, in the order of the search."""
+        """Folders that are searched for raw files that stp does not generate, in order."""
         return [self.raw_folder, *([self.raw_mirror] if self.raw_mirror else [])]
 
     def members(self, cell: CellKey) -> tuple[int, str | None]:
-        """Number of forecasts of each clip, and how several are scored (None for one forecast)."""
+        """Number of forecasts of each clip, and the scored statistic (None for one forecast)."""
         return self._walk.members(cell)
 
     def submission(self, cell: CellKey) -> Submission | None:
-        """The imported predictions of a cell; None for a model that stp runs or reads itself."""
+        """The imported predictions of a cell; None unless the model is external."""
         return self._walk.submission(cell)
 
     def data(self, name: str) -> Artefact:
@@ -130,14 +130,14 @@ class Plan:
         return self._walk.artefacts
 
     def find(self, receipt: str | Path) -> Artefact:
-        """Find the planned artefact of a receipt.
+        """Find the artefact of the plan that a receipt belongs to.
 
         Args:
             receipt: path of the receipt, or of the artefact's folder, absolute or relative to the
                 store.
 
         Raises:
-            StpError: the plan has no such artefact, or does not have it any longer.
+            StpError: the artefact is not, or is no longer, part of the plan.
         """
         # Called several times for each job by Snakemake: strings are faster than paths.
         folder = str(receipt).removeprefix(f"{self.store}/").removesuffix(f"/{RECEIPT}")
@@ -161,14 +161,14 @@ class Plan:
         )
 
     def inputs(self, artefact: Artefact) -> list[str]:
-        """Absolute paths of the files that an artefact waits for: receipts and lock files."""
+        """Absolute paths of an artefact's input files for Snakemake: receipts and lock files."""
         return [
             f"{self.store}/{value.lock if isinstance(value, Raw) else value.receipt}"
             for value in artefact.inputs.values()
         ]
 
     def receipts(self, dimension: str) -> list[str]:
-        """Absolute paths of the receipts that the tables of a dimension wait for."""
+        """Absolute paths of the receipts of all scores of a dimension, the inputs of its tables."""
         return [
             f"{self.store}/{scores.receipt}"
             for made in self.cells
@@ -178,12 +178,16 @@ class Plan:
         ]
 
     def pictured(self, dimension: str) -> list[str]:
-        """Names of the cases of a dimension for which some model keeps forecasts to draw."""
+        """Names of a dimension's cases for which forecasts of at least one model are stored."""
         cells = [made for made in self.cells if made.cell.dimension == dimension]
         return list(dict.fromkeys(made.cell.case_name for made in cells if made.keep != 0))
 
     def count(self, dimensions: Collection[str]) -> None:
-        """Choose the dimensions whose artefacts count as work of a run; by default, all do."""
+        """Set the dimensions whose artefacts count as work of a run; initially all of them.
+
+        Args:
+            dimensions: names of the dimensions.
+        """
         self.dimensions = [name for name in self.config.scale.dimensions if name in dimensions]
         self._needed = {
             artefact.folder
@@ -195,8 +199,8 @@ class Plan:
     def is_wanted(self, artefact: Artefact) -> bool:
         """Whether an artefact counts as work of this run.
 
-        Data that no cell needs (`prepared` in the scale file) count once their preparation has
-        started.
+        Prepared data that no cell needs (`prepared` in the scale file) count once their preparation
+        has started.
         """
         if artefact.folder in self._needed:
             return True
@@ -220,7 +224,7 @@ class Plan:
         return max(1, int(runtime.get("ranks") or runtime.get("gpus") or 0))
 
     def gpus(self, artefact: Artefact) -> int:
-        """Number of GPUs of a job: all for the training of a network, one for its other uses."""
+        """Number of GPUs of a job: ``runtime.gpus`` for trainings of networks, else at most one."""
         network = artefact.forecast or (artefact.recipe if artefact.stage == "train" else None)
         # Distances of sets of clips compare stored features; other perceptual scores run networks.
         has_network = artefact.stage == "features"

@@ -1,4 +1,4 @@
-"""Read YAML files and check them against schemas that refuse unknown keys."""
+"""Read YAML files, and check them against schemas that allow no unknown keys."""
 
 import pickle
 import re
@@ -37,7 +37,7 @@ Module = Annotated[str, Field(pattern=r"^[a-z0-9_]+(\.[a-z0-9_]+)*$")]
 
 
 class Strict(BaseModel):
-    """Configuration in which an unknown key is an error."""
+    """Base class of configuration schemas; an unknown key is an error."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -61,13 +61,13 @@ S = TypeVar("S", bound=Strict)
 
 
 def merge(base: Mapping[str, Any], *layers: Mapping[str, Any]) -> Json:
-    """Lay mappings over one another: nested mappings are merged, and all else is replaced.
+    """Merge mappings recursively; values that are not mappings are replaced.
 
-    `ORDERED` mappings are replaced as well: a merged mapping would have the order of neither.
+    Mappings under the keys `ORDERED` are replaced as well, since merging would lose their order.
 
     Args:
-        base: the lowest mapping.
-        layers: mappings over it, the last one being the strongest.
+        base: mapping with the lowest priority.
+        layers: mappings with increasing priority.
     """
     merged = dict(base)
     for layer in layers:
@@ -81,9 +81,9 @@ def merge(base: Mapping[str, Any], *layers: Mapping[str, Any]) -> Json:
 
 
 def in_order(options: Json) -> Json:
-    """Turn the option ``variables``, a mapping of names to levels, into a list of records.
+    """Convert the option ``variables``, a mapping of names to levels, to a list of records.
 
-    The order of variables is that of the channels, but keys of a mapping in a recipe have no order.
+    The channels have the order of the variables, but the keys of a mapping in a recipe have none.
 
     Args:
         options: options of a reader.
@@ -102,14 +102,14 @@ SUITE_FILE = "suite.yaml"
 
 
 def entries(kind: str, folder: Path = CONFIG_FOLDER) -> dict[str, Path]:
-    """The files of all entries of a kind, in the configuration and in installed extensions.
+    """Find the files of all entries of a kind, in the configuration and in installed extensions.
 
     Args:
         kind: datasets, models, conventions or suites.
         folder: folder of the configuration.
 
     Returns:
-        paths of the files, by the name of the entry.
+        name of each entry to the path of its file.
 
     Raises:
         ConfigurationError: two entries have the same name.
@@ -129,14 +129,14 @@ def entries(kind: str, folder: Path = CONFIG_FOLDER) -> dict[str, Path]:
 
 
 def config_file(folder: Path, *parts: str) -> Path:
-    """A file or folder of a configuration, or else of the first extension that has it."""
+    """Path of a file or folder in the configuration, or else in the first extension that has it."""
     path = folder.joinpath(*parts)
     further = (root.joinpath("config", *parts) for root in extensions())
     return next((file for file in (path, *further) if file.exists()), path)
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Keeps dates as text, as in JSON, and refuses duplicate keys."""
+    """YAML loader that keeps dates as text, as in JSON, and refuses duplicate keys."""
 
     def __init__(self, stream: bytes) -> None:
         super().__init__(stream)
@@ -220,10 +220,10 @@ def read_yaml(path: Path) -> Any:
 
 @lru_cache(maxsize=1000)
 def _parsed(content: bytes, path: str) -> bytes:
-    """The value of a YAML file, pickled, so that each caller gets a copy of its own.
+    """Parse a YAML file, and pickle the value so that each caller unpickles a copy of its own.
 
-    It is cached in this process, and for other processes too if the file belongs to the project:
-    otherwise each plan would parse the same hundred files.
+    The result is cached in this process and, for files of the project, on disk: otherwise each plan
+    would parse the same hundred files.
     """
     if not Path(path).is_relative_to(CONFIG_FOLDER):
         return _value(content)
@@ -247,9 +247,9 @@ def save_cache() -> None:
 
 @lru_cache(maxsize=1000)
 def _excess(content: bytes, most: Limits) -> tuple[str, int, str, str] | None:
-    """The first size that is above its limit, as arguments of `require`; None if all are below.
+    """The first size above its limit, as arguments of `require`; None if all are within the limits.
 
-    Ten lines of aliases can expand to 10^9 values.
+    These checks are needed because ten lines of aliases can expand to 10^9 values.
     """
     sizes: dict[str, int] = {}
     opened: list[tuple[str | None, int]] = [(None, 0)]
@@ -284,7 +284,7 @@ def check(kind: type[S], value: object, where: str) -> S:
     """Check a mapping against its schema.
 
     Args:
-        kind: class that is the schema.
+        kind: class that defines the schema.
         value: the mapping.
         where: place of the mapping in the configuration, for the error.
 
@@ -303,9 +303,10 @@ def _problem(kind: type[Strict], problem: "ErrorDetails", where: str) -> Configu
     keys = [str(part) for part in problem["loc"]]
     name = ".".join(keys)
     if problem["type"] in _UNKNOWN_KEY:
-        if (kind.__name__, name) in KEYS:
+        key = ".".join(part for part in problem["loc"] if isinstance(part, str))
+        if (kind.__name__, key) in KEYS:
             return ConfigurationError(
-                f"{where}: {name} was removed", remedy=KEYS[kind.__name__, name]
+                f"{where}: {name} was removed", remedy=KEYS[kind.__name__, key]
             )
         names = _fields_at(kind, problem["loc"][:-1])
         remedy = nearest(keys[-1], names) if names else ""
@@ -382,7 +383,12 @@ def _meaning(kind: type[BaseModel], location: Sequence[Any]) -> str:
 
 
 def check_name(name: str, what: str, where: object) -> None:
-    """Refuse a name that does not match `NAME`.
+    """Refuse a name that does not match the pattern `NAME`.
+
+    Args:
+        name: the name.
+        what: kind of the named object, for the error.
+        where: place of the name in the configuration, for the error.
 
     Raises:
         ConfigurationError: the name does not match.
@@ -396,6 +402,12 @@ def check_name(name: str, what: str, where: object) -> None:
 
 def check_known(name: str, names: Iterable[str], what: str, where: str) -> None:
     """Refuse an unknown name, and suggest the nearest known one.
+
+    Args:
+        name: the name.
+        names: the known names.
+        what: kind of the named object, for the error.
+        where: place of the name in the configuration, for the error.
 
     Raises:
         ConfigurationError: the name is unknown.

@@ -57,16 +57,15 @@ class CodeOfPlan:
         """Fingerprint the code that root modules can run.
 
         Args:
-            roots: full names of the modules. Modules that are chosen by name (models, readers,
-                metrics, virtual clips) have to be among them, because static imports do not find
-                them.
+            roots: full names of the modules. They have to include modules that are chosen by name
+                (models, readers, metrics, virtual clips), because no static import leads to these.
         """
         if roots not in self._codes:
             self._codes[roots] = self.sources.code_of(roots)
         return self._codes[roots]
 
     def declared(self, entries: Iterable[str]) -> dict[str, str]:
-        """Checksums of the files that entries of the configuration declare as read by their code.
+        """Checksums of the files that entries of the configuration list under ``reads``.
 
         Args:
             entries: paths of the entries, such as ``config/models/tau.yaml``.
@@ -93,14 +92,14 @@ class CodeOfPlan:
         return sums
 
     def _class(self, entry: str) -> dict[str, str]:
-        """Name and hash of the other package of a model's class; empty without one."""
+        """Name and hash of a model's class if it is in another package; else empty."""
         name = self._classes.get(entry)
         if name is None or named_class.is_ours(name):
             return {}
         return {name.partition(".")[0].partition(":")[0]: named_class.digest_of(name)}
 
     def environment(self, entries: Iterable[str]) -> dict[str, str]:
-        """Values of the variables of the environment that entries declare, by name.
+        """Values of the environment variables that entries of the configuration declare, by name.
 
         Args:
             entries: paths of the entries, such as ``config/models/tau.yaml``.
@@ -121,11 +120,11 @@ class CodeOfPlan:
         return values
 
     def checksums(self, names: Iterable[str], where: str) -> dict[str, str]:
-        """SHA-256 of files and of all files in folders, by their paths in the checkout.
+        """SHA-256 of files, and of all files below folders, by path in the checkout.
 
         Args:
             names: paths of the files and folders, relative to the checkout.
-            where: file and key that name them, for errors.
+            where: file and key in the configuration that name these paths, for errors.
 
         Raises:
             ConfigurationError: a file is missing, or outside of the checkout.

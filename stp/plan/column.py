@@ -1,4 +1,4 @@
-"""Columns of tables: heading, convention, and part of its values."""
+"""Columns of tables: heading, convention, and the part of the convention's values that is shown."""
 
 import re
 from collections.abc import Iterable
@@ -12,13 +12,13 @@ from stp.plan.checked_config import Strict
 
 
 class Part(NamedTuple):
-    """The part of a convention's values that a column shows; all together unless set.
+    """The part of a convention's values that a column shows; by default all of them together.
 
     Attributes:
         variable: name of a variable.
         threshold: threshold of events.
-        leads: a lead time, ``44``, or a range, ``1-7``: the mean over it (of conventions that pool
-            lead times, over its samples).
+        leads: a lead time, ``44``, or a range, ``1-7``, over which the value is a mean; conventions
+            that pool lead times pool those of the range.
         statistic: ``mean`` or ``sd`` (standard deviation) over samples, or ``median`` over splits.
     """
 
@@ -29,7 +29,7 @@ class Part(NamedTuple):
 
 
 def _as_text(lead: object) -> object:
-    """A single lead time is a number in YAML."""
+    """Convert a single lead time, which is a number in YAML, to text."""
     return str(lead) if isinstance(lead, int) and not isinstance(lead, bool) else lead
 
 
@@ -52,20 +52,20 @@ ConventionName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*\.[a-z0-9][a-
 
 
 class Column(Strict):
-    """A column of a table; the name of a convention stands for a column with this heading.
+    """A column of a table; the name of a convention alone stands for a column with that heading.
 
     Attributes:
-        heading: text that is printed after the variable, and by which published values are matched.
-            The name of the convention unless set.
+        heading: text after the variable, which also matches published values; the name of the
+            convention unless set.
         convention: convention of the values, such as ssim.range1.
-        variable: variable of the values; all together unless set.
+        variable: variable of the values; all variables together unless set.
         threshold: threshold of the values; the mean over all thresholds unless set.
-        lead: lead time in steps from 1, or a range such as 1-7; all of them unless set. Over a
-            range, values are means or, for conventions that pool, one value of all its samples.
+        lead: lead time in steps from 1, or a range such as 1-7; all lead times unless set. The
+            value of a range is a mean; conventions that pool lead times pool those of the range.
         statistic: mean or sd (standard deviation with ddof 0, without interval and rank) over
             samples, or median over splits.
-        unit: unit of the values, in words, where it is not that of the convention.
-        digits: significant digits on pages; values that agree in them count as ties.
+        unit: unit of the values, in words; the unit of the convention unless set.
+        digits: number of significant digits on pages; values with equal digits count as ties.
     """
 
     heading: Annotated[str, Field(min_length=1)]
@@ -107,7 +107,7 @@ class Column(Strict):
 
     @property
     def place(self) -> tuple[str, Part]:
-        """Convention and part, which are equal for columns with the same values."""
+        """Convention and part: the key by which columns with the same values are found."""
         return self.convention, self.part
 
 
@@ -115,8 +115,8 @@ class ReproducedColumn(Column):
     """A column of a reproduction table.
 
     Attributes:
-        factor: factor that turns the value of stp into the units of the column.
-        doubt: reason why the column may mean something else; then no difference is shown.
+        factor: factor that converts the value of stp to the unit of the column.
+        doubt: reason why the column may not be the same quantity; if set, no difference is shown.
     """
 
     factor: float = 1.0
@@ -143,22 +143,25 @@ Columns = Annotated[tuple[AnyColumn, ...], AfterValidator(_different)]
 
 
 def by_name(columns: Iterable[Column]) -> dict[str, Column]:
-    """Columns by name."""
+    """Map the name of each column to the column."""
     return {column.name: column for column in columns}
 
 
 def lead_range(leads: str) -> range:
-    """The lead times of ``44`` or ``1-7``, in steps from 1."""
+    """Parse ``44`` or ``1-7`` to a range of lead times, in steps from 1."""
     first, _, last = leads.partition("-")
     return range(int(first), int(last or first) + 1)
 
 
 def variables_in(options: Json) -> frozenset[str] | None:
-    """Names of the variables in options of a reader; None if the options do not name them.
+    """Collect the names of all variables in a reader's options.
 
     Args:
-        options: options of the reader. ``variables`` has names, or names with levels; other lists
-            of texts may name further variables.
+        options: options of the reader. ``variables`` lists names, or maps names to levels. Every
+            other option that is a list of texts is taken for a list of variables too.
+
+    Returns:
+        the names, with the level appended where there are levels; None without ``variables``.
     """
     listed = options.get("variables")
     if not listed:

@@ -1,4 +1,4 @@
-"""The configuration of one scale: its file, its suite, and all entries, checked together."""
+"""The checked configuration of one scale: scale file, suite, and entries of datasets and models."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -33,8 +33,8 @@ class Config(Strict):
     """The checked configuration of a scale, from which a plan is made.
 
     Attributes:
-        declared: place where each dataset is declared (a file, or a key in the scale file), for
-            messages, by dataset.
+        declared: name of each dataset to the place of its entry (a file, or a key in the scale
+            file), for messages.
     """
 
     scale: Scale
@@ -50,7 +50,7 @@ def _read_folder(
 ) -> dict[str, S]:
     """Read all entries of a kind, with the overrides of a scale file.
 
-    A scale file may also have the whole entry of a dataset, with its releases.
+    A scale file may also contain the whole entry of a dataset, with its releases.
     """
     paths: dict[str, Path | None] = {**entries(folder.name, folder.parent)}
     for name, override in overrides.items():
@@ -186,9 +186,9 @@ def load(
     """Read the whole configuration for one scale.
 
     Args:
-        scale: path of a scale file, or its content.
+        scale: path of a scale file, or content of one.
         folder: folder of the configuration.
-        where: name of the scale in errors; the path of the file unless given.
+        where: name of the scale in errors; by default the path of the file.
 
     Raises:
         StpError: a key or name is unknown, or a value is out of range.

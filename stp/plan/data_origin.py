@@ -1,7 +1,7 @@
 """Authenticity and completeness of the raw files of each cell.
 
-The plan knows declared files only; locked files and prepared clips are in the store. So both are
-determined when a manifest is read, for tables, figures, views and reports.
+They depend on locked files and prepared clips, which are in the store and which the plan does not
+read. They are therefore determined when a manifest is read, for tables, figures, views and reports.
 """
 
 from dataclasses import replace
@@ -21,12 +21,12 @@ from stp.plan.manifest_types import Cell, Manifest, RawFacts
 
 
 def judged(manifest: Manifest) -> tuple[Cell, ...]:
-    """The cells of a manifest, with the evidence that their data are official.
+    """Complete the cells of a manifest with the evidence that their data are official.
 
     The fields ``bytes_known_by``, ``lacking``, ``official_paper_protocol`` and ``comparable`` are
-    set. ``bytes_known_by`` is the weakest evidence for any dataset of the cell, see
-    `stp.core.lock.KNOWN_BY`; None if one is neither declared official nor behind the paper's
-    numbers.
+    set. ``bytes_known_by`` is the weakest evidence among the datasets of the cell (see
+    `stp.core.lock.KNOWN_BY`), or None if one of them is neither declared official nor behind the
+    paper's numbers.
 
     Raises:
         StpError: a lock cannot be read, or disagrees with the declaration.
@@ -51,7 +51,7 @@ def _judged(cell: Cell, evidence: list[tuple[str | None, str]]) -> Cell:
 
 
 def bytes_text(source: str, known_by: str | None) -> str:
-    """Origin of data, and the evidence for it, in words: ``official data, known by counts``.
+    """Describe the origin of data and the evidence for it: ``official data, known by counts``.
 
     Args:
         source: official, sample, synthetic or own.
@@ -69,7 +69,7 @@ BYTES_TEXT = (
 
 
 def _evidence(name: str, raw: RawFacts) -> tuple[str | None, str]:
-    """The evidence that a dataset's files are official, or None, and its missing files in words."""
+    """Evidence that a dataset's files are official (or None), and missing files in words."""
     header, path = header_of(name, raw.release, raw.source), Path(raw.lock)
     lock = read_lock(path, header)
     lacking = ", ".join(lock.incomplete) if lock is not None else ""

@@ -26,7 +26,7 @@ class Obtained(Strict):
         bytes: size of the file in bytes.
         sha256: checksum of the file.
         access: open files are downloaded; for others, a person follows the instructions.
-        instructions: how a person gets the file.
+        instructions: how a person gets the file, if it cannot be downloaded.
     """
 
     path: str
@@ -38,13 +38,13 @@ class Obtained(Strict):
 
 
 class RawFile(Obtained):
-    """One raw file of a release, or with `many` all files that match a pattern.
+    """One raw file of a release or, with `many`, all files that match a pattern.
 
     Attributes:
         md5_uncompressed: MD5 of the unpacked content of a packed file.
         licence: licence of the file, if it differs from that of the dataset.
         many: whether ``path`` is a pattern for many files, such as ``kth/*.avi``.
-        min_files: least number of files that match the pattern.
+        min_files: minimum number of files that match the pattern.
     """
 
     md5_uncompressed: str | None = Field(default=None, pattern="^[0-9a-f]{32}$")
@@ -56,15 +56,15 @@ class RawFile(Obtained):
 class Archive(Obtained):
     """An archive from which files of a release are unpacked when they are fetched.
 
-    For archives without random access (.tar.gz, .tgz); readers use .tar and .zip files packed, as
-    raw files. The declared files of the release are unpacked; where the raw folder has them
-    already, the archive is not needed.
+    Meant for archives without random access (.tar.gz, .tgz); .tar and .zip files are raw files,
+    which readers read without unpacking them. Only the declared files of the release are unpacked.
+    The archive is not needed if the raw folder has them already.
 
     Attributes:
-        into: folder below a raw folder to which names in the archive are relative; that of the
-            archive unless set.
+        into: folder below a raw folder into which files are unpacked; the folder of the archive
+            unless set.
         strip: number of leading folders that are removed from names in the archive; "any": as many
-            as it takes until a name is that of a declared file.
+            as needed for a name to match a declared file.
     """
 
     path: str = Field(pattern=r"\.(tar|tar\.gz|tgz|zip)$")
@@ -73,28 +73,28 @@ class Archive(Obtained):
 
 
 class Release(Strict):
-    """Immutable raw files under a name: declared files, or a generator with its options.
+    """A named, immutable set of raw files: declared files, or a generator with its options.
 
-    A generated release may declare files, each with its checksum: they are copied from a raw folder
-    instead of generated files of the same names.
+    A generated release may declare files with checksums: these are copied from a raw folder and
+    replace generated files of the same names.
 
     Attributes:
-        archives: archives from which some of the files are unpacked; they are no part of the
-            identity of a release.
-        source: origin of the files, which is shown with all numbers made from them.
+        archives: archives from which some of the files are unpacked; they do not affect
+            fingerprints.
+        source: origin of the files, shown with all numbers made from them.
         files: files of the release.
         generator: folder of stp.datasets whose ``generator.py`` generates the files, or another
             module there, such as ``atlas.crowd``.
         options: options of the generator.
-        note: further information, which tables show as a footnote.
+        note: footnote of tables.
         prepare: options of the reader for this release.
-        reads: files and folders that the generator reads or imports, besides its static imports:
-            paths in the checkout. Their content is part of the identity of the release.
+        reads: paths in the checkout of files and folders that the generator reads or imports,
+            besides its static imports. Their content is part of the fingerprints.
         leaky: whether the training and test splits share a video, person or period.
-        behind_paper: whether the paper's numbers were made from these very files, although they
-            are not the official ones: differences from its numbers are then shown.
-        raw_gb: size of all its files in 10^9 bytes, where they do not declare it; for estimates
-            only, in no recipe.
+        behind_paper: whether the paper's numbers were made from these files although they are not
+            the official ones; differences from the paper's numbers are then shown.
+        raw_gb: total size of the files in 10^9 bytes, if their sizes are not declared; used for
+            estimates only.
     """
 
     source: Literal["official", "sample", "synthetic", "own"]
@@ -119,7 +119,7 @@ class Release(Strict):
 
     @property
     def is_papers(self) -> bool:
-        """Whether the release is official, or has the very files behind the paper's numbers."""
+        """Whether the files are the official ones, or those behind the paper's numbers."""
         return (self.source == "official" or self.behind_paper) and bool(self.files)
 
 
@@ -141,16 +141,17 @@ class ClipsOfSplits(Strict):
 
 
 class Counts(ClipsOfSplits):
-    """Number of clips of each split, for estimates and for `stp list datasets`: in no recipe.
+    """Number of clips of each split, for estimates and for `stp list datasets`; no recipe has it.
 
-    Options of a reader win over them (``clips``, ``clips_per_epoch``).
+    The options ``clips`` and ``clips_per_epoch`` of a reader override these numbers.
 
     Attributes:
-        frames: number of stored frames, where clips share frames.
-        source: who counted them.
+        frames: number of stored frames, if clips share frames.
+        source: origin of the counts.
         published: numbers in the paper.
         explained: reason why the number of a split differs from the published one, by split.
-        estimated: splits whose official clips have not all been counted.
+        estimated: names of splits whose numbers are estimates, because not all official clips were
+            counted.
     """
 
     frames: int | None = Field(default=None, ge=0)
@@ -161,9 +162,9 @@ class Counts(ClipsOfSplits):
 
     @property
     def official(self) -> dict[str, int]:
-        """Number of clips of the complete official release, by split that the paper counts.
+        """Number of clips of the complete official release, for each split that the paper counts.
 
-        The published number or, where a difference from it is explained, the counted one.
+        This is the published number or, if a difference from it is explained, the counted number.
         """
         printed = {split: number for split, number in self.published if number is not None}
         explained = {
@@ -180,7 +181,7 @@ class Subset(Strict):
 
     Attributes:
         title: a description.
-        clips: number of clips, for estimates of time and storage only: in no recipe.
+        clips: number of clips, used for estimates of time and storage only.
     """
 
     title: str
@@ -201,15 +202,15 @@ class Dataset(Strict):
     Attributes:
         title: name in tables.
         kind: the task: frames, tracks of people, or opinions.
-        domain: what the data show, by which datasets are grouped.
+        domain: subject of the data, by which datasets are grouped.
         units: units of the values: "1" for video in [0, 1]; for several variables, a text for
-            people.
+            readers.
         protocol_source: source of splits, context and horizon.
-        homepage: address of its publisher.
+        homepage: address of the publisher's page.
         citation: key of references.yaml, or the work to cite.
         licence: licence of its files, in the words of its publisher.
-        prepare: options of the reader. Only the keys of `variables` have an order: that of the
-            channels.
+        prepare: options of the reader. The order of the keys of `variables` is that of the
+            channels; other keys have no order.
         counts: number of clips of each split, for estimates.
         release: name of the release that is used.
         releases: possible raw files, by name.
@@ -219,19 +220,19 @@ class Dataset(Strict):
             not forecast.
         horizon: number of frames to predict in training and in the short-term table, or of future
             positions.
-        metrics: columns of its table, besides those of its suite: conventions such as
+        metrics: columns of its table, besides the columns of its suite: conventions such as
             mse.pixel_sum, or records with a heading, a variable, ...
-        definitions: conventions of its own, such as those with thresholds in its units, by their
-            names, <metric>.<choice>; see the files of config/conventions.
+        definitions: conventions for this dataset alone, such as those with thresholds in its units,
+            by name, <metric>.<choice>; see the files of config/conventions.
         reader: folder of stp.datasets whose ``reader.py`` reads the raw layout, or a module of
             stp.prepare, such as ``own.reader``; the dataset's name unless set.
         virtual_clips: module of stp.data that draws training clips, if they are not stored.
-        reads: files and folders that these two read or import, besides their static imports: paths
-            in the checkout. Their content is part of the fingerprints.
+        reads: paths in the checkout of files and folders that `reader` and `virtual_clips` read or
+            import, besides their static imports. Their content is part of the fingerprints.
         subsets: parts of the test clips, or clips of special evaluations.
-        train_subsets: other training and validation clips, such as those of a split without
+        train_subsets: alternative training and validation clips, such as those of a split without
             leakage; their splits in the index are ``<name>-train`` and ``<name>-val``.
-        conventions: choices where the paper, its code and correctness disagree, each with its
+        conventions: choices made where the paper, its code and correctness disagree, each with its
             reason.
         problems: known problems of the data, or of their download.
     """

@@ -1,6 +1,7 @@
 """Descriptions of keys of the configuration, from the docstrings of their classes.
 
-They are shown in messages, on the page of all keys and in the JSON schemas of editors.
+The descriptions are shown in messages, on the page of all keys and, through JSON schemas, in
+editors.
 """
 
 import inspect

@@ -15,7 +15,8 @@ def enumerate_cells(config: Config) -> Iterator[tuple[CellKey, int | tuple[str, 
     A model with imported predictions has only the cells for which predictions were imported.
 
     Yields:
-        each cell, and the number of predictions to keep, or names of their clips; None for all.
+        each cell, with the number of predictions to store or the names of their clips; None for
+        all.
 
     Raises:
         ConfigurationError: a cell is declared twice, or no predictions were imported for an
@@ -64,7 +65,7 @@ def enumerate_cells(config: Config) -> Iterator[tuple[CellKey, int | tuple[str, 
 
 
 def _trainings(recipes: Recipes, model: str, variant: str) -> Iterator[tuple[str, int | None]]:
-    """The variants of a name in `cells`, each with all seeds or with None."""
+    """Yield (variant, seed) for all variants behind a name in `cells`; seed None without seeds."""
     entry = recipes.config.models[model]
     for name in entry.named(variant):
         settings = recipes.variant(model, name)

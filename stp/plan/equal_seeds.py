@@ -1,7 +1,7 @@
-"""Seeds with equal predictions, which are counted once: a copy is no repeated training.
+"""Detect seeds with equal predictions, and count them once, since a copy is no repeated training.
 
-Copies come from weights that were given for several seeds, from unused seeds, and from copied
-folders. They have equal sums over clusters, and equal checksums of their stored predictions.
+Copies arise if the same weights are given for several seeds, if a seed is unused, or if folders are
+copied. Copies have equal sums over clusters and equal checksums of stored predictions.
 """
 
 import filecmp
@@ -17,7 +17,7 @@ SUMS = "cluster_sums.parquet"
 
 
 def counted_once(cells: Sequence[Cell]) -> tuple[Cell, ...]:
-    """Remove cells whose predictions equal those of another seed, whose cell gets a note.
+    """Keep one of several cells whose seeds have equal predictions, and add a note to it.
 
     Cells whose predictions do not exist yet, or are not stored, are unchanged.
     """

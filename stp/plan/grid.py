@@ -36,17 +36,18 @@ class Settings(Strict):
     """Settings of evaluations: for each key one value, or a list of values.
 
     Attributes:
-        horizon: number of frames to predict; that of the tested dataset unless set.
+        horizon: number of frames to predict; the horizon of the tested dataset unless set.
         interval: spacing of the frames of a clip, in frames of the training.
         update: for models that are trained with `snapshots`: number of the update whose weights are
-            used; the weights that are best in the validation unless set.
-        intensity: for distortions: number of the intensity, from 1.
-        observe: for tracks: number of observed positions; that of the tested dataset unless set.
+            used; unless set, the weights with the best validation error are used.
+        intensity: for distortions: index of the intensity, from 1.
+        observe: for tracks: number of observed positions; the `context` of the tested dataset
+            unless set.
         noise: for tracks: standard deviation of the noise on observed positions, in millimetres.
-        people: for tracks: least number of people of a scenario.
+        people: for tracks: minimum number of people in a scenario.
         components: for opinions: largest number of principal components of a regression.
-        training: for opinions: percentage of all videos that are used for training; all training
-            videos unless set.
+        training: for opinions: percentage of all videos used for training; all training videos
+            unless set.
     """
 
     horizon: Numbers = (None,)
@@ -66,7 +67,7 @@ class Settings(Strict):
     training: Numbers = (None,)
 
     def combinations(self) -> Iterator[dict[str, int]]:
-        """All combinations of the listed values; each is a mapping without unset keys."""
+        """Yield all combinations of the listed values, as mappings without unset keys."""
         values = self.__dict__
         for chosen in product(*values.values()):
             pairs = zip(values, chosen, strict=True)
@@ -75,19 +76,19 @@ class Settings(Strict):
 
 @dataclass(frozen=True)
 class Case:
-    """One evaluation of trained models.
+    """One evaluation of several models: datasets, subsets, variant and setting.
 
     Attributes:
         trained_on: dataset of the training.
         tested_on: dataset of the test.
-        train_subset: ``all`` training clips, or a training subset that the dataset declares.
-        subset: ``test``, the test split, or a subset that the tested dataset declares.
+        train_subset: ``all`` training clips, or the name of a training subset of the dataset.
+        subset: ``test``, the test split, or the name of a subset of the tested dataset.
         variant: variant of the models; see `stp.plan.model.Variant`.
         setting: values of further settings, by name.
         models: names of the models that are evaluated.
-        keep: number of forecasts, or names of their clips, that are stored for pictures (0 for
-            none), while all are scored without storing them: for forecasts that are too large. None
-            if all are stored before they are scored. Scores are the same.
+        keep: number of forecasts stored for pictures, or names of their clips, if forecasts are too
+            large to store: all are then scored without storing them. None if all forecasts are
+            stored before they are scored. Scores are the same either way.
     """
 
     trained_on: str
@@ -105,12 +106,13 @@ class Case:
 
 
 class Combinations(Strict):
-    """Combinations of a grid that are left out, because they match all keys that are set.
+    """A pattern of evaluations that a grid leaves out: those that match all keys that are set.
 
     Attributes:
         trained_on, tested_on, train_subset, subset, variant: one value, or any of several.
-        setting: for each key one value, or any of several; null matches an unset key.
-        models: models that are left out of these combinations; all unless set.
+        setting: for each key one value, or any of several; null matches evaluations in which the
+            key is unset.
+        models: models that are left out of these evaluations; all unless set.
     """
 
     trained_on: Names | None = None
@@ -122,7 +124,7 @@ class Combinations(Strict):
     models: Names | None = None
 
     def matches(self, case: Case) -> bool:
-        """Whether a case, for some of its models, is among the combinations."""
+        """Whether a case matches the pattern for at least one of its models."""
         names = ("trained_on", "tested_on", "train_subset", "subset", "variant")
         chosen = {name: getattr(self, name) for name in names}
         if any(values and getattr(case, name) not in values for name, values in chosen.items()):
@@ -133,7 +135,7 @@ class Combinations(Strict):
         return self.models is None or bool(set(self.models) & set(case.models))
 
     def out_of(self, case: Case) -> tuple[str, ...]:
-        """The models of a case that remain when the combinations are left out."""
+        """The models of a case that remain when matching models are left out."""
         if not self.matches(case):
             return case.models
         return tuple(name for name in case.models if self.models and name not in self.models)
@@ -143,12 +145,12 @@ class Grid(Strict):
     """Evaluations of trained models: the product of all lists.
 
     Attributes:
-        trained_on, train_subset, subset, variant, keep: as of a `Case`; all but the last may be
-            lists.
-        tested_on: as of a `Case`, or a list; the dataset of the training unless set.
+        trained_on, train_subset, subset, variant, keep: see `Case`; all but `keep` may be lists.
+        tested_on: dataset of the test, or a list of datasets; the dataset of the training unless
+            set.
         setting: further settings; each of them may be a list.
-        models: some of the dimension's models; all unless set.
-        without: combinations that are left out.
+        models: names of the models to evaluate; all models of the dimension unless set.
+        without: patterns of evaluations that are left out.
     """
 
     trained_on: Names
@@ -162,7 +164,7 @@ class Grid(Strict):
     without: tuple[Combinations, ...] = ()
 
     def cases(self, models: tuple[str, ...], where: str) -> list[Case]:
-        """All evaluations in the order of the lists, so that those of a subset are together.
+        """List all evaluations in the order of the lists, so that those of a subset are together.
 
         Args:
             models: names of the dimension's models.

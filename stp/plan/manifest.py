@@ -28,10 +28,10 @@ _SCHEMA = TypeAdapter(Manifest)
 
 
 def load_manifest(path: Path) -> Manifest:
-    """Read a manifest, and complete its cells.
+    """Read a manifest, and complete its cells from the store.
 
     The authenticity of the data is determined (`stp.plan.data_origin`), notes on the scores are
-    added (`stp.plan.score_notes`), and of seeds with equal predictions only one is kept
+    added (`stp.plan.score_notes`), and only one of several seeds with equal predictions is kept
     (`stp.plan.equal_seeds`).
 
     Raises:
@@ -72,7 +72,7 @@ def load_manifest(path: Path) -> Manifest:
 
 
 def manifest_digest(path: Path) -> str:
-    """Hash a manifest, without the path of the published values, whose checksum it contains.
+    """Hash a manifest; the checksum of the published values counts, but not their path.
 
     Raises:
         OSError, ValueError: the file is missing, or not JSON.
@@ -83,7 +83,7 @@ def manifest_digest(path: Path) -> str:
 
 
 def manifest_text(manifest: Manifest) -> str:
-    """The text of a manifest as JSON, with one line for each cell, of which there are thousands."""
+    """Serialise a manifest as JSON with one line for each cell, since it can have thousands."""
     content = _SCHEMA.dump_python(manifest, mode="json", exclude_defaults=True)
     cells = ",\n".join(json.dumps(cell) for cell in content.pop("cells"))
     lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in content.items()]
@@ -104,13 +104,13 @@ def _refusal(path: Path, error: ValidationError, remedy: str) -> StpError:
 
 
 def _key(location: Iterable[str | int]) -> str:
-    """The key of a value in JSON: ``cells[0].key.model``."""
+    """Format the location of a JSON value: ``cells[0].key.model``."""
     parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in location)
     return "".join(parts).removeprefix(".") or "the whole file"
 
 
 def title_of(titles: Names, key: CellKey) -> str:
-    """Title of an evaluation: ``KITTI -> Caltech``, ``BridgeData, interval 2``."""
+    """Title of a cell's evaluation: ``KITTI -> Caltech``, ``BridgeData, interval 2``."""
     names = titles.datasets
     title = names.get(key.tested_on, key.tested_on)
     if key.trained_on != key.tested_on:
@@ -140,12 +140,12 @@ def forecast_recipe(cell: StoredCell) -> Json:
 
 
 def describe(key: CellKey) -> str:
-    """The key of a cell as text, without unset parts: ``suite x, dimension y, model z, ...``."""
+    """Format the key of a cell, without unset parts: ``suite x, dimension y, model z, ...``."""
     return ", ".join(f"{name} {value}" for name, value in vars(key).items() if value is not None)
 
 
 def stored_of(manifest: Manifest, cell: Cell) -> list[tuple[str, Part]]:
-    """Convention and part of all stored values of a cell, whether or not tables show them."""
+    """Convention and part of all values stored for a cell, including those that no table shows."""
     values: list[tuple[str, Part]] = []
     for table, columns in manifest.tables.items():
         values += [column.place for column in columns_of(manifest, table, cell).values()]
@@ -156,7 +156,7 @@ def stored_of(manifest: Manifest, cell: Cell) -> list[tuple[str, Part]]:
 
 
 def over_leads(manifest: Manifest) -> Manifest:
-    """A manifest whose columns are the panels over lead time, if its suite declares panels."""
+    """Replace a manifest's columns by its suite's panels over lead time, if there are any."""
     curves = manifest.tables[manifest.dimension].curves
     if not curves:
         return manifest
@@ -164,15 +164,17 @@ def over_leads(manifest: Manifest) -> Manifest:
 
 
 def names_of_members(samples: int, statistic: str | None) -> dict[str, str]:
-    """Values of the placeholders in headings of columns for several forecasts.
+    """Values for placeholders in the headings of columns about several forecasts of a clip.
 
     Args:
-        samples: number of forecasts.
-        statistic: how several forecasts are scored; see `stp.score.members`.
+        samples: number of forecasts of each clip.
+        statistic: name of the statistic by which several forecasts are scored; see
+            `stp.score.members`.
 
     Returns:
         ``K``: number of forecasts; ``members``: the scored statistic, such as ``best-of-100``;
-        ``seen``: forecast used in distances between sets of clips, such as ``first-of-100``.
+        ``seen``: the forecast that enters distances between sets of clips, such as
+        ``first-of-100``.
     """
     statistics = {"best_of_members": "best", "ensemble_mean": "ensemble-mean"}
     basis = "ensemble-mean" if statistic == "ensemble_mean" else "first"

@@ -1,6 +1,6 @@
 """Types of manifests: the cells of one dimension, and facts for their tables.
 
-The text of a manifest leaves out fields that have their default.
+The JSON text of a manifest omits fields that have their default.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ from stp.plan.column import Columns, ReproducedColumn
 
 @dataclass(frozen=True, kw_only=True)
 class StoredCell:
-    """Fields of a cell in manifests and in the results store: origin of its data, and folders.
+    """A cell as manifests and the results store describe it: key, origin of the data, folders.
 
     Attributes:
         key: key of the cell.
@@ -24,15 +24,18 @@ class StoredCell:
         release: release of the test dataset.
         protocol: ``paper``, or the name of another protocol.
         leaky: whether the training and test splits share a video, person or period.
-        best_of: number of forecasts of which the best one is scored.
+        best_of: number of forecasts of each clip, if the best one is scored.
         data: folder of the prepared test data.
-        models: folders of the trained models: one, one for each lead time or member, or none.
+        models: folders of the trained models: none, one, or one for each lead time or ensemble
+            member.
         predictions: folder of the predictions; None if forecasts are not stored.
         scores: folder of the scores.
-        perceptual: folder of the scores that compare features of networks; None without any.
-        accepted: artefacts of older code, and who declared them current; None without any.
-        bytes_known_by: evidence that the data are official, see `stp.plan.data_origin`. This field
-            and the following ones are set when a manifest is loaded.
+        perceptual: folder of the scores that compare features of networks; None without such
+            metrics.
+        accepted: footnote on artefacts of older code that a user declared current; None without
+            any.
+        bytes_known_by: evidence that the data are official (`stp.plan.data_origin`). This field and
+            the following ones are set when a manifest is loaded.
         lacking: missing raw files, in words; None if there are none.
         comparable: whether differences from published values are shown.
         official_paper_protocol: whether the cell is comparable, and its data are official.
@@ -57,10 +60,11 @@ class StoredCell:
     official_paper_protocol: bool = False
 
     def folders(self, stages: Iterable[str]) -> list[Path]:
-        """The folders of the artefacts of some stages, in the order of the stages.
+        """List the artefact folders of stages, in the given order.
 
         Args:
-            stages: names of fields with folders, such as ``models`` and ``scores``.
+            stages: names of fields of this class that contain folders, such as ``models`` and
+                ``scores``.
         """
         folders: list[str] = []
         for stage in stages:
@@ -69,11 +73,11 @@ class StoredCell:
         return [Path(folder) for folder in folders if folder]
 
     def folder(self, stage: str) -> Path | None:
-        """The folder of the only artefact of a stage, such as ``scores``; None without one."""
+        """Folder of a stage that has at most one artefact, such as ``scores``; None without one."""
         return next(iter(self.folders([stage])), None)
 
     def demand_predictions(self) -> Path:
-        """The folder of the predictions.
+        """Folder of the predictions, which have to be stored.
 
         Raises:
             StpError: the predictions are not stored.
@@ -88,17 +92,18 @@ class Cell(StoredCell):
     """A cell of a manifest.
 
     Attributes:
-        follows_paper: whether the paper has this evaluation, with the same recipes.
+        follows_paper: whether the paper has this evaluation with the same recipes.
         bytes_of: names of the datasets whose raw files influence the scores.
         subset_note: footnote of tables on the release, and on imported predictions.
         samples: number of forecasts of each clip.
-        statistic: how metrics of one forecast score several forecasts; None for one forecast.
-        kept: number of forecasts stored with the scores; None if all predictions are stored.
+        statistic: statistic by which metrics of one forecast score several; None for one forecast.
+        kept: number of forecasts stored with the scores for pictures; None if all predictions are
+            stored.
         features: folders of the network features of the clips.
-        clusters: kind of clusters that intervals and tests use, if the data have several kinds.
+        clusters: kind of clusters used by intervals and tests, if the data have several kinds.
         calibrated: data of the model's calibration, in words; empty for other models.
         external: whether the predictions were imported.
-        reference: the reference of an imported model.
+        reference: publication of an imported model.
         training: training data of an imported model, as its authors state them.
     """
 
@@ -156,10 +161,11 @@ class RawFacts:
     Attributes:
         release: name of the release.
         source: origin of the files: official, sample, synthetic or own.
-        is_papers: whether the files are declared official, or behind the paper's numbers.
+        is_papers: whether the files are declared official, or the paper's numbers were made from
+            them.
         lock: path of the lock file.
         data: folder of the prepared data.
-        files: declared files: ``path`` and, where declared, ``bytes``, ``sha256``,
+        files: records of the declared files: ``path`` and, if declared, ``bytes``, ``sha256``,
             ``md5_uncompressed``, ``many`` and ``min_files``.
         registered: path of the registered lock file of the release; None without one.
         registered_sha256: SHA-256 of the registered lock file; None without one.
@@ -201,7 +207,7 @@ class TableColumns:
         sampled: further columns for models that draw several forecasts, by dataset; {K} in a
             heading stands for the number of forecasts.
         curves: panels over lead time, by dataset.
-        unscored: further conventions that are unavailable, by dataset.
+        unscored: further conventions that cannot be scored on this machine, by dataset.
     """
 
     columns: dict[str, Columns]
@@ -230,13 +236,13 @@ class ModelFacts:
     """Facts about a model; see `stp.plan.model.Model`.
 
     Attributes:
-        is_archived: whether its forecasts are read from an archive.
-        role: role of a measure of opinions. This field and the following ones are None for models
-            that are no such measures.
+        is_archived: whether the model's forecasts are read from an archive.
+        role: role of a measure of video quality. This field and the following ones are None for all
+            other models.
         network: name of the network whose features the measure uses; None if it uses none.
         parts: parts of the features that the measure uses.
-        learns: whether a regression is learnt from opinions; otherwise, a logistic function is
-            fitted to the value of the measure.
+        learns: whether the measure is a regression learnt from opinions; if not, a logistic
+            function is fitted to its value.
     """
 
     reference: str
@@ -296,14 +302,14 @@ class DeviationFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """All that the tables of one dimension are made from.
+    """All information that the tables of one dimension are made from.
 
     Attributes:
         dimension: name of the dimension.
         suite: facts about the suite of the dimension.
         scale: name of the plan's scale.
         code: fingerprint of the code that collects scores.
-        store: folder of the store, which holds all artefacts.
+        store: folder of the store of artefacts.
         cells: cells in the order of the tables' rows.
         kinds: facts about the tasks of the test datasets, by name.
         raw: raw files that influence scores, by dataset.
@@ -311,16 +317,16 @@ class Manifest:
         conventions: facts about the conventions, by name.
         tables: columns of the tables, by the name of the table.
         steps: seconds between two positions, by dataset of tracks.
-        absent: reason why a method of the paper has no values here, by method.
+        absent: reason why a method of the paper has no values in stp, by method.
         deviations: differences between the paper and its code.
-        are_rivals: whether the rows compete to be the best.
-        controls: name of the dimension with the single forecasts that ensembles are compared with.
-        reproduction: the table of what the paper reproduced, by dataset.
+        are_rivals: whether the rows of a table compete to be the best.
+        controls: name of the dimension with the single forecasts to which ensembles are compared.
+        reproduction: the paper's table of reproduced results, by dataset.
         names: titles of the models and datasets of the cells.
         models: facts about the models, by name.
         datasets: facts about the datasets, by name.
-        published: path of the file of the paper's values; None without one.
-        published_sha256: SHA-256 of this file; None without one.
+        published: path of the file with the paper's values; None without one.
+        published_sha256: SHA-256 of the file `published`; None without one.
         published_clips: number of test clips in the paper, by dataset.
         published_names: names of models and datasets in the paper.
     """

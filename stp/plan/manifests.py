@@ -1,7 +1,7 @@
-"""Manifests: all that the tables of one dimension are made from.
+"""Make manifests: all information that the tables of one dimension are made from.
 
-The text of a manifest changes exactly when a table has to be made again: with the scores of a cell,
-the code that collects them, or the published values.
+The text of a manifest changes exactly when a table has to be made again: if the scores of a cell,
+the code that collects scores, or the published values change.
 """
 
 import hashlib
@@ -47,12 +47,12 @@ NOT_PROTOCOL = {"train": ("threads",), "predict": ("threads", "batch_size")}
 
 
 def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Manifest:
-    """The manifest of a dimension.
+    """Make the manifest of a dimension.
 
     Args:
         plan: the plan.
         dimension: name of a dimension in the scale file of the plan.
-        paper: protocol of the paper; read from the configuration unless given.
+        paper: protocol of the paper; by default read from the configuration.
     """
     artefacts = [made for made in plan.cells if made.cell.dimension == dimension]
     cells = [made.cell for made in artefacts]
@@ -160,7 +160,7 @@ def _steps(plan: Plan, datasets: list[str]) -> dict[str, float]:
 
 
 class Paper:
-    """The protocol of a suite's paper, as the paper's own scale file declares it.
+    """The protocol of a suite's paper, from the scale file of that protocol.
 
     Args:
         name: name of the suite.
@@ -195,8 +195,8 @@ class Paper:
     def _protocol(self, recipes: Recipes, source: Recipes, cell: CellKey) -> list[str]:
         """Hashes of the recipes of a cell.
 
-        Released parameters need no training data. The files behind the paper's numbers are the
-        paper's release, whatever their source.
+        For released parameters, the training data do not count. Files that the paper's numbers were
+        made from count as the paper's release, whatever their source is.
         """
 
         def prepared(name: str) -> str:
@@ -275,7 +275,7 @@ def _raw_facts(plan: Plan, name: str) -> RawFacts:
 
 
 class _Cells:
-    """Describes cells, and finds the protocol once for all cells that differ in the seed alone."""
+    """Makes entries of cells; cells that differ only in the seed share a computed protocol."""
 
     def __init__(self, plan: Plan, paper: Paper) -> None:
         self.plan, self.paper = plan, paper
@@ -351,7 +351,7 @@ class _Cells:
 
 
 def published_names(config: configuration.Config) -> Names:
-    """Names of models, their variants and datasets in the paper."""
+    """Names in the paper of models, their variants, and datasets."""
     return Names(
         {
             name: model.published_name or model.title

@@ -17,15 +17,14 @@ from stp.plan.checked_config import Name, Strict, check, check_known, entries, r
 
 
 class NetworkFeatures(Strict):
-    """Features of clips that a distance between sets of clips compares.
+    """Network features of clips, which distances between sets of clips (such as FVD) compare.
 
     Attributes:
         network: name in config/weights.yaml of the network that computes the features.
         layer: layer of the network.
-        frames: which frames of the clips are used: a choice of stp.features.frames.
-        module: module of stp.features.networks; the one named like the network unless set.
-        seed: seed of random weights; such a network needs no file and is not in the list of
-            weights.
+        frames: choice of the frames of each clip, a name in stp.features.frames.
+        module: module of stp.features.networks; the module named like the network unless set.
+        seed: seed of random weights; a network with random weights needs no file.
     """
 
     network: str
@@ -48,29 +47,29 @@ class NetworkFeatures(Strict):
 class Convention(Strict):
     """A convention of a metric: a function with options.
 
-    All other keys are options: arguments of the function, and those of any convention that they fit
-    (region, windows, members, batch; docs/own_metrics.md).
+    All other keys are options: arguments of the function, or general options (region, windows,
+    members, batch; docs/own_metrics.md).
 
     Attributes:
-        about: what the convention computes, and its source.
+        about: definition of the convention, and its source.
         function: function of stp.metrics: a module with a function of the same name, or
             module.function.
         title: heading in tables; that of the metric unless set.
         unit: unit of the values; that of the metric unless set.
-        higher_is_better: the direction, where it differs from that of the metric.
-        best_at: the best value, such as 1 for a ratio; the closer the better.
-        success: kind of success, where it differs from that of the metric.
-        compares_sets: whether values depend on the number of clips, as distances between sets of
-            clips do, so that only those of equal numbers are ranked together. True where layer is
-            set, unless this is set to false.
-        network: network that sees the clips or frames, in config/weights.yaml.
-        layer: layer of the network whose features of all clips are compared; a job of its own
-            computes them.
-        frames: frames of the clips, where layer is set: a choice of stp.features.frames.
-        module: module of stp.features.networks, where layer is set; the one named like the network
+        higher_is_better: whether higher values are better; as for the metric unless set.
+        best_at: the best value, such as 1 for a ratio; values closer to it are better.
+        success: kind of success; that of the metric unless set.
+        compares_sets: whether the value depends on the number of clips, as distances between sets
+            of clips do; only values for equal numbers are ranked together. If unset, true exactly
+            if layer is set.
+        network: name in config/weights.yaml of the network that is applied to clips or frames.
+        layer: layer of the network whose features of all clips are compared; a separate job
+            computes these features.
+        frames: choice of the frames of each clip if layer is set, a name in stp.features.frames.
+        module: module of stp.features.networks if layer is set; the module named like the network
             unless set.
-        seed: seed of random weights, where layer is set.
-        weights: entry of config/weights.yaml that the function needs, if that is not `network`.
+        seed: seed of random weights if layer is set.
+        weights: entry of config/weights.yaml that the function needs, if it is not `network`.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -92,7 +91,7 @@ class Convention(Strict):
 
     @property
     def features(self) -> NetworkFeatures | None:
-        """Features that a distance between sets of clips compares; None for other conventions."""
+        """The network features that the convention compares; None if it compares none."""
         if self.layer is None or self.network is None:
             return None
         return NetworkFeatures(
@@ -105,14 +104,14 @@ class Convention(Strict):
 
     @property
     def definition(self) -> Json:
-        """Function and options in recipes; see `stp.options.conventions`."""
+        """Function and options as they appear in recipes; see `stp.options.conventions`."""
         networks = {"network": self.network, "weights": self.weights} if self.layer is None else {}
         networks = {key: value for key, value in networks.items() if value is not None}
         return {"function": self.function, **networks, **(self.model_extra or {})}
 
 
 class Metric(Strict):
-    """A metric: common properties of its conventions (config/conventions/<name>.yaml).
+    """Common properties of a metric's conventions (config/conventions/<name>.yaml).
 
     Attributes:
         title: heading in tables.
@@ -120,11 +119,12 @@ class Metric(Strict):
         reason: reason why the metric is not available.
         higher_is_better: whether higher values are better; null if neither higher nor lower is.
         success: for metrics that rate whether a predicted event happens or can happen: `strict` if
-            each sample is right or wrong, `graded` if a share of it is right; null for others.
+            each sample is either right or wrong, `graded` if a part of a sample can be right; null
+            for other metrics.
         available: whether stp.metrics has the metric; if not, tables show `reason`.
-        perceptual: whether the metric compares features of networks, in a separate job, on a GPU.
-        reads: files and folders that modules of the metric, or of its networks, read or import,
-            besides their static imports: paths in the checkout. Their content is part of the
+        perceptual: whether the metric compares features of networks, in a separate job on a GPU.
+        reads: paths in the checkout of files and folders that modules of the metric, or of its
+            networks, read or import, besides their static imports. Their content is part of the
             fingerprints.
         conventions: conventions of the metric, by name.
     """
@@ -148,13 +148,13 @@ class Metric(Strict):
         return self.conventions[choice].unit or self.unit
 
     def success_of(self, choice: str) -> str | None:
-        """The kind of success that a convention rates; None if it rates no success."""
+        """Kind of success that a convention rates, `strict` or `graded`; None if it rates none."""
         return self.conventions[choice].success or self.success
 
     def is_higher_better(self, choice: str) -> bool | None:
         """Whether higher values of a convention are better.
 
-        None if values are best at ``best_at``, or if neither higher nor lower is better.
+        None if the best value is ``best_at``, or if neither higher nor lower is better.
         """
         convention = self.conventions[choice]
         if convention.best_at is not None:
@@ -195,8 +195,8 @@ def with_definitions(
 
     Args:
         metrics: metrics by name.
-        definitions: new conventions by name; the first convention of a new metric has the title,
-            the unit and the direction of the metric.
+        definitions: new conventions by name; the first convention of a new metric defines title,
+            unit and direction of the metric.
         where: place of the definitions, for errors.
 
     Raises:
@@ -247,7 +247,7 @@ def declared(name: str, where: str) -> tuple[Metric, Convention]:
 
 
 def check_definition(definition: Json, where: str) -> None:
-    """Refuse an unknown function, and options that do not fit its signature, without imports.
+    """Refuse an unknown function or options that do not fit its signature, without importing it.
 
     Args:
         definition: definition of a convention.
@@ -304,8 +304,8 @@ class Option(NamedTuple):
     """An option of a function, read from its source.
 
     Attributes:
-        is_needed: whether it has no default.
-        choices: possible values, if the type of the option is a `Literal`; else empty.
+        is_needed: whether the option has no default.
+        choices: allowed values if the type of the option is a `Literal`; else empty.
     """
 
     is_needed: bool
@@ -363,7 +363,7 @@ def _parsed(text: bytes) -> Functions:
 
 
 def _choices(annotation: ast.expr | None, aliases: Mapping[str, ast.expr]) -> tuple[Any, ...]:
-    """The values of a `Literal`; none of other annotations."""
+    """The values of a `Literal`; empty for other annotations."""
     if isinstance(annotation, ast.Name):
         annotation = aliases.get(annotation.id)
     if not isinstance(annotation, ast.Subscript) or not isinstance(annotation.value, ast.Name):

@@ -17,23 +17,25 @@ from stp.tasks import task as tasks
 
 
 class Size(Strict):
-    """Costs of a network, for estimates of time, memory and storage only; no recipe has them.
+    """Costs of a network, used for estimates of time, memory and storage only.
 
-    All figures are of one forecast of Moving-MNIST (10 -> 10 frames of 1 x 64 x 64) with the
-    options beside them; they are converted for other datasets (stp/run/costs/work.py).
+    All numbers are for one forecast of Moving-MNIST (10 -> 10 frames of 1 x 64 x 64) with the
+    options of the same entry; they are converted for other datasets (stp/run/costs/work.py).
 
     Attributes:
         parameters: number of parameters.
         gmacs: 10^9 multiply-adds of one evaluation of the network.
-        evaluations: number of evaluations of the network in one forecast; a training step takes
+        evaluations: number of evaluations of the network in one forecast; a training step needs
             one.
-        once_gmacs: part of gmacs that all evaluations of a forecast share and compute once.
-        steps: ``frame``: a recurrent network computes each frame from the one before; ``pass``: one
-            evaluation gives as many frames as there are context frames; ``lead``: one evaluation
-            gives the next frame, and none is spent on the context; ``told``: one evaluation gives a
-            lead time, which is an input of the network, and a training step takes one of each clip.
+        once_gmacs: part of gmacs that is computed once and shared by all evaluations of a forecast.
+        steps: how evaluations relate to frames. ``frame``: a recurrent network computes each frame,
+            including those of the context, from the frame before; ``pass``: one evaluation predicts
+            as many frames as there are context frames; ``lead``: one evaluation predicts the next
+            frame, and none is spent on the context; ``told``: one evaluation predicts one lead
+            time, which is an input of the network, and a training step needs one evaluation for
+            each clip.
         activations_mb: memory of activations for the backward pass, in MB.
-        gpu_gmacs_per_s: 10^9 multiply-adds per second that one GPU achieves with it.
+        gpu_gmacs_per_s: 10^9 multiply-adds per second that one GPU achieves with the network.
     """
 
     parameters: int | None = Field(default=None, ge=0)
@@ -46,13 +48,13 @@ class Size(Strict):
 
 
 class Weights(Strict):
-    """Weights of a network that a training starts from, or that replace it.
+    """Weights of a network from which a training starts, or which replace the training.
 
     Attributes:
         file: a URL, or a path: absolute, or below a raw folder.
         url: address of the download of a file below a raw folder.
         sha256: SHA-256 of the file, which identifies the trained model.
-        use: ``initialise`` a training, or ``replace`` it.
+        use: ``initialise`` a training, or ``replace`` the training.
         access: open files are downloaded; for others, a person follows the instructions.
         instructions: how a person gets the file, if it is not open.
         licence: licence of the weights.
@@ -68,7 +70,7 @@ class Weights(Strict):
 
     @property
     def release(self) -> Release:
-        """The file as a release of raw files."""
+        """The weights file as a release of raw files."""
         is_url = "://" in self.file
         path = f"weights/{self.sha256[:16]}-{self.file.rpartition('/')[2]}" if is_url else self.file
         file = RawFile(
@@ -86,11 +88,11 @@ class OwnForecasts(Strict):
     """Your own forecasts, in files below the raw folder, for a dataset of global fields.
 
     Attributes:
-        title: name in tables; that in the scale file unless set.
+        title: name in tables; the name in the scale file unless set.
         files: pattern of the files: ``mine/*.nc``, or ``mine/forecasts.zarr/**/*``.
-        variables: name in the files, or ``{name, level, units}``, by channel of the data; all
-            channels whose names are in the files unless set.
-        names: names of dimensions, where they are unusual (stp/predict/forecast_files.py).
+        variables: channel of the data to its name in the files, or to ``{name, level, units}``;
+            unless set, all channels whose names are in the files.
+        names: unusual names of dimensions in the files (stp/predict/forecast_files.py).
         members: number of forecasts of each start.
         raw_gb: size of the files in 10^9 bytes, for estimates.
     """
@@ -103,7 +105,7 @@ class OwnForecasts(Strict):
     raw_gb: float = Field(default=1.0, gt=0)
 
     def model(self, name: str, releases: Mapping[str, str]) -> "Model":
-        """The model with these forecasts.
+        """Make the entry of the model that reads these forecasts.
 
         Args:
             name: name of the forecasts.
@@ -135,14 +137,16 @@ class Submission(Strict):
 
     Attributes:
         dimension, trained_on, train_subset, tested_on, subset, setting: key of the cell; the
-            training data are as the submitter states them.
-        data: hash of the recipe of the prepared data, which differs for other releases and clips.
-        windows: checksum of the windows that were predicted (stp/predict/windows.py).
+            submitter states the training data.
+        data: hash of the recipe of the prepared data, which depends on the release and the clips.
+        windows: checksum of the predicted windows (stp/predict/windows.py).
         bytes: size of the file.
-        sha256: SHA-256 of the file, which identifies it and is its name.
+        sha256: SHA-256 of the file, which is also the file's name.
         members: number of forecasts of each sample.
-        statistic: how metrics of one forecast score several forecasts (stp/score/members.py).
-        note: footnote of tables, such as agreement with the truth, or equal members.
+        statistic: statistic by which metrics of one forecast score several forecasts
+            (stp/score/members.py).
+        note: footnote of tables, such as a warning that predictions agree with the truth, or that
+            members are equal.
     """
 
     dimension: str
@@ -161,13 +165,13 @@ class Submission(Strict):
 
     @property
     def cell(self) -> tuple[str, ...]:
-        """The key that distinguishes the submission from others of the same model."""
+        """Key that distinguishes the submission from other submissions of the same model."""
         datasets = (self.dimension, self.trained_on, self.train_subset, self.tested_on)
         return (*datasets, self.subset, self.setting, self.data)
 
     @property
     def release(self) -> Release:
-        """The file as a release: .npy of float32, shape (sample, [member,] lead, channel, y, x)."""
+        """The file as a raw release: .npy, float32 (sample, [member,] lead, channel, y, x)."""
         file = RawFile(
             path=f"external/{self.sha256[:16]}.npy",
             bytes=self.bytes,
@@ -185,10 +189,10 @@ class PerDataset(Strict):
         options: keyword arguments of the model's class.
         train: settings of the training.
         predict: settings of the prediction.
-        statistic: statistic of several forecasts of a clip (``predict: {samples: 10}``) that is
+        statistic: statistic by which several forecasts of a clip (``predict: {samples: 10}``) are
             scored; mean_of_members unless set.
         size: size of the network with these options, for estimates.
-        weights: weights that a training starts from, or that replace it.
+        weights: weights from which a training starts, or which replace the training.
     """
 
     options: Json = {}
@@ -206,11 +210,11 @@ class Leads(Strict):
     """Lead times that a model forecasts; all from 1 to the horizon unless set.
 
     Attributes:
-        lead_times: the only lead times that the model forecasts; a cell has those up to its
+        lead_times: the only lead times that the model forecasts; a cell uses those within its
             horizon.
-        per_lead: whether a network is trained for each lead time, and forecasts it directly;
-            otherwise, one network forecasts all.
-        interpolated: whether forecasts between these lead times are interpolated linearly.
+        per_lead: whether a separate network is trained for each lead time; if not, one network
+            forecasts all lead times.
+        interpolated: whether forecasts between the declared lead times are interpolated linearly.
     """
 
     lead_times: tuple[Lead, ...] = ()
@@ -239,21 +243,21 @@ class ModelSettings(PerDataset, Leads):
 
 
 class Variant(Leads):
-    """A variant of a model: settings that override all others, or released parameters.
+    """A variant of a model: settings with the highest priority, or released parameters.
 
-    A variant that only changes forecasts (`predict`, `lead_times`) shares the trainings of the
-    model.
+    A variant that only changes forecasts (`predict`, `lead_times`) uses the trainings of the model
+    itself.
 
     Attributes:
         title: name in tables.
-        published_name: name in the paper; that of the model for released parameters, unless set. A
-            trained variant without this name has no published values.
+        published_name: name in the paper. Unless set, released parameters have the name of the
+            model, and a trained variant has no published values.
         reference: source of the variant.
         options, train, predict: settings of the variant.
-        channels: patterns of the names of the channels that the variant sees and forecasts; all
+        channels: name patterns of the channels that the variant gets as input and forecasts; all
             unless set.
         datasets: released parameters that replace a training: options of the model, by the dataset
-            that they were fitted to.
+            to which they were fitted.
     """
 
     title: str
@@ -267,12 +271,12 @@ class Variant(Leads):
 
     @property
     def is_given(self) -> bool:
-        """Whether the parameters are released, so that nothing is trained."""
+        """Whether the variant has released parameters, so that nothing is trained."""
         return bool(self.datasets)
 
     @property
     def has_trainings(self) -> bool:
-        """Whether the variant has other trainings or parameters than the default."""
+        """Whether the trainings or parameters of the variant differ from those of the default."""
         return bool(self.options or self.train or self.channels or self.datasets)
 
 
@@ -280,21 +284,21 @@ Varied = Annotated[str, Field(pattern=r"^(options|train)\.[a-z0-9_]+$")]
 
 
 class VariantGrid(Strict):
-    """Variants of a model with all combinations of some values, each trained.
+    """Variants of a model for all combinations of listed values; each is trained.
 
     They are named after their values: ``lr_0_001_kl_weight_1e_05``.
 
     Attributes:
         reference: source of the variants.
-        values: several values of each option of the model (``options.kl_weight``) or setting of its
-            training (``train.lr``).
+        values: list of values for each option of the model (``options.kl_weight``) or setting of
+            its training (``train.lr``).
     """
 
     reference: str = ""
     values: dict[Varied, tuple[Any, ...]] = Field(min_length=1)
 
     def variants(self) -> dict[str, Variant]:
-        """All points of the grid by name; the last key varies fastest."""
+        """The variants of all points of the grid, by name; the last key varies fastest."""
         variants = {}
         for values in product(*self.values.values()):
             point: dict[str, Json] = {"options": {}, "train": {}}
@@ -325,34 +329,38 @@ class Model(ModelSettings):
     Attributes:
         title: name in tables.
         reference: publication of the model.
-        published_name: name in tables of the suite's paper; null if they do not have the model.
+        published_name: name in tables of the suite's paper; null if the paper does not have the
+            model.
         fit: none (nothing to learn), closed_form (one pass over the training data), sgd
             (gradient descent; has seeds), calibrate (a search over parameters), read (forecasts are
             read from files and scored without storing them) or external (its predictions are
             imported).
-        is_sampled: whether the model draws its forecasts, so that a clip can have several
-            (``predict: {samples: 10}``).
+        is_sampled: whether forecasts are random draws, so that a clip can have several (``predict:
+            {samples: 10}``).
         density: whether the model predicts densities of positions (`stp.tracks.densities`): true,
             or the name of the option that switches them on.
         datasets: the paper's settings for single datasets.
-        variants: variants of its settings, by name.
-        grids: grids of variants, by name; in `cells`, the name stands for all of its variants.
-        reads: files and folders that code of the model reads or imports, besides its static
-            imports: paths in the checkout. Their content is part of the fingerprints.
-        environment: variables of the environment that code of the model reads; their values are
-            part of the fingerprints. Jobs have no other variables but those of the machine.
+        variants: variants of the model, by name.
+        grids: grids of variants, by name; in `cells`, the name of a grid stands for all of its
+            variants.
+        reads: paths in the checkout of files and folders that the model's code reads or imports,
+            besides its static imports. Their content is part of the fingerprints.
+        environment: environment variables that the model's code reads; their values are part of the
+            fingerprints. Jobs get these and the variables of the machine, and no others.
         source: module that reads forecasts (stp/predict/sources), for `fit: read`; or module that
-            computes a measure of opinions (stp/opinions/measures), if it has another name.
-        network: entry of config/weights.yaml whose features of videos a measure of opinions uses.
-        role: role of a measure of opinions. ``baseline``: shows how much can be known without a
-            measure; ``full_reference``: needs the true future; ``no_reference``: any other measure,
-            and the default.
-        archives: archives from which forecasts are read, by dataset and then by the name of its
+            computes a measure of quality (stp/opinions/measures), if its name differs from the
+            model's.
+        network: entry of config/weights.yaml of the network whose features a measure of quality
+            uses.
+        role: role of a measure of quality. ``baseline``: a trivial predictor, such as the mean
+            opinion or the resolution; ``full_reference``: needs the true future; ``no_reference``:
+            any other measure, the default.
+        archives: archives from which forecasts are read, by dataset and then by the dataset's
             release. Empty if forecasts are computed from the prepared data.
         kind: the task: frames, tracks of people, or opinions.
         class: ``package.module:Class``, any torch.nn.Module (docs/own_models.md), for a model of
-            frames that is not the ``Model`` of the module of stp/models with its name.
-        training: training data of an external model, or of released weights, in the words of its
+            frames; by default ``Model`` in the module of stp/models with the model's name.
+        training: training data of an external model or of released weights, in the words of the
             authors.
         submissions: predictions of an external model.
     """
@@ -377,7 +385,7 @@ class Model(ModelSettings):
     submissions: tuple[Submission, ...] = ()
 
     def with_grids(self) -> "Model":
-        """The model with all points of its grids among its variants.
+        """Copy the model, and add the variants of its grids to its variants.
 
         Raises:
             ConfigurationError: two variants have the same name.
@@ -394,7 +402,7 @@ class Model(ModelSettings):
         return self.model_copy(update={"variants": variants})
 
     def named(self, variant: str) -> tuple[str, ...]:
-        """The variants that a name in `cells` stands for: this variant, or all of a grid."""
+        """The variants that a name in `cells` stands for: one variant, or all of a grid."""
         return tuple(self.grids[variant].variants()) if variant in self.grids else (variant,)
 
     @model_validator(mode="after")

@@ -19,7 +19,7 @@ def check_model_options(source: Path, entry: str, values: Json, label: str) -> N
 
     Args:
         source: path of the model's module; if it is missing, nothing is refused.
-        entry: name of the class in the module whose arguments, or fields, are the options.
+        entry: name of the class in the module; its arguments or fields are the options.
         values: values of the options that are set, by name.
         label: label of the artefact, for errors.
 
@@ -43,7 +43,7 @@ def check_options(kind: type[Options], settings: Json, label: str) -> None:
     Args:
         kind: class of the options of the stage.
         settings: values that are set, by name.
-        label: what the settings belong to, for errors.
+        label: owner of the settings, for errors.
 
     Raises:
         ConfigurationError: a key is unknown, or a value is out of range.
@@ -60,7 +60,7 @@ def check_options(kind: type[Options], settings: Json, label: str) -> None:
 
 @cache
 def _options(source: Path, entry: str) -> tuple[str, ...] | None:
-    """The options of a model; None if its source does not list them, as with an inherited class."""
+    """Names of a model's options; None if they are not in the source (inherited ``__init__``)."""
     try:
         tree = ast.parse(source.read_bytes())
     except (SyntaxError, ValueError) as error:

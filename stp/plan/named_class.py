@@ -1,4 +1,4 @@
-"""Files of the class of a model, ``class: package.module:Class``, found without importing it.
+"""Source files of a model's class (``class: package.module:Class``), found without importing it.
 
 Modules of this package are fingerprinted like any other code. If the class is in another package,
 fingerprints cover all files of that package, like the files of ``reads``.
@@ -24,7 +24,7 @@ EXPECTED = "package.module:Class, of an installed package or of a module of stp"
 def of_suite(room: str, name: str) -> str | None:
     """The class of a model in the folder of a suite, as ``package.module:Model``.
 
-    It is None if the module of the model is in the room of models.
+    None if the module of the model is in the room of models instead.
 
     Args:
         room: full name of the package of models.
@@ -48,14 +48,14 @@ def is_ours(class_name: str) -> bool:
 
 
 def source_of(class_name: str, where: str) -> Path:
-    """The file of the module of a class.
+    """Find the source file of a class.
 
     Args:
         class_name: ``package.module:Class``.
-        where: file and key of the name, for errors.
+        where: file and key of the class in the configuration, for errors.
 
     Raises:
-        ConfigurationError: the module does not exist, or does not bind the name of the class.
+        ConfigurationError: the module does not exist, or does not define or import the class.
     """
     module, _, name = class_name.partition(":")
     source = _file_of(module)
@@ -76,9 +76,11 @@ def source_of(class_name: str, where: str) -> Path:
 
 
 def package_of(recipe: Json) -> list[Path]:
-    """Folders, or the file, of another package that has the class of a recipe's model.
+    """Find the package that contains the class of a recipe's model, if it is not this package.
 
-    The list is empty if the class is in this package.
+    Returns:
+        the folders of the top-level package, or its only file; empty if the class is in this
+        package, or if the recipe names no class.
     """
     class_name = recipe.get("rollout", recipe).get("class")
     return _package(class_name) if class_name and not is_ours(class_name) else []
@@ -90,7 +92,7 @@ def _package(class_name: str) -> list[Path]:
 
 
 def digest_of(class_name: str) -> str:
-    """One SHA-256 of all files of the package that a class belongs to, without compiled code."""
+    """SHA-256 over all files, except bytecode, of the package that a class belongs to."""
     total = hashlib.sha256()
     for top in _package(class_name):
         for path in [top] if top.is_file() else sorted(top.rglob("*")):
@@ -130,7 +132,7 @@ def _file_of(module: str) -> Path | None:
 
 @cache
 def _names(source: Path) -> tuple[str, ...]:
-    """Names that a module binds: classes, imports and assignments; ``*`` of star imports."""
+    """Names that a module defines or imports; ``*`` for star imports."""
     try:
         tree = ast.parse(source.read_bytes())
     except (SyntaxError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Networks that can be profiled, their options, and the code that measures them; without torch."""
+"""List the networks that can be profiled, with options and fingerprint, without importing torch."""
 
 import json
 from typing import Any
@@ -29,7 +29,7 @@ def networks(config: Config) -> dict[str, str]:
 
 
 def network(config: Config, model: str, dataset: str) -> Json:
-    """The part of a training recipe that defines a network, and ``precision``.
+    """The part of a training recipe that defines a network, with the key ``precision``.
 
     Raises:
         StpError: there is no such dataset or model, or the model is not a network.
@@ -49,12 +49,12 @@ def network(config: Config, model: str, dataset: str) -> Json:
 
 
 def made_from(config: Config, model: str, dataset: str) -> str:
-    """Network and code of a measurement as JSON text, which differs once the measurement is old.
+    """Describe network and code as JSON; if the text changes, a measurement is outdated.
 
     Args:
         config: the checked configuration.
         model: name of the model.
-        dataset: name of the dataset whose shape, context and horizon the network has.
+        dataset: name of the dataset that sets the network's frame shape, context and horizon.
     """
     recipe = network(config, model, dataset)
     class_name = recipe.get("class")

@@ -1,4 +1,4 @@
-"""Raw files of a plan: releases, archives, weights and imported predictions."""
+"""Raw files of a plan: releases, archives of forecasts, weights, imported predictions."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ class Raws:
         self._archives: dict[tuple[str, str], Raw] = {}
 
     def of_dataset(self, name: str) -> Raw:
-        """The raw files of a dataset's release."""
+        """Raw files of the release that a dataset's entry selects."""
         if name in self._raws:
             return self._raws[name]
         dataset = self.config.datasets[name]
@@ -61,10 +61,10 @@ class Raws:
         return Raw(name, title, lock, identity, generated, release, tuple(reads), where)
 
     def archive(self, model: str, dataset: str) -> Raw | None:
-        """The archive from which a model's forecasts of a dataset are read; None without archives.
+        """Archive from which a model's forecasts of a dataset are read; None without one.
 
-        Each release of a dataset has an archive of its own, so that synthetic forecasts belong to
-        synthetic data.
+        Each release of a dataset has its own archive, so that synthetic data get synthetic
+        forecasts.
 
         Raises:
             ConfigurationError: the model has archives, but none for this dataset and release.
@@ -83,7 +83,7 @@ class Raws:
         return self._archives[name, release]
 
     def given_weights(self, model: str, dataset: str) -> Raw | None:
-        """The file of weights that a model is given for a dataset; None if it is given none.
+        """The file of pretrained weights of a model for a dataset; None without one.
 
         The file is identified by its SHA-256.
         """
@@ -136,7 +136,7 @@ class Raws:
 
 
 def registered(raw: Raw) -> Path | None:
-    """The path that the registered lock of a release has, where the file need not exist.
+    """Path of the registered lock file of a release, whether or not the file exists.
 
     Returns:
         the path; None for generated files, network weights and imported predictions.

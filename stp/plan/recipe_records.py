@@ -1,7 +1,7 @@
 """Recipes of preparations, trainings and forecasts, as the plan builds them.
 
-`stp.core.options.as_json` writes them for cores and fingerprints, without fields at their default.
-A part whose order has a meaning is a list: JSON objects are compared and handed over sorted by key.
+`stp.core.options.as_json` serialises them for cores and fingerprints, without fields that have
+their default. Anything with a meaningful order is a list, because JSON objects are sorted by key.
 Recipes of scores and features are `stp.options.score.ScoreOptions` and
 `stp.options.features.FeatureOptions`, which their cores parse.
 """
@@ -14,11 +14,11 @@ from stp.core.json_files import Json
 
 @dataclass(frozen=True, kw_only=True)
 class PrepareRecipe:
-    """How a dataset is prepared.
+    """Recipe of a prepared dataset.
 
     Attributes:
         dataset: name of the dataset.
-        reader: ``reader`` of the dataset, which names the module that reads the raw files.
+        reader: ``reader`` of the dataset's entry: name of the module that reads the raw files.
         release: name of the release of the raw files.
         source: origin of the release: official, sample, synthetic or own.
         context: number of context frames, or of observed positions.
@@ -43,19 +43,19 @@ class PrepareRecipe:
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkRecipe:
-    """A model with its options, and the samples that it is made for.
+    """A model with its options, and the form of the samples it is built for.
 
     Attributes:
         model: name of the model.
-        class_: ``package.module:Class``; None if a module of the task's models has the class.
+        class_: ``package.module:Class``; None for the class in the task's own module of that name.
         options: options of the model.
         context: number of context frames, or of observed positions.
-        horizon: number of frames that a training clip has to predict; None for forecasts of tasks
-            without a shape, whose models do not depend on it.
+        horizon: number of frames predicted in training; None for tasks without a shape, whose
+            models do not depend on the horizon.
         shape: channels, height and width of a frame; None for tasks without frames.
         kind: name of the task; None for tasks whose samples have a shape.
-        channels: patterns of the names of the channels that the model sees and forecasts; empty for
-            all.
+        channels: name patterns of the channels that the model gets as input and forecasts; empty
+            for all.
     """
 
     model: str
@@ -70,14 +70,15 @@ class NetworkRecipe:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainRecipe(NetworkRecipe):
-    """How a model is trained.
+    """Recipe of a trained model.
 
     Attributes:
         fit: kind of training; see `stp.plan.model.Model`.
         seed: seed of the training; None if nothing is drawn.
-        train: settings of the training, which are the options of the task's `Fit`.
-        weights: how given weights are used: ``initialise`` or ``replace``; None without any.
-        lead: the only lead time that is forecast; None for all of the horizon.
+        train: settings of the training: options of the task's `Fit`.
+        weights: use of pretrained weights, ``initialise`` or ``replace``; None without pretrained
+            weights.
+        lead: the only lead time that the model forecasts; None for all lead times of the horizon.
         train_subset: ``all`` training clips, or the name of a training subset.
     """
 
@@ -91,22 +92,22 @@ class TrainRecipe(NetworkRecipe):
 
 @dataclass(frozen=True, kw_only=True)
 class PredictRecipe(NetworkRecipe):
-    """How forecasts of a split or subset are made.
+    """Recipe of the forecasts of a split or subset.
 
     Attributes:
         lead_times: number of lead times of a forecast.
         split: split or subset of the tested dataset.
         predict: settings of the prediction, for `Task.predict_options`.
-        leads: lead times that the model forecasts, ascending; empty for all.
+        leads: lead times that the model forecasts, in ascending order; empty for all.
         per_lead: whether there is one network for each of `leads`.
         interpolated: whether forecasts of the lead times between `leads` are interpolated.
         interval: spacing of the frames of a clip, in frames of the data.
-        update: number of the update after which the weights were kept.
-        intensity: number of the intensity of a distortion, from 1.
+        update: number of the training update whose weights are used.
+        intensity: index of the intensity of a distortion, from 1.
         observe: number of observed positions of each person.
         noise: standard deviation of the observation noise in millimetres.
-        people: least number of people of a scenario.
-        components: number of principal components.
+        people: minimum number of people in a scenario.
+        components: number of principal components of a regression of opinions.
         training: percentage of the videos whose ratings are used for training.
         source: name of the module that reads forecasts; None if forecasts are computed.
         submission: for imported forecasts, ``windows``: the checksum of the predicted windows.

@@ -1,6 +1,6 @@
 """Recipes of all artefacts, resolved from the configuration.
 
-Every value of a recipe may influence the artefact, and is part of the fingerprint.
+Every value of a recipe may influence the artefact, and is therefore part of the fingerprint.
 """
 
 from collections.abc import Iterator, Mapping
@@ -115,7 +115,7 @@ class Recipes(ScoredConventions):
         return self._prepare[name, release]
 
     def prepare_digest(self, name: str) -> str:
-        """Identity of the prepared clips of a dataset, which submissions refer to."""
+        """Hash of the recipe of a dataset's prepared data; submissions contain it."""
         return digest(as_json(self.prepare(name)))
 
     def samples(self, dataset: str) -> Task:
@@ -123,7 +123,7 @@ class Recipes(ScoredConventions):
         return self.config.datasets[dataset].samples
 
     def class_of(self, model: str) -> str | None:
-        """The class of a model, ``package.module:Class``; None if it is in the task's models."""
+        """A model's class, ``package.module:Class``; None for a class in the room of models."""
         if model not in self._classes:
             entry = self.config.models[model]
             task, name = tasks.find(entry.kind), entry.class_
@@ -162,7 +162,7 @@ class Recipes(ScoredConventions):
         return horizon
 
     def _layers(self, model: str, dataset: str) -> Iterator[PerDataset]:
-        """The settings of a model, the strongest first.
+        """Yield the settings of a model by descending priority.
 
         Settings of the scale precede those of the model's own entry, and within both, settings for
         the dataset precede those for all datasets.
@@ -174,12 +174,12 @@ class Recipes(ScoredConventions):
                 yield settings
 
     def weights(self, model: str, dataset: str) -> Weights | None:
-        """The weights that the training of a model on a dataset starts from, or that replace it."""
+        """Weights that initialise or replace the training of a model on a dataset."""
         layers = self._layers(model, dataset)
         return next((layer.weights for layer in layers if layer.weights is not None), None)
 
     def leads(self, model: str, variant: str, horizon: int) -> Leads:
-        """The lead times of a horizon that a model forecasts; none if one network forecasts all.
+        """Lead times up to a horizon that a model forecasts; unset if it forecasts all.
 
         A variant overrides the scale, and the scale overrides the model's own entry.
 
@@ -226,10 +226,10 @@ class Recipes(ScoredConventions):
             seed: seed of the training.
             subset: subset of the training clips.
             variant: variant of the model.
-            lead: the only lead time that the network forecasts; None for all of the horizon.
+            lead: the only lead time that the network forecasts; None for the whole horizon.
 
         Raises:
-            ConfigurationError: weights or a lead time are set for a fit that has no use for them.
+            ConfigurationError: weights or a lead time are set, but the kind of fit uses none.
         """
         train = self.settings(model, name, "train", variant)
         fit = self.config.models[model].fit
@@ -259,7 +259,7 @@ class Recipes(ScoredConventions):
         )
 
     def _check_descent(self, model: str, dataset: str, key: str) -> None:
-        """Refuse a key that only networks of frames have a use for."""
+        """Refuse a key that has an effect only for networks that forecast frames."""
         if self.config.models[model].fit != "sgd" or not self.samples(dataset).has_shape:
             raise ConfigurationError(
                 f"{model} on {dataset}: {key} is set",
@@ -282,12 +282,13 @@ class Recipes(ScoredConventions):
             trained_on: dataset of the training.
             tested_on: dataset of the test.
             subset: split or subset of the tested dataset.
-            setting: values of ``horizon``, and of those of the task's `settings` that are set.
+            setting: value of ``horizon``, and values of the other `settings` of the task that are
+                set.
             variant: variant of the model.
 
         Raises:
             ConfigurationError: none of the model's lead times is within the horizon, the training
-                keeps no snapshot of this update, or lead times or an intensity are set for a model
+                stores no snapshot of this update, or lead times or an intensity are set for a model
                 that has none.
         """
         predict = self.settings(model, trained_on, "predict", variant)
@@ -325,9 +326,10 @@ class Recipes(ScoredConventions):
     def _check_intensity(
         self, model: str, trained_on: str, tested_on: str, variant: str, intensity: int | None
     ) -> None:
-        """Refuse a distortion of clips with context frames, and any other model without.
+        """Refuse an intensity that does not fit the model.
 
-        A distortion needs one of its intensities, and other models have none.
+        A distortion needs clips without context frames and one of its intensities; other models
+        need context frames and have no intensity.
         """
         options = self.settings(model, trained_on, "options", variant)
         intensities = len(options.get("intensities", ()))
@@ -371,7 +373,7 @@ class Recipes(ScoredConventions):
         subset: str,
         setting: str,
     ) -> Submission | None:
-        """The imported predictions of a cell that are about the data of this scale."""
+        """The imported predictions of a cell, if they were made for the data of this scale."""
         if model not in self._submissions:
             submissions = self.config.models[model].submissions
             self._submissions[model] = {submission.cell: submission for submission in submissions}
@@ -398,7 +400,7 @@ class Recipes(ScoredConventions):
     def members(
         self, model: str, trained_on: str, variant: str = "default"
     ) -> tuple[int, Statistic | None]:
-        """Number of forecasts of each clip, and how several are scored (None for one forecast).
+        """Number of forecasts of each clip, and the scored statistic (None for one forecast).
 
         Raises:
             ConfigurationError: several forecasts are set for a model that always forecasts the
@@ -425,7 +427,7 @@ class Recipes(ScoredConventions):
         return next(statistics, "mean_of_members")
 
     def features(self, features: NetworkFeatures, forecast: PredictRecipe) -> FeatureOptions:
-        """The recipe of network features of the clips that forecasts are about.
+        """The recipe of network features of predicted or observed clips.
 
         Args:
             features: network, layer and frames.
@@ -444,7 +446,7 @@ class Recipes(ScoredConventions):
         )
 
     def video_features(self, network: str, dataset: str) -> VideoOptions | None:
-        """The recipe of network features of a dataset's videos; None without the weights."""
+        """The recipe of network features of a dataset's videos; None if the weights are missing."""
         if network not in self._at_hand:
             return None
         return VideoOptions(
@@ -464,7 +466,8 @@ class Recipes(ScoredConventions):
         Args:
             cell: key of the cell.
             conventions: names of the conventions to compute.
-            statistic: how several forecasts of a clip are scored; None for one forecast.
+            statistic: statistic by which several forecasts of a clip are scored; None for one
+                forecast.
         """
         features, networks = self.networks_of(conventions)
         directions = conventions if statistic == "best_of_members" else ()
@@ -489,7 +492,7 @@ def _settings_of(settings: ModelSettings | None, key: str, dataset: str) -> list
 
 
 def _without_replaced(settings: Json, layer: Json) -> Json:
-    """Leave out a schedule or loss that a layer replaces: their options are not mixed."""
+    """Remove a schedule or loss that a layer replaces, so that options of both are not mixed."""
     return {
         key: value
         for key, value in settings.items()

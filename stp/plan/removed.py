@@ -1,4 +1,4 @@
-"""Removed verbs, options and names of the configuration, with replacements; until 0.2."""
+"""Errors for removed verbs, options and names of the configuration, kept until version 0.2."""
 
 from pathlib import Path
 from typing import Any
@@ -60,8 +60,11 @@ FILES = {
     "*_findings/*.sql": "move it to suites/NAME/findings/",
 }
 """Pattern of files or folders of the configuration -> what to do with them."""
-KEYS = {("Suite", "published"): "the file is suites/NAME/published.csv, without a key"}
-"""Class and key -> what replaces the key."""
+KEYS = {
+    ("Model", "submissions.imported"): "delete the line",
+    ("Suite", "published"): "the file is suites/NAME/published.csv, without a key",
+}
+"""Class and key, without positions in lists -> what replaces the key."""
 GENERATORS = {
     "atlas_crowd": "atlas.crowd",
     "atlas_situation": "atlas.situation",
@@ -81,7 +84,7 @@ VALUES = {
 
 
 def refuse_files(folder: Path) -> None:
-    """Refuse a configuration with files that are no longer read.
+    """Refuse a configuration that has files of a form that stp no longer reads.
 
     Raises:
         ConfigurationError: there is such a file; the message names what replaces it.
@@ -122,7 +125,7 @@ def current_options(options: Json) -> Json:
 
 
 def refuse_verb(name: str) -> None:
-    """Name the replacement of a removed verb.
+    """Refuse a removed verb, and name its replacement.
 
     Raises:
         StpError: the verb was removed.
@@ -133,11 +136,11 @@ def refuse_verb(name: str) -> None:
 
 
 def refuse_option(context: Any, name: str) -> None:
-    """Name the replacement of a removed option.
+    """Refuse a removed option, and name its replacement.
 
     Args:
         context: context of the verb in Typer.
-        name: option that the verb does not have, such as ``--json``.
+        name: unknown option of the verb, such as ``--json``.
 
     Raises:
         StpError: the option was removed.

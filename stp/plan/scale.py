@@ -1,4 +1,4 @@
-"""Scale files: cells of a run, overrides of the configuration, and folders."""
+"""Scale files: evaluations to run, overrides of the configuration, and folders."""
 
 import os
 from pathlib import Path
@@ -18,12 +18,12 @@ from stp.plan.model import ModelSettings, OwnForecasts
 
 
 class DimensionCells(Strict):
-    """The cells of a dimension: every model in every case.
+    """The cells of a dimension: every model in every evaluation.
 
     Attributes:
         models: names of models.
-        datasets: short form of `cells`: datasets on which models are trained and tested.
-        cells: all other evaluations; each entry is one evaluation or a grid of them.
+        datasets: datasets on which models are both trained and tested; a short form of `cells`.
+        cells: all other evaluations; each entry is one evaluation or a grid of evaluations.
     """
 
     models: tuple[str, ...]
@@ -31,12 +31,12 @@ class DimensionCells(Strict):
     cells: tuple[Grid, ...] = ()
 
     def entries(self, where: str) -> list[tuple[str, Grid]]:
-        """All grids, each after its key in the scale file; the short form comes first."""
+        """Pairs of the key of each grid in the scale file and the grid; `datasets` comes first."""
         short = [(f"{where}.datasets", Grid(trained_on=self.datasets))] if self.datasets else []
         return short + [(f"{where}.cells.{n}", grid) for n, grid in enumerate(self.cells)]
 
     def cases(self, where: str = "the scale file") -> list[Case]:
-        """All evaluations that the scale file selects for the dimension.
+        """List all evaluations that the scale file selects for the dimension.
 
         Args:
             where: key of the dimension in the scale file, for errors.
@@ -49,13 +49,13 @@ class DimensionCells(Strict):
 
 
 class Paths(Strict):
-    """Folders; the environment variables STP_STORE_DIR, ... override the configuration.
+    """Paths of folders; the environment variables in parentheses override them.
 
     Attributes:
-        store: all results (STP_STORE_DIR).
-        raw: fetched raw files (STP_RAW_DIR).
-        mirror: further raw files, read only (STP_RAW_MIRROR).
-        weights: weights of networks that metrics use (STP_WEIGHTS_DIR).
+        store: folder of all results (STP_STORE_DIR).
+        raw: folder of fetched raw files (STP_RAW_DIR).
+        mirror: folder of further raw files, which is only read (STP_RAW_MIRROR).
+        weights: folder of weights of networks that metrics use (STP_WEIGHTS_DIR).
     """
 
     store: str = "results/store"
@@ -68,18 +68,18 @@ class Runtime(TypedDict, total=False):
     """How jobs run on a machine; no recipe has these settings.
 
     Attributes:
-        device: where networks compute; auto takes a GPU if there is one.
+        device: device of the networks; auto selects a GPU if there is one.
         gpus: number of GPUs of a training; a forecast takes one at most.
         ranks: number of processes of a training; one for each GPU unless set.
-        micro_batch: number of clips of a batch that are computed at once; fewer take less memory,
-            with the same gradient.
-        recompute: whether activations are computed again in the backward pass, which takes less
-            memory and more time.
+        micro_batch: number of clips of a batch that are computed at once; fewer clips need less
+            memory and give the same gradient.
+        recompute: whether activations are recomputed in the backward pass, which needs less memory
+            and more time.
         checkpoint_every_s: seconds between saved states of a training.
         prepare_workers: number of processes that prepare a dataset.
-        score_threads: number of threads that score forecasts while further ones are computed.
-        block_samples: number of forecasts that are scored at a time.
-        block_leads: number of lead times that are scored at a time.
+        score_threads: number of threads that score forecasts while further forecasts are computed.
+        block_samples: number of forecasts that are scored together.
+        block_leads: number of lead times that are scored together.
         downloads: number of simultaneous downloads.
     """
 
@@ -113,22 +113,24 @@ class Scale(Strict):
 
     Attributes:
         scale: name of the scale; results lie in ``results/<scale>/``.
-        suite: name of the suite, in ``suites/``; the suite of the dimensions unless set.
+        suite: name of the suite, a folder of config/suites; unless set, the suite with the
+            `dimensions`.
         seeds: seeds of trainings.
         paths: folders.
-        dimensions: evaluations, by dimension of the suite.
-        prepared: datasets that ``results/data/all`` prepares, besides those of the cells.
-        datasets: values that replace those of the dataset's entry, by dataset; or a whole entry.
-        models: values that replace those of the model's entry, by model.
+        dimensions: evaluations to run, by dimension of the suite.
+        prepared: datasets that ``results/data/all`` prepares, besides the datasets of the cells.
+        datasets: values that override the dataset's entry, or a whole entry, by dataset.
+        models: values that override the model's entry, by model.
         forecasts: your own forecasts that are read from files, by the name of their model.
-        metrics: values that replace those of the metric's entry, by metric.
-        definitions: further conventions, by their names, <metric>.<choice>; see the files of
+        metrics: values that override the metric's entry, by metric.
+        definitions: further conventions by name, <metric>.<choice>; see the files of
             config/conventions.
         train: settings of training, for all models and datasets.
         predict: settings of prediction, for all models and datasets.
         bootstrap: options of the bootstrap of confidence intervals.
-        versions: installed packages whose versions count in all fingerprints, such as torch.
-        runtime: how jobs run on this machine; it changes no result.
+        versions: names of installed packages, such as torch, whose versions are part of all
+            fingerprints.
+        runtime: settings of this machine, which change no result.
     """
 
     scale: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]*$"), AfterValidator(_unreserved)]
@@ -150,11 +152,11 @@ class Scale(Strict):
 
 
 def folders(paths: Paths) -> dict[str, Path | None]:
-    """Resolve the folders: environment first, then configuration.
+    """Resolve the folders: environment variables first, then the configuration.
 
     Returns:
-        absolute paths of the folders store, raw, mirror and weights; None for one that is not set,
-            which only the last two may be.
+        absolute paths of the folders store, raw, mirror and weights, by name; the last two are
+            None if unset.
 
     Raises:
         ConfigurationError: a path is that of a file, or has characters that Snakemake does not

@@ -1,6 +1,7 @@
-"""Notes that scores have on their predictions, such as that predictions equal the truth.
+"""Notes that the stage `score` made on predictions, such as that predictions equal the truth.
 
-The plan cannot know these notes, so they are read with manifests, for tables, views and reports.
+They do not exist before the scores, so they are read together with manifests, for tables, views and
+reports.
 """
 
 from dataclasses import replace
@@ -12,7 +13,7 @@ from stp.plan.manifest_types import Cell
 
 
 def noted(cell: Cell) -> Cell:
-    """A cell with the note of its scores, and the number of members that they count.
+    """Add the note of the scores to a cell, and set the number of members that the scores count.
 
     Raises:
         StpError: the note is damaged.

@@ -1,4 +1,4 @@
-"""The conventions that are scored on each dataset, and the networks that they need."""
+"""Select the conventions computed for each dataset, and the networks whose features they need."""
 
 from collections.abc import Mapping
 
@@ -26,7 +26,7 @@ class ScoredConventions:
         self._networks_of: dict[tuple[str, ...], tuple[dict[str, NetworkFeatures], list[str]]] = {}
 
     def conventions(self, dataset: str, samples: int = 1) -> list[str]:
-        """List the conventions that are scored on a dataset, the table's columns first.
+        """List the conventions computed for a dataset, those of the table's columns first.
 
         Args:
             dataset: dataset of the test.
@@ -108,7 +108,7 @@ class ScoredConventions:
             check_known(column.variable, sorted(variables), f"variable of {dataset}", where)
 
     def columns(self, dataset: str) -> tuple[Column, ...]:
-        """The columns of a dataset's table: those of its suite, and its own."""
+        """Columns of a dataset's table: those of its suite, then those of its own entry."""
         row = self.config.suite.datasets.get(dataset, "")
         return (*self.config.suite.columns.get(row, ()), *self.config.datasets[dataset].metrics)
 
@@ -117,11 +117,11 @@ class ScoredConventions:
         return self.config.suite.sampled.get(self.config.suite.datasets.get(dataset, ""), ())
 
     def curves(self, dataset: str) -> tuple[Column, ...]:
-        """Panels of a dataset's figure over lead time; none if its columns are the panels."""
+        """Panels of a dataset's figure over lead time; empty if the table's columns serve."""
         return self.config.suite.curves.get(self.config.suite.datasets.get(dataset, ""), ())
 
     def also(self, dataset: str) -> list[str]:
-        """Conventions that are scored besides those of a dataset's columns."""
+        """Conventions that are computed for a dataset although no column shows them."""
         return list(self.config.suite.also.get(self.config.suite.datasets.get(dataset, ""), ()))
 
     def metric(self, convention: str) -> Metric:
@@ -147,13 +147,13 @@ class ScoredConventions:
         return entry.weights or entry.network
 
     def networks_of(self, conventions: list[str]) -> tuple[dict[str, NetworkFeatures], list[str]]:
-        """Features and networks that conventions need.
+        """Find the network features and the networks that conventions need.
 
-        Features are computed by separate jobs, and the other networks run while scoring.
+        Features are computed by separate jobs; the other networks run while scoring.
 
         Returns:
-            the features that distances between sets of clips compare, by convention; and the names
-            of the networks of all other conventions.
+            features by convention, for distances between sets of clips; and names of the networks
+            of all other conventions.
         """
         key = tuple(conventions)
         if key not in self._networks_of:
@@ -164,7 +164,7 @@ class ScoredConventions:
         return self._networks_of[key]
 
     def why_unavailable(self, convention: str) -> str:
-        """Why a convention is not scored on this machine; empty if it is."""
+        """Reason why a convention cannot be computed on this machine; empty if it can."""
         metric, network = self.metric(convention), self.network(convention)
         if not metric.available:
             return metric.reason
@@ -173,11 +173,12 @@ class ScoredConventions:
         return ""
 
     def scored(self, dataset: str, perceptual: bool, samples: int = 1) -> list[str]:
-        """List the conventions of one of a cell's two score jobs.
+        """List the conventions that one of a cell's two score jobs computes.
 
         Args:
             dataset: dataset of the test.
-            perceptual: whether the conventions that need networks are listed, or all others.
+            perceptual: True for the job of conventions that need networks, False for the job of all
+                others.
             samples: number of forecasts of each clip.
         """
         key = dataset, perceptual, samples > 1

@@ -1,4 +1,4 @@
-"""Names of settings and variants, as parts of paths."""
+"""Names of settings and variants, which are parts of paths."""
 
 import re
 from collections.abc import Mapping
@@ -17,17 +17,17 @@ _PATH = re.compile(f"{WILDCARD}(/{WILDCARD})*")
 
 
 def current_name(name: str) -> str:
-    """The current name of a setting or variant: older names have commas between parts."""
+    """Convert the older name of a setting or variant, with commas, to the current one."""
     return name.replace(",", JOINT)
 
 
 def joined(*parts: str) -> str:
-    """The name of a setting or variant from its parts, such as ``default+lead-5``."""
+    """Join the parts of the name of a setting or variant: ``default+lead-5``."""
     return JOINT.join(parts)
 
 
 def parts_of_name(name: str) -> list[str]:
-    """The parts of the name of a setting or variant, current or older."""
+    """Split the name of a setting or variant: ``horizon-30+interval-2`` has two parts."""
     return current_name(name).split(JOINT)
 
 
@@ -37,7 +37,7 @@ def setting_name(setting: Mapping[str, int]) -> str:
 
 
 def setting_of(name: str) -> dict[str, int]:
-    """The values of a setting by key, read from its name."""
+    """Parse the name of a setting to its values by key: ``{"horizon": 30, "interval": 2}``."""
     parts = (part.partition("-") for part in parts_of_name(name))
     return {key: int(value) for key, _, value in parts}
 
@@ -62,7 +62,7 @@ def check_path(path: str, what: str) -> None:
 
 
 def people_case(setting: Mapping[str, int]) -> list[str]:
-    """Settings of people and ratings in words: ``noise 0.2 m``, ``at least 3 people``."""
+    """Describe settings of tracks and opinions: ``noise 0.2 m``, ``at least 3 people``."""
     texts = []
     if "noise" in setting:
         texts.append(f"noise {setting['noise'] / 1000:g} m")

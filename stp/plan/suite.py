@@ -1,4 +1,4 @@
-"""Suites of experiments: config/suites/<name>/suite.yaml."""
+"""Suites: config/suites/<name>/suite.yaml."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -27,7 +27,7 @@ PUBLISHED, FINDINGS = "published.csv", "findings"
 
 
 class Reproduction(Strict):
-    """The paper's table of results on one dataset, reproduced with the original code.
+    """The paper's table of results on one dataset that it reproduced with the original code.
 
     Attributes:
         table: name of the table among the published values.
@@ -44,9 +44,9 @@ class Deviation(Strict):
     Attributes:
         about: subject, in a few words.
         paper: statement of the paper.
-        code: behaviour of the released code, and of the protocol named after the paper.
-        strict: behaviour of the protocol `strict`; of a suite without protocols, that of stp.
-        dimensions: dimensions in whose tables the point is printed; all unless set.
+        code: behaviour of the released code, which the protocol named after the paper follows.
+        strict: behaviour of the protocol `strict` or, in a suite without protocols, of stp.
+        dimensions: dimensions whose tables print the point; all unless set.
     """
 
     about: str
@@ -57,13 +57,13 @@ class Deviation(Strict):
 
 
 class FactPage(Strict):
-    """Layout of the pages of a table of facts; the CSV file has all columns and rows.
+    """Layout of a table of facts as a page of text; the CSV file always has all columns and rows.
 
     Attributes:
-        sections: columns whose values head the sections.
+        sections: columns whose values become headings of sections.
         columns: columns that are shown; all unless set.
-        across: [column, column of values]: one row for all facts that agree in `columns`, with a
-            column for each value of the first one, which holds the value of the second one.
+        across: [key column, value column] of a pivot: rows that agree in all other columns become
+            one row, with a column for each value of the key column.
         notes: text above the rows.
         legend: text below the rows.
     """
@@ -76,16 +76,16 @@ class FactPage(Strict):
 
 
 class FactSource(Strict):
-    """Facts that a paper prints about its benchmark, for comparison with those of stp.
+    """Facts that a paper prints about its benchmark, which are compared with the facts of stp.
 
     Attributes:
-        source: module of stp.inspect.facts with the facts of stp.
-        file: file of the printed facts, beside this file.
+        source: module of stp.inspect.facts that computes the facts of stp.
+        file: file with the printed facts, in the folder of the suite.
         key: columns that identify a row.
         prepared: whether prepared data are counted.
-        networks: whether networks are built, so that the table depends on their code.
-        options: options of the source; see there.
-        page: layout of the pages.
+        networks: whether networks are built; the table then depends on their code.
+        options: options of the module `source`.
+        page: layout of the table as a page.
     """
 
     source: Module
@@ -98,7 +98,7 @@ class FactSource(Strict):
 
 
 class NamedTable(Strict):
-    """A table besides those of the dimensions.
+    """A table of a suite that is not the main table of a dimension.
 
     Attributes:
         about: content of the table, in a few words.
@@ -110,12 +110,12 @@ class NamedTable(Strict):
 
 
 class MadeTable(NamedTable):
-    """A table that is made by a module with the same name.
+    """A table that is made by the module of the same name.
 
     Attributes:
-        drawn: whether a figure is drawn beside the table.
-        reads: other tables of the suite, which are made first.
-        study: file in config/ of the human study from whose answers the table is made.
+        drawn: whether the module also draws a figure.
+        reads: names of other tables of the suite that are made before this one.
+        study: file in config/ of the human study whose answers the table shows.
     """
 
     drawn: bool = False
@@ -124,11 +124,11 @@ class MadeTable(NamedTable):
 
 
 class FurtherTable(MadeTable):
-    """A table that is made from the rows of a dimension.
+    """A further table of a dimension, made from the rows of the main table.
 
     Attributes:
-        demands: what a scale must have for it: enough `seeds` for a study of repeated runs, or
-            cells of the `printed` tables of reproductions.
+        demands: condition on a scale: enough `seeds` for a study of repeated runs, or cells of the
+            `printed` tables of reproductions.
     """
 
     demands: Literal["seeds", "printed"] | None = None
@@ -138,9 +138,8 @@ class SuiteTable(MadeTable):
     """A table of a suite that belongs to no dimension; made from the results store by default.
 
     Attributes:
-        facts: source of the rows, if they are facts that the paper prints.
-        measured: whether speeds are measured on this machine for the table, which is then made on
-            demand only.
+        facts: source of the rows of a table of facts that the paper prints.
+        measured: whether the table measures speeds on this machine; it is then made on demand only.
     """
 
     facts: FactSource | None = None
@@ -148,7 +147,7 @@ class SuiteTable(MadeTable):
 
     @property
     def from_store(self) -> bool:
-        """Whether the table is made from the results store."""
+        """Whether the table is made from the results store: neither facts nor measurements."""
         return self.facts is None and self.study is None and not self.measured
 
 
@@ -156,8 +155,9 @@ class ViewTable(NamedTable):
     """A table that is a view of the results store.
 
     Attributes:
-        sections: columns whose values head the sections of its pages.
-        pages: condition in SQL on the rows of its pages; all unless set. The CSV file has all.
+        sections: columns whose values become headings of sections on pages.
+        pages: SQL condition on the rows shown on pages; all rows unless set. The CSV file has all
+            rows.
     """
 
     sections: tuple[str, ...] = ()
@@ -170,20 +170,22 @@ class Dimension(Strict):
     Attributes:
         title: name in reports and cards.
         question: question that the table of the dimension answers.
-        about: content of its table, in a few words.
-        printed: where the paper prints it, such as "Tables 2-6"; empty if nowhere.
-        figures: kinds of figures (`stp.render.figures.kinds`) that are drawn, where its cells have
-            their values.
-        by_lead: whether there is a table of scores at each lead time.
-        are_rivals: whether its rows compete to be the best. Distorted clips, which show what a
-            metric notices, do not.
-        changes_from: dimension whose tests of the same trainings its own are compared with, at
-            equal numbers of clips; itself, if its own tests are compared with each other.
-        controls: dimension of the single forecasts of models that have ensembles here; a pair has
-            one name in the paper.
-        own_data: task, such as frames, whose own datasets are drafted into this dimension; a scale
-            file without dimensions belongs to the suite of frames.
-        tables: further tables that are made from its rows, by name.
+        about: content of the dimension's table, in a few words.
+        printed: place of the table in the paper, such as "Tables 2-6"; empty if the paper has no
+            such table.
+        figures: kinds of figures (`stp.render.figures.kinds`) that are drawn if cells have the
+            values for them.
+        by_lead: whether a further table shows scores at each lead time.
+        are_rivals: whether rows compete to be the best. Distorted clips, which show what a metric
+            notices, do not.
+        changes_from: dimension with other tests of the same trainings, to which the tests of this
+            dimension are compared at equal numbers of clips; the dimension itself if its own tests
+            are compared with each other.
+        controls: dimension with single forecasts of the models that have ensembles in this
+            dimension; ensemble and single forecast have the same name in the paper.
+        own_data: task, such as frames; users' own datasets of this task are drafted into this
+            dimension. A scale file without dimensions belongs to the suite for frames.
+        tables: further tables made from the rows of the dimension's table, by name.
     """
 
     title: str
@@ -206,31 +208,32 @@ class Suite(Strict):
 
     Attributes:
         title: title of the suite.
-        protocol: scale file of the paper's protocol, in config/.
-        findings: table of its findings, whose queries lie in ``findings/`` beside this file; null
-            if it has none.
-        not_printed: subsets in the scale file of its protocol that the paper does not have.
+        protocol: name of the scale file in config/ with the paper's protocol.
+        findings: name of the table of findings, whose queries lie in ``findings/`` beside this
+            file; null without findings.
+        not_printed: subsets in the scale file of the protocol that the paper does not have.
         views: the suite's own views of the results store, in the order in which they are created:
             files of SQL in ``views/`` beside this file.
         tables: tables of the suite that belong to no dimension, by name.
         view_tables: views that are also tables of the suite, by name.
         dimensions: dimensions by name, in the order of reports.
         columns: columns of tables, by group of datasets.
-        also: further conventions that are scored, by group of datasets.
-        ensembles: further conventions that are scored for several forecasts of a clip, by group of
+        also: further conventions that are computed although no column shows them, by group of
             datasets.
-        curves: panels of the figure of scores over lead time, by group of datasets, which replace
-            the columns of the group: columns of conventions that are scored. Published values at
-            single lead times under these headings are drawn beside them.
-        datasets: name of the group of each dataset, by dataset.
-        definitions: conventions of its own, by their names, <metric>.<choice>; see the files of
+        ensembles: further conventions that are computed if a clip has several forecasts, by group
+            of datasets.
+        curves: panels of figures of scores over lead time, by group of datasets; without them, the
+            columns of the group are the panels. Their conventions have to be computed (see `also`).
+            Published values at single lead times under these headings are drawn as well.
+        datasets: group of each dataset, by dataset.
+        definitions: conventions of this suite alone, by name, <metric>.<choice>; see the files of
             config/conventions.
         reproduction: table of reproduced results, by dataset.
         sampled: further columns for models that draw several forecasts, by group of datasets; they
-            replace columns with the same values. {K} in a heading stands for the number of
-            forecasts, {members} for the scored statistic (``best-of-100``), {seen} for the forecast
-            in distances between sets of clips (``first-of-100``).
-        absent: reason why a method of the paper has no values here, by method.
+            replace columns with the same values. In a heading, {K} stands for the number of
+            forecasts, {members} for the scored statistic (``best-of-100``), and {seen} for the
+            forecast that enters distances between sets of clips (``first-of-100``).
+        absent: reason why a method of the paper has no values in stp, by method.
         deviations: differences between the paper and its code, which tables print.
     """
 
@@ -270,7 +273,7 @@ class Suite(Strict):
         return sorted((self.folder / FINDINGS).glob("*.sql")) if self.findings else []
 
     def all_tables(self) -> dict[str, NamedTable]:
-        """All tables by name, those of the dimensions first."""
+        """All further tables of the suite by name; tables of dimensions come first."""
         tables: dict[str, NamedTable] = {
             name: NamedTable(about=dimension.about, printed=dimension.printed)
             for name, dimension in self.dimensions.items()
@@ -280,7 +283,7 @@ class Suite(Strict):
         return {**tables, **self.tables, **self.view_tables}
 
     def table_of(self, table: str) -> str | None:
-        """The dimension whose rows a further table is made from; None for other tables."""
+        """The dimension to which a further table belongs; None for tables of the suite."""
         return next(
             (name for name, dimension in self.dimensions.items() if table in dimension.tables), None
         )
@@ -317,7 +320,7 @@ OF_ALL = {
 
 
 def suite_for(dimensions: Collection[str], suites: Mapping[str, Suite]) -> str:
-    """The suite of a scale file that names none: that of its dimensions."""
+    """Find the suite of a scale file that names no suite, by its dimensions."""
     owners = (
         name for name, suite in suites.items() if not suite.dimensions.keys().isdisjoint(dimensions)
     )
@@ -325,11 +328,11 @@ def suite_for(dimensions: Collection[str], suites: Mapping[str, Suite]) -> str:
 
 
 def draft_for(kind: str, suites: Mapping[str, Suite] | None = None) -> tuple[str, str]:
-    """The suite and dimension into which a user's own data are drafted.
+    """Find the suite and the dimension into which `stp new-dataset` drafts a user's own data.
 
     Args:
         kind: name of the task, such as frames.
-        suites: suites by name; all suites of the configuration unless given.
+        suites: suites by name; by default all suites of the configuration.
 
     Raises:
         ConfigurationError: no dimension takes own data of this task.
@@ -346,12 +349,12 @@ def draft_for(kind: str, suites: Mapping[str, Suite] | None = None) -> tuple[str
 
 
 def suites_with(table: str) -> dict[str, Suite]:
-    """The suite with a table that belongs to no dimension, by its name; empty without one."""
+    """Find the suite with a table that belongs to no dimension; empty without one."""
     return {name: suite for name, suite in read_suites().items() if table in suite.tables}
 
 
 def suite_file(name: str) -> Path:
-    """The file of a suite, which need not exist."""
+    """Path of the file of a suite, which need not exist."""
     return config_file(CONFIG_FOLDER, "suites", name, SUITE_FILE)
 
 

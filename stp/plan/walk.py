@@ -1,6 +1,6 @@
-"""Artefacts of cells: their inputs, code, recipes and folders.
+"""Build the artefacts of cells: inputs, code, recipes and folders.
 
-Paths of artefacts are built here and nowhere else.
+No other module builds paths of artefacts.
 """
 
 from collections.abc import Mapping
@@ -41,10 +41,7 @@ from stp.tasks.task import Task
 
 
 def variant_name(variant: str, lead: int | None) -> str:
-    """Name a variant, with its only lead time if it has one, in the path of a trained model.
-
-    Such a name is ``default+lead-5``.
-    """
+    """Name of a variant in the path of a trained model; with one lead time: ``default+lead-5``."""
     return variant if lead is None else joined(variant, f"lead-{lead}")
 
 
@@ -53,10 +50,11 @@ class _Forecasts(NamedTuple):
 
     Attributes:
         recipe: recipe of the forecasts.
-        sources: artefacts and raw files that the forecasts are made from, with the prepared data.
+        sources: artefacts and raw files that the forecasts are made from, including the prepared
+            data.
         core: full name of the module that stores the forecasts.
         scoring_core: full name of the module that scores the forecasts without storing them; None
-            without one.
+            if there is none.
         modules: full names of the modules of the model, or of the source that reads the forecasts.
         entries: files of the configuration that name these modules.
         features: network features among the sources.
@@ -78,7 +76,7 @@ class Walk:
         recipes: recipes of the plan.
         code: code of the plan.
         raws: raw files of the plan.
-        accepted: artefacts of older code that are taken as current, by the new fingerprint.
+        accepted: artefacts of older code that count as current, by the new fingerprint.
 
     Attributes:
         artefacts: artefacts by folder, in the order in which they can be made.
@@ -114,10 +112,11 @@ class Walk:
         perceptual: bool = False,
         entries: tuple[str, ...] = (),
     ) -> Artefact:
-        """Fingerprint an artefact and build its path, below a folder of its own.
+        """Fingerprint an artefact, and build its path.
 
         Args:
-            modules: those besides the core that are chosen by name, not imported statically.
+            modules: full names of modules, besides the core, that are chosen by name and not
+                imported statically.
             entries: files of the configuration that name some of these modules.
         """
         fingerprints = {
@@ -212,7 +211,7 @@ class Walk:
         )
 
     def _code_of(self, kind: Task, model: str) -> list[str]:
-        """The module of a model; none of another package, all files of which are fingerprinted."""
+        """Module of a model; empty for another package, whose files are fingerprinted instead."""
         class_name = self.recipes.class_of(model)
         if class_name is None:
             return [f"{kind.models}.{model}"]
@@ -228,7 +227,7 @@ class Walk:
         check_model_options(source, name, recipe.options, label)
 
     def _training_modules(self, recipe: TrainRecipe, dataset: str, variant: str) -> list[str]:
-        """Check the settings of a training, once for all seeds; list the modules that they name."""
+        """Check the settings of a training, once for all seeds, and list modules they name."""
         key = recipe.model, dataset, variant
         if key not in self._parts:
             options = self.recipes.samples(dataset).fits[recipe.fit].options
@@ -238,14 +237,14 @@ class Walk:
         return self._parts[key]
 
     def submission(self, cell: CellKey) -> Submission | None:
-        """The imported predictions of a cell; None for a model that stp runs or reads itself."""
+        """The imported predictions of a cell; None unless the model is external."""
         if self.config.models[cell.model].fit != EXTERNAL:
             return None
         key = (cell.dimension, cell.trained_on, cell.train_subset, cell.tested_on, cell.subset)
         return self.recipes.submission(cell.model, *key, cell.setting)
 
     def members(self, cell: CellKey) -> tuple[int, Statistic | None]:
-        """Number of forecasts of each clip, and how several are scored (None for one forecast)."""
+        """Number of forecasts of each clip, and the scored statistic (None for one forecast)."""
         submission = self.submission(cell)
         if submission is not None:
             return submission.members, submission.statistic
@@ -273,7 +272,7 @@ class Walk:
     def _members(
         self, cell: CellKey, members: int, variant: str, per_lead: bool
     ) -> dict[str, Artefact]:
-        """The trainings of an ensemble, one for each member: the cell's seed and the next ones."""
+        """The trainings of an ensemble; the seeds of its members count up from the cell's seed."""
         if cell.seed is None or per_lead:
             raise ConfigurationError(
                 f"{cell}: predict.trainings is {members}",
@@ -288,11 +287,11 @@ class Walk:
         return {name: model for name, model in models.items() if model}
 
     def cell(self, cell: CellKey, keep: int | tuple[str, ...] | None) -> CellArtefacts:
-        """All artefacts of a cell.
+        """Build all artefacts of a cell.
 
         Args:
             cell: key of the cell.
-            keep: number of predictions that are stored, or names of their clips; None for all.
+            keep: number of predictions to store, or names of their clips; None for all.
         """
         data, models = self.data(cell.tested_on), self._models(cell)
         forecasts, predictions = self._forecasts(cell, data, models), None
@@ -361,7 +360,7 @@ class Walk:
         *,
         perceptual: bool,
     ) -> Artefact:
-        """The scores of a cell; features that they need are added to `features`."""
+        """Build the scores of a cell; features that the scores need are added to `features`."""
         kind, (samples, statistic) = self.recipes.samples(cell.tested_on), self.members(cell)
         conventions = self.recipes.scored(cell.tested_on, perceptual, samples)
         recipe = as_json(self.recipes.score(cell, conventions, statistic))
@@ -417,7 +416,7 @@ class Walk:
         predictions: Artefact | None,
         sources: Mapping[str, Artefact | Raw],
     ) -> dict[str, Artefact]:
-        """The network features of a cell's clips, as inputs of its scores.
+        """Build the network features of a cell's clips, which are inputs of its scores.
 
         Features of observed clips are computed once for all cells tested on the same clips.
 
@@ -425,8 +424,8 @@ class Walk:
             cell: cell whose scores need the features.
             conventions: the conventions to score.
             forecast: the recipe of the cell's forecasts.
-            predictions: stored ones; None if forecasts are made again, from ``sources``.
-            sources: the inputs of the forecasts, data included.
+            predictions: stored predictions; None if forecasts are computed again from ``sources``.
+            sources: the inputs of the forecasts, including the prepared data.
         """
         used, _ = self.recipes.networks_of(conventions)
         # Clips without some of their frames have no distances.
@@ -472,7 +471,7 @@ class Walk:
         return artefacts
 
     def _entries_of_network(self, features: NetworkFeatures) -> tuple[str, ...]:
-        """Entries of all metrics that use the module of a network: they share one artefact."""
+        """Configuration files of all metrics that share the features of a network's module."""
         metrics = [
             name
             for name, metric in self.config.metrics.items()

@@ -1,8 +1,8 @@
-"""Weights of the networks of metrics: declared ones, and those on this machine.
+"""Weights of the networks of metrics: which are declared, and which are on this machine.
 
 Weights are large and have licences of their own, so the project contains none: they are fetched
-once (`stp list weights --fetch`), or a user names a folder with them. Metrics whose weights are
-missing have no value, and tables say why.
+once (`stp list weights --fetch`), or users set the folder of their copies (STP_WEIGHTS_DIR). A
+metric whose weights are missing has no value, and tables state the reason.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ FOLDER = Path("results/weights")
 
 
 class PackagedFile(Strict):
-    """A file in an archive of a package index, which is extracted without installing the package.
+    """A file in an archive of a package index, extracted without installing the package.
 
     Attributes:
         package: name of the package in the index.
@@ -43,13 +43,13 @@ class WeightFile(Strict):
     """A file with the weights of a network, identified by at least one checksum.
 
     Attributes:
-        file: name below the folder of weights.
+        file: path below the folder of weights.
         url: address of the download.
-        packaged: archive on a package index that contains it.
+        packaged: archive on a package index that contains the file.
         bytes: size of the file in bytes.
         sha256: checksum of the file.
         git_blob_sha1: checksum of ``git hash-object``.
-        origin: variant of I3D; published values belong to one of them.
+        origin: name of the variant of I3D, since published values hold for one variant only.
         note: source of the weights.
     """
 
@@ -70,7 +70,7 @@ class WeightFile(Strict):
 
     @property
     def identity(self) -> dict[str, str]:
-        """The checksums that identify the file in recipes: digits by the name of the checksum."""
+        """Checksums that identify the file in recipes: kind of checksum to hexadecimal digits."""
         return {key: value for key in KEYS if (value := getattr(self, key)) is not None}
 
     @property
@@ -87,14 +87,14 @@ class WeightFile(Strict):
 
 
 class Network(Strict):
-    """A network, and files with its weights, of which the first present one is used.
+    """A network, and the files that can provide its weights; the first file present is used.
 
     Attributes:
         title: name in messages.
         licence: licence of its weights.
-        files: each holds its weights; empty where no checksum is known, and users declare a file of
-            their own.
-        obtain: source and file name of the weights, where there are no files.
+        files: alternative files with the weights; empty if no checksum is known, so that users have
+            to declare their own file.
+        obtain: source and file name of the weights, if `files` is empty.
     """
 
     title: str
@@ -114,9 +114,9 @@ class State(NamedTuple):
 
     Attributes:
         network: name of the network.
-        state: "present" (a file with a declared name exists), "verified" (its checksum is right as
-            well), "damaged" or "absent".
-        file: declaration of the file that is used; None if no file is present.
+        state: "present" (a file with a declared name exists), "verified" (its checksum is right
+            too), "damaged" or "absent".
+        file: declaration of the file in use; None if no file is present.
         detail: the problem, or how to get the file.
         sha256: SHA-256 of the file, if it was read.
     """
@@ -139,7 +139,7 @@ def declared(path: Path = DECLARED) -> dict[str, Network]:
 
 
 def present(folder: Path, networks: Mapping[str, Network]) -> dict[str, WeightFile]:
-    """The first declared file of each network that exists in the folder; files are not read.
+    """Find the first declared file of each network that exists in the folder, without reading it.
 
     Args:
         folder: folder of weights.
@@ -154,7 +154,7 @@ def present(folder: Path, networks: Mapping[str, Network]) -> dict[str, WeightFi
 
 
 def how(folder: Path, network: Network) -> str:
-    """A remedy in words: how to get the weights of a network."""
+    """Explain how to get the weights of a network, as the remedy of an error."""
     if not network.files:
         return f"{network.obtain.strip()}; then declare it under `files` with its sha256"
     ways = [f"put {network.files[0].file} into {folder}"]
@@ -165,7 +165,7 @@ def how(folder: Path, network: Network) -> str:
 
 
 def locate(folder: Path, name: str, networks: Mapping[str, Network]) -> tuple[Path, WeightFile]:
-    """Find the weights of a network.
+    """Find the path and the declaration of a network's weights.
 
     Raises:
         StpError: the weights are absent; the remedy says how to get them.
@@ -191,12 +191,12 @@ def locate(folder: Path, name: str, networks: Mapping[str, Network]) -> tuple[Pa
 
 
 def states(folder: Path, networks: Mapping[str, Network], *, read: bool = False) -> list[State]:
-    """The state of the weights of all networks.
+    """Determine the state of the weights of all networks.
 
     Args:
         folder: folder of weights.
         networks: declared networks, by name.
-        read: whether files are read, and compared with their checksums.
+        read: whether files are read and their checksums verified.
     """
     files, result = present(folder, networks), []
     for name, network in networks.items():
@@ -216,7 +216,7 @@ def states(folder: Path, networks: Mapping[str, Network], *, read: bool = False)
 
 
 def lines(states: Sequence[State], folder: Path, networks: Mapping[str, Network]) -> list[str]:
-    """The table of `stp list weights`."""
+    """Format the states of weights as the table of `stp list weights`."""
     text = [f"weights in {folder}"]
     width = max([11, *(len(state.network) for state in states)])
     for state in states:
@@ -231,7 +231,7 @@ def lines(states: Sequence[State], folder: Path, networks: Mapping[str, Network]
 
 
 def as_json(states: Iterable[State]) -> list[Json]:
-    """The table of `stp list weights` as JSON."""
+    """Convert the states of weights to the JSON output of `stp list weights`."""
     return [
         {**state._asdict(), "file": state.file.model_dump() if state.file else None}
         for state in states

@@ -1,5 +1,5 @@
-"""What surrounds the core of a stage: runner, progress, status, cluster, costs.
+"""Everything around the core of a stage: runner, progress, status, cluster jobs, cost estimates.
 
-It makes one artefact at a time from the plan, and knows what is done, runs or failed; Snakemake
-decides about the order.
+This room makes one artefact of the plan at a time, and knows which artefacts are finished, running
+or failed; Snakemake decides on the order.
 """

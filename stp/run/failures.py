@@ -1,4 +1,4 @@
-"""Records of failures: why the last attempt at an artefact failed."""
+"""Records of failures: the error of the last attempt at an artefact."""
 
 import contextlib
 import json
@@ -22,9 +22,9 @@ class Failure:
         stage: stage of the artefact.
         label: label of the artefact.
         folder: folder of the artefact, relative to the store.
-        error: message of the error, of one line or several.
+        error: message of the error, with one or several lines.
         log: path of the log; None without a log.
-        time: Unix time; None if unknown.
+        time: Unix time of the failure; None if unknown.
     """
 
     stage: str = ""
@@ -36,11 +36,11 @@ class Failure:
 
 
 def record(state: Path, artefact: Artefact, error: BaseException, log: Path | None) -> None:
-    """Record a failure, for tables with gaps; errors of the disk are ignored.
+    """Record a failure, which tables with gaps show; disk errors while recording are ignored.
 
     Args:
         state: state folder of the artefact.
-        artefact: artefact that could not be made.
+        artefact: artefact that the attempt failed to make.
         error: error that ended the attempt.
         log: path of the log; None without a log.
     """
@@ -57,7 +57,7 @@ def record(state: Path, artefact: Artefact, error: BaseException, log: Path | No
 
 
 def read(state: Path) -> Failure | None:
-    """The record in a state folder; None if it is missing or damaged."""
+    """Read the record in a state folder; None if it is missing or damaged."""
     try:
         return Failure(**json.loads((state / FILE).read_bytes()))
     except (OSError, ValueError, TypeError):
@@ -65,7 +65,7 @@ def read(state: Path) -> Failure | None:
 
 
 def of_plan(plan: Plan) -> dict[str, Failure]:
-    """The records of all unfinished artefacts of a plan, by their folders."""
+    """Read the records of all unfinished artefacts of a plan, by folder."""
     records = {}
     for artefact in plan.artefacts.values():
         if (plan.store / artefact.receipt).exists():

@@ -1,4 +1,4 @@
-"""Keep freed memory in the process, for the next allocation."""
+"""Let the process keep freed memory for later allocations."""
 
 import contextlib
 import ctypes

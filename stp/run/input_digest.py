@@ -1,9 +1,9 @@
-"""Notes beside results that say what they were made from.
+"""Digests beside results, from which a run knows whether the results are outdated.
 
-A note holds a digest of all inputs of a table, a figure or a report, and checksums of the files of
-this result. If the digest in the note is not that of the plan, the result gets a further input,
-`OUTDATED`, which is newer than any result. So Snakemake makes the result again, whatever the times
-of other files are, and whatever Snakemake has recorded of earlier runs.
+Beside each table, figure or report lies a note, a small file with a digest of all inputs of the
+result and checksums of the result's files. If the digest differs from that in the plan, the result
+gets `OUTDATED` as an additional input, a file that is newer than any result. Snakemake then makes
+the result again, regardless of the modification times of other files and of its own records.
 
 Rules write notes by ``python -m stp.run.input_digest note DIGEST NOTE FILE...``.
 """
@@ -28,7 +28,7 @@ BESIDE = ("_tidy", "_leads", "_agreement")
 
 
 def note_of(path: Path | str) -> str:
-    """The path of the note beside a result: that of ``tables/ranks.csv`` is ``tables/.ranks.made``.
+    """Path of the note beside a result: ``tables/.ranks.made`` for ``tables/ranks.csv``.
 
     Args:
         path: path of the result, which may contain wildcards of Snakemake.
@@ -38,10 +38,10 @@ def note_of(path: Path | str) -> str:
 
 
 def write_outdated(*folders: Path) -> None:
-    """Write `OUTDATED`, the input of outdated results, so that it is newer than all results.
+    """Write the file `OUTDATED`, the input of outdated results, to be newer than all results.
 
     Args:
-        folders: folders of results, in which times in the future are set to now.
+        folders: folders of results; modification times in the future are set to the current time.
     """
     now = time.time() - 1  # clocks of file systems tick coarsely
     for folder in folders:
@@ -51,9 +51,10 @@ def write_outdated(*folders: Path) -> None:
 
 
 def clamp_future_time(path: Path, now: float) -> None:
-    """Set the time of a file to now if it is in the future, because another clock was ahead.
+    """Set the modification time of a file to now if it lies in the future (clocks may differ).
 
-    Snakemake refuses a result that is older than its inputs. Files of other users stay as they are.
+    This is needed because Snakemake refuses a result that is older than its inputs. Files of other
+    users are not changed.
 
     Args:
         path: path of the file.
@@ -77,7 +78,7 @@ def write_note(digest: str, note: Path, files: Iterable[Path] = ()) -> None:
 
 
 def is_current(note: Path, digest: str) -> bool:
-    """Whether a note has this digest, and the files that it lists are unchanged.
+    """Whether a note has the digest of the plan, and the listed files are unchanged.
 
     Args:
         note: path of the note.
@@ -94,7 +95,7 @@ def is_current(note: Path, digest: str) -> bool:
 
 
 def is_copy_current(copy: Path, digest: str) -> bool:
-    """Whether a copied table is current (see `is_current`), without files of an older copy.
+    """Whether a copied table is current (see `is_current`), and no files of an older copy remain.
 
     Args:
         copy: CSV file of the copy.
@@ -107,17 +108,17 @@ def is_copy_current(copy: Path, digest: str) -> bool:
 
 
 def files_of_table(table: Path) -> list[Path]:
-    """List the files of a table in all formats, and the further files beside it."""
+    """List the files of a table in all formats, and further files with its name."""
     stems = (table.stem, *(f"{table.stem}{end}" for end in BESIDE))
     return sorted(path for path in table.parent.iterdir() if path.stem in stems and path.is_file())
 
 
 def copy_table(table: Path, copy: Path) -> None:
-    """Copy a table with all of its files and its note; those of an older copy are deleted.
+    """Copy all files of a table, and its note; files of an older copy are deleted.
 
     Args:
         table: CSV file of the table.
-        copy: path of the CSV file to write, which has the same name.
+        copy: path of the CSV file to write, with the same name.
     """
     for path in files_of_table(copy):
         path.unlink()

@@ -1,4 +1,4 @@
-"""A progress line for verbs that make no artefact."""
+"""Progress line for commands that make no artefact."""
 
 import sys
 import time
@@ -11,7 +11,7 @@ class CountMeter:
     """A progress callback that prints every few seconds; on a terminal, it rewrites its line.
 
     Args:
-        verb: name of the verb, printed at the beginning of the line.
+        verb: name of the command, at the beginning of the line.
     """
 
     def __init__(self, verb: str) -> None:
@@ -23,9 +23,9 @@ class CountMeter:
         """Show the progress of the work.
 
         Args:
-            what: what is counted, in words.
-            done: number of finished parts.
-            total: number of all parts.
+            what: description of the counted items.
+            done: number of finished items.
+            total: number of all items.
         """
         now, terminal = time.monotonic(), sys.stderr.isatty()
         if now - self.shown < (TERMINAL_SECONDS if terminal else LOG_SECONDS):

@@ -1,8 +1,8 @@
 """Progress of the stages: current work, finished artefacts, remaining time.
 
-Every verb prints a line when it starts, when it ends, and every few seconds in between (on a
-terminal, one line that rewrites itself). Artefacts are counted by their receipts in the store, so
-the counts are right on one machine and on a cluster.
+Every command prints a line when it starts, when it ends, and every few seconds in between (on a
+terminal, it updates a single line). Finished artefacts are counted by their receipts in the store,
+so the counts are also right if jobs run on other machines.
 """
 
 import json
@@ -33,14 +33,14 @@ count them."""
 
 
 class Progress:
-    """Prints the progress of one verb to the screen and to its log.
+    """Prints the progress of one command to the screen and to its log.
 
     Args:
-        stage: name of the stage or verb.
-        label: what the verb works on, such as ``convlstm on kth, seed 0``.
+        stage: name of the stage or command.
+        label: subject of the command, such as ``convlstm on kth, seed 0``.
         plan: plan whose artefacts are counted.
         log: open file to which every line is written; None for no file.
-        artefact: the artefact being made, whose duration is recorded; None for other work.
+        artefact: the artefact that is made, and whose duration is recorded; None for other work.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Progress:
         self.durations = Durations(plan.store / "state" / "durations.jsonl")
 
     def say(self, text: str, max_age: float = 0.0) -> None:
-        """Print a line that begins with a count of artefacts, at most `max_age` seconds old."""
+        """Print a line, after a count of artefacts that is at most `max_age` seconds old."""
         if self.open_line:
             self.screen.write("\r\033[K")
             self.open_line = False
@@ -77,12 +77,12 @@ class Progress:
             print(time.strftime("%H:%M:%S"), line, file=self.log, flush=True)
 
     def report(self, what: str, done: int, total: int) -> None:
-        """Show the progress of the work; this is the callback of a job, ``Job.report``.
+        """Show the progress of the work; used as the callback ``Job.report``.
 
         Args:
-            what: what is counted, in words.
-            done: number of finished parts.
-            total: number of all parts.
+            what: description of the counted items.
+            done: number of finished items.
+            total: number of all items.
         """
         now = time.time()
         terminal = self.screen.isatty()
@@ -103,13 +103,13 @@ class Progress:
             self.say(text, COUNT_SECONDS)
 
     def _states(self) -> tuple[list[str], int]:
-        """The kinds of work of all unfinished artefacts, and the number of all artefacts."""
+        """Kinds of work of all unfinished artefacts, and number of all artefacts."""
         needed = [a for a in self.plan.artefacts.values() if self.plan.is_wanted(a)]
         waiting = [a.work for a in needed if not (self.plan.store / a.receipt).exists()]
         return waiting, len(needed)
 
     def count(self, max_age: float = 0.0) -> str:
-        """The numbers of finished and of all artefacts, as text: ``[ 3/72]``.
+        """Format the numbers of finished and of all artefacts: ``[ 3/72]``.
 
         Args:
             max_age: age in seconds up to which the last count is reused.
@@ -121,10 +121,10 @@ class Progress:
         return self._counted
 
     def finish(self, adopted: bool = False) -> None:
-        """Print that the work is done, and the estimated time for the rest.
+        """Print that the work is done, and the estimated remaining time of the run.
 
         Args:
-            adopted: whether the artefact existed already, so that no duration is recorded.
+            adopted: whether the artefact already existed; if so, no duration is recorded.
         """
         seconds = time.time() - self.begun
         if adopted:
@@ -138,9 +138,9 @@ class Progress:
         self.say(f"done in {duration(seconds)}{rest}")
 
     def _speed(self) -> dict[str, float]:
-        """Amount of work, GPUs and threads, from which speeds are estimated.
+        """Amount of work, number of GPUs and of threads, from which speeds are estimated.
 
-        Empty for other work than artefacts, and if an earlier attempt did a part of the work.
+        Empty if the work makes no artefact, or if an earlier attempt did a part of it.
         """
         if self.artefact is None:
             return {}
@@ -157,7 +157,7 @@ class Progress:
 
 
 def start_file(plan: Plan) -> Path:
-    """The path of the file whose time is that of the start of the current run."""
+    """Path of the file whose modification time is the start of the current run."""
     return plan.store / "state" / "run-started"
 
 
@@ -169,7 +169,7 @@ def mark_start(plan: Plan) -> None:
 
 
 def run_started(plan: Plan) -> float:
-    """The start of the current run, as Unix time; 0 if there was none."""
+    """Unix time of the start of the current run; 0 if there was none."""
     try:
         return start_file(plan).stat().st_mtime
     except FileNotFoundError:
@@ -177,10 +177,10 @@ def run_started(plan: Plan) -> float:
 
 
 def write_pages(workflow: Any) -> None:
-    """Record which tables, figures and reports a run makes, so that they can be counted.
+    """Record the tables, figures and reports that a run will make, so that they can be counted.
 
     Args:
-        workflow: the workflow of Snakemake (`snakemake.workflow.Workflow`), with its jobs planned.
+        workflow: Snakemake's workflow (`snakemake.workflow.Workflow`) after the jobs are planned.
     """
     outputs = {str(job.output[0]) for job in workflow.dag.needrun_jobs() if job.output}
     pages = [path for path in sorted(outputs) if _is_page(Path(path))]
@@ -202,11 +202,11 @@ def count_pages(out: Path) -> str:
     """Count the finished tables, figures and reports of the current run.
 
     Args:
-        out: path of the table, figure or report that was made last.
+        out: path of the table, figure or report that was just made.
 
     Returns:
-        the numbers of finished and of all of them, ``"[ 12/301] "``; empty if `out` is not part of
-        the run.
+        numbers of finished and of all results, ``"[ 12/301] "``; empty if `out` is not part of the
+        run.
     """
     recorded = json_or_none(PAGES)
     pages = [Path(path) for path in recorded["pages"]] if isinstance(recorded, dict) else []

@@ -1,14 +1,14 @@
-"""An audit of what a core reads: a file that the fingerprint does not cover ends the job.
+"""Audit of the files that a core reads: a file outside of the fingerprint ends the job.
 
-A fingerprint covers the modules that import statements name, the recipe and the inputs. Anything
-else that a core reads (a module beside the package, a file beside a model) could change the result
-without changing its path. So such files have to be declared (``reads:`` in the configuration).
-Python raises audit events for opened files and imported compiled modules, in every thread and in
-forked processes. Reading the environment raises no event, so a core runs with only the variables
-of the machine, and those that its model declares (``environment:``).
+A fingerprint covers the modules that import statements name, the recipe and the inputs. Any other
+file that a core reads (a module beside the package, a file beside a model) could change the result
+without changing its path, so it has to be declared (``reads:`` in the configuration). Python raises
+audit events for opened files and imported extension modules, in every thread and in forked
+processes. Reading environment variables raises no event, so a core runs with the variables of the
+machine and those that its model declares (``environment:``), and no others.
 
-The audit does not see files that compiled libraries open by themselves (HDF5, DuckDB, FFmpeg), that
-spawned processes and other programs read, and names of files in listed folders.
+The audit does not notice files that compiled libraries open by themselves (HDF5, DuckDB, FFmpeg),
+files that spawned processes and other programs read, and names of files in listed folders.
 """
 
 import contextlib
@@ -64,7 +64,7 @@ def _installed() -> tuple[str, ...]:
 
 
 def _absolute(name: str) -> str:
-    """The absolute form of a path, in which links are not resolved."""
+    """Make a path absolute without resolving links."""
     return os.path.abspath(name)  # noqa: PTH100 (Path.resolve follows links)
 
 
@@ -90,16 +90,16 @@ def _is_installed(path: str) -> bool:
 
 @dataclass
 class ReadAudit:
-    """The files that a core may read.
+    """Audit of one core, with the files that it may read.
 
     Attributes:
-        what: name of the work, for errors, such as ``train of convlstm on kth, seed 0``.
+        what: description of the job, for errors, such as ``train of convlstm on kth, seed 0``.
         modules: full names of the modules of the package that the fingerprint covers.
-        folders: folders and files of the job: inputs, raw files, output, state.
-        declared: files of the checkout that the configuration declares.
-        entries: files of the configuration that can declare more, such as
+        folders: folders and files of the job (inputs, raw files, output, state) that may be read.
+        declared: files of the checkout that the configuration declares (``reads:``).
+        entries: configuration files in which further files can be declared, such as
             ``config/models/tau.yaml``.
-        environment: values of the variables of the environment that the model declares, by name.
+        environment: values of the environment variables that the model declares, by name.
     """
 
     what: str
@@ -120,19 +120,19 @@ class ReadAudit:
         self._modules = {*self.modules, *map(".".join, parents), *SHELL_OF_CORES}
 
     def as_json(self) -> dict[str, object]:
-        """The arguments of `ReadAudit` in another process."""
+        """Arguments to build an equal `ReadAudit` in another process."""
         names = ("what", "modules", "folders", "declared", "entries", "environment")
         return {name: getattr(self, name) for name in names}
 
     def watch(self, work: Callable[[], T]) -> T:
-        """Run some work of the core, and return its result.
+        """Run a function of the core under audit, and return its result.
 
         Args:
-            work: function without arguments that does the work.
+            work: function without arguments.
 
         Raises:
-            StpError: the work reads an undeclared file. The error is raised where the file is read,
-                and again at the end if the core has caught it.
+            StpError: the function reads an undeclared file. The error is raised where the file is
+                read, and again at the end if the core has caught it.
         """
         before = set(map(id, list(sys.modules.values())))  # other threads may import meanwhile
         try:
@@ -151,7 +151,7 @@ class ReadAudit:
         return result
 
     def opened(self, path: Any, mode: Any, flags: Any) -> None:
-        """Check a file that is being opened; a file that is created may be read from then on.
+        """Check a file that is being opened; a file that the job creates may be read later.
 
         Args:
             path: path of the file, or a file descriptor, which is not checked.
@@ -170,11 +170,12 @@ class ReadAudit:
         self.see(name)
 
     def see(self, name: str, reader: str | None = None) -> None:
-        """Refuse an undeclared file.
+        """Refuse to read a file that the fingerprint does not cover.
 
         Args:
             name: path of the file.
-            reader: full name of the module that reads it, for the error; None to find it out.
+            reader: full name of the module that reads the file, for the error; None to determine it
+                from the stack.
 
         Raises:
             StpError: the fingerprint does not cover the file.
@@ -211,11 +212,10 @@ class ReadAudit:
         return name.removesuffix(".__init__") in self._modules
 
     def _reader(self, frame: FrameType | None) -> str | None:
-        """The name of the module that reads; empty if unknown. None if the shell reads, or a
-        traceback that shows lines of a source.
+        """Name of the module that reads the file; empty if unknown.
 
-        The shell runs around a core, and inside it where the core reports progress: all modules
-        that it calls there read for the shell.
+        None if the code around the core reads, including its progress callbacks and all modules
+        that these call, or if a traceback reads lines of a source.
         """
         reader, called_by_shell = "", False
         while frame is not None and frame.f_code is not ReadAudit.watch.__code__:
@@ -242,7 +242,7 @@ class ReadAudit:
         raise error
 
     def _remedy(self, reader: str) -> str:
-        """The remedy for an undeclared file, which names the entry in which to declare the file."""
+        """Make the remedy for an undeclared file: the entry in which to declare it."""
         files = tuple(f"/{part}.yaml" for part in reader.split("."))
         entries = [entry for entry in self.entries if entry.endswith(files)] or self.entries
         if not entries:
@@ -255,7 +255,7 @@ class ReadAudit:
 
 
 def _source(path: str) -> str:
-    """The source of a file compiled by Python or by `stp.core.compiled`; else the file itself."""
+    """Path of the source that a cache file was compiled from; of other files, the path itself."""
     if path.endswith(".pyc"):
         with contextlib.suppress(ValueError):
             return source_from_cache(path)

@@ -1,6 +1,6 @@
-"""Tracebacks that begin at the code of the user: models, readers, metrics, losses.
+"""Shorten tracebacks to begin at the user's code: models, readers, metrics, losses.
 
-The dozens of frames between a verb and such code do not help to find the error.
+The dozens of stack frames between a command and this code do not help to find the error.
 """
 
 import os
@@ -26,10 +26,10 @@ _LIBRARIES = tuple(sysconfig.get_paths()[key] for key in ("stdlib", "platstdlib"
 
 
 def readable(error: BaseException) -> str:
-    """The traceback of an error, from the first frame in a folder of `OPEN` on.
+    """Format the traceback of an error, from the first stack frame in a folder of `OPEN` on.
 
-    Frames of libraries are left out, except for the last one, where the error was raised. Without a
-    frame in such a folder, the traceback is complete.
+    Frames of libraries are left out, except the last one, where the error was raised. Without a
+    frame in these folders, the traceback is complete.
     """
     summary = traceback.TracebackException.from_exception(error)
     frames = list(summary.stack)
@@ -45,10 +45,10 @@ def readable(error: BaseException) -> str:
 
 
 def failed_import(error: BaseException) -> StpError | None:
-    """A readable form of an error raised during the import of a user's module.
+    """Convert an error raised during the import of a user's module to a readable one.
 
     Returns:
-        an error with file and line; None for other errors, and if `WHOLE` is set.
+        an error with file and line; None for other errors, or if `WHOLE` is set.
     """
     if isinstance(error, StpError) or os.environ.get(WHOLE):
         return None

@@ -1,7 +1,7 @@
 """Restore receipts that Snakemake has deleted.
 
-When a job of a group fails, Snakemake deletes the outputs of the whole group. A finished artefact
-has a sealed copy of its receipt (stp/core/receipts.py), so nothing is computed or submitted again.
+If a job of a group fails, Snakemake deletes the outputs of the whole group. A finished artefact has
+a sealed copy of its receipt (stp/core/receipts.py), so no artefact has to be computed again.
 """
 
 import contextlib

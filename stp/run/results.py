@@ -21,7 +21,7 @@ def last_results() -> Path:
 
 
 def rows_of(manifest: Path) -> Path:
-    """The path of the rows collected for a manifest, in the same folder of results.
+    """Path of the file with the rows collected for a manifest, in the same folder of results.
 
     Args:
         manifest: path of the manifest.

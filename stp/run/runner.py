@@ -1,7 +1,7 @@
-"""The shell around the core of every stage: checks, leases, publishing, records of failures.
+"""The runner around the core of every stage: checks, leases, publication, records of failures.
 
-Cores get a plain job, and are part of the fingerprint. This shell is not part of it, because it
-cannot influence what cores compute.
+Cores get a plain job, and their code is part of the fingerprint. The runner cannot influence their
+results, so its code is not.
 """
 
 import contextlib
@@ -47,7 +47,7 @@ REQUEUE_SECONDS = 300
 
 
 def state_folder(plan: Plan, folder: str) -> Path:
-    """The folder of an artefact's checkpoints and attempts; `folder` is relative to the store."""
+    """Folder with checkpoints and attempts of the artefact at `folder`, relative to the store."""
     return plan.store / "state" / folder
 
 
@@ -58,15 +58,15 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
         plan: plan of the artefact.
         artefact: artefact to make.
         log: path of a file for all progress lines and tracebacks; None for no file.
-        runtime: settings without influence on the result, which override the configuration.
+        runtime: settings without influence on the result; they override the configuration.
 
     Returns:
         the folder of the artefact in the store.
 
     Raises:
-        StpError: an input is missing or damaged, the code changed meanwhile, the disk is full, or
-            the core raised this error.
-        Interrupted: a signal interrupted the core, which has saved its state.
+        StpError: an input is missing or damaged, the code changed, the disk is full, or the core
+            raised this error.
+        Interrupted: a signal stopped the core, which has saved its state.
     """
     final = plan.store / artefact.folder
     state = state_folder(plan, artefact.folder)
@@ -105,10 +105,9 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
 
 
 def imported(core: str) -> ModuleType:
-    """Import a core without the garbage collector, and exempt its objects from collection.
+    """Import a core with garbage collection off, and exempt the imported objects from it.
 
-    With torch, these are a million objects that live as long as the process. Without collection, a
-    job starts in three quarters of the time.
+    With torch, these are a million objects, and a job starts in three quarters of the time.
     """
     if core in sys.modules:
         return sys.modules[core]
@@ -193,13 +192,13 @@ def _make(
 
 
 def run_core(plan: Plan, artefact: Artefact, job: Job) -> Any:
-    """Run the core of an artefact, in as many processes as the plan says.
+    """Run the core of an artefact, in the number of processes that the plan states.
 
     Returns:
         the return value of the core.
 
     Raises:
-        StpError: the core reads an undeclared file, the compiled code of a module differs from its
+        StpError: the core reads an undeclared file, the bytecode of a module differs from its
             source, or the core raised this error.
     """
     audit = _audit(plan, artefact, job)
@@ -212,7 +211,7 @@ def run_core(plan: Plan, artefact: Artefact, job: Job) -> Any:
 
 
 def _audit(plan: Plan, artefact: Artefact, job: Job) -> ReadAudit:
-    """The audit of a core, which may read its code, the files of its job, and declared files."""
+    """Make the audit of a core, which allows its code, the files of its job, and declared files."""
     raws = [value for value in artefact.inputs.values() if isinstance(value, Raw)]
     declared = [file for raw in raws for file in raw.declared.files]
     return ReadAudit(
@@ -240,7 +239,7 @@ def _audit(plan: Plan, artefact: Artefact, job: Job) -> ReadAudit:
 
 
 def _of_generator(plan: Plan, raw: Raw) -> dict[str, Any]:
-    """Arguments for a generated release: the audit of its generator, and folders of files."""
+    """Arguments of a fetch for a generated release: audit of the generator, and folders."""
     assert raw.declared.generator is not None
     code = plan.code(named_modules.generator(raw.declared.generator))
     audit = ReadAudit(
@@ -255,14 +254,14 @@ def _of_generator(plan: Plan, raw: Raw) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def warned_of_time_limit(resumable: bool, stop: Stop) -> Iterator[None]:
-    """Ask a training to stop some time before Slurm would kill it.
+    """Context manager: ask a training to stop before Slurm kills it at the time limit.
 
-    Slurm's own warning (sbatch --signal) comes only once, and up to a minute early, when the
-    training may not handle it yet. So the time limit is checked as well.
+    Slurm's own warning (sbatch --signal) is sent only once, and up to a minute early, when the
+    training may not be able to handle it yet. The time limit is therefore checked as well.
 
     Args:
-        resumable: whether the job can be stopped and resumed; otherwise nothing is done.
-        stop: request to stop, which the job looks at.
+        resumable: whether the job can be stopped and resumed; if not, nothing is done.
+        stop: request to stop, which the job checks.
     """
     job, over = slurm.job_id(), threading.Event()
     if job is None or not resumable:
@@ -293,11 +292,11 @@ def _both(first: Report, second: Report) -> Report:
 
 
 def requeue(state: Path, stop: Stop, lines: progress_lines.Progress) -> None:
-    """Put the Slurm job of a training that saved its state back into the queue.
+    """Requeue the Slurm job of a training that saved its state.
 
     This is done only if the job reached its time limit or is preempted, not if a user cancelled it.
-    The lease is free by now, so that the restarted job need not wait for it. Snakemake sees one job
-    that waits and runs, and counts no retry.
+    The lease must be released before, so that the restarted job need not wait for it. Snakemake
+    sees a single job that waits and runs, and counts no retry.
 
     Args:
         state: state folder of the artefact.
@@ -337,19 +336,19 @@ def refuse_missing_code(artefact: Artefact) -> None:
 
 
 def canonical_recipe(artefact: Artefact) -> dict[str, Any]:
-    """The recipe as a core gets it, without the keys that only distinguish artefacts (`IDENTITY`).
+    """The recipe for a core, without the keys that only distinguish artefacts (`IDENTITY`).
 
-    Keys are sorted, since no fingerprint depends on their order; values with an order are lists.
+    Keys are sorted, because fingerprints do not depend on their order.
     """
     recipe: Recipe = json.loads(json.dumps(artefact.recipe, sort_keys=True))
     return {key: value for key, value in recipe.items() if key not in IDENTITY}
 
 
 def raw_roots(plan: Plan, artefact: Artefact) -> dict[str, Any]:
-    """The runtime setting ``raw_roots``, the folders of raw files, for a core that reads them.
+    """Make the runtime setting ``raw_roots``, folders of raw files, for cores that read raw files.
 
     Returns:
-        the setting by its name; empty for other cores.
+        ``{"raw_roots": ...}``; empty for other cores.
     """
     for raw in artefact.inputs.values():
         if isinstance(raw, Raw):
@@ -358,10 +357,10 @@ def raw_roots(plan: Plan, artefact: Artefact) -> dict[str, Any]:
 
 
 def weight_files(plan: Plan, artefact: Artefact) -> dict[str, Any]:
-    """The runtime setting ``weights``, the files of weights, for a core that computes features.
+    """Make the runtime setting ``weights``, files for cores that run networks of metrics.
 
     Returns:
-        the setting by its name, also for scores that compare features; empty for other cores.
+        ``{"weights": ...}`` for features and perceptual scores; empty for other cores.
     """
     if not artefact.is_perceptual and artefact.stage != "features":
         return {}
@@ -393,19 +392,20 @@ def _check_input(plan: Plan, path: Path, artefact: Artefact) -> None:
 def fetch(plan: Plan, raw: Raw, log: Path | None = None, accept_incomplete: bool = False) -> Path:
     """Find, download or generate the raw files of a release, and record their checksums.
 
-    The user's own files are locked again, as they are now, until an artefact is made from them.
+    The lock of a user's own files is replaced by one of their current content, as long as no
+    artefact was made from them.
 
     Args:
         plan: plan of the scale.
         raw: raw files of the release.
         log: path of a file for all progress lines and tracebacks; None for no file.
-        accept_incomplete: whether a release with missing files is locked as well.
+        accept_incomplete: whether to lock a release with missing files too.
 
     Returns:
         the path of the lock file.
 
     Raises:
-        StpError: files are missing, or differ from what is declared or locked.
+        StpError: files are missing, or differ from their declaration or lock.
     """
     lock = plan.store / raw.lock
     with open_log(log) as log_file:
@@ -432,7 +432,7 @@ def fetch(plan: Plan, raw: Raw, log: Path | None = None, accept_incomplete: bool
 
 
 def _may_be_locked_anew(plan: Plan, raw: Raw) -> bool:
-    """Whether raw files are the user's own, locked completely, and not used by an artefact yet."""
+    """Whether raw files are the user's own, completely locked, and not yet used by an artefact."""
     if raw.declared.source != "own" or raw.dataset not in plan.config.datasets:
         return False
     header = header_of(raw.dataset, raw.release, raw.declared.source)
@@ -442,7 +442,7 @@ def _may_be_locked_anew(plan: Plan, raw: Raw) -> bool:
 
 
 def check_raw(plan: Plan, raw: Raw) -> list[Any]:
-    """Report which raw files of a release are present, missing or damaged, from their checksums.
+    """Check which raw files of a release are present, missing or damaged, by checksum.
 
     Returns:
         a `stp.fetch.table.FileState` for each file.
@@ -456,12 +456,12 @@ def check_raw(plan: Plan, raw: Raw) -> list[Any]:
 
 
 def _fetching(module: str) -> ModuleType:
-    """Import a module of `stp.fetch` by name, as cores are imported."""
+    """Import a module of `stp.fetch` by name, in the same way as cores."""
     return importlib.import_module(f"stp.fetch.{module}")
 
 
 def _manners(plan: Plan) -> Any:
-    """The settings of downloads, with the number of connections to one host (runtime.downloads)."""
+    """Settings of downloads, with the number of connections to one host (runtime.downloads)."""
     manners = _fetching("download").Manners
 
     connections = plan.config.scale.runtime.get("downloads", manners.connections)
@@ -474,9 +474,9 @@ def _manners(plan: Plan) -> Any:
 
 
 def _release(plan: Plan, raw: Raw) -> dict[str, Any]:
-    """The arguments that describe a release to stp.fetch.raw.
+    """Arguments of `stp.fetch.raw` that describe a release.
 
-    Keys are sorted, since the identity of a generated release does not depend on their order.
+    Keys are sorted: the identity of a generated release does not depend on their order.
     """
     declared = raw.declared.model_dump(mode="json", exclude_none=True)
     return {
@@ -491,7 +491,7 @@ def _release(plan: Plan, raw: Raw) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def open_log(path: Path | None) -> Iterator[IO[str] | None]:
-    """Open the log of a verb for appending; yield None if the path is None."""
+    """Context manager: open the log of a command for appending; None if the path is None."""
     if path is None:
         yield None
         return

@@ -1,6 +1,6 @@
-"""Checks of the command line of Snakemake, before Snakemake acts on it.
+"""Check the command line of Snakemake before Snakemake acts on it.
 
-`profiles/default`, which every run loads, and the Snakefile call these checks.
+The checks are called by `profiles/default`, which every run loads, and by the Snakefile.
 """
 
 import logging
@@ -25,7 +25,7 @@ def arguments(argv: Sequence[str] | None = None) -> Namespace:
     """Parse arguments of Snakemake, without those that profiles add.
 
     Args:
-        argv: words of the command line; None for those of this process.
+        argv: words of the command line; None for the command line of this process.
     """
     from snakemake.cli import get_argument_parser  # slow; not for tests that need nothing of it
 
@@ -37,13 +37,13 @@ def is_dry_run(argv: Sequence[str] | None = None) -> bool:
     """Whether this process only plans (``-n``).
 
     Args:
-        argv: words of the command line; None for those of this process.
+        argv: words of the command line; None for the command line of this process.
     """
     return bool(arguments(argv).dryrun)
 
 
 class _LastCount(logging.Filter):
-    """Passes all records but the first table of jobs."""
+    """Logging filter that drops the first table of jobs."""
 
     counted = False
 
@@ -60,7 +60,7 @@ def count_once() -> None:
     """Let Snakemake print the table of planned jobs (``-n``) only once.
 
     Snakemake prints the same table before and after the list of jobs, which the profiles hide. Only
-    the last table is kept, at the end of the output, where a person looks.
+    the last table is kept, at the end of the output, where users look.
     """
     from snakemake.logging import logger
 
@@ -68,13 +68,13 @@ def count_once() -> None:
 
 
 def check_configfiles(argv: Sequence[str] | None = None) -> None:
-    """Refuse configuration files that Snakemake would fail to read with a traceback.
+    """Refuse configuration files that would end Snakemake with a traceback.
 
     Args:
-        argv: words of the command line; None for those of this process.
+        argv: words of the command line; None for the command line of this process.
 
     Raises:
-        StpError: a target follows ``--configfile``, which takes it for one more file; or a file is
+        StpError: a target follows ``--configfile``, which reads it as one more file; or a file is
             missing or is not YAML.
     """
     argv = sys.argv[1:] if argv is None else argv
@@ -94,9 +94,9 @@ def check_configfiles(argv: Sequence[str] | None = None) -> None:
 
 @contextmanager
 def exits_plainly() -> Iterator[None]:
-    """End this process on an error that a person can fix, with its message alone.
+    """Context manager: end this process at a `StpError` and print only its message.
 
-    Snakemake would print frames of the Snakefile below the message.
+    Otherwise, Snakemake would print stack frames of the Snakefile below the message.
     """
     try:
         yield
@@ -117,7 +117,7 @@ def refuse_bad_configfiles() -> None:
 
 
 def check_device(runtime: Mapping[str, Any]) -> None:
-    """Refuse a GPU that this machine does not have, before a job is started that asks for it.
+    """Refuse a GPU that this machine does not have, before a job starts that needs it.
 
     Raises:
         StpError: the runtime settings name a device that this machine does not have.
@@ -135,7 +135,7 @@ def check_targets(targets: Iterable[str], rules: Iterable[Any], suggestions: Ite
     Args:
         targets: names of rules, or paths.
         rules: all rules of the workflow (`snakemake.rules.Rule`).
-        suggestions: paths that the workflow makes, one of which the user may have meant.
+        suggestions: paths that the workflow makes, from which the most similar one is suggested.
 
     Raises:
         StpError: a target is unknown; the message names it and the most similar suggestion.
@@ -149,7 +149,7 @@ def check_targets(targets: Iterable[str], rules: Iterable[Any], suggestions: Ite
 
 
 def unknown_target(target: str, suggestions: Iterable[str]) -> StpError:
-    """The error for an unknown target, which suggests the path with the most similar name.
+    """Make the error for an unknown target, which suggests the path with the most similar name.
 
     Args:
         target: the unknown target.

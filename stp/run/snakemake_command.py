@@ -1,4 +1,4 @@
-"""The call of Snakemake that `stp run` stands for."""
+"""Make the call of Snakemake that `stp run` executes."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,17 +19,17 @@ def arguments(
     cluster: str | None = None,
     passed: Sequence[str] = (),
 ) -> list[str]:
-    """The arguments of Snakemake that make targets of a scale.
+    """Make the arguments with which Snakemake makes targets of a scale.
 
     Args:
         targets: names of tables, ``all``, ``tables``, one of `OF_THE_SCALE`, or paths.
-        scale: name of a scale file in the folder of the configuration, or its path; None for the
-            scale of the profile.
-        cluster: name of the profile of a cluster; None for this machine.
+        scale: name of a scale file in the configuration folder, or path of a scale file; None for
+            the scale of the profile.
+        cluster: name of a cluster's profile; None for this machine.
         passed: further arguments of Snakemake.
 
     Raises:
-        StpError: the scale is unknown, or the working directory has no such profile.
+        StpError: the scale is unknown, or the working directory has no profile of that name.
     """
     profile = cluster or "local"
     if not Path(profile, "config.yaml").is_file() and not Path("profiles", profile).is_dir():
@@ -56,7 +56,7 @@ def _path_of(target: str, results: Path) -> str:
 
 
 def scale_file(scale: str) -> Path:
-    """The file of a scale, by its name or path.
+    """Find the file of a scale by name or path.
 
     Raises:
         StpError: the scale is unknown; the message names the most similar one.

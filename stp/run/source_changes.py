@@ -1,4 +1,4 @@
-"""A check that the code did not change while a job ran."""
+"""Check that the code did not change while a job ran."""
 
 from stp.core.errors import StpError
 from stp.plan.artefacts import Artefact
@@ -9,8 +9,8 @@ from stp.plan.code_fingerprint import CodeOfPlan
 def refuse_if_changed(plan: Plan, artefact: Artefact) -> None:
     """Refuse to publish an artefact whose code changed while it was being made.
 
-    Changes of code that only made the inputs of the artefact are ignored: the next plan has other
-    paths for inputs and artefact.
+    Changes of code that made only inputs of the artefact are ignored, because the next plan has
+    other paths for these inputs and the artefact.
 
     Raises:
         StpError: the code was edited since this job started.

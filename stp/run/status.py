@@ -1,6 +1,6 @@
-"""State of the artefacts and cells of a plan: done, running, failed, partly done or missing.
+"""States of the artefacts and cells of a plan: done, running, failed, partly done or missing.
 
-Only receipts are looked up, and the state folders of artefacts without a receipt. This is fast
+They are determined from receipts and, for artefacts without a receipt, state folders. This is fast
 enough to be repeated often, even on a network disk.
 """
 
@@ -27,9 +27,9 @@ class ArtefactState:
     """The state of an artefact.
 
     Attributes:
-        state: done, running, failed, partly (begun, to be continued) or missing.
+        state: done, running, failed, partly (begun, can be resumed) or missing.
         percent: progress of a running artefact in percent; None if unknown.
-        where: host and Slurm job of a running artefact, in words; else empty.
+        where: description of host and Slurm job of a running artefact; else empty.
         failure: recorded failure of a failed artefact; else None.
         attempts: all attempts at an unfinished artefact, oldest first; else empty.
     """
@@ -42,7 +42,7 @@ class ArtefactState:
 
 
 def artefact_states(plan: Plan) -> dict[str, ArtefactState]:
-    """The states of all artefacts of a plan, by their folders."""
+    """Determine the states of all artefacts of a plan, by folder."""
     root = str(plan.store)
     states = {}
     for folder, artefact in plan.artefacts.items():
@@ -86,14 +86,14 @@ def _where(tried: list[RecordedAttempt]) -> str:
 
 
 def cell_state(made: CellArtefacts, states: dict[str, ArtefactState]) -> ArtefactState:
-    """The state of a cell: that of a running or failed artefact, if the cell has one.
+    """Determine the state of a cell: that of a running or failed artefact, if it has one.
 
-    Prepared data belong to many cells: a cell is not running while they are prepared, but has
-    failed if their preparation has.
+    Prepared data belong to many cells: while they are being prepared, a cell does not count as
+    running, but it has failed if the preparation has failed.
 
     Args:
         made: the cell and its artefacts.
-        states: states of all artefacts, by their folders.
+        states: states of all artefacts, by folder.
     """
     states_of_cell = [states[a.folder] for a in made.artefacts if a is not made.data]
     scores = [states[a.folder] for a in made.artefacts if a.stage.startswith("score")]
@@ -112,11 +112,11 @@ def cell_state(made: CellArtefacts, states: dict[str, ArtefactState]) -> Artefac
 def bad_attempts(
     plan: Plan, states: dict[str, ArtefactState], since: float
 ) -> list[tuple[Artefact, RecordedAttempt]]:
-    """List the attempts that ended badly, the latest first.
+    """List the attempts that did not succeed, the latest first.
 
     Args:
         plan: the plan.
-        states: states of all artefacts of the plan, by their folders.
+        states: states of all artefacts of the plan, by folder.
         since: Unix time; attempts at artefacts that were finished earlier are left out.
     """
     entries = []
@@ -140,7 +140,7 @@ def _attempts_before_success(plan: Plan, artefact: Artefact, since: float) -> li
 
 
 def describe(plan: Plan, states: dict[str, ArtefactState], since: float) -> dict[str, object]:
-    """The content of ``stp status`` as JSON."""
+    """Make the JSON output of ``stp status``."""
     return {
         "scale": plan.config.scale.scale,
         "store": str(plan.store),

@@ -1,6 +1,6 @@
-"""``stp status`` as text: a line of counts, a grid for each dimension, and failures.
+"""Text output of ``stp status``: a line of counts, a grid for each dimension, and failures.
 
-Symbols, not colours, tell the states apart.
+States are distinguished by symbols, not by colours.
 """
 
 import time
@@ -41,9 +41,9 @@ def lines(
 
     Args:
         plan: the plan.
-        states: states of all artefacts of the plan, by their folders.
-        driver: process of Snakemake of the last run in this checkout; None without one.
-        width: number of characters of a line; wider grids are cut into blocks of columns.
+        states: states of all artefacts of the plan, by folder.
+        driver: Snakemake process of the last run in this checkout; None without one.
+        width: number of characters in a line; wider grids are cut into blocks of columns.
     """
     yield summary(plan, states)
     yield from _run(plan, states, driver)
@@ -105,8 +105,8 @@ def grid(
     Args:
         dimension: name of the dimension.
         cells: cells of the dimension, with their artefacts.
-        states: states of all artefacts, by their folders.
-        width: number of characters of a line.
+        states: states of all artefacts, by folder.
+        width: number of characters in a line.
     """
     entries: dict[tuple[str, str], list[ArtefactState]] = {}
     for made in cells:
@@ -192,7 +192,7 @@ def _cut(text: str) -> str:
 
 
 def _results(plan: Plan, driver: Driver | None) -> Iterator[str]:
-    """Lines that name the existing results, and say which of them are of an earlier run."""
+    """Yield lines that name the existing results, and those left by an earlier run."""
     results = results_of(plan)
     tables = [results / "tables" / f"{name}.csv" for name in plan.dimensions]
     existing = [table for table in tables if table.is_file()]
@@ -209,6 +209,6 @@ def _results(plan: Plan, driver: Driver | None) -> Iterator[str]:
 
 
 def short(path: Path) -> Path:
-    """A path, made relative to the working directory if it is below this directory."""
+    """Make a path relative to the working directory if it lies below it."""
     cwd = Path.cwd()
     return path.relative_to(cwd) if path.is_relative_to(cwd) else path

@@ -1,7 +1,7 @@
-"""Small files that the Snakefile writes while it is read, such as manifests.
+"""Write small files, such as manifests, while Snakemake reads the Snakefile.
 
-Jobs on a cluster read the Snakefile again, several at a time, so these files are named by their
-content or written by the main process only.
+Several jobs on a cluster read the Snakefile at the same time, so these files are either named by a
+hash of their content, or written by the main process only.
 """
 
 import json
@@ -21,10 +21,10 @@ from stp.run.results import LAST_RUN, RESULTS
 
 
 def write_config(plan: Plan, results: Path = RESULTS) -> Path:
-    """Write the effective content of the scale file, so that all verbs make the same plan.
+    """Write the effective content of the scale file, so that all commands make the same plan.
 
     Returns:
-        the path of the file, whose name has a hash of the content.
+        path of the file; its name contains a hash of the content.
     """
     content = plan.config.scale.model_dump(mode="json", exclude_unset=True)
     text = json.dumps(content, indent=1) + "\n"  # keys are not sorted: variables have an order
@@ -34,10 +34,10 @@ def write_config(plan: Plan, results: Path = RESULTS) -> Path:
 
 
 def write_counted(plan: Plan, targets: Iterable[str], results: Path = RESULTS) -> None:
-    """Record which dimensions the targets of a run need, so that progress counts only these.
+    """Record the dimensions that the targets of a run need; progress counts only these.
 
-    A target that names a dimension (``results/tables/short_term.csv``) needs this one; any other
-    target needs all of them.
+    A target that names a dimension (``results/tables/short_term.csv``) needs this dimension; any
+    other target needs all dimensions.
     """
     words = [set(re.split(r"[/.]", target)) for target in targets]
     dimensions = [
@@ -55,17 +55,17 @@ def read_counted(results: Path = RESULTS) -> list[str] | None:
 
 
 def results_of(plan: Plan) -> Path:
-    """The folder of the results of a plan's scale: all that a run makes outside of the store."""
+    """Folder of results of a plan's scale: everything that a run writes outside of the store."""
     return RESULTS / plan.config.scale.scale
 
 
 def write_last_run(plan: Plan) -> None:
-    """Record the scale of a run, which other verbs use by default."""
+    """Record the scale of a run, which is the default scale of later commands."""
     write_text_if_changed(LAST_RUN, f"{plan.config.scale.scale}\n")
 
 
 def manifest_path(dimension: str, results: Path) -> Path:
-    """The path of the manifest of a dimension, in the results of a scale."""
+    """Path of the manifest of a dimension in a folder of results."""
     return results / "plan" / f"{dimension}.json"
 
 
@@ -74,11 +74,11 @@ def write_manifests(plan: Plan, write: bool = True, results: Path | None = None)
 
     Args:
         plan: the plan.
-        write: whether files are written; otherwise only their paths are returned.
-        results: folder of results; None for that of the plan's scale.
+        write: whether files are written; if not, only paths are returned.
+        results: folder of results; None for the folder of the plan's scale.
 
     Returns:
-        the paths, by dimension.
+        paths of the manifests, by dimension.
     """
     paths: dict[str, Path] = {}
     paper = Paper(plan.config.scale.suite) if write else None
@@ -90,7 +90,7 @@ def write_manifests(plan: Plan, write: bool = True, results: Path | None = None)
 
 
 def data_origins(plan: Plan) -> dict[str, str]:
-    """The origin of the tested data in words, by dimension; ``all`` for all dimensions together."""
+    """Describe the origin of the test data, by dimension, and for ``all`` dimensions together."""
     tested: dict[str, set[str]] = {name: set() for name in plan.config.scale.dimensions}
     for made in plan.cells:
         tested[made.cell.dimension].add(made.cell.tested_on)
@@ -106,12 +106,12 @@ def data_origins(plan: Plan) -> dict[str, str]:
 def write_profile_input(
     model: str, dataset: str, write: bool = True, results: Path = RESULTS
 ) -> Path:
-    """Write the input of the measurement of a network of the paper's scale, if it has changed.
+    """Write the input file of a measurement of a network at the paper's scale, if it has changed.
 
     Args:
         model: name of the network.
-        dataset: name of the dataset whose samples the network is made for.
-        write: whether the file is written; otherwise only its path is returned.
+        dataset: name of the dataset for which the network is built.
+        write: whether the file is written; if not, only its path is returned.
         results: folder of all results.
 
     Returns:

@@ -1,11 +1,12 @@
 """Statistics of metrics, and their sums over clusters, in one pass over predictions and truth.
 
-A block is some samples at all lead times or, where a single sample is too large and the lead times
-of all conventions are independent, at some lead times. Memory holds at most ``threads + 2`` blocks,
-each of ``BLOCK_BYTES`` of forecasts (or of one lead time of the samples that are forecast together,
-if that is more), with the observations and what conventions derive from both.
+A block is a range of samples at all lead times. If a single sample is too large, and the lead times
+of all conventions are independent, it is a range of samples and lead times. Memory holds at most
+``threads + 2`` blocks, each with ``BLOCK_BYTES`` of forecasts (or one lead time of the samples that
+are forecast together, if that is more), the observations, and arrays that conventions derive from
+both.
 
-The results are sums over the samples of each cluster, which statistics are NaN or infinite, and,
+The results are sums over the samples of each cluster, masks of NaN and infinite statistics, and,
 for most conventions, the statistics of each sample. Samples are added one by one, so that sums
 depend neither on the blocks nor on the number of threads.
 """
@@ -55,7 +56,7 @@ class Accumulated(NamedTuple):
         sums: sums over the samples of each cluster, float64 (clusters, K, T').
         non_finite: non-finite statistics of all samples.
         samples: statistics of each sample, float64 (N, K, T'), NaN where the forecasts lack a lead
-            time or variable; None if they are not kept.
+            time or variable; None if the convention stores none.
     """
 
     sums: np.ndarray
@@ -74,14 +75,14 @@ def accumulate(
 ) -> dict[str, Accumulated]:
     """Compute the statistics of all samples.
 
-    The state is saved from time to time; an interrupted pass continues from there.
+    The state is saved periodically; an interrupted pass resumes from the saved state.
 
     Args:
         job: the job, for its state folder, progress and runtime (``block_samples``,
             ``block_leads``, ``checkpoint_every_s``).
-        predictions: predicted and observed frames; they are read by one thread, in order.
-        metrics: conventions for these data, by name.
-        members: how several forecasts of a sample are scored.
+        predictions: predicted and observed frames, read by one thread, in order.
+        metrics: conventions, bound to these data, by name.
+        members: rule by which several forecasts of a sample are scored.
         clusters: index of each sample's cluster, (N,).
         count: number of clusters.
         threads: number of blocks that are computed at the same time.
@@ -189,7 +190,7 @@ def _sizes(job: Job, predictions: Samples, apart: bool) -> tuple[int, int]:
 
 
 def _blocks(start: int, total: int, leads: int, samples: int, at_a_time: int) -> Iterator[Block]:
-    """All blocks from a sample on; lead times of the same samples come one after the other."""
+    """Yield all blocks from sample ``start`` on; blocks of the same samples are consecutive."""
     for first in range(start, total, samples):
         numbers = np.arange(first, min(first + samples, total))
         for lead in range(0, leads, at_a_time):
@@ -198,12 +199,12 @@ def _blocks(start: int, total: int, leads: int, samples: int, at_a_time: int) ->
 
 
 def _completed(parts: Sequence[np.ndarray], metric: Metric, predictions: Samples) -> np.ndarray:
-    """Statistics of all components and lead times; NaN where the forecasts have none.
+    """Expand statistics to all components and lead times of the data; NaN where missing.
 
     Args:
-        parts: statistics of successive available lead times, (n, K_available, t) each.
+        parts: statistics of consecutive available lead times, (n, K_available, t) each.
         metric: the convention for all variables of the data.
-        predictions: forecasts, whose ``available`` names their lead times and channels.
+        predictions: forecasts, with their lead times and channels in ``available``.
     """
     known = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
     available = predictions.available
@@ -233,8 +234,8 @@ class _Sums:
         count: number of clusters.
 
     Attributes:
-        metric: the convention of the statistics that are added. With batches, these are the
-            statistics from which scores of batches are computed; those of samples are not kept.
+        metric: the convention of the added statistics. With batches, these are the statistics from
+            which the scores of batches are computed; statistics of samples are not stored.
     """
 
     def __init__(self, metric: Metric, clusters: np.ndarray, count: int) -> None:
@@ -274,7 +275,7 @@ class _Sums:
         self._infinite.append(infinite)
 
     def part(self, name: str) -> list[tuple[str, np.ndarray]]:
-        """Arrays for a checkpoint, by name: changes since the last part."""
+        """Arrays for a checkpoint, by name: the changes since the last part."""
         assert self._sums is not None
         new, changed = slice(self._saved, None), np.array(sorted(self._changed), np.int64)
         self._saved, self._changed = len(self._nan), set()
@@ -316,11 +317,11 @@ class _Sums:
         return Accumulated(self._sums, non_finite, samples)
 
     def _of_batches(self, batches: Batches, sums: np.ndarray) -> "_Sums":
-        """Statistics in which each sample has the score of its batch; batches have equal weights.
+        """Convert to statistics in which each sample has the score of its batch.
 
-        The deviation of a score from the mean of all batches is multiplied by the weight of the
-        sample, which leaves that mean unchanged. The mean itself is not weighted, so that weights
-        do not add to the spread of the scores.
+        All batches have equal weights: the deviation of a score from the mean over batches is
+        multiplied by the weight of the sample, which leaves that mean unchanged. The mean itself is
+        not multiplied, so that weights do not add to the spread of the scores.
         """
         sizes, every = np.bincount(batches.number), batch_weights(batches.number)
         scores = np.stack(

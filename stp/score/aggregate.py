@@ -1,4 +1,4 @@
-"""Values of conventions from statistics of samples: overall and per lead time, with intervals."""
+"""Compute values of conventions from statistics: overall and per lead time, with intervals."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,7 +19,7 @@ Leads = slice | np.ndarray
 
 
 class Row(NamedTuple):
-    """One value of one convention; ``value`` is None exactly where there is a ``reason``."""
+    """One value of one convention; exactly one of ``value`` and ``reason`` is None."""
 
     lead: int | None
     statistic: str
@@ -34,10 +34,12 @@ class Row(NamedTuple):
 class Uncertainty(NamedTuple):
     """Uncertainty of the values of one convention, from a bootstrap over clusters.
 
+    The values are S series; of each the overall value, then T' lead times.
+
     Attributes:
-        undefined: number of undefined leave-one-cluster-out values, int (S, 1 + T').
-        ends: ends of 95 % intervals, (2, S, 1 + T'); NaN where there is none.
-        clusters: number of clusters, int (1 + T'); with too few, the rest is unset.
+        undefined: number of undefined values when one cluster is left out, int (S, 1 + T').
+        ends: lower and upper ends of 95 % intervals, (2, S, 1 + T'); NaN without an interval.
+        clusters: number of clusters, int (1 + T'); if too few, `undefined` and `ends` are unset.
     """
 
     undefined: np.ndarray
@@ -46,11 +48,11 @@ class Uncertainty(NamedTuple):
 
 
 class NonFinite(NamedTuple):
-    """Non-finite statistics.
+    """Masks of the NaN and infinite statistics of N samples.
 
     Attributes:
-        nan: whether a statistic is NaN, bool (N, K, T'); K is 1 where components were merged.
-        infinite: whether a statistic is infinite, bool, same shape.
+        nan: whether a statistic is NaN, bool (N, K, T'); K is 1 if components were merged.
+        infinite: whether a statistic is infinite, bool with the same shape.
         clips: names of the N samples.
     """
 
@@ -60,7 +62,7 @@ class NonFinite(NamedTuple):
 
     @classmethod
     def of(cls, statistics: np.ndarray, clips: Sequence[str]) -> "NonFinite":
-        """Mark the non-finite numbers of statistics, float64 (N, K, T')."""
+        """Make the masks of statistics, float64 (N, K, T')."""
         return cls(np.isnan(statistics), np.isinf(statistics), clips)
 
 
@@ -69,8 +71,8 @@ def values(metric: Metric, means: np.ndarray, leads: Leads = slice(None)) -> np.
 
     Args:
         metric: the convention.
-        means: means of its statistics over samples, (..., K, T).
-        leads: lead times of the overall value, equally weighted.
+        means: means of the statistics over samples, (..., K, T).
+        leads: indices of the lead times in the overall value, equally weighted.
 
     Returns:
         (..., 1 + T), or (..., S, 1 + T) if the convention has several series.
@@ -87,9 +89,9 @@ def values(metric: Metric, means: np.ndarray, leads: Leads = slice(None)) -> np.
 def leads_with_values(
     metric: Metric, available: "Availability | None", leads: int, count: int
 ) -> Leads:
-    """Indices of the lead times with a value, among the last ``count`` of ``leads``."""
+    """Indices, among the last ``count`` of ``leads`` lead times, of those with a value."""
     present = range(leads) if available is None else available.leads.tolist()
-    if len(present) == leads and not metric.windows:
+    if len(present) >= leads and not metric.windows:
         return slice(None)
     first = leads - count
     valued = metric.valued(present)
@@ -106,17 +108,18 @@ def spreads(
     blocks: Blocks | None = None,
     available: "Availability | None" = None,
 ) -> list[Uncertainty]:
-    """Intervals of all values of several conventions, from the same resamples.
+    """Compute the intervals of all values of several conventions, from the same resamples.
 
     Args:
         metrics: the conventions.
         sums: sums over the samples of each cluster, (G, K, T') each.
         counts: number of samples of each cluster, (G,).
         options: number of resamples, and seed.
-        leads: number of lead times T; the largest T' by default.
-        blocks: clusters as blocks of time, if they are. Blocks are merged until they are longer
-            than the lead time of a value, for the overall value longer than the last lead time.
-        available: available lead times and channels of the forecasts; all by default.
+        leads: number of lead times T; by default the largest T'.
+        blocks: the clusters as blocks of time, if they are such blocks. Blocks are merged until
+            they are longer than the lead time of a value or, for the overall value, than the last
+            lead time.
+        available: lead times and channels that the forecasts have; all by default.
     """
     leads = max(part.shape[-1] for part in sums) if leads is None else leads
     needs = {lead: blocks.merged(lead) if blocks else None for lead in range(1, leads + 1)}
@@ -137,7 +140,7 @@ def spreads(
 def _merged(
     sums: Sequence[np.ndarray], counts: np.ndarray, groups: np.ndarray | None
 ) -> tuple[Sequence[np.ndarray], np.ndarray]:
-    """Sums and counts of merged clusters that have samples."""
+    """Sums and counts of merged clusters, without clusters that have no samples."""
     if groups is None:
         return sums, counts
     count = summed(counts, groups)
@@ -145,7 +148,7 @@ def _merged(
 
 
 def _either(one: Uncertainty, other: Uncertainty) -> Uncertainty:
-    """Join two uncertainties of different lead times; each has 0 clusters where it lacks one."""
+    """Combine uncertainties of different lead times; a missing one has 0 clusters."""
     here = other.clusters > 0
     return Uncertainty(*(np.where(here, b, a) for a, b in zip(one, other, strict=True)))
 
@@ -159,7 +162,7 @@ def _spreads(
     available: "Availability | None",
     at: Sequence[int],
 ) -> list[Uncertainty]:
-    """Uncertainty at some lead times; that of the overall value belongs to the last lead time."""
+    """Uncertainty at the lead times ``at``; with the last one, also that of the overall value."""
     result, chosen, overall, left_out = [], [], [], []
     shares = [metric.share for metric in metrics]
     for metric, part in zip(metrics, sums, strict=True):
@@ -197,18 +200,18 @@ def intervals(
     options: Bootstrap,
     shares: Sequence[bool],
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Intervals of several arrays of values, from the same resamples.
+    """Compute the intervals of several arrays of values, from the same resamples.
 
     Args:
-        overall: values of all clusters, (S, V) each.
-        left_out: values without each of the clusters, (G, S, V) each.
+        overall: values over all clusters, (S, V) each.
+        left_out: values with each of the G clusters left out in turn, (G, S, V) each.
         counts: number of samples of each cluster, (G,).
         options: number of resamples, and seed.
-        shares: whether the values of each array are shares.
+        shares: whether the values of each array are shares from 0 to 1.
 
     Returns:
-        For each array the number of undefined values without one of the clusters, int (S, V), and
-        lower and upper ends, (2, S, V), NaN where there is no interval.
+        For each array, the number of left-out clusters without which the value is undefined, int
+        (S, V), and the lower and upper ends, (2, S, V), NaN without an interval.
     """
     flat = np.concatenate([part.reshape(len(counts), -1) for part in left_out], axis=1)
     ends = bootstrap.intervals(
@@ -236,20 +239,20 @@ def rows(
     available: "Availability | None" = None,
     in_blocks: bool = False,
 ) -> list[Row]:
-    """All rows of one convention.
+    """Make all rows of one convention for ``scores.parquet``.
 
     Args:
         metric: the convention.
         non_finite: non-finite statistics of all samples.
         means: means of the statistics over samples, (K, T').
-        spread: uncertainty of its values.
+        spread: uncertainty of the values.
         leads: number of lead times T; the last statistic belongs to lead time T.
-        available: available lead times and channels of the forecasts; all by default.
+        available: lead times and channels that the forecasts have; all by default.
         in_blocks: whether clusters are blocks of time that are longer than lead times.
 
     Returns:
-        For each series the mean and both ends of its 95 % interval, for all lead times (lead None)
-        and for each.
+        For each series, the mean and both ends of its 95 % interval, over all lead times (``lead``
+        is None) and at each lead time.
     """
     over = leads_with_values(metric, available, leads, means.shape[-1])
     every = _by_series(values(metric, means, over), means)
@@ -283,7 +286,7 @@ def rows(
 
 
 def sd_rows(metric: Metric, samples: np.ndarray, leads: int) -> list[Row]:
-    """Standard deviations over samples (ddof 0), of the overall value and at each lead time.
+    """Make rows with standard deviations over samples (ddof 0), overall and at each lead time.
 
     Args:
         metric: the convention.
@@ -291,7 +294,7 @@ def sd_rows(metric: Metric, samples: np.ndarray, leads: int) -> list[Row]:
         leads: number of lead times T.
 
     Returns:
-        Rows; none if single samples have no value, as for ratios of sums.
+        the rows; empty if single samples have no value, as for ratios of sums.
     """
     if metric.finish is not first_component:
         return []
@@ -307,9 +310,9 @@ def sd_rows(metric: Metric, samples: np.ndarray, leads: int) -> list[Row]:
 
 
 def absent(metric: Metric, samples: int) -> list[Row]:
-    """Rows of a convention that has no value for these data: one for each series, all lead times.
+    """Make the rows of a convention without values for these data: one for each series.
 
-    Their value is NULL, with the reason of the metric.
+    Their ``value`` is NULL, and ``reason`` is that of the metric.
     """
     return [
         Row(None, "mean", None, samples, metric.reason, **series._asdict())
@@ -318,12 +321,12 @@ def absent(metric: Metric, samples: int) -> list[Row]:
 
 
 def _by_series(every: np.ndarray, means: np.ndarray) -> np.ndarray:
-    """Values with an axis of series, (..., S, 1 + T), even if there is only one."""
+    """Values with an axis for series, (..., S, 1 + T), also for a single series."""
     return every if every.ndim == means.ndim else every[..., None, :]
 
 
 def _components_of(series: int, of: int, components: int) -> slice:
-    """Slice of the components of one series; of all if components do not belong to series."""
+    """Slice of one series' components; all components if they do not belong to single series."""
     each, rest = divmod(components, of)
     return slice(None) if rest or not each else slice(series * each, (series + 1) * each)
 
@@ -338,7 +341,7 @@ def _series_rows(
     over: Leads,
     in_blocks: bool,
 ) -> list[Row]:
-    """Rows of one series from its values (1 + T',) and non-finite statistics (N, T')."""
+    """Make the rows of one series from its values (1 + T',) and masks (N, T')."""
     samples = len(non_finite.clips)
     first = leads - len(of_series) + 2
     result = []
@@ -371,7 +374,7 @@ def _series_rows(
 
 
 def _missing_leads(metric: Metric, lead: int) -> str:
-    """Reason that names the lead times which a value lacks; empty if there is never a value."""
+    """Reason that names the missing lead times of a value; empty if lead times have no values."""
     if not metric.windows:
         return f"the forecasts have no lead time {lead}"
     windows = (f"{first} to {last}" for first, last in metric.windows if last == lead)

@@ -1,9 +1,9 @@
-"""Clusters that are blocks of time, merged into longer ones.
+"""Clusters that are blocks of time, and their merging into longer blocks.
 
-Forecasts whose valid times overlap depend on each other, so blocks are independent only if they are
-longer than the lead time. Prepared data define the smallest blocks; the interval of a value at a
-lead time of 30 days uses blocks longer than 30 days. Blocks are merged from the first one of the
-split on, regardless of the forecasts, so that all models are compared on the same blocks.
+Forecasts with overlapping valid times depend on each other, so blocks are independent only if they
+are longer than the lead time: the interval of a value at a lead time of 30 days uses blocks longer
+than 30 days. Prepared data define the smallest blocks. Merging begins at the first block of the
+split and does not depend on the forecasts, so that all models are compared on the same blocks.
 """
 
 from typing import NamedTuple
@@ -23,9 +23,9 @@ class Blocks(NamedTuple):
 
     Attributes:
         names: names of the G clusters.
-        start: first frame of each, int64 (G,).
-        length: number of frames of each, int64 (G,).
-        step: number of frames of one lead time.
+        start: index of the first frame of each block, int64 (G,).
+        length: number of frames of each block, int64 (G,).
+        step: number of frames between successive lead times.
     """
 
     names: tuple[str, ...]
@@ -38,7 +38,8 @@ class Blocks(NamedTuple):
         """Read the blocks from the rows of a split; None if its clusters are not blocks of time.
 
         Args:
-            index: rows of the split; has the columns ``START`` and ``LENGTH`` if they are.
+            index: rows of the split; clusters are blocks of time if it has the columns ``START``
+                and ``LENGTH``.
             where: source of the index, for errors.
 
         Raises:
@@ -65,13 +66,13 @@ class Blocks(NamedTuple):
     def merged(self, lead: int) -> np.ndarray:
         """Merge neighbours until each block is longer than a lead time.
 
-        The remainder at the end is added to the last block.
+        Remaining clusters at the end are added to the last block.
 
         Args:
             lead: lead time in steps, from 1.
 
         Returns:
-            Index of the merged block of each cluster, numbered by their first clusters, int64 (G,).
+            index of each cluster's merged block, counted in the order of time, int64 (G,).
         """
         groups = np.zeros(len(self.start), np.int64)
         number, first = 0, None
@@ -87,19 +88,24 @@ class Blocks(NamedTuple):
 
 
 def summed(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Sum over the clusters of each group, (G, ...) to (groups, ...), in the order of clusters."""
+    """Sum values (G, ...) over the clusters of each group, to (groups, ...).
+
+    Args:
+        values: values of clusters, (G, ...).
+        groups: index of each cluster's group, int64 (G,).
+    """
     sums = np.zeros((groups.max(initial=-1) + 1, *values.shape[1:]), values.dtype)
     np.add.at(sums, groups, values)
     return sums
 
 
 def few(clusters: int, needed: int, lead: int | None) -> str:
-    """The reason for a missing interval: too few clusters.
+    """Text of the reason that an interval is missing: too few clusters.
 
     Args:
         clusters: number of clusters.
-        needed: number that an interval needs.
-        lead: lead time that blocks are longer than; None if clusters are not blocks of time.
+        needed: number of clusters that an interval needs.
+        lead: lead time that blocks have to exceed; None if clusters are not blocks of time.
     """
     what = "clusters" if lead is None else f"blocks longer than {lead} lead times"
     return f"only {clusters} {what} ({needed} needed)"

@@ -1,17 +1,17 @@
-"""95 % intervals over clusters: the studentised bootstrap (bootstrap-t) and two alternatives.
+"""95 % intervals over clusters: the studentised bootstrap (bootstrap-t) and two fallbacks.
 
-Whole clusters are drawn with replacement, and the difference of each resample from the value is
+Whole clusters are drawn with replacement, and the deviation of each resample from the value is
 divided by the resample's own standard error (Davison and Hinkley 1997, sections 5.2 and 3.8; Hall
 1988, Annals of Statistics 16, 927-953). Unlike percentiles of resampled values, this accounts for
-the uncertainty of a standard error from few clusters and for skewed data; docs/statistics.md has
-the coverage of both. The value of a cluster is that of the jackknife: the mean of the cluster's
-samples if the value is a mean, else its linear approximation.
+skewed data and for the uncertainty of a standard error from few clusters; docs/statistics.md shows
+the coverage of both methods. Resamples use the jackknife value of each cluster: the mean of the
+cluster's samples if the value is a mean, else its linear approximation.
 
-The bootstrap-t fails where a few clusters hold most samples, and where nearly all clusters have the
-same value. If the clusters are equivalent to fewer than ten of equal size, Student's t with the
-standard error of the cluster jackknife is used (`stp.score.jackknife`). Shares have the exact
-interval of Clopper and Pearson (1934, Biometrika 26, 404-413) if each cluster is a success or a
-failure as a whole, and if there is no other interval.
+The bootstrap-t fails if a few clusters contain most samples, or if nearly all clusters have the
+same value. If the effective number of clusters is below ten, Student's t with the standard error of
+the cluster jackknife is used instead (`stp.score.jackknife`). Shares get the exact interval of
+Clopper and Pearson (1934, Biometrika 26, 404-413) if each cluster is a success or a failure as a
+whole, or if no other interval exists.
 """
 
 import numpy as np
@@ -39,20 +39,21 @@ def intervals(
     seed: int,
     share: bool | np.ndarray = False,
 ) -> np.ndarray:
-    """95 % intervals of functions of means over samples.
+    """Compute 95 % intervals of functions of means over samples.
 
     Args:
-        value: values of all samples, (F,).
-        left_out: values without each of the clusters, (G, F); see `left_out_means`.
+        value: values over all samples, (F,).
+        left_out: values with each of the G clusters left out in turn, (G, F); see `left_out_means`.
         counts: number of samples of each cluster, (G,).
         resamples: number of resamples R.
         seed: seed of the random stream.
-        share: whether values are means of shares, from 0 to 1; one bool for all, or bool (F,).
+        share: whether values are means of shares from 0 to 1; one bool for all values, or bool
+            (F,).
 
     Returns:
-        Lower and upper ends, float64 (2, F). NaN where a value, or a value without one of the
-        clusters, is not finite, and, unless it is a share, where so few clusters differ that one
-        resample in forty consists of equal clusters.
+        Lower and upper ends, float64 (2, F). NaN if a value in ``value`` or ``left_out`` is not
+        finite. Also NaN, except for shares, if so few clusters differ that at least one in forty
+        resamples consists of equal clusters.
     """
     # Blocks of columns bound the memory; all use the same resamples.
     block = max(1, CHUNK // max(len(counts), resamples))
@@ -69,12 +70,12 @@ def intervals(
 
 
 def no_spread(clusters: int) -> str:
-    """The reason why there is no interval although there are enough clusters."""
+    """Text of the reason that an interval is missing although there are enough clusters."""
     return f"all or nearly all of the {clusters} clusters have the same value"
 
 
 def exact(share: np.ndarray, trials: float) -> np.ndarray:
-    """Interval of Clopper and Pearson of a share of independent trials.
+    """Clopper-Pearson interval of a share of successes in independent trials.
 
     Args:
         share: share of successes, 0 to 1, (F,).
@@ -95,10 +96,11 @@ def exact(share: np.ndarray, trials: float) -> np.ndarray:
 def _of_shares(
     value: np.ndarray, left_out: np.ndarray, counts: np.ndarray, ends: np.ndarray
 ) -> np.ndarray:
-    """Intervals of shares: exact ones where the others are unreliable.
+    """Replace intervals of shares by exact intervals where the bootstrap is unreliable.
 
     A mean of shares varies at most as much as a share of clusters that succeed or fail as a whole,
-    so the exact interval with the effective number of clusters as trials is never too short.
+    so the exact interval with the effective number of clusters as the number of trials is never too
+    short.
     """
     weight = (counts / counts.sum())[:, None]
     each = value - deviations(left_out, value) * (1 - weight) / weight
@@ -133,10 +135,11 @@ def _intervals(
 
 
 def _studentised(weighted: np.ndarray, counts: np.ndarray, resamples: int, seed: int) -> np.ndarray:
-    """Difference of each resample from the value, in standard errors of the resample, (R, F).
+    """Deviation of each resample from the value, in standard errors of the resample, (R, F).
 
-    With a cluster of n samples and influence u drawn c times, a resample differs by d = sum(c n u)
-    / sum(c n), and its squared standard error is sum(c n^2 (u - d)^2) / sum(c n)^2.
+    If a resample contains a cluster with n samples and influence u c times, its deviation is d =
+    sum(c n u) / sum(c n), and its squared standard error is sum(c n^2 (u - d)^2) / sum(c n)^2, with
+    sums over clusters.
 
     Args:
         weighted: product n u of each cluster, (G, F).

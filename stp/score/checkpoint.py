@@ -1,7 +1,7 @@
-"""Checkpoints of a pass over forecasts, so that a killed job loses minutes and not hours.
+"""Checkpoints of a pass over forecasts, so that a killed job loses minutes, not hours.
 
-Each part holds what changed since the one before, so that saving does not become slower towards the
-end.
+Each part of a checkpoint contains the changes since the part before, so that saving does not become
+slower towards the end.
 """
 
 import hashlib
@@ -21,12 +21,12 @@ RECIPE = "recipe"
 
 
 class Checkpoint:
-    """Parts of a pass, from its first sample on.
+    """A sequence of files, each with the state changes over a range of samples.
 
     Args:
-        state: folder that survives a crash.
-        recipe: recipe of the job; parts of another recipe are ignored.
-        every_s: seconds between two parts.
+        state: folder of the files, which survives a crash.
+        recipe: recipe of the job; parts with another recipe are ignored.
+        every_s: minimum time between two parts, seconds.
     """
 
     def __init__(self, state: Path, recipe: Mapping[str, Any], every_s: float) -> None:
@@ -38,8 +38,10 @@ class Checkpoint:
         self._saved_at = time.monotonic()
 
     def parts(self) -> Iterator[dict[str, np.ndarray]]:
-        """Read all parts in order, up to the first one that is missing, damaged or of another
-        recipe. That part and later ones are removed. ``next`` becomes the first missing sample.
+        """Yield the saved parts in order, and set ``next`` to the first sample that no part covers.
+
+        Reading stops at the first part that is missing, damaged or of another recipe; that part and
+        all later ones are removed.
         """
         paths = sorted(self.folder.glob("*.npz"))
         for number, path in enumerate(paths):

@@ -1,4 +1,4 @@
-"""Build the metric of a convention from its definition, a function with options."""
+"""Build conventions from their definitions in recipes, a function with options."""
 
 import importlib
 from collections.abc import Mapping
@@ -10,14 +10,14 @@ from stp.options.conventions import COMPOSITIONS, ROOM, function_of, module_of
 
 
 def build(name: str, definition: Mapping[str, Any]) -> Convention:
-    """Build a convention.
+    """Build a convention from its definition.
 
     Args:
         name: name of the convention, for errors.
-        definition: its ``function`` and options, as in recipes; see `stp.options.conventions`.
+        definition: ``function`` and options of the convention; see `stp.options.conventions`.
 
     Raises:
-        StpError: there is no such function, or its options are wrong.
+        StpError: the function does not exist, or its options are wrong.
     """
     module, function = module_of(definition), function_of(definition)[1]
     try:

@@ -1,14 +1,16 @@
-"""Standard errors over clusters: every value is computed again without each of the clusters.
+"""Cluster jackknife: standard errors from values with each cluster left out in turn.
 
-Samples within a cluster depend on each other; clusters are independent. The cluster jackknife holds
-for any function of means (roots, ratios, means over lead times), needs nothing but sums over
-clusters, and tends to be too wide rather than too narrow where clusters are few or of unequal size
-(MacKinnon, Nielsen and Webb 2023, Journal of Applied Econometrics 38, 671-694, "CV3").
+Samples within a cluster depend on each other; clusters are independent. The cluster jackknife is
+valid for any function of means (roots, ratios, means over lead times) and needs only sums over
+clusters. With few clusters, or clusters of unequal size, it tends to overestimate rather than
+underestimate the standard error (MacKinnon, Nielsen and Webb 2023, Journal of Applied Econometrics
+38, 671-694, "CV3").
 
-A few large clusters among many small ones are as uninformative as few clusters. Therefore the
-degrees of freedom of the variance are Satterthwaite's (Bell and McCaffrey 2002, Survey Methodology
-28, 169-181; Imbens and Kolesar 2016, Review of Economics and Statistics 98, 701-712), for clusters
-whose means have equal variances. For clusters of equal size they are the number of clusters less 1.
+If a few clusters are much larger than the others, they carry as little information as few clusters.
+The variance therefore has Satterthwaite's degrees of freedom (Bell and McCaffrey 2002, Survey
+Methodology 28, 169-181; Imbens and Kolesar 2016, Review of Economics and Statistics 98, 701-712),
+under the assumption that cluster means have equal variances. For G clusters of equal size they are
+G - 1.
 """
 
 import numpy as np
@@ -21,7 +23,7 @@ EQUAL = 1e-12
 
 
 def left_out_means(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Means over samples, without each of the clusters.
+    """Means over samples with each cluster left out in turn.
 
     Args:
         sums: sums over the samples of each cluster, (G, ...).
@@ -36,11 +38,11 @@ def left_out_means(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def deviations(left_out: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """Value without each of the clusters minus the value of all; 0 where only rounding differs.
+    """Differences of values with a cluster left out from the value; 0 if within rounding error.
 
     Args:
-        left_out: values without each of the clusters, (G, ...).
-        value: value of all clusters, (...).
+        left_out: values with each of the G clusters left out in turn, (G, ...).
+        value: value over all clusters, (...).
     """
     differences = left_out - value
     tiny = np.abs(differences) <= EQUAL * np.maximum(np.abs(left_out), np.abs(value))
@@ -50,11 +52,11 @@ def deviations(left_out: np.ndarray, value: np.ndarray) -> np.ndarray:
 def standard_error(left_out: np.ndarray, value: np.ndarray) -> np.ndarray:
     """Standard error of the jackknife over G clusters.
 
-    It is sqrt((G - 1) / G sum((value without cluster g - value)^2)).
+    Formula: sqrt((G - 1) / G * sum over g of (value without cluster g - value)^2).
 
     Args:
-        left_out: values without each of the clusters, (G, ...).
-        value: value of all clusters, (...).
+        left_out: values with each of the G clusters left out in turn, (G, ...).
+        value: value over all clusters, (...).
 
     Returns:
         standard errors, float64 (...).
@@ -65,13 +67,13 @@ def standard_error(left_out: np.ndarray, value: np.ndarray) -> np.ndarray:
 
 
 def effective_clusters(counts: np.ndarray) -> float:
-    """Equivalent number of clusters of equal size (Kish 1965): (sum of counts)^2 / sum of squares.
+    """Effective number of clusters (Kish 1965): (sum of counts)^2 / (sum of squared counts).
 
     Args:
         counts: number of samples of each cluster, (G,).
 
     Returns:
-        the number, from 1 to G.
+        the effective number, from 1 to G.
     """
     return float(counts.sum() ** 2 / np.square(counts).sum())
 
@@ -79,9 +81,9 @@ def effective_clusters(counts: np.ndarray) -> float:
 def degrees_of_freedom(counts: np.ndarray) -> float:
     """Satterthwaite's degrees of freedom of the squared standard error.
 
-    With weights w = counts / sum(counts) the squared standard error of a mean is y' M y, M =
-    (I - w 1') diag(a) (I - 1 w'), a = (w / (1 - w))^2; for independent y of equal variance it has
-    tr(M)^2 / tr(M^2) degrees of freedom.
+    With cluster means y and weights w = counts / sum(counts), the squared standard error of a mean
+    is y' M y, where M = (I - w 1') diag(a) (I - 1 w') and a = (w / (1 - w))^2. For independent y
+    with equal variances it has tr(M)^2 / tr(M^2) degrees of freedom.
 
     Args:
         counts: number of samples of each cluster, (G,).

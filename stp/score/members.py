@@ -1,18 +1,18 @@
-"""Scores of several forecasts of a sample (members) by metrics of single forecasts.
+"""Scores of several forecasts of a sample (members) with metrics for single forecasts.
 
 Metrics of ensembles (CRPS, spread) use all members. For other metrics a recipe names a
 ``statistic``:
 
-- ``mean_of_members``: the mean of the members' statistics, the expected score of one drawn
-  forecast;
+- ``mean_of_members``: the mean of the members' statistics, which is the expected score of one
+  random member;
 - ``ensemble_mean``: the score of the mean of the members' frames;
-- ``best_of_members``: for each sample the member with the best mean over lead times, as papers on
-  stochastic video report ("best of N"). It improves with the number of members, so only equal
-  numbers may be compared.
+- ``best_of_members``: the score of the member with the best mean over lead times, chosen for each
+  sample, as papers on stochastic video report ("best of N"). It improves with the number of
+  members, so only equal numbers are comparable.
 
 Distances between sets of clips use one forecast of each sample: the mean of the members' frames for
-``ensemble_mean``, else the first member, which is a random draw. So FVD is that of the first draw
-where PSNR is that of the best of 100.
+``ensemble_mean``, else the first member, which is a random draw. For example, PSNR may be that of
+the best of 100 members while FVD is that of the first.
 """
 
 from collections.abc import Mapping
@@ -30,13 +30,13 @@ from stp.score.target_cache import TargetCache
 
 @dataclass(frozen=True)
 class Members:
-    """How several forecasts of a sample are scored.
+    """Rule by which several forecasts of a sample are scored.
 
     Attributes:
         count: number of members.
         statistic: one of ``STATISTICS``; None for one forecast.
-        higher_is_better: direction by convention, None if there is none; only used to find the best
-            member.
+        higher_is_better: whether higher values of a convention are better, by convention (None if
+            neither); used to find the best member only.
     """
 
     count: int = 1
@@ -47,7 +47,7 @@ class Members:
         """Check that a statistic is set exactly if there are several members.
 
         Raises:
-            StpError: it is not.
+            StpError: a statistic is missing, or is set for a single member.
         """
         if (self.count > 1) != (self.statistic is not None):
             raise StpError(
@@ -57,10 +57,10 @@ class Members:
             )
 
     def suited(self, name: str, metric: Metric) -> Metric:
-        """The metric, with a reason why it has no value if it is not defined for several members.
+        """Return the metric; with a ``reason`` and no values if it is undefined for members.
 
         Raises:
-            StpError: the direction of a convention is missing.
+            StpError: the direction of the convention is not declared.
         """
         if metric.batches is not None and self.statistic not in (None, "ensemble_mean"):
             why = "its means over starts are of one forecast, or of the mean of its members"
@@ -81,7 +81,7 @@ class Members:
         return metric
 
     def independent_leads(self, metric: Metric) -> bool:
-        """Whether the statistics of a lead time depend on no other lead time."""
+        """Whether the statistics of a lead time are independent of other lead times."""
         of_best = self.statistic == "best_of_members" and not metric.ensemble
         return metric.independent_leads and not of_best
 
@@ -97,16 +97,17 @@ class Members:
         targets: TargetCache | None = None,
         context: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Statistics of some samples.
+        """Compute the statistics of n samples for one convention.
 
         Args:
             name: name of the convention.
-            metric: the convention for these data.
+            metric: the convention, bound to these data.
             predicted: predicted frames, (n, M, T, C, H, W).
             observed: observed frames, (n, T, C, H, W).
-            numbers: indices of the samples.
-            leads: indices of the lead times, from 0.
-            transformed: transforms of these samples, shared by conventions; filled here.
+            numbers: indices of the samples, int64 (n,).
+            leads: indices of the lead times, from 0, int64 (T,).
+            transformed: cache of transforms of these samples, shared by conventions; this call adds
+                to it.
             targets: cache of transforms of observed frames.
             context: context frames, (n, context, C, H, W), if the metric uses them.
 
@@ -147,8 +148,8 @@ class Members:
 def _best(each: np.ndarray, by: int | None, *, higher: bool) -> np.ndarray:
     """Statistics of the best member of each sample: (M, n, K, T) to (n, K, T).
 
-    Each component has its own best member, or all have that of the component ``by``. A member with
-    NaN counts as the best, so that the NaN stays.
+    The best member is chosen for each component, or for all by the component ``by``. A member with
+    NaN counts as the best, so that NaN is not hidden.
     """
     over_leads = each.mean(axis=-1)
     if by is not None:

@@ -31,12 +31,12 @@ ERRORS = "errors.parquet"
 
 @dataclass(frozen=True)
 class PeopleData:
-    """Prepared tracks in the form that metrics expect: a frame has x and y of each person.
+    """Prepared tracks in the form of frames, as metrics expect them: x and y of each person.
 
     Attributes:
         folder: folder of the prepared data.
         attrs: attributes of the data, such as units.
-        shape: numbers of coordinates, 1, and people (at most in a scenario).
+        shape: shape of a frame: 2 coordinates, 1, largest number of people in a scenario.
         channels: indices of the coordinates, int64.
     """
 
@@ -46,16 +46,16 @@ class PeopleData:
     channels: np.ndarray
 
     def only(self, channels: np.ndarray) -> "PeopleData":
-        """The data with some of the coordinates."""
+        """Select coordinates by their indices."""
         shape = (len(channels), *self.shape[1:])
         return replace(self, shape=shape, channels=self.channels[channels])
 
 
 class PeopleSamples(Samples):
-    """Predicted and true positions of the people of S scenarios, a sample each.
+    """Predicted and true positions of people in S scenarios; each scenario is a sample.
 
     Args:
-        scenarios: scenarios with observed and future positions.
+        scenarios: the scenarios, with observed and future positions.
         drawn: K predictions for the N people of each scenario, (K, S, N, T, 2), metres.
     """
 
@@ -81,7 +81,7 @@ class PeopleSamples(Samples):
         return self._observed[start:stop]
 
     def frames(self) -> np.ndarray:
-        """Numbers of the true positions, (S, T); scenarios share none."""
+        """Indices of the true positions, (S, T), all different: scenarios share no positions."""
         return np.arange(self.shape[0] * self.leads).reshape(self.shape[0], self.leads)
 
 
@@ -91,16 +91,17 @@ def _frames(positions: np.ndarray) -> np.ndarray:
 
 
 def run(job: Job) -> Extras:
-    """Write the files of scores, and ``errors.parquet`` with the error of every person and step.
+    """Write the score files, and ``errors.parquet`` with the error of every person and step.
 
-    ``note.json`` names paths that are suspiciously near to the truth. Scores include standard
-    deviations over scenarios.
+    ``note.json`` is a warning about paths that are suspiciously close to the truth. Scores include
+    standard deviations over scenarios.
 
     Args:
         job: the recipe is a `ScoreOptions`; inputs are ``data`` and ``predictions``.
 
     Raises:
-        StpError: a bad recipe, damaged inputs, or predictions that do not belong to the data.
+        StpError: the recipe is wrong, an input is damaged, or the predictions do not belong to the
+            data.
     """
     options = ScoreOptions.from_recipe(job.recipe)
     tracks = prepared.read(job.inputs["data"])
@@ -133,7 +134,7 @@ def run(job: Job) -> Extras:
 
 
 def _note(samples: PeopleSamples, scenarios: Scenarios, drawn: np.ndarray) -> str:
-    """Note that names paths suspiciously near to the truth; empty if there are none."""
+    """Warning about paths suspiciously close to the truth; empty if there are none."""
     followed = scenarios.followed
     known = np.concatenate([scenarios.observed[:, :, -2:], scenarios.future], axis=2)
     nearness = np.zeros(followed.shape, np.uint8)
@@ -145,14 +146,14 @@ def _note(samples: PeopleSamples, scenarios: Scenarios, drawn: np.ndarray) -> st
 
 
 def scenarios_of(folder: Path, tracks: prepared.PreparedTracks) -> Scenarios:
-    """Cut the predicted scenarios from the prepared tracks, without added noise.
+    """Cut the scenarios that were predicted from the prepared tracks, without observation noise.
 
     Args:
         folder: folder of the predictions.
-        tracks: the test dataset.
+        tracks: prepared tracks of the test dataset.
 
     Raises:
-        StpError: the predictions do not state how scenarios were cut.
+        StpError: the predictions do not state the parameters of the scenarios.
     """
     path = folder / PREDICTIONS
     expected = "predictions that say how their scenarios were cut"
@@ -166,7 +167,8 @@ def log_densities(folder: Path, scenarios: Scenarios) -> dict[str, np.ndarray]:
     """Evaluate predicted densities at the true positions.
 
     Returns:
-        Log densities by kind of density (``mixture`` or ``grid``); empty if none is predicted.
+        Log-densities, nats, (S, N, T), by kind of density (``mixture`` or ``grid``); empty if none
+        is predicted.
 
     Raises:
         StpError: the file of densities is damaged.
@@ -185,7 +187,7 @@ def read_predictions(folder: Path, scenarios: Scenarios) -> np.ndarray:
         predicted positions, metres, (K, S, N, T, 2); NaN where a person is absent.
 
     Raises:
-        StpError: the file is damaged, or holds other scenarios, people or lead times.
+        StpError: the file is damaged, or has other scenarios, people or lead times.
     """
     path = folder / PREDICTIONS
     expected = "predictions: scenario, person, lead, sample, x, y"

@@ -1,9 +1,10 @@
-"""Scores of predicted opinions: agreement in each split, with median and deviation over splits.
+"""Scores of predicted opinions: agreement in each split, its median and standard deviation.
 
-A sample is a split. Splits overlap and are not independent, so intervals are not computed from
-them, but by a bootstrap over videos: a resample draws as many videos as there are, and in each
-split the videos of the test count as often as they were drawn. Trained measures stay unchanged: no
-test video enters a training, and intervals do not account for the choice of training videos.
+A sample is a split of the videos into training and test. Splits overlap and are not independent, so
+intervals come from a bootstrap over videos: a resample draws as many videos as there are, with
+replacement, and in each split the test videos count as often as they were drawn. Trained measures
+stay unchanged: no test video enters a training, and intervals do not account for the choice of
+training videos.
 """
 
 import numpy as np
@@ -32,8 +33,8 @@ FACTS = ("dataset", "tags", "family", "generator", "strength", "height", "width"
 def run(job: Job) -> Extras:
     """Write scores, and ``quality.parquet`` with the keys of the cell and facts of each video.
 
-    Scores are ``scores.parquet`` and ``sample_scores.parquet``. There are no sums over clusters,
-    since values are not means.
+    The scores are ``scores.parquet`` and ``sample_scores.parquet``. Sums over clusters are not
+    written, because the values are not means.
 
     Args:
         job: the recipe is a `ScoreOptions`; inputs are ``data`` and ``predictions``.
@@ -42,7 +43,7 @@ def run(job: Job) -> Extras:
         Number of splits, and the median of each convention.
 
     Raises:
-        StpError: a bad recipe, an unknown convention or damaged inputs.
+        StpError: the recipe is wrong, a convention is unknown, or an input is damaged.
     """
     options = ScoreOptions.from_recipe(job.recipe)
     table, reason = quality.read(job.inputs["predictions"])
@@ -77,7 +78,7 @@ def run(job: Job) -> Extras:
 
 
 def _drawn(parts: list[pa.Table], options: Bootstrap) -> list[np.ndarray]:
-    """Number of times that each resample contains each test video, an array (B, N) per split."""
+    """Counts of each test video in each resample, an array (B, N) for each split."""
     if not parts:
         return []
     names = np.unique(np.concatenate([part["video"].to_numpy(False) for part in parts]))
@@ -93,18 +94,18 @@ def interval(
     drawn: list[np.ndarray],
     videos: int,
 ) -> list[Row]:
-    """Ends of the 95 % interval of the median over splits.
+    """Compute the 95 % interval of the median over splits.
 
-    They are percentiles over resamples; for absolute correlations see `magnitude_ends`.
+    The ends are percentiles over resamples; for absolute correlations see `magnitude_ends`.
 
     Args:
-        metric: agreement with a value in each split.
+        metric: the convention, which has a value in each split.
         pairs: observed and predicted opinions of the N test videos of each split, (N,) each.
-        drawn: counts of these videos in resamples, an array (B, N) per split.
-        videos: number of videos of all tests.
+        drawn: counts of these videos in B resamples, an array (B, N) for each split.
+        videos: number of different test videos of all splits.
 
     Returns:
-        Rows of both ends; with a reason instead of a value if there are too few videos or no
+        rows of both ends; with a reason instead of a value if there are too few videos, or no
         resample has a value.
     """
     weighted = metric.weighted
@@ -129,28 +130,28 @@ def interval(
 
 
 def magnitude_ends(values: np.ndarray, resampled: np.ndarray) -> np.ndarray:
-    """Ends of the 95 % interval of the median over splits of absolute correlations.
+    """Compute the 95 % interval of the median, over splits, of absolute correlations.
 
     The absolute value has a kink at 0, where the bootstrap is invalid (Fang and Santos 2019, Review
     of Economic Studies 86, 377-412): errors of either sign increase a small absolute value.
     Percentiles of resampled absolute values are too high there, may exclude the value, and never
-    include 0. As in the remedy of Fang and Santos, errors of resamples enter through the
-    directional derivative of the absolute value, which differs away from 0 and at 0:
+    include 0. Following Fang and Santos, errors of resamples enter through the directional
+    derivative of the absolute value, which has two cases:
 
-    - Away from 0, each split keeps the sign that it has with all videos. The interval consists of
-      percentiles of the medians of such resamples, folded at 0.
+    - Away from 0, each split keeps the sign that it has with all videos. The ends are percentiles
+      of the medians of resamples with these signs, folded at 0.
     - At 0, the derivative is the absolute error, |resample - value|. If the value is at most the
       95 % quantile of median absolute errors, there may be no correlation, and the lower end is 0.
 
     For one split, this is nearly the interval of the signed correlation, folded at 0. For several
-    splits the median of signed correlations would be unsuitable: the training may give a measure
-    that is unrelated to opinions either sign, and correlations of both signs would have a median
-    near 0. If resamples change no relevant sign, the ends are percentiles of absolute values.
+    splits, the median of signed correlations would be unsuitable: a measure that is unrelated to
+    opinions may get either sign in training, and the median of correlations with both signs would
+    be near 0. If no resample changes a relevant sign, the ends are percentiles of absolute values.
 
     Args:
         values: signed correlations of S splits, (S,).
         resampled: signed correlations in B resamples, (S, B); NaN where a test has no value, but
-            not in all splits of a resample.
+            never in all splits of a resample.
 
     Returns:
         Lower and upper end, from 0 to 1, float64 (2,).
@@ -163,9 +164,9 @@ def magnitude_ends(values: np.ndarray, resampled: np.ndarray) -> np.ndarray:
 
 
 def _rows(values: np.ndarray, reason: str) -> list[Row]:
-    """The median over splits, and the standard deviation (ddof 0) as in the published code.
+    """Make rows of the median over splits, and of the standard deviation (ddof 0, as published).
 
-    If a split has no value, such as a correlation of equal predictions, neither has one.
+    Both are missing if a split has no value, as a correlation with constant predictions.
     """
     why = reason or ("" if len(values) and np.isfinite(values).all() else NO_VALUE)
     both = (None, None) if why else (float(np.median(values)), float(values.std()))

@@ -1,11 +1,11 @@
-"""Stored forecasts of a split, checked against the data.
+"""Read the stored predictions of a split, and check them against the data.
 
-They may lack samples, lead times or variables of the data, and state which they have:
+Predictions may cover only a part of the samples, lead times or variables of the data:
 
 - ``index.parquet`` lists the predicted clips; if these are not all clips of the split, the
   attribute ``complete`` of the Zarr group is false;
 - the attribute ``leads`` lists the lead times of the array, from 1, and ``lead_times`` is the
-  number that there should be;
+  number of lead times in a complete forecast;
 - the attribute ``variables`` names the channels of the array.
 """
 
@@ -22,12 +22,12 @@ from stp.score.samples import ALL, Availability, FrameSamples
 
 
 class Predictions(FrameSamples):
-    """The predictions of one split, on disk.
+    """The stored predictions of one split.
 
     Args:
         folder: folder with ``predictions.zarr`` and ``index.parquet``.
         data: the prepared data.
-        split: the split that was predicted.
+        split: name of the predicted split.
         interval: spacing of the predicted frames, in frames of the data.
 
     Raises:
@@ -73,21 +73,21 @@ class Predictions(FrameSamples):
         super().__init__(clips, shape, rows=rows, leads=leads, available=available)
 
     def forecasts(self, start: int, stop: int, leads: slice = ALL) -> np.ndarray:
-        """Forecasts of samples start..stop-1, float32 (n, M, t, C_available, H, W)."""
+        """Read forecasts of samples start..stop-1, float32 (n, M, t, C_available, H, W)."""
         stored = self._frames.read(start, stop)
         predicted = stored.reshape(-1, *self.shape[1:])[:, :, leads]
         return np.ascontiguousarray(predicted, np.float32)
 
 
 def _rows(path: Path, clips: list[str], samples: int, split: str, *, complete: bool) -> np.ndarray:
-    """Indices of the predicted clips in the split, from the index of the predictions.
+    """Indices of the predicted clips in the split, from ``index.parquet``.
 
     Args:
-        path: the index.
+        path: path of ``index.parquet``.
         clips: names of the clips of the split.
         samples: number of predicted samples.
         split: name of the split.
-        complete: whether all clips must have been predicted.
+        complete: whether predictions of all clips are required.
     """
     table = read_table(path, ["clip"], expected="the index row of each sample")
     predicted = table["clip"].to_pylist()
@@ -125,7 +125,7 @@ def _rows(path: Path, clips: list[str], samples: int, split: str, *, complete: b
 def _availability(
     store: Path, attributes: dict[str, Any], shape: tuple[int, ...], data: Prepared
 ) -> tuple[int, Availability]:
-    """The number of lead times that there should be, and the available lead times and channels."""
+    """Number of lead times of a complete forecast, and available lead times and channels."""
     names = data.attrs.get("variables") or []
     stored = attributes.get("variables") or names
     leads = attributes.get("leads") or list(range(1, shape[-4] + 1))

@@ -1,7 +1,7 @@
-"""Check of the weights of networks by values that others published for known frames.
+"""Check networks' weights against values that others published for known frames.
 
-A network with permuted weights, or with frames prepared in another way, gives other values. A
-published value is valid for the weights with which it was computed.
+The check detects permuted weights, and frames that are prepared in another way. A published value
+is valid only for the weights with which it was computed.
 """
 
 from pathlib import Path
@@ -17,12 +17,12 @@ from stp.score.video_folder import Clip, read_clip
 
 
 class Trial(NamedTuple):
-    """A published value, and the one that is computed here.
+    """A published value, and the value computed on this machine.
 
     Attributes:
-        what: name of the value, with the reason if it cannot be computed here.
+        what: name of the value; with the reason if it cannot be computed.
         published: the published value.
-        ours: the value computed here; None if it cannot be computed.
+        ours: the value computed on this machine; None if it cannot be computed.
         tolerance: largest accepted relative difference.
     """
 
@@ -69,15 +69,15 @@ PROBABILITY = 0.999997
 
 
 def tried(network: str, folder: Path, file: WeightFile) -> list[Trial]:
-    """Compare the published values of a network with ones computed here, in a few seconds.
+    """Compute the values that are published for a network, and compare them, in a few seconds.
 
     Args:
         network: name of the network in config/weights.yaml.
         folder: folder of the weights, and of the clip for which values were published.
-        file: the file of these weights.
+        file: declaration of the weights file.
 
     Returns:
-        The comparisons; empty if nothing is published for the network.
+        the comparisons; empty if no values are published for the network.
     """
     if network == "alexnet":
         black = np.zeros((1, 1, 3, 64, 64), np.float32)

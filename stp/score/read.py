@@ -1,7 +1,8 @@
-"""Scores of forecasts that others made, which are read on demand.
+"""Score forecasts made by others, reading them on demand.
 
-A year of a centre's control forecasts is 100 GB, and of its ensemble more than a terabyte: too much
-to copy. The forecasts of a clip are read a few lead times at a time and compared with observations.
+One year of a centre's control forecasts is 100 GB, and one year of its ensemble more than a
+terabyte: too much to copy. Forecasts are therefore read, a few lead times at a time, and compared
+to observations, without storing them.
 """
 
 import json
@@ -25,10 +26,10 @@ from stp.score.scoring import score
 
 
 def run(job: Job) -> Extras:
-    """Write what `stp.score.run` writes, and the forecasts of ``keep`` samples.
+    """Write the files of `stp.score.run`, and the forecasts of ``keep`` samples.
 
-    ``note.json`` (`stp.options.score.NOTE`) names forecasts that are suspiciously near to the
-    truth, and equal members.
+    ``note.json`` (`stp.options.score.NOTE`) is a warning about forecasts that are suspiciously
+    close to the truth, and about equal members.
 
     Args:
         job: the recipe is a `ScoreOptions` with ``rollout``, a recipe of forecasts with ``source``,
@@ -37,10 +38,10 @@ def run(job: Job) -> Extras:
             archive, ``block_samples``, ``block_leads``, ``checkpoint_every_s``.
 
     Returns:
-        What `stp.score.run` returns, the number of stored samples, and that of all samples.
+        the results of `stp.score.run`, the number of stored samples, and the number of samples.
 
     Raises:
-        StpError: a bad recipe, or forecasts that are missing, damaged or do not fit the data.
+        StpError: the recipe is wrong, or forecasts are missing, damaged or do not fit the data.
         Interrupted: the job was asked to stop, and has saved its state.
     """
     recipe = dict(job.recipe)
@@ -66,16 +67,16 @@ def run(job: Job) -> Extras:
 
 
 def kept_of(rows: np.ndarray, clips: np.ndarray) -> np.ndarray:
-    """Choose the forecasts to store: those of wanted clips, or of the next clips with forecasts.
+    """Choose the forecasts to store: of each wanted clip or, if it has none, of the next clip.
 
-    Thus models that lack different starts store the same clips where possible.
+    Models that lack different starts then store the same clips as far as possible.
 
     Args:
         rows: indices of the clips with forecasts, in any order.
         clips: indices of the wanted clips.
 
     Returns:
-        Positions in ``rows``, ascending.
+        positions in ``rows``, ascending.
     """
     ordered = np.sort(rows)
     following = np.searchsorted(ordered, clips).clip(max=len(ordered) - 1)
@@ -83,10 +84,10 @@ def kept_of(rows: np.ndarray, clips: np.ndarray) -> np.ndarray:
 
 
 class ReadSamples(FrameSamples):
-    """Forecasts of a split that are read on demand.
+    """Samples with forecasts of others, read on demand.
 
     Args:
-        request: data, clips and lead times that forecasts are read for.
+        request: data, clips and lead times of the forecasts to read.
         source: source of the forecasts.
 
     Attributes:
@@ -117,8 +118,8 @@ class ReadSamples(FrameSamples):
     def read(self, start: int, stop: int, leads: slice = ALL) -> tuple[np.ndarray, np.ndarray]:
         """See `Samples.read`.
 
-        Forecasts of unknown origin are also rated by their agreement with the truth. The ratings
-        are saved each time, so that they survive a crash.
+        For forecasts of unknown origin, this also computes how closely they agree with the truth,
+        and saves the result to the state folder, so that it survives a crash.
         """
         forecasts, observed = super().read(start, stop, leads)
         if self._source.is_unknown:
@@ -134,18 +135,18 @@ class ReadSamples(FrameSamples):
         return forecasts, observed
 
     def note(self) -> str:
-        """Note that names forecasts suspiciously near to the truth; empty if there are none."""
+        """Warning about forecasts suspiciously close to the truth; empty if there are none."""
         agreement = Agreement()
         agreement.count(0, self._levels)
         return agreement.note([str(clip) for clip in self.index["clip"]])
 
     def forecasts(self, start: int, stop: int, leads: slice = ALL) -> np.ndarray:
-        """Forecasts of samples start..stop-1, float32 (n, M, t, C_available, H, W)."""
+        """Read forecasts of samples start..stop-1, float32 (n, M, t, C_available, H, W)."""
         steps = self.available.leads[leads]
         return np.stack([self._source.read(int(row), steps) for row in self.rows[start:stop]])
 
     def store(self, out: Path, recipe: Recipe, kept: np.ndarray) -> None:
-        """Read the chosen forecasts again, and write them and their part of the index."""
+        """Read the forecasts to store again, and write them with their rows of the index."""
         rows = np.sort(self.rows[kept])
         position = {int(row): i for i, row in enumerate(self.rows)}
         data = self._request.data
@@ -163,7 +164,7 @@ class ReadSamples(FrameSamples):
 
 
 def _put_aside(path: Path, shape: tuple[int, int]) -> np.ndarray:
-    """Ratings that an interrupted pass has saved, uint8; zeros if there are none."""
+    """Agreement with the truth as saved by an interrupted pass, uint8; zeros without one."""
     try:
         saved = np.load(path)
     except (OSError, ValueError, EOFError):

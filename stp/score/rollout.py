@@ -1,8 +1,8 @@
-"""Scores of forecasts that are made on demand; a few of the forecasts are stored.
+"""Score forecasts while they are computed, and store only a few of them.
 
-Twenty lead times of WeatherBench are 1 TB per model, too much to store. The forecasts are made in
-the same batches as in `stp.predict.run`, so their scores equal those of stored predictions to the
-last bit.
+Twenty lead times of WeatherBench are 1 TB per model, too much to store. The forecasts are computed
+in the same batches as in `stp.predict.run`, so their scores equal those of stored predictions bit
+by bit.
 """
 
 import os
@@ -27,11 +27,11 @@ KEPT = "kept"
 
 
 def run(job: Job) -> Extras:
-    """Write what `stp.score.run` writes, and ``predictions.zarr`` with ``index.parquet``.
+    """Write the files of `stp.score.run`, and ``predictions.zarr`` with ``index.parquet``.
 
-    The stored forecasts are those of ``keep`` samples, evenly spaced over the split and the same
-    for all models, in the format of `stp.predict.run`; the index has their numbers in the column
-    ``sample``.
+    Forecasts of ``keep`` samples are stored, evenly spaced over the split and the same for all
+    models, in the format of `stp.predict.run`; the column ``sample`` of the index has the indices
+    of these samples.
 
     Args:
         job: the recipe is a `ScoreOptions` with ``rollout``, a recipe of `stp.predict.run`, and
@@ -40,7 +40,7 @@ def run(job: Job) -> Extras:
             ``block_leads``, ``checkpoint_every_s``.
 
     Returns:
-        What `stp.score.run` returns, device, precision, and the number of stored samples.
+        the results of `stp.score.run`, device, precision, and the number of stored samples.
 
     Raises:
         StpError: as in `stp.predict.run` and `stp.score.run`.
@@ -64,11 +64,11 @@ def run(job: Job) -> Extras:
 
 
 class _Part(NamedTuple):
-    """Forecasts of a batch at the latest lead times.
+    """Forecasts of a batch at consecutive lead times, the most recently computed ones.
 
     Attributes:
         sample: index of the first sample.
-        lead: first lead time of the frames, from 0.
+        lead: index of the first lead time of the frames, from 0.
         parts: iterator over the frames of later lead times.
         frames: predicted frames, float32 (B, M, t, C, H, W).
     """
@@ -84,19 +84,19 @@ class _Part(NamedTuple):
         return self.frames.shape[2] if self.frames.ndim > 1 else 0
 
     def later(self, lead: int) -> "_Part":
-        """The part without the frames of lead times before ``lead``."""
+        """The same part without frames of lead times before ``lead``."""
         dropped = min(max(0, lead - self.lead), self.length)
         frames = self.frames[:, :, dropped:].copy() if dropped else self.frames
         return self._replace(lead=self.lead + dropped, frames=frames)
 
 
 class Rollout(FrameSamples):
-    """Forecasts of a split that are made when they are read.
+    """Samples with forecasts that are computed when they are read.
 
     Args:
-        forecasts: object that makes the forecasts.
+        forecasts: object that computes the forecasts.
         kept: indices of the samples whose forecasts are stored.
-        aside: folder for these forecasts that survives a crash.
+        aside: folder for the stored forecasts until the end of the job; it survives a crash.
     """
 
     def __init__(self, forecasts: Forecasts, kept: np.ndarray, aside: Path) -> None:
@@ -113,11 +113,11 @@ class Rollout(FrameSamples):
         self._part: _Part | None = None
 
     def forecasts(self, start: int, stop: int, leads: slice = ALL) -> np.ndarray:
-        """Forecasts of samples start..stop-1, float32 (n, M, t, C, H, W).
+        """Compute forecasts of samples start..stop-1, float32 (n, M, t, C, H, W).
 
-        Forecasts are made in whole batches, counted from the first sample, and the last batch is
-        kept in memory with all its lead times. If a call reads only some lead times of a whole
-        batch, and the model can make a forecast in parts, only these lead times are kept.
+        Forecasts are computed in whole batches, counted from the first sample, and the last batch
+        stays in memory with all lead times. If a call reads only some lead times of a whole batch,
+        and the model can forecast in parts, only these lead times stay in memory.
         """
         batch = min(start + self._source.batch_size, len(self._source))
         whole = len(range(self.shape[2])[leads]) == self.shape[2]
@@ -132,7 +132,7 @@ class Rollout(FrameSamples):
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _in_parts(self, rows: np.ndarray, leads: slice) -> np.ndarray:
-        """Forecasts of a batch at some lead times; those of earlier ones are made and dropped."""
+        """Forecasts of a batch at some lead times; earlier lead times are computed and dropped."""
         steps = range(self.shape[2])[leads]
         part = self._part
         if part is None or part.sample != rows[0] or steps.start < part.lead:
@@ -147,7 +147,7 @@ class Rollout(FrameSamples):
         return part.frames[:, :, : len(steps)]
 
     def store(self, out: Path) -> None:
-        """Write the kept forecasts and their part of the index."""
+        """Write the stored forecasts with their rows of the index."""
         with SequentialWriter(self._source.create(out, self.kept)) as writer:
             for number in self.kept.tolist():
                 path = self._path(number)
@@ -157,7 +157,7 @@ class Rollout(FrameSamples):
         index.to_parquet(out / "index.parquet", index=False, write_page_checksum=True)
 
     def _make(self, sample: int) -> None:
-        """Make the batch of a sample, unless it is the current one."""
+        """Compute the forecasts of a sample's batch, unless it is the current batch."""
         if self._first <= sample < self._first + len(self._batch):
             return
         size = self._source.batch_size
@@ -178,7 +178,7 @@ class Rollout(FrameSamples):
         beside.replace(self._path(number))
 
     def _put_aside_part(self, number: int, lead: int, forecast: np.ndarray) -> None:
-        """Write a part of a forecast, (M, t, C, H, W) from a lead time on, to its file."""
+        """Write the lead times from ``lead`` on of a forecast, (M, t, C, H, W), to its file."""
         self._aside.mkdir(parents=True, exist_ok=True)
         beside = self._aside / f"{number}.part"
         mode: Literal["w+", "r+"] = "r+" if lead else "w+"

@@ -14,17 +14,17 @@ def run(job: Job) -> Extras:
 
     Args:
         job: the recipe is a `ScoreOptions`; inputs are ``data``, ``predictions``, and
-            ``<name>.observed`` and ``<name>.predicted`` for each of its ``features``. The runtime
-            may set ``block_samples`` (samples per block), ``score_threads`` (blocks that are
-            computed at the same time) and ``checkpoint_every_s``.
+            ``<name>.observed`` and ``<name>.predicted`` for each name in ``features`` of the
+            recipe. The runtime may set ``block_samples`` (samples per block), ``score_threads``
+            (number of blocks that are computed at the same time) and ``checkpoint_every_s``.
 
     Returns:
-        Numbers of samples, members, clusters and lead times, and the overall value of each
-        convention (several series by name).
+        numbers of samples, members, clusters and lead times, and the overall value of each
+        convention (for several series, a value for each name).
 
     Raises:
-        StpError: a bad recipe, an unknown convention, damaged inputs, or predictions that do not
-            belong to the data.
+        StpError: the recipe is wrong, a convention is unknown, an input is damaged, or the
+            predictions do not belong to the data.
     """
     options = ScoreOptions.from_recipe(job.recipe)
     data = Prepared(job.inputs["data"])

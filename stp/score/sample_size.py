@@ -1,10 +1,10 @@
-"""Dependence of a distance between sets on their size (Unterthiner et al. 2018, section 4.2).
+"""Dependence of a distance between sets on the set size (Unterthiner et al. 2018, section 4.2).
 
 The Frechet distance of finite sets is biased upwards by about b / N, since means and covariances
-are estimated. Two halves of one set therefore have a positive distance, and a distance between two
-sets that is no larger cannot be told from chance at this N. The value at infinite N is our
-addition: a line through values at several N over 1 / N (Chong and Forsyth 2020, arXiv 1911.07023),
-with a standard error by the jackknife.
+are estimated. Two halves of one set therefore have a positive distance. If the distance between two
+sets is not larger than that, it is indistinguishable from chance at this N. The value at infinite N
+is our addition: the intercept of a line fitted to values at several N as a function of 1 / N (Chong
+and Forsyth 2020, arXiv 1911.07023), with a standard error by the jackknife.
 """
 
 import math
@@ -29,14 +29,14 @@ FEWEST = 20
 
 
 class AtSize(NamedTuple):
-    """Distances between sets of one size.
+    """Distances between random sets of N samples.
 
     Attributes:
-        n: number of samples in each of the two sets.
-        mean: mean over tries.
+        n: number N of samples in each of the two sets.
+        mean: mean distance over tries.
         standard_error: standard error of the mean over tries; NaN for a single try.
-        deviation: standard deviation over tries.
-        tries: number of pairs of sets that were drawn.
+        deviation: standard deviation of the distance over tries.
+        tries: number of drawn pairs of sets.
     """
 
     n: int
@@ -47,13 +47,13 @@ class AtSize(NamedTuple):
 
 
 class Extrapolated(NamedTuple):
-    """A distance at infinite N.
+    """A distance extrapolated to infinite N.
 
     Attributes:
-        value: the distance, which may be negative by chance if there is no difference.
+        value: the distance; it may be slightly negative if the sets do not differ.
         standard_error: standard error over samples.
         slope: b in value + b / N, the bias at N = 1.
-        sizes: the sizes N that the line was fitted to.
+        sizes: the sizes N to which the line was fitted.
     """
 
     value: float
@@ -77,7 +77,7 @@ def within(
     tries: int = TRIES,
     seed: int = 0,
 ) -> list[AtSize]:
-    """Distances between two disjoint subsets of one set (the paper's Figure 4): bias and chance.
+    """Distances between disjoint random subsets of one set (Figure 4 of the paper).
 
     Args:
         features: features of the set, (M, D).
@@ -114,7 +114,7 @@ def between(
     tries: int = TRIES,
     seed: int = 0,
 ) -> list[AtSize]:
-    """Distances between random subsets of two sets, (M, D) each; a single try for all M samples."""
+    """Distances between random subsets of two sets, (M, D) each; one try for size M."""
     summaries = []
     for n in sizes:
         values = []
@@ -127,7 +127,7 @@ def between(
 
 
 def why_no_line(count: int, dimensions: int) -> str:
-    """The reason for a missing value at infinite N; empty if it can be computed.
+    """Reason that a distance cannot be extrapolated to infinite N; empty if it can.
 
     With fewer samples than features, covariances are singular and values do not lie on a line.
     """
@@ -140,10 +140,10 @@ def why_no_line(count: int, dimensions: int) -> str:
 def extrapolate(
     x: np.ndarray, y: np.ndarray, distance: Distance, *, tries: int = 10, seed: int = 0
 ) -> Extrapolated:
-    """Estimate a distance at infinite N.
+    """Extrapolate a distance to infinite N.
 
-    The standard error is that of the jackknife over ten groups of samples, which both sets lose in
-    turn.
+    The standard error is that of a jackknife that leaves out one tenth of the samples of both sets
+    in turn.
 
     Args:
         x, y: features, (M, D) each.
@@ -166,7 +166,7 @@ def extrapolate(
 def _line(
     x: np.ndarray, y: np.ndarray, distance: Distance, tries: int, seed: int
 ) -> tuple[float, float, tuple[int, ...]]:
-    """Value at infinite N, slope over 1 / N, and the sizes N."""
+    """Fit distance against 1 / N: intercept (value at infinite N), slope, and the sizes N."""
     # Evenly spaced in 1 / N, from 2 / M to 1 / M.
     sizes = tuple(round(len(x) / share) for share in np.linspace(2, 1, STEPS))
     means = [of_size.mean for of_size in between(x, y, sizes, distance, tries=tries, seed=seed)]
@@ -175,12 +175,12 @@ def _line(
 
 
 class Resolution(NamedTuple):
-    """Whether two sets can be told apart at their size.
+    """Comparison of a distance between two sets with the distance due to chance alone.
 
     Attributes:
-        n: number of samples of each half.
-        same: distance between halves of the first set.
-        other: distance between halves of the two sets.
+        n: number of samples in each half of a set.
+        same: distances between two halves of the first set.
+        other: distances between a half of the first set and a half of the second.
     """
 
     n: int
@@ -189,17 +189,17 @@ class Resolution(NamedTuple):
 
     @property
     def is_hidden(self) -> bool:
-        """Whether the distance is within two deviations of that between halves of one set."""
+        """Whether `other` is at most two standard deviations above `same`: no visible effect."""
         return self.other.mean <= self.same.mean + 2 * self.same.deviation
 
 
 def resolution(
     x: np.ndarray, y: np.ndarray, distance: Distance, *, tries: int = 20, seed: int = 0
 ) -> Resolution:
-    """Compare the distance between two sets with that between halves of the first.
+    """Compare the distance between two sets with the distance between halves of the first set.
 
     Args:
-        x, y: features, (M, D) each, M from 4.
+        x, y: features, (M, D) each, with M >= 4.
         distance: distance between two sets of the same size.
         tries: number of pairs of halves.
         seed: seed of the draws.

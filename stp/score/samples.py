@@ -1,11 +1,11 @@
 """The interface between forecasts and scores.
 
-Scoring (`stp.score.scoring`) reads forecasts and observations from a `Samples`, some samples and
-lead times at a time. It knows no models, archives or files of predictions. Each job that computes
-scores has its own kind of `Samples`:
+Scoring (`stp.score.scoring`) reads forecasts and observations from a `Samples` object, some samples
+and lead times at a time. It knows nothing of models, archives or files of predictions. Each kind of
+score job has its own subclass of `Samples`:
 
 - `stp.score.run` reads stored predictions (`stp.score.predictions.Predictions`);
-- `stp.score.rollout` makes forecasts on demand (`stp.predict.forecasts.Forecasts`);
+- `stp.score.rollout` computes forecasts on demand (`stp.predict.forecasts.Forecasts`);
 - `stp.score.read` reads the forecasts of others on demand (`stp.predict.source.Source`);
 - `stp.score.motion` reads stored tracks of people.
 """
@@ -25,20 +25,20 @@ ALL = slice(None)
 
 
 def spread(samples: int, most: int) -> np.ndarray:
-    """At most ``most`` of the samples 0..samples-1, evenly spaced, int64 and ascending."""
+    """Select at most ``most`` of the samples 0..samples-1, evenly spaced: ascending int64."""
     count = min(most, samples)
     return np.arange(count, dtype=np.int64) * samples // max(count, 1)
 
 
 def wanted_samples(clips: Clips, keep: int | Sequence[str]) -> np.ndarray:
-    """Indices of the samples whose forecasts are stored, int64 and ascending.
+    """Indices of the samples whose forecasts are to be stored, ascending int64.
 
     Args:
         clips: clips of the split.
         keep: number of samples, evenly spaced; or names of clips.
 
     Raises:
-        StpError: there is no such clip.
+        StpError: the split has no clip with that name.
     """
     if isinstance(keep, int):
         return spread(len(clips), keep)
@@ -54,11 +54,11 @@ def wanted_samples(clips: Clips, keep: int | Sequence[str]) -> np.ndarray:
 
 
 class Availability(NamedTuple):
-    """Available lead times and channels of forecasts: indices from 0, ascending.
+    """Lead times and channels that the forecasts have: ascending indices from 0.
 
     Attributes:
         leads: indices of lead times, int64 (T_available,).
-        channels: indices of channels of the data, int64 (C_available,).
+        channels: indices of channels in the data, int64 (C_available,).
     """
 
     leads: np.ndarray
@@ -71,10 +71,11 @@ class Samples(ABC):
     Attributes:
         index: table with a row for each sample that has forecasts; columns ``clip`` and
             ``cluster``.
-        blocks: clusters of the whole split as blocks of time; None if they are not such blocks.
+        blocks: clusters of the whole split as blocks of time; None if clusters are not blocks of
+            time.
         shape: shape of all available forecasts, (N, M, T_available, C_available, H, W).
-        members: number of forecasts of each sample, 1 unless the model draws several.
-        leads: number of lead times T that each forecast should have.
+        members: number of forecasts of each sample; 1 unless the model draws several.
+        leads: number T of lead times of a complete forecast.
         available: available lead times and channels.
         context: number of context frames.
         together: number of samples to read together when only some lead times are read.
@@ -91,15 +92,15 @@ class Samples(ABC):
 
     @abstractmethod
     def read(self, start: int, stop: int, leads: slice = ALL) -> tuple[np.ndarray, np.ndarray]:
-        """Frames of samples start..stop-1, of the channels that forecasts have.
+        """Read frames of samples start..stop-1, for the channels that the forecasts have.
 
         Args:
             start, stop: range of samples.
-            leads: range of the available lead times, all by default; only their frames are read.
+            leads: range of the available lead times to read; all by default.
 
         Returns:
-            Predicted, float32 (n, M, t, C_available, H, W), and observed, float32
-            (n, t, C_available, H, W).
+            predicted frames, float32 (n, M, t, C_available, H, W), and observed frames, float32 (n,
+            t, C_available, H, W).
         """
 
     @abstractmethod
@@ -112,13 +113,13 @@ class Samples(ABC):
 
 
 class FrameSamples(Samples):
-    """Samples whose observed frames are prepared data.
+    """Base class of samples with observed frames from prepared data.
 
     Args:
         clips: clips of the split.
         shape: shape of all available forecasts, (N, M, T_available, C_available, H, W).
         rows: indices of the clips with forecasts; all by default.
-        leads: number of lead times that there should be; by default the available number.
+        leads: number of lead times of a complete forecast; by default the available number.
         available: available lead times and channels; all by default.
     """
 
@@ -143,11 +144,11 @@ class FrameSamples(Samples):
 
     @abstractmethod
     def forecasts(self, start: int, stop: int, leads: slice = ALL) -> np.ndarray:
-        """Forecasts of samples start..stop-1, float32 (n, M, t, C_available, H, W).
+        """Read or compute forecasts of samples start..stop-1, float32 (n, M, t, C_available, H, W).
 
         Args:
             start, stop: range of samples.
-            leads: range of the available lead times, all by default.
+            leads: range of the available lead times to return; all by default.
         """
 
     def read(self, start: int, stop: int, leads: slice = ALL) -> tuple[np.ndarray, np.ndarray]:

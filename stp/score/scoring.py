@@ -1,8 +1,8 @@
-"""Scores of forecasts, wherever these come from.
+"""Score forecasts from any source.
 
-Forecasts and truth are read in blocks of samples (`stp.score.samples`). The statistics of each
-sample, a few numbers per convention and lead time, and their sums over clusters are kept. All
-values and intervals follow from these, so they do not depend on the blocks.
+Forecasts and truth are read in blocks of samples (`stp.score.samples`). What remains of each sample
+are its statistics, a few numbers per convention and lead time, and their sums over clusters. All
+values and intervals are computed from these, so they do not depend on the blocks.
 """
 
 from collections.abc import Mapping
@@ -35,13 +35,13 @@ def score(
     """Write ``scores.parquet``, ``sample_scores.parquet`` and ``cluster_sums.parquet``.
 
     Args:
-        job: the job, for its folders, runtime and progress.
+        job: the job, used for its folders, runtime and progress.
         options: options of the recipe.
         data: the prepared data.
         predictions: forecasts and observations.
         where: source of the forecasts, for errors.
         threads: number of blocks that are computed at the same time.
-        spread: whether standard deviations over samples are written as well.
+        spread: whether rows with standard deviations over samples are written too.
         densities: predicted densities of people, see `stp.metrics.comparison.Comparison`.
     """
     networks = NetworkInputs(
@@ -132,7 +132,7 @@ def _rows(
     counts: np.ndarray,
     predictions: Samples,
 ) -> dict[str, list[aggregate.Row]]:
-    """Rows of scores of each convention; all conventions use the same resamples."""
+    """Make the score rows of each convention; all conventions use the same resamples."""
     if not kept:
         return {}
     sums = [accumulated.sums for accumulated in kept.values()]
@@ -161,7 +161,7 @@ def _rows(
 
 
 def _bound(metric: Metric, compared: Comparison, predictions: Samples) -> Metric:
-    """Bind a convention to the data, with statistics of the channels that forecasts have."""
+    """Bind a convention to the data, restricted to channels that the forecasts have."""
     bound = on_data(metric, compared)
     available = predictions.available
     if len(available.channels) < compared.data.shape[0]:
@@ -193,7 +193,7 @@ def _defined(metric: Metric, shape: tuple[int, ...], predictions: Samples) -> np
 
 
 def _lacks(predictions: Samples, data: ComparedData) -> str:
-    """Note of how many lead times or variables the forecasts lack; empty if they lack none."""
+    """Note on the number of lead times or variables that the forecasts lack; empty if complete."""
     available, channels = predictions.available, data.shape[0]
     parts = [
         f"{expected - present} of {expected} {unit}"

@@ -100,15 +100,16 @@ def write_samples(
     clusters: Sequence[str],
     columns: Mapping[str, BySample],
 ) -> None:
-    """Write ``sample_scores.parquet``, one variable after the other.
+    """Write ``sample_scores.parquet``: rows of all variables together, then of each variable.
 
     Args:
         path: the file.
-        cell: keys of the cell.
-        variable: variable of the rows of all channels together: None, or the only channel's name.
+        cell: key of the cell.
+        variable: name of the variable in the rows of all channels together: None, or the name of
+            the only channel.
         clips: clip of each of the N samples.
-        clusters: cluster of each sample.
-        columns: values by column and variable.
+        clusters: cluster of each of the N samples.
+        columns: values by name of the column and variable.
     """
     n = len(clips)
     named = dict.fromkeys(name for column in columns.values() for name in column)
@@ -143,11 +144,11 @@ def read_samples(
     Args:
         folder: folder of the score artefact.
         column: name of the column.
-        variable: the variable; None for all channels together.
+        variable: name of the variable; None for all channels together.
 
     Returns:
-        Names of the clips, in the order of the samples, and the values of each over lead times;
-        None if there are no such values.
+        names of the clips, in the order of the samples, and the values over lead times of each;
+        None if the file has no such values.
 
     Raises:
         ArtefactError: the file is missing or damaged.
@@ -180,12 +181,13 @@ def write_clusters(
 
     Args:
         path: the file.
-        names: names of the clusters.
-        counts: number of samples of each cluster.
-        sums: sums by convention, float64 (clusters, K, T') each.
-        blocks: the clusters as blocks of time, if they are.
-        defined: which sums are defined, by convention, bool (K, T') each; all by default.
-        lacks: variables missing from conventions that pool variables.
+        names: names of the G clusters.
+        counts: number of samples of each cluster, (G,).
+        sums: sums by convention, float64 (G, K, T') each.
+        blocks: the clusters as blocks of time, if they are such blocks.
+        defined: whether each sum is defined, by convention, bool (K, T'); all are by default.
+        lacks: note on the variables that are missing, by convention, for conventions that pool
+            variables.
     """
     places = [
         pa.nulls(len(names), pa.int64()) if values is None else pa.array(values, pa.int64())
@@ -225,7 +227,7 @@ _LISTS = pa.list_(pa.float64())
 
 
 def _lists(values: np.ndarray) -> pa.ListArray:
-    """A column of lists from float64 (rows, T); NULL where it is masked."""
+    """Convert float64 (rows, T) to a column of lists; NULL where masked."""
     offsets = np.arange(len(values) + 1, dtype=np.int32) * np.int32(values.shape[1])
     flat = pa.array(np.ma.getdata(values).reshape(-1), mask=np.ma.getmaskarray(values).reshape(-1))
     return pa.ListArray.from_arrays(pa.array(offsets), flat)

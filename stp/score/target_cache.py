@@ -1,6 +1,6 @@
-"""Cache of transforms of observed frames, such as spectra, with which several starts are compared.
+"""Cache of transforms of observed frames, such as spectra, shared by forecasts of several starts.
 
-With daily starts and 44 lead times, each observed day is compared with 44 forecasts.
+With daily starts and 44 lead times, each observed day is compared to 44 forecasts.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ KEPT_BYTES = 1 << 26
 
 
 class TargetCache:
-    """Transforms of observed frames.
+    """Cached transforms of observed frames.
 
     Args:
         frames: index of the observed frame of each sample and lead time, int64 (N, T).
@@ -30,12 +30,12 @@ class TargetCache:
     def of(
         self, transform: Transform, observed: np.ndarray, samples: np.ndarray, leads: np.ndarray
     ) -> np.ndarray:
-        """Transform observed frames, or take them from the cache, which drops the oldest entries.
+        """Transform observed frames, or get the transforms from the cache, which drops old entries.
 
         Args:
-            transform: a transform of single frames, independent of lead times and samples.
+            transform: function that transforms each frame by itself.
             observed: observed frames, (n, T, C, H, W).
-            samples, leads: their indices, from 0.
+            samples, leads: indices of the samples, (n,), and lead times, (T,), from 0.
         """
         results = []
         for n, t in np.ndindex(*observed.shape[:2]):

@@ -21,17 +21,18 @@ BATCH = 16
 
 
 class Options(NamedTuple):
-    """Options of a comparison: which frames of which clips are compared.
+    """Choice of the clips and frames that are compared.
 
     Attributes:
-        frames: number of frames of each clip, context included; None for all frames, and then all
-            clips must have the same number.
-        interval: spacing of the frames.
-        context: number of these frames that are context.
-        convention: one of ``CONVENTIONS``; without context, the first two are equal.
+        frames: number of frames of each clip, including the context; None for all frames, of which
+            all clips must have the same number.
+        interval: spacing of the frames, in frames of the clip.
+        context: number of context frames among `frames`.
+        convention: one of ``CONVENTIONS``, which says what the network sees; without context, the
+            first two are equal.
         clips: number of clips of each folder; None for the number in the smaller folder.
-        seed: seed of the choice of clips in a folder with more.
-        extrapolate: whether to estimate FVD at infinite N as well.
+        seed: seed for drawing clips from a folder that has more.
+        extrapolate: whether FVD at infinite N is estimated too.
     """
 
     frames: int | None = None
@@ -44,21 +45,21 @@ class Options(NamedTuple):
 
 
 class UnpairedDistances(NamedTuple):
-    """FVD and KVD of two folders, and what they were computed on.
+    """FVD and KVD between two folders, with numbers and sizes of the compared clips.
 
     Attributes:
         fvd: Frechet video distance.
         kvd: kernel video distance.
-        n: number of clips of each folder that were compared.
-        available: number of clips in the folders, real and generated.
+        n: number of compared clips of each folder.
+        available: number of clips in the folder of real and in that of generated videos.
         frames: number of frames of each clip that the network processed.
         height: height of a frame, pixels.
         width: width of a frame, pixels.
-        resolution: FVD between halves of the two sets and between halves of the real set; None for
+        resolution: FVD between halves of the two sets, and between halves of the real set; None for
             fewer than four clips.
-        at_infinite_n: FVD at infinite N with its standard error; None unless requested and
-            possible.
-        why_not: the reason why it is impossible; else empty.
+        at_infinite_n: FVD extrapolated to infinite N, with its standard error; None unless
+            requested and possible.
+        why_not: reason why FVD cannot be extrapolated; else empty.
     """
 
     fvd: float
@@ -90,7 +91,8 @@ def compare(
         report: function that receives the progress.
 
     Raises:
-        StpError: unsuitable folders, clips or options, clips that are too short, or fewer than two.
+        StpError: folders, clips or options are unsuitable, clips are too short, or a folder has
+            fewer than two.
     """
     if options.convention not in CONVENTIONS:
         raise StpError(
@@ -153,7 +155,7 @@ def compare(
 
 
 def _read(clip: Clip, options: Options) -> np.ndarray:
-    """The frames of a clip that are compared, as RGB: (T, 3, H, W)."""
+    """Read the compared frames of a clip as RGB, (T, 3, H, W)."""
     frames = read_clip(clip, options.frames, options.interval)
     if options.frames is not None and len(frames) < options.frames:
         raise StpError(
@@ -170,7 +172,7 @@ def _cut(clips: np.ndarray, options: Options) -> np.ndarray:
 
 
 def _alike(clip: Clip, frames: np.ndarray, first: Clip, expected: np.ndarray) -> np.ndarray:
-    """Refuse a clip whose length or size differs from the first one's, which would change FVD."""
+    """Refuse a clip with another length or frame size than the first, which would change FVD."""
     if len(frames) != len(expected):
         raise StpError(
             f"{clip} has {len(frames)} frames, {first} has {len(expected)}",

@@ -1,10 +1,10 @@
-"""Folders of videos as films, pictures or arrays, read a clip at a time.
+"""Read clips from folders of films, pictures or arrays.
 
 A clip is a film (.mp4, .gif, .webm, ...: `stp.prepare.video.SUFFIXES`), an array file (.npy, or
-.npz with one array), or a folder of pictures (.png, .jpg) in the order of the last numbers in their
-names. An array has the shape (T, H, W), (T, H, W, C) or (T, C, H, W) with one or three channels, or
-one axis more in front for several clips; integers are 0..255, floating-point numbers 0..1. Integers
-are black and white, 0 and 1, if all integers of a folder are (masks).
+.npz with one array), or a folder of pictures (.png, .jpg), ordered by the last number in their
+names. An array has the shape (T, H, W), (T, H, W, C) or (T, C, H, W) with one or three channels; a
+further first axis counts clips. Integers range over 0..255, floating-point numbers over 0..1. If
+all integers of a folder are 0 or 1, they are masks, black and white.
 """
 
 import zipfile
@@ -79,14 +79,14 @@ def read_clip(clip: Clip, frames: int | None = None, interval: int = 1) -> np.nd
     Args:
         clip: the clip.
         frames: number of frames; None for all.
-        interval: distance between the frames that are read, in frames of the clip; 1 for all.
+        interval: spacing of the frames to read, in frames of the clip.
 
     Returns:
         frames in [0, 1], float32 (T, C, H, W), C is 1 or 3; fewer than ``frames`` if the clip is
         shorter.
 
     Raises:
-        StpError: the clip cannot be read, or is not a video.
+        StpError: the clip cannot be read, or does not have the shape of a video.
     """
     stop = None if frames is None else (frames - 1) * interval + 1
     if clip.path.is_dir():
@@ -109,7 +109,7 @@ def _pictures(folder: Path) -> list[str]:
 
 
 def _unit(frames: np.ndarray) -> np.ndarray:
-    """Scale frames, uint8 (T, H, W, C), to [0, 1] and put channels first: float32 (T, C, H, W)."""
+    """Scale frames to [0, 1], channels first: uint8 (T, H, W, C) to float32 (T, C, H, W)."""
     return np.ascontiguousarray(frames.transpose(0, 3, 1, 2), np.float32) / np.float32(255)
 
 
@@ -167,13 +167,13 @@ def _from_array(clip: Clip, chosen: slice) -> np.ndarray:
 
 @lru_cache(maxsize=16)
 def _are_masks(folder: Path, changed: int) -> bool:
-    """Whether all integers of a folder are 0 and 1; ``changed`` is its time of modification."""
+    """Whether all integers of a folder are 0 or 1, cached by its modification time ``changed``."""
     arrays = (read_array(path) for path in folder.iterdir() if path.suffix.lower() in ARRAYS)
     return all(array.max(initial=0) <= 1 for array in arrays if array.dtype.kind in "iu")
 
 
 def _channels_axis(shape: Sequence[int]) -> int | None:
-    """The axis of the channels of (T, ...); None if there is none."""
+    """Index of the channel axis in a shape (T, ...); None without channels."""
     if len(shape) == 4:
         for axis in (3, 1):
             if shape[axis] in (1, 3):
@@ -182,7 +182,7 @@ def _channels_axis(shape: Sequence[int]) -> int | None:
 
 
 def read_array(path: Path) -> np.ndarray:
-    """The array of a .npy file, mapped, or of a .npz file that holds one.
+    """Open the array of a .npy file, memory-mapped, or read the only array of a .npz file.
 
     Raises:
         StpError: the file is damaged, not a regular file, or has several arrays.

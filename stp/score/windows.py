@@ -1,8 +1,8 @@
-"""Means over windows of lead times, such as weeks, computed while frames are read.
+"""Compute means over windows of lead times, such as weeks, while frames are read.
 
-A forecast of the third and fourth week is a forecast of their mean, in which errors of opposite
-sign cancel. Memory holds one sum for each open window and not its frames, which are 5 GB for 14
-days of an ensemble.
+Subseasonal forecasts are judged by the mean over, say, the third and fourth week, in which errors
+of opposite sign cancel. Memory holds one sum for each open window, not its frames, which are 5 GB
+for 14 days of an ensemble.
 """
 
 from collections.abc import Iterable
@@ -14,12 +14,13 @@ from stp.metrics.metric import Windows
 
 
 class Frames(NamedTuple):
-    """Frames of some samples, or means over lead times.
+    """Frames of n samples, or means of frames over windows of lead times.
 
     Attributes:
         predicted: predicted frames, float32 (n, M, T, C, H, W).
         observed: observed frames, float32 (n, T, C, H, W).
-        leads: index of the lead time of each frame, from 0, for a mean that of its last one, (T,).
+        leads: index of the lead time of each frame, from 0, (T,); for a mean, the last lead time of
+            the window.
     """
 
     predicted: np.ndarray
@@ -28,7 +29,7 @@ class Frames(NamedTuple):
 
 
 class _Sum:
-    """The sum of the frames of a window so far."""
+    """Running sum of the frames of a window."""
 
     def __init__(self, predicted: np.ndarray, observed: np.ndarray) -> None:
         self._frames = 1
@@ -41,7 +42,7 @@ class _Sum:
         self._observed += observed
 
     def mean_of(self, frames: int) -> tuple[np.ndarray, np.ndarray] | None:
-        """The means over the window, float32; None if frames of it are missing."""
+        """Mean over a window of ``frames`` frames, float32; None if frames are missing."""
         if self._frames < frames:
             return None
         both = (self._predicted / frames, self._observed / frames)
@@ -49,10 +50,10 @@ class _Sum:
 
 
 class WindowMeans:
-    """Means over windows of lead times of samples that are read in order.
+    """Running means over windows of lead times, for samples that are read in order.
 
     Args:
-        windows: windows of all conventions, which may repeat.
+        windows: windows of all conventions, possibly with repetitions.
     """
 
     def __init__(self, windows: Iterable[Windows]) -> None:
@@ -62,11 +63,11 @@ class WindowMeans:
     def add(self, frames: Frames) -> dict[Windows, Frames]:
         """Add the next frames of the current samples, or the first frames of the next samples.
 
-        A window counts only if it is complete. Frames are added one by one in float64, so sums do
-        not depend on the number of frames per call.
+        Only complete windows have means. Frames are added one by one in float64, so sums do not
+        depend on the number of frames per call.
 
         Returns:
-            windows of a convention -> means over those of them that end within ``frames``.
+            for the windows of each convention, the means over windows that end within ``frames``.
         """
         ended: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
         every = {window for windows in self._windows for window in windows}

@@ -27,7 +27,8 @@ class Mixture:
     """Mixtures of Gaussians, one for each person and step.
 
     Attributes:
-        weights: weights of M components, (S, N, T, M), with sum 1; NaN for absent people.
+        weights: weights of the M components, (S, N, T, M), with sum 1; NaN for absent people. S
+            scenarios, N people, T steps.
         means: means of components, (S, N, T, M, 2), metres.
         covariances: covariances of components, (S, N, T, M, 2, 2), square metres.
     """
@@ -37,18 +38,18 @@ class Mixture:
     covariances: np.ndarray
 
     def point(self) -> np.ndarray:
-        """The point prediction: mean of the component of largest weight, (S, N, T, 2), metres."""
+        """Point prediction: mean of the component with the largest weight, (S, N, T, 2), metres."""
         heaviest = self.weights.argmax(axis=-1)[..., None, None]
         return np.asarray(np.take_along_axis(self.means, heaviest, axis=-2)[..., 0, :])
 
     def log_density(self, truth: np.ndarray) -> np.ndarray:
-        """Logarithm of the density at positions.
+        """Evaluate the log-density at positions.
 
         Args:
             truth: true positions, (S, N, T, 2), metres.
 
         Returns:
-            (S, N, T), nats (density per square metre); NaN for absent people.
+            log-densities, (S, N, T), nats (of a density per square metre); NaN for absent people.
         """
         x, y = np.moveaxis(truth[..., None, :] - self.means, -1, 0)
         xx, yy = self.covariances[..., 0, 0], self.covariances[..., 1, 1]
@@ -77,7 +78,7 @@ class Grid:
     probability: np.ndarray
 
     def point(self) -> np.ndarray:
-        """The point prediction: centre of the most probable cell, (S, N, T, 2), metres."""
+        """Point prediction: centre of the most probable cell, (S, N, T, 2), metres."""
         width, height = self.probability.shape[-2:]
         flat = self.probability.reshape(*self.probability.shape[:-2], width * height)
         cell = np.stack(np.unravel_index(flat.argmax(axis=-1), (width, height)), axis=-1)
@@ -85,13 +86,14 @@ class Grid:
         return np.where(np.isfinite(flat[..., :1]), centre, np.nan)
 
     def log_density(self, truth: np.ndarray) -> np.ndarray:
-        """Logarithm of the probability per square metre of the cell that contains a position.
+        """Evaluate the log-density at positions: probability of the cell divided by its area.
 
         Args:
             truth: true positions, (S, N, T, 2), metres.
 
         Returns:
-            (S, N, T), nats; minus infinity outside of the grid; NaN for absent people.
+            log-densities, (S, N, T), nats; minus infinity outside of the grid; NaN for absent
+            people.
         """
         size = self.probability.shape[-2:]
         cell = np.floor((truth - self.origin[:, :, None]) / self.resolution)
@@ -110,7 +112,7 @@ Density = Mixture | Grid
 def stated(
     prediction: np.ndarray | Density, scenarios: Scenarios, steps: int, predictor: object
 ) -> np.ndarray:
-    """Points or samples of a prediction; for a density, its point prediction.
+    """Convert a prediction to positions or samples of positions; a density to its point prediction.
 
     Args:
         prediction: return value of a predictor.
@@ -119,7 +121,7 @@ def stated(
         predictor: module of the predictor, for errors.
 
     Returns:
-        (S, N, T, 2) or (K, S, N, T, 2), metres.
+        positions, (S, N, T, 2), or K samples, (K, S, N, T, 2), metres.
 
     Raises:
         StpError: the prediction has another shape.
@@ -145,7 +147,7 @@ def table(density: Density, scenarios: Scenarios, first: int = 0) -> pa.Table:
     Args:
         density: density of the scenarios.
         scenarios: predicted scenarios.
-        first: number that the table gives to the first scenario.
+        first: number of the first scenario in the table; the others follow.
     """
     scene, place = np.nonzero(scenarios.present)
     person = scenarios.person[scene, place]
@@ -190,7 +192,7 @@ def table(density: Density, scenarios: Scenarios, first: int = 0) -> pa.Table:
 
 
 def write(folder: Path, tables: list[pa.Table]) -> None:
-    """Write tables of densities, if there are any, as one file in a folder of predictions."""
+    """Write tables of densities as one file in a folder of predictions; no file without tables."""
     if tables:
         name = MIXTURES if "weight" in tables[0].column_names else GRIDS
         pq.write_table(
@@ -199,10 +201,10 @@ def write(folder: Path, tables: list[pa.Table]) -> None:
 
 
 def read(folder: Path, scenarios: Scenarios) -> Density | None:
-    """Read the densities in a folder of predictions, of all people of all scenarios.
+    """Read the predicted densities of all people of all scenarios from a folder of predictions.
 
     Returns:
-        the densities; None if predictions are points or samples.
+        the densities; None if the predictions are positions or samples.
 
     Raises:
         StpError: a file of densities is damaged, has another format, or has other people than the
@@ -260,11 +262,11 @@ def _grid(rows: pa.Table, scenarios: Scenarios) -> Grid:
 
 
 def keys(scenarios: Scenarios, **inner: int) -> pd.MultiIndex:
-    """Keys of the rows of a file of predictions: scenario, person, lead, and optionally one more.
+    """Row keys of a file of predictions: scenario, person, lead, and optionally a further key.
 
     Args:
         scenarios: predicted scenarios.
-        inner: name of the additional key, and number of its values 0, 1, ...; one item at most.
+        inner: name of the further key, and number of its values 0, 1, ...; at most one item.
     """
     scene, place = np.nonzero(scenarios.present)
     steps, each = scenarios.future.shape[2], next(iter(inner.values()), 1)
@@ -278,7 +280,7 @@ def keys(scenarios: Scenarios, **inner: int) -> pd.MultiIndex:
 
 
 def _shape(rows: pa.Table, scenarios: Scenarios, **inner: int) -> tuple[int, ...]:
-    """Shape of a column: people, steps and optionally components."""
+    """Shape of a column of the table: (people, steps), optionally with components."""
     expected = keys(scenarios, **inner)
     actual = pd.MultiIndex.from_arrays([rows[name].to_numpy() for name in expected.names])
     if not actual.equals(expected):
@@ -291,7 +293,7 @@ def _shape(rows: pa.Table, scenarios: Scenarios, **inner: int) -> tuple[int, ...
 
 
 def _placed(of_people: np.ndarray, scenarios: Scenarios) -> np.ndarray:
-    """(people, ...) to (S, N, ...), NaN for absent people."""
+    """Distribute values of present people, (people, ...), to (S, N, ...); NaN for absent people."""
     padded = np.full((*scenarios.person.shape, *of_people.shape[1:]), np.nan)
     padded[scenarios.present] = of_people
     return padded

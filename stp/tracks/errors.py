@@ -1,7 +1,7 @@
 """Displacement errors of predicted positions.
 
-From the errors of each person, step and sample, errors up to any horizon and means over people or
-scenarios are computed.
+Errors are computed for each person, step and sample, so errors up to any horizon, and means over
+people or scenarios, can be derived from them.
 """
 
 import numpy as np
@@ -15,41 +15,41 @@ def displacement(predicted: np.ndarray, future: np.ndarray) -> np.ndarray:
         future: true positions, (S, N, T, 2), metres; NaN for absent people.
 
     Returns:
-        (S, N, T) or (K, S, N, T), metres; NaN for absent people.
+        distances, (S, N, T) or (K, S, N, T), metres; NaN for absent people.
     """
     return np.asarray(np.linalg.norm(predicted - future, axis=-1))
 
 
 def by_scenario(of_people: np.ndarray) -> np.ndarray:
-    """The mean over the people of each scenario, (S,), as the Atlas benchmark computes it.
+    """Mean over the people of each scenario, (S,), as in the Atlas benchmark.
 
     Args:
-        of_people: error of each person, (S, N), NaN for absent people.
+        of_people: error of each person, (S, N), metres; NaN for absent people.
     """
     present = np.isfinite(of_people)
     return np.asarray(np.where(present, of_people, 0).sum(axis=1) / present.sum(axis=1))
 
 
 def ade(errors: np.ndarray) -> np.ndarray:
-    """Average displacement error of each person: the mean over steps and samples.
+    """Average displacement error (ADE) of each person: mean over steps and samples.
 
     Args:
         errors: displacement errors, (S, N, T) or (K, S, N, T), metres.
 
     Returns:
-        (S, N), metres.
+        errors, (S, N), metres.
     """
     mean = errors.mean(axis=-1)
     return np.asarray(mean.mean(axis=0) if errors.ndim == 4 else mean)
 
 
 def fde(errors: np.ndarray) -> np.ndarray:
-    """Final displacement error of each person: the mean over samples at the last step.
+    """Final displacement error (FDE) of each person: mean over samples at the last step.
 
     Args:
         errors: displacement errors, (S, N, T) or (K, S, N, T), metres.
 
     Returns:
-        (S, N), metres.
+        errors, (S, N), metres.
     """
     return ade(errors[..., -1:])

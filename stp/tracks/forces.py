@@ -1,8 +1,8 @@
-"""Common parts of force models: drive, field of view, and integration in time.
+"""Common parts of force models: driving force, field of view, and integration in time.
 
-Positions and velocities have shape (S, N, 2). Quantities of pairs of people have shape
-(S, N, N, 2): the person that a force acts on comes first, then the one that causes it. Positions
-of absent people are NaN and have no effect.
+Positions and velocities have the shape (S, N, 2) for S scenarios and N people. Quantities of pairs
+of people have the shape (S, N, N, 2): the second axis is the person on whom a force acts, the third
+is the person who causes it. Positions of absent people are NaN and have no effect.
 """
 
 from collections.abc import Callable
@@ -21,14 +21,14 @@ HORIZON_STEPS = 40
 
 @dataclass(frozen=True)
 class Body:
-    """A person in the force models of Atlas (released configuration).
+    """Constants of a person's body in the force models of Atlas (released configuration).
 
     Attributes:
         mass: mass, kg.
         relaxation: relaxation time to the desired velocity, seconds.
         radius: radius, metres.
-        apart: distance of the centres of two people who touch, metres.
-        behind: weight of people outside the field of view, from 0 to 1.
+        apart: distance between the centres of two people who touch, metres.
+        behind: the smaller weight of `sight`, from 0 to 1.
     """
 
     mass: float = 80.0
@@ -45,7 +45,7 @@ Force = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
 
 def length(vectors: np.ndarray) -> np.ndarray:
-    """Lengths of vectors (..., 2), with the last axis kept: (..., 1)."""
+    """Lengths of vectors: (..., 2) to (..., 1)."""
     return np.asarray(np.sqrt((vectors * vectors).sum(axis=-1, keepdims=True)))
 
 
@@ -56,27 +56,27 @@ def others(present: np.ndarray) -> np.ndarray:
 
 
 def sight(heading: np.ndarray, away: np.ndarray, body: Body) -> np.ndarray:
-    """Weight of the force of another person, (..., 1), which depends on the direction to them.
+    """Weight of the force of another person, (..., 1), depending on the direction to that person.
 
-    As in the released code, people behind have weight 1 and people ahead a smaller weight, the
-    opposite of Helbing's model.
+    As in the released code, people behind have the weight 1, and people ahead a smaller weight.
+    This is the opposite of Helbing's model.
 
     Args:
-        heading: unit vector of the direction of movement, (..., 2).
+        heading: unit vector in the direction of movement, (..., 2).
         away: unit vector from the other person to this one, (..., 2).
-        body: constants of a person, of which ``behind`` is the smaller weight.
+        body: constants of a person's body; ``behind`` is the smaller weight.
     """
     cosine = (heading * away).sum(axis=-1, keepdims=True)
     return np.asarray(body.behind + (1 - body.behind) * (1 + cosine) / 2)
 
 
 def drive(velocity: np.ndarray, wanted: np.ndarray, body: Body) -> np.ndarray:
-    """The force that accelerates people to their desired velocity, newtons.
+    """Force that accelerates people towards their desired velocity, (S, N, 2), newtons.
 
     Args:
         velocity: velocity, (S, N, 2), metres per second.
         wanted: desired velocity, (S, N, 2), metres per second.
-        body: constants of a person.
+        body: constants of a person's body.
     """
     return np.asarray(body.mass / body.relaxation * (wanted - velocity))
 
@@ -93,12 +93,12 @@ def walk(
     Args:
         scenarios: observed scenarios.
         steps: number of future positions.
-        force: function that returns the force on each person, without `drive`.
-        body: constants of a person, the same for all.
+        force: function that returns the force on each person, (S, N, 2), newtons, without `drive`.
+        body: constants of a person's body, the same for all people.
         jitter: additional displacement at each step, (S, N, steps, 2), metres.
 
     Returns:
-        (S, N, steps, 2), metres.
+        predicted positions, (S, N, steps, 2), metres.
     """
     position = scenarios.observed[:, :, -1]
     wanted = filtered(scenarios.observed, scenarios.dt)

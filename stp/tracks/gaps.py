@@ -1,4 +1,4 @@
-"""Filling of gaps in tracks, as in Atlas."""
+"""Fill gaps in tracks, as in Atlas."""
 
 from dataclasses import replace
 
@@ -11,20 +11,20 @@ LONGEST_GAP = 4.0
 
 
 def unlike(frames: np.ndarray) -> np.ndarray:
-    """Indices of the detections of a person after which a longer interval than usual follows.
+    """Find gaps in a person's detections: indices after which an unusually long interval follows.
 
-    Intervals longer than the shortest one count as longer. As in the released code, whose results
-    depend on this, the last interval is ignored.
+    An interval is a gap if it is longer than the person's shortest interval. The last interval is
+    ignored, as in the released code, whose results depend on this.
 
     Args:
-        frames: frames of the detections of a person, ascending, (n,).
+        frames: frames of the person's detections, ascending, (n,).
     """
     intervals = np.diff(frames)[:-1]
     return np.flatnonzero(intervals != intervals.min()) if len(intervals) else np.empty(0, int)
 
 
 def missing(tracks: Tracks) -> int:
-    """Number of positions, of all people, that are missing in gaps of up to `LONGEST_GAP`."""
+    """Number of missing positions of all people, in gaps of up to `LONGEST_GAP`."""
     order = np.lexsort((tracks.frame, tracks.person))
     steps = np.diff(tracks.frame[order]) / tracks.step
     own = np.diff(tracks.person[order]) == 0
@@ -36,7 +36,7 @@ def filled(tracks: Tracks) -> Tracks:
     """Fill gaps of up to `LONGEST_GAP` by linear interpolation (Atlas, released code).
 
     Returns:
-        detections and filled positions, one person after the other in order of appearance.
+        detections and filled positions, person by person in the order of appearance.
     """
     frames, people, positions = [], [], []
     for person, rows in tracks.people().items():

@@ -1,8 +1,8 @@
-"""Synthetic scenarios that show the behaviour of predictors.
+"""Generate synthetic scenarios that show the behaviour of predictors.
 
-Chasing, crossing and opposing are situations of Atlas (section V-A); meeting groups and people who
-walk around an obstacle are those of its Figures 2 and 3. People walk on given smooth paths, which
-no model of walking produces.
+Chasing, crossing and opposing are situations of Atlas (section V-A); meeting groups, and people who
+walk around an obstacle, are shown in its Figures 2 and 3. People follow prescribed smooth paths,
+not a model of walking.
 """
 
 from dataclasses import dataclass
@@ -17,15 +17,15 @@ DT, STEP = 0.1, 1  # as the released scenarios: 10 Hz
 
 @dataclass(frozen=True)
 class Walk:
-    """A straight path of a person, with a sidestep.
+    """A person's straight path with a sidestep.
 
     Attributes:
         begin: start position, metres.
         velocity: velocity, metres per second.
         aside: largest sidestep to the left, metres.
         when: time of the largest sidestep, seconds.
-        lasting: width of the sidestep (standard deviation), seconds.
-        stays: whether the person remains aside.
+        lasting: duration of the sidestep (standard deviation), seconds.
+        stays: whether the person stays aside after the sidestep.
     """
 
     begin: tuple[float, float]
@@ -47,12 +47,12 @@ class Walk:
 
 
 def tracks(walks: list[Walk], seconds: float, noise: float = 0.0, seed: int = 0) -> Tracks:
-    """Detections of people who are present all the time.
+    """Make detections of people who are present all the time.
 
     Args:
-        walks: path of each person; people are numbered from 1.
-        seconds: duration of the recording.
-        noise: standard deviation of the noise of positions, metres.
+        walks: paths of the people, who are numbered from 1.
+        seconds: duration of the recording, seconds.
+        noise: standard deviation of noise added to positions, metres.
         seed: seed of the noise.
     """
     count = round(seconds / DT) + 1
@@ -70,7 +70,7 @@ def chasing(fast: float = 1.3, slow: float = 1.0, ahead: float = 3.1, aside: flo
     Args:
         fast, slow: speeds of the two people, metres per second.
         ahead: initial distance, metres.
-        aside: final distance of the paths, metres.
+        aside: final distance between the paths, metres.
     """
     meet = ahead / max(fast - slow, 1e-9)
     walks = [
@@ -105,8 +105,8 @@ def opposing(
     Args:
         speed: speed, metres per second.
         apart: initial distance, metres.
-        offset: distance of the paths, metres.
-        aside: sidestep of each, metres.
+        offset: initial distance between the parallel paths, metres.
+        aside: sidestep of each person, metres.
     """
     meet = apart / (2 * speed)
     walks = [
@@ -124,8 +124,8 @@ def groups_meeting(
     Args:
         size: number of people of each group.
         speed: speed, metres per second.
-        apart: initial distance of the groups, metres.
-        shoulder: distance between neighbours, metres.
+        apart: initial distance between the groups, metres.
+        shoulder: distance between neighbours in a group, metres.
     """
     meet = apart / (2 * speed)
     places = (np.arange(size) - (size - 1) / 2) * shoulder
@@ -137,15 +137,15 @@ def groups_meeting(
 def around_an_obstacle(
     people: int = 1, speed: float = 1.0, radius: float = 2.0
 ) -> tuple[Tracks, Obstacles]:
-    """People walk around a disc in their way, one behind the other.
+    """People walk one behind the other around a disc in their way.
 
     Args:
         people: number of people.
         speed: speed, metres per second.
-        radius: radius of the disc, whose centre is (8, 5), metres.
+        radius: radius of the disc, metres; its centre is (8, 5).
 
     Returns:
-        the detections and the disc.
+        the detections, and the disc.
     """
     centre, behind = (8.0, 5.0), 1.5
     walks = [

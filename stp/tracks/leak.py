@@ -1,7 +1,7 @@
-"""Leaks of the future into the observations of predictors, by protocol.
+"""Measure how much of the future leaks into the observations of predictors, by protocol.
 
-To measure a leak, all positions after the last observed one are moved, and scenarios are cut again.
-If observed or predicted positions have moved too, the protocol leaks the future.
+All positions after the last observed one are moved, and scenarios are cut again. If observed or
+predicted positions then move too, the protocol leaks the future.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -25,13 +25,13 @@ Predict = Callable[[Scenarios], np.ndarray]
 
 @dataclass(frozen=True)
 class Leak:
-    """Movements of observed and predicted positions that a movement of the future causes.
+    """Movements of observed and predicted positions caused by moving the future.
 
     Attributes:
         protocol: protocol of the scenarios.
         scenarios: number of scenarios whose future was moved.
         observed: largest movement of an observed position, metres.
-        predicted: largest movement of a predicted position, metres, by the name of the predictor.
+        predicted: largest movement of a predicted position, metres, by name of the predictor.
     """
 
     protocol: str
@@ -48,9 +48,10 @@ class Effect:
         protocol: protocol of the scenarios.
         predictor: name of the predictor.
         scenarios, people: numbers of scenarios, and of people over all scenarios.
-        ade, fde: average and final displacement error, means over scenarios, metres.
-        common: number of scenarios that all protocols have, identified by their first frame.
-        common_ade, common_fde: the same errors, means over the common scenarios, metres.
+        ade, fde: average and final displacement error, mean over scenarios, metres.
+        common: number of scenarios that all protocols have in common, identified by their first
+            frame.
+        common_ade, common_fde: the same errors, mean over the common scenarios, metres.
     """
 
     protocol: str
@@ -77,15 +78,14 @@ def pairs(
     change: Callable[[np.ndarray], np.ndarray] = shifted,
     most: int = MOST,
 ) -> Iterator[tuple[Scenarios, Scenarios]]:
-    """Yield scenarios one at a time: as they are, and with a changed future of all people.
+    """Yield each scenario twice: unchanged, and with a changed future of all people.
 
     Args:
-        place: the dataset, whose test part is used.
+        place: the dataset; its test part is used.
         protocol: name of the protocol of the scenarios.
         observe, predict: numbers of observed and of future positions.
-        change: function that maps all positions after the observation, (n, 2), metres, to changed
-            ones.
-        most: largest number of scenarios.
+        change: function that changes all positions after the observation, (n, 2), metres.
+        most: maximum number of scenarios.
 
     Raises:
         StpError: there is no scenario.
@@ -110,7 +110,7 @@ def pairs(
 
 
 def spans(tracks: Tracks) -> tuple[np.ndarray, np.ndarray]:
-    """For each of R detections, the first and the last frame of its person, (R,) each."""
+    """First and last frame in which the person of each of R detections is seen, (R,) each."""
     _, person = np.unique(tracks.person, return_inverse=True)
     begin = np.full(person.max(initial=0) + 1, np.inf)
     end = np.full(len(begin), -np.inf)
@@ -130,11 +130,11 @@ def measure(
     """Measure how far positions move when the future of all people is moved by `SHIFT`.
 
     Args:
-        place: the dataset, whose test part is used.
+        place: the dataset; its test part is used.
         protocol: name of the protocol of the scenarios.
         observe, predict: numbers of observed and of future positions.
         predictors: functions that predict positions, by name.
-        most: largest number of scenarios.
+        most: maximum number of scenarios.
 
     Raises:
         StpError: there is no scenario.
@@ -151,9 +151,10 @@ def measure(
 
 
 def farthest(before: np.ndarray, after: np.ndarray) -> float:
-    """The largest distance between `before` and `after`, positions (..., 2), in metres.
+    """Largest distance between corresponding positions of `before` and `after`, metres.
 
-    Positions of absent people, which are NaN, are ignored; without any others it is 0.
+    Both have the shape (..., 2). Positions of absent people, NaN, are ignored; if all people are
+    absent, the result is 0.
     """
     away = np.linalg.norm(after - before, axis=-1)
     return float(np.nanmax(away, initial=0.0))
@@ -166,11 +167,11 @@ def effects(
     predict: int,
     predictors: Mapping[str, Predict],
 ) -> list[Effect]:
-    """Errors of each predictor under each protocol, on all scenarios and on those of all protocols.
+    """Compute the errors of predictors under protocols, on all and on common scenarios.
 
     Args:
-        place: the dataset, whose test part is used.
-        protocols: protocols of the scenarios.
+        place: the dataset; its test part is used.
+        protocols: names of the protocols.
         observe, predict: numbers of observed and of future positions.
         predictors: functions that predict positions, by name.
 

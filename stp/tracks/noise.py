@@ -1,4 +1,4 @@
-"""Random numbers of people, which depend on seed, purpose, scenario and person alone."""
+"""Random numbers for people that depend only on seed, purpose, scenario and person."""
 
 from collections.abc import Iterator
 
@@ -14,13 +14,13 @@ def normal(scenarios: Scenarios, shape: tuple[int, ...], seed: int, purpose: int
     """Draw standard normal numbers for each person of each scenario.
 
     Args:
-        scenarios: scenarios, whose start frames and people determine the numbers.
+        scenarios: the scenarios; start frames and people determine the numbers.
         shape: shape of a person's numbers.
         seed: seed of the prediction.
         purpose: purpose of the numbers, `JITTER`, `LATENT` or `STEPS`.
 
     Returns:
-        (S, N, *shape); 0 for absent people.
+        numbers, (S, N, *shape); 0 for absent people.
     """
     numbers = np.zeros((*scenarios.person.shape, *shape))
     for place, random in _streams(scenarios, seed, purpose):

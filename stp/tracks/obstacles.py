@@ -1,4 +1,4 @@
-"""Obstacles: cells of a map, or discs."""
+"""Obstacles of a scene: cells of a map, or discs."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,9 +13,9 @@ class Obstacles:
     """Obstacles of a scene.
 
     Attributes:
-        kind: ``grid`` for cells of a map, which are points here; or ``discs``.
+        kind: ``grid`` for cells of a map, which are treated as points; or ``discs``.
         position: centres of the M obstacles, float64 (M, 2), metres.
-        radius: their radii, float64 (M,), metres; 0 for cells of a map.
+        radius: radii of the M obstacles, float64 (M,), metres; 0 for cells of a map.
     """
 
     kind: Literal["grid", "discs"]
@@ -28,7 +28,7 @@ class Obstacles:
 
     @cached_property
     def spacing(self) -> float:
-        """Median distance of an obstacle to its nearest neighbour, between centres, metres."""
+        """Median distance between the centres of an obstacle and its nearest neighbour, metres."""
         if len(self.position) < 2:
             return 0.0
         return float(np.median(self._tree.query(self.position, k=2)[0][:, 1]))
@@ -40,7 +40,7 @@ class Obstacles:
             position: positions of people, (..., 2), metres; NaN for absent people.
 
         Returns:
-            centre (..., 2) and radius (...), metres; NaN for absent people.
+            centre, (..., 2), and radius, (...), of the obstacle, metres; NaN for absent people.
         """
         flat = position.reshape(-1, 2)
         present = np.isfinite(flat).all(axis=1)

@@ -1,4 +1,4 @@
-"""Prepared tracks, written by `stp.prepare.tracks`, read by calibration and prediction."""
+"""Read and write prepared tracks, the input of calibration and prediction."""
 
 import json
 from collections.abc import Callable
@@ -31,10 +31,10 @@ class PreparedTracks:
 
     Attributes:
         tracks: all detections.
-        obstacles: obstacles of the scene, or None.
+        obstacles: obstacles of the scene; None without a map.
         about: metadata of the preparation, such as the name of the dataset and its options.
-        goals: goals of people, (G, 2), metres, or None. No predictor uses them under
-            ``atlas-paper``, as they have no effect in the released code.
+        goals: goals of people, (G, 2), metres, or None. Predictors ignore them under
+            ``atlas-paper``, since they have no effect in the released code.
         surface: semantic grid of the scene, or None.
     """
 
@@ -46,7 +46,7 @@ class PreparedTracks:
 
     @property
     def step(self) -> int:
-        """Frames between two positions of a scenario."""
+        """Number of frames between two positions of a scenario."""
         return int(self.tracks.step * self.about.get("decimate", 1))
 
     def scenarios(
@@ -63,13 +63,13 @@ class PreparedTracks:
         """Cut scenarios from a part of the dataset.
 
         Args:
-            part: ``calibration``: the first detections; ``test``: the others.
-            protocol: name of one of `PROTOCOLS`.
+            part: ``calibration`` for the first detections, ``test`` for the others.
+            protocol: name of the protocol, one of `PROTOCOLS`.
             observe, predict: numbers of observed and of future positions.
-            noise: standard deviation of the noise of observed positions, metres; see
+            noise: standard deviation of noise added to observed positions, metres; see
                 `stp.tracks.scenarios.extract`.
             seed: seed of the noise.
-            fewest: smallest number of people of a scenario; None for that of the dataset.
+            fewest: minimum number of people in a scenario; None for the dataset's default.
 
         Raises:
             StpError: the part or protocol is unknown, or there is no scenario.
@@ -92,7 +92,8 @@ class PreparedTracks:
         return scenarios
 
     def part(self, part: str, protocol: str) -> Tracks:
-        """Detections for calibration or test, with recordings joined as the protocol demands.
+        """Select the detections for calibration or test, with recordings joined as the protocol
+        demands.
 
         Raises:
             StpError: the part or protocol is unknown, or the part is empty.
@@ -114,7 +115,7 @@ class PreparedTracks:
         return chosen
 
     def _parts(self, protocol: str) -> dict[str, Tracks]:
-        """Detections of calibration and of test by the name of the part; both may be empty."""
+        """Detections of the parts ``calibration`` and ``test``, by name; either may be empty."""
         share = self.about["calibration"]
         recordings = self.about.get("recordings", [len(self.tracks)])
         if PROTOCOLS[protocol].is_released:
@@ -123,12 +124,15 @@ class PreparedTracks:
         return dict(zip(PARTS, split_in_time(self.tracks, share, recordings)[:2], strict=True))
 
     def filled_parts(self, protocol: str) -> list[str]:
-        """Which of the parts, calibration and test, contain detections under a protocol."""
+        """Names of the parts (calibration, test) that have detections under a protocol."""
         return [part for part, tracks in self._parts(protocol).items() if len(tracks)]
 
     def shared_people(self) -> tuple[int, int]:
-        """Number of people in both parts under ``atlas-paper``, and number of people excluded from
-        the calibration under the other protocols, since they are in the test.
+        """Count the people who appear in both the calibration part and the test part.
+
+        Returns:
+            number of people in both parts under ``atlas-paper``; and number of people whom the
+            other protocols exclude from the calibration part because they are in the test part.
         """
         before, after = self._parts(RELEASED).values()
         recordings = self.about.get("recordings", [len(self.tracks)])
@@ -136,7 +140,7 @@ class PreparedTracks:
         return len(np.intersect1d(before.person, after.person)), lacking
 
     def rules(self, protocol: str, fewest: int | None = None) -> dict[str, Any]:
-        """Options of `stp.tracks.scenarios.extract` for this dataset."""
+        """Keyword arguments of `stp.tracks.scenarios.extract` for this dataset and a protocol."""
         return {
             "protocol": protocol,
             "smooth": self.about["smooth"],
@@ -154,7 +158,7 @@ def write(
     goals: np.ndarray | None = None,
     surface: Surface | None = None,
 ) -> None:
-    """Write a prepared dataset to the files of a folder; see `PreparedTracks` for the arguments."""
+    """Write a prepared dataset to a folder; the arguments are attributes of `PreparedTracks`."""
     tables.write_tracks(folder / TRACKS, tracks, about)
     if obstacles is not None:
         x, y = obstacles.position.T
@@ -176,7 +180,7 @@ def _write(path: Path, table: pa.Table, about: dict[str, str]) -> None:
 
 
 def read(folder: Path) -> PreparedTracks:
-    """Read a prepared dataset from the files of a folder.
+    """Read a prepared dataset from a folder.
 
     Raises:
         StpError: a file is missing or damaged.

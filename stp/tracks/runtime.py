@@ -1,7 +1,7 @@
-"""Duration of predictions of single scenarios, by their number of people.
+"""Measure run times of predictions, by the number of people in a scenario.
 
-Scenarios are predicted one at a time, as a robot would, so durations are latencies. They differ
-from run to run, and are used in a table and a figure alone.
+Scenarios are predicted one at a time, as a robot would do it, so durations are latencies. They
+differ between runs, and are used in one table and one figure only.
 """
 
 import time
@@ -42,16 +42,16 @@ def measure(
     seconds: float = SECONDS,
     clock: Callable[[], float] = time.perf_counter,
 ) -> pa.Table:
-    """Measure how long the prediction of a scenario takes, by number of people.
+    """Measure the duration of the prediction of a scenario, by number of people.
 
     Args:
         predict: function that predicts scenarios; its result is ignored.
-        scenarios: scenarios from which those to measure are chosen.
-        seconds: time limit of all measurements together.
-        clock: function that returns the time in seconds.
+        scenarios: scenarios, some of which are measured.
+        seconds: time limit of all measurements together, seconds.
+        clock: function that returns the current time in seconds.
 
     Returns:
-        rows of `RUNTIME`, ascending in the number of people.
+        table with the schema `RUNTIME`, ascending in the number of people.
     """
     sizes = scenarios.present.sum(axis=1)
     counts = np.unique(sizes).tolist()
@@ -73,7 +73,7 @@ def _measured(
     seconds: float,
     clock: Callable[[], float],
 ) -> tuple[list[float], int]:
-    """Milliseconds of each measurement, all scenarios in turn, and number of measured scenarios."""
+    """Measure scenarios in turn: milliseconds of each measurement, and number of scenarios."""
     began = clock()
     took: list[float] = []
     for turn in range(REPEATS):

@@ -1,21 +1,21 @@
-"""Scenarios: moments from which all people present have a long enough past and future.
+"""Cut scenarios from tracks: moments with a long enough past and future of all people present.
 
-Three protocols cut them from tracks:
+There are three protocols:
 
 ``atlas-paper``
-    as in the released code of Atlas: gaps are filled and whole tracks smoothed before they are cut,
-    so the last observed positions contain some of the future, and the truth is smoothed.
+    as in the released code of Atlas: gaps are filled and whole tracks smoothed before scenarios are
+    cut. The last observed positions therefore depend on the future, and the truth is smoothed.
 ``strict``
-    a predictor observes nothing of the future: the observation is filled and smoothed from observed
-    positions alone; the truth is as detected, with filled gaps.
+    nothing of the future is observed: gaps in the observation are filled, and it is smoothed, from
+    observed positions only; the truth is as detected, with filled gaps.
 ``strict-relaxed``
-    as ``strict``, for crowds, in which people come and go.
+    as ``strict``, but for crowds, in which people come and go.
 
-Under the first two (Atlas, section III, and its released code), everybody who is present during the
-observation must be present in all of it and in all of the future; otherwise there is no scenario.
-Under the third, a predictor observes all people who are present in all of the observation; those
-who are also present in all of the future are scored; those who are present in a part of the
-observation only are hidden from predictors, and counted.
+Under the first two (Atlas, section III, and its released code), everybody who appears in the
+observation must be present throughout observation and future; otherwise there is no scenario. Under
+the third, predictors observe all people who are present throughout the observation, and those who
+are also present throughout the future are scored; people who are present in only a part of the
+observation are hidden from predictors, and counted.
 """
 
 from collections.abc import Iterator, Mapping
@@ -33,20 +33,20 @@ from stp.tracks.tracks import Tracks
 
 @dataclass(frozen=True)
 class Scenarios:
-    """Scenarios of one dataset, padded to the largest number of people.
+    """S scenarios of one dataset, padded to N people, the largest number in any scenario.
 
     Attributes:
-        start: first observed frame of each scenario, (S,).
+        start: first observed frame of each scenario, int64 (S,).
         person: numbers of the people, int64 (S, N); -1 for absent people.
         observed: observed positions, float64 (S, N, O, 2), metres; NaN for absent people.
-        future: true future positions, float64 (S, N, T, 2), metres; NaN for absent people, and
-            under ``strict-relaxed`` for people who are not present in all of the future.
-        episode: number of the episode of each scenario, int64 (S,); scenarios that overlap in time
-            share it.
+        future: true future positions, float64 (S, N, T, 2), metres; NaN for absent people and,
+            under ``strict-relaxed``, for people who are not present throughout the future.
+        episode: number of each scenario's episode, int64 (S,); scenarios that overlap in time are
+            in the same episode.
         dt: seconds between two positions.
-        looked_at: number of start frames that were tried.
-        left_out: number of people who are present in a part of the observation only, int64 (S,);
-            None under protocols that exclude such scenarios.
+        looked_at: number of start frames that were examined.
+        left_out: number of people who are present in only a part of the observation, int64 (S,);
+            None under protocols that exclude scenarios with such people.
         names: identifiers of people in the raw data, by number; empty if the numbers are the
             identifiers.
     """
@@ -66,21 +66,21 @@ class Scenarios:
 
     @property
     def present(self) -> np.ndarray:
-        """Whether a person is present, bool (S, N)."""
+        """Whether each person is present, bool (S, N)."""
         return self.person >= 0
 
     @property
     def followed(self) -> np.ndarray:
-        """Whether a person is present whose future is known, bool (S, N)."""
+        """Whether each person is present and has a known future, bool (S, N)."""
         return np.asarray(np.isfinite(self.future).all(axis=(2, 3)))
 
     def batches(self, size: int) -> Iterator["Scenarios"]:
-        """The scenarios in batches of at most ``size``, with as little padding as possible."""
+        """Yield batches of at most ``size`` scenarios, with as little padding as possible."""
         for begin in range(0, len(self), size):
             yield self.chosen(slice(begin, begin + size))
 
     def chosen(self, rows: slice | np.ndarray) -> "Scenarios":
-        """Some of the scenarios, with as little padding as possible."""
+        """Select scenarios by index, with as little padding as possible."""
         people = int(self.present[rows].sum(axis=1).max(initial=0))
         return replace(
             self,
@@ -112,19 +112,21 @@ def extract(
         tracks: detections of a part of a dataset.
         observe: number of observed positions, O.
         predict: number of future positions, T.
-        protocol: name of one of the protocols that `stp.tracks.scenarios` describes.
-        smooth: width of the box filter, in samples; 0 for none.
-        fewest: smallest number of people of a scenario; under ``strict-relaxed`` of people with a
-            known future.
-        noise: standard deviation of the noise that is added to observed positions, metres. Under
-            ``atlas-paper`` it is divided by the annotations per second, as in the released code.
-        seed: seed of the noise, which depends on seed, ``name``, ``noise`` and start frame alone.
+        protocol: name of the protocol (see the module).
+        smooth: width of the smoothing box filter, in samples; 0 for no smoothing.
+        fewest: minimum number of people in a scenario; under ``strict-relaxed``, only people with a
+            known future count.
+        noise: standard deviation of noise added to observed positions, metres. Under
+            ``atlas-paper`` it is divided by the number of annotations per second, as in the
+            released code.
+        seed: seed of the noise, which depends on ``seed``, ``name``, ``noise`` and start frame
+            only.
         name: name of the dataset.
-        decimate: n, to keep only every n-th annotation. Scenarios are still tried at every
+        decimate: interval n, to use only every n-th annotation. Scenarios may still start at every
             annotation, as in the released code.
 
     Raises:
-        StpError: there are no tracks, or a length is too small.
+        StpError: there are no tracks, or ``observe`` or ``predict`` is too small.
     """
     if observe < 2 or predict < 1:
         raise StpError(
@@ -172,7 +174,7 @@ BLOCK = 2048
 
 @dataclass(frozen=True)
 class _Demands:
-    """Lengths and rules of scenarios; see `extract`."""
+    """Lengths and rules of scenarios: arguments of `extract`."""
 
     observe: int
     predict: int
@@ -187,12 +189,12 @@ _Cut = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 def _cut(
     tracks: Tracks, people: list[tuple[int, np.ndarray]], starts: np.ndarray, demands: _Demands
 ) -> _Cut:
-    """The scenarios that begin at given frames.
+    """Cut the scenarios that begin at given frames.
 
     Args:
         tracks: all tracks.
-        people: number and rows of each person who may be present.
-        starts: frames at which scenarios may begin.
+        people: number and rows, in ``tracks``, of each person who may be present.
+        starts: frames at which scenarios may begin, (n,).
         demands: lengths and rules of scenarios.
     """
     observe, length = demands.observe, demands.observe + demands.predict
@@ -223,7 +225,7 @@ def _cut(
 
 
 def _joined(blocks: list[_Cut]) -> _Cut:
-    """Concatenate blocks, padded to the largest number of people."""
+    """Concatenate blocks of scenarios, padded to the largest number of people."""
     most = max(person.shape[1] for _, person, _, _ in blocks)
     start, person, positions, left_out = (list(parts) for parts in zip(*blocks, strict=True))
     for number, of_block in enumerate(person):
@@ -241,12 +243,12 @@ def _joined(blocks: list[_Cut]) -> _Cut:
 
 
 class _Piece:
-    """The detections of a person, and their number in each window.
+    """Detections of one person, and their number in each window.
 
     Args:
         tracks: all tracks.
-        rows: rows of the person, ascending in time.
-        starts: first frames of windows.
+        rows: rows of the person in ``tracks``, ascending in time.
+        starts: first frame of each window.
         observe, predict: numbers of observed and future positions of a window.
     """
 
@@ -264,20 +266,21 @@ class _Piece:
         self.seen, self.follow = self.middle - self.first, end - self.middle
 
     def detected(self) -> tuple[np.ndarray, np.ndarray]:
-        """Whether observation and future have enough detections, bool (starts,) each."""
+        """Whether the observation, and the future, have enough detections, bool (starts,) each."""
         return self.seen >= self.observe, self.follow >= self.predict
 
     def filled(self) -> tuple[np.ndarray, np.ndarray]:
-        """Whether the person is present throughout observation and future, bool (starts,) each.
+        """Whether the person is present throughout the observation, and the future, bool (starts,)
+        each.
 
-        Gaps may be filled. The observation begins and ends with detections, so that no future fills
-        it; the truth may begin within a gap, after the last observed position.
+        Short gaps are allowed, since they are filled. The observation must begin and end with
+        detections, so that it is not filled from the future; the future may begin within a gap.
         """
         begin = self.frame[np.minimum(self.first, len(self.frame) - 1)]
         wide = np.cumsum(np.diff(self.frame, prepend=self.frame[0]) > self.longest * self.step)
 
         def at(frames: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            """Whether there is a detection in these frames, and how many wide gaps before it."""
+            """Whether each frame has a detection, and the number of wide gaps before the frame."""
             row = np.minimum(np.searchsorted(self.frame, frames), len(self.frame) - 1)
             return self.frame[row] == frames, wide[row]
 
@@ -289,16 +292,14 @@ class _Piece:
 
 
 def _detected(piece: _Piece, moments: np.ndarray) -> np.ndarray:
-    """Detected positions (M, O + T, 2), independent of their exact frames."""
+    """The detected positions of M windows, (M, O + T, 2), whatever their exact frames are."""
     observed = piece.first[moments, None] + np.arange(piece.observe)
     future = piece.middle[moments, None] + np.arange(piece.predict)
     return np.asarray(piece.position[np.concatenate([observed, future], axis=1)])
 
 
 def _resampled(piece: _Piece, moments: np.ndarray) -> np.ndarray:
-    """Positions (M, O + T, 2), interpolated linearly at equal intervals from the first detection in
-    the window.
-    """
+    """Positions of M windows, (M, O + T, 2), interpolated linearly at equal intervals."""
     begin = piece.frame[piece.first[moments]]
     times = begin[:, None] + piece.step * np.arange(piece.observe + piece.predict)
     axes = [np.interp(times, piece.frame, piece.position[:, axis]) for axis in (0, 1)]
@@ -306,7 +307,7 @@ def _resampled(piece: _Piece, moments: np.ndarray) -> np.ndarray:
 
 
 def _noise(starts: np.ndarray, shape: tuple[int, ...], sigma: float, key: list[int]) -> np.ndarray:
-    """Normal noise that depends on key and start frame alone."""
+    """Draw normal noise that depends on ``key`` and the start frames only."""
     drawn = [
         np.random.default_rng([*key, int(start) + 2**31]).normal(0, sigma, shape)
         for start in starts

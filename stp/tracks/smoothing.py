@@ -16,7 +16,7 @@ def box(positions: np.ndarray, width: int) -> np.ndarray:
         width: odd number of samples; 0 for no smoothing.
 
     Returns:
-        (..., n, 2).
+        smoothed positions, (..., n, 2).
     """
     n, half = positions.shape[-2], width // 2
     if width == 0 or n <= width:
@@ -30,9 +30,9 @@ def box(positions: np.ndarray, width: int) -> np.ndarray:
 def whole_tracks(tracks: Tracks, width: int) -> Tracks:
     """Smooth whole tracks, as the released code of Atlas does before it cuts scenarios.
 
-    The last observed positions are then averages that include future ones, and the truth is
-    smoothed. If a
-    track has gaps that were too long to fill, its pieces except the last are smoothed separately.
+    The last observed positions are then averages that include future positions, and the truth is
+    smoothed. If a track has gaps that were too long to fill, its pieces, except the last, are
+    smoothed separately.
 
     Args:
         tracks: tracks by person, see `stp.tracks.gaps.filled`.

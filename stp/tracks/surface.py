@@ -10,10 +10,10 @@ class Surface:
     """The class of the ground in each of M cells of a scene.
 
     Attributes:
-        position: position of each cell, float64 (M, 2), metres.
+        position: centre of each cell, float64 (M, 2), metres.
         kind: class of each cell, int64 (M,).
         size: side of a cell, metres.
-        names: names of classes, by number, if known.
+        names: names of the classes, by number, if known.
     """
 
     position: np.ndarray

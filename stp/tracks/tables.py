@@ -1,7 +1,7 @@
-"""Tracks, scenarios and errors as Parquet tables.
+"""Convert tracks, scenarios and errors to Parquet tables.
 
-A row of errors is one person in one scenario at one step, so that SQL can compute any horizon and
-means over people or scenarios.
+A row of errors is one person in one scenario at one step, so that SQL can compute errors up to any
+horizon, and means over people or scenarios.
 """
 
 import json
@@ -40,7 +40,7 @@ ERRORS = pa.schema(
 
 
 def write_tracks(path: Path, tracks: Tracks, about: dict[str, Any] | None = None) -> None:
-    """Write detections: frame, person, person_name, x and y in metres, in their order.
+    """Write detections in their order: frame, person, person_name, x and y in metres.
 
     Args:
         path: path of the file.
@@ -62,7 +62,7 @@ def write_tracks(path: Path, tracks: Tracks, about: dict[str, Any] | None = None
 
 
 def read_tracks(path: Path) -> tuple[Tracks, dict[str, Any]]:
-    """Read detections and metadata from a file that `write_tracks` wrote.
+    """Read detections and metadata from a file of `write_tracks`.
 
     Raises:
         StpError: the file is missing or damaged.
@@ -80,11 +80,11 @@ def read_tracks(path: Path) -> tuple[Tracks, dict[str, Any]]:
 
 
 def person_names(person: np.ndarray, names: Mapping[int, str]) -> pa.DictionaryArray:
-    """A dictionary-encoded column with the identifiers of people.
+    """Make a dictionary-encoded column with the identifiers of people.
 
     Args:
         person: number of the person of each row, (R,).
-        names: number -> identifier; a number that is missing here is itself the identifier.
+        names: identifiers by number; a number without an entry is itself the identifier.
     """
     people, rows = np.unique(person, return_inverse=True)
     texts = pa.array(labels(people, names), pa.string())
@@ -92,20 +92,20 @@ def person_names(person: np.ndarray, names: Mapping[int, str]) -> pa.DictionaryA
 
 
 def _names_by_number(person: np.ndarray, column: pa.ChunkedArray) -> dict[int, str]:
-    """The identifiers in a column by number; empty if all equal their numbers."""
+    """Identifiers in a column, by number; empty if all identifiers equal the numbers."""
     people, first = np.unique(person, return_index=True)
     names = dict(zip(people.tolist(), column.take(first).to_pylist(), strict=True))
     return {} if all(str(number) == name for number, name in names.items()) else names
 
 
 def scenario_table(scenarios: Scenarios, step: int, protocol: str, fewest: int) -> pa.Table:
-    """A table of the people of each scenario, with its frames and the rule of its protocol.
+    """Make a table of the people in each scenario, with the scenario's frames and protocol.
 
     Args:
         scenarios: the scenarios.
         step: number of frames between two positions.
         protocol: protocol of the scenarios.
-        fewest: smallest number of people of a scenario.
+        fewest: minimum number of people in a scenario.
 
     Returns:
         a row for each scenario and person.
@@ -139,11 +139,11 @@ def error_table(
     Args:
         scenarios: the predicted scenarios.
         errors: displacement errors, (K, S, N, T) or (S, N, T), metres.
-        cell: names and values of the first columns, which are the same in all rows.
+        cell: names and values of additional first columns, which are the same in all rows.
 
     Returns:
-        the columns of ``cell``, then those of `ERRORS`; a row for each scenario, person, lead and
-        sample, in this order.
+        a table with the columns of ``cell``, then `ERRORS`, and a row for each scenario, person,
+        lead and sample, in this order.
     """
     each = errors if errors.ndim == 4 else errors[None]
     ordered = np.moveaxis(each, 0, -1)  # (S, N, T, K): people of a scenario lie together
@@ -166,7 +166,7 @@ def error_table(
 
 
 def _same(value: Any, rows: int) -> pa.Array:
-    """A column with the same text or number in each row."""
+    """Make a column with the same text or number in each row."""
     if not isinstance(value, str):
         return pa.repeat(pa.scalar(value, pa.int64()), rows)
     return pa.DictionaryArray.from_arrays(np.zeros(rows, np.int8), [value])

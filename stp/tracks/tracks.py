@@ -1,7 +1,7 @@
 """Tracks: a table of detections of people.
 
-Frames are those of the recording and are never renumbered. ``step`` is the number of frames, and
-``dt`` the number of seconds, between two annotations.
+Frames are numbered as in the recording. ``step`` is the number of frames, and ``dt`` the number of
+seconds, between two annotations.
 """
 
 import math
@@ -20,11 +20,11 @@ RELEASED_APART = 1.01
 
 @dataclass(frozen=True)
 class Tracks:
-    """Detections in the order of their file, on which only `atlas-paper` depends.
+    """R detections of people, in the order of their file (which only `atlas-paper` depends on).
 
     Attributes:
-        frame: frame of each of R detections, float64 (R,). Frames are whole numbers, except after
-            gaps are filled and after `released_clock`.
+        frame: frame of each detection, float64 (R,). Frames are whole numbers, except after gaps
+            were filled and after `released_clock`.
         person: number of the person of each detection, int64 (R,).
         position: position of each detection, float64 (R, 2), metres.
         step: number of frames between two annotations.
@@ -44,7 +44,7 @@ class Tracks:
         return len(self.frame)
 
     def rows(self, chosen: np.ndarray | slice) -> "Tracks":
-        """The detections with the chosen row numbers, mask or slice of rows."""
+        """Select detections by indices, mask or slice."""
         return replace(
             self,
             frame=self.frame[chosen],
@@ -53,22 +53,22 @@ class Tracks:
         )
 
     def ordered(self) -> "Tracks":
-        """The detections sorted by frame, then by person."""
+        """Sort the detections by frame, then by person."""
         return self.rows(np.lexsort((self.person, self.frame)))
 
     def part(self, begin: float, end: float) -> "Tracks":
-        """The detections between two shares of the rows, as Atlas splits calibration and test.
+        """Select a range of rows, as Atlas splits calibration and test.
 
-        Rows of the file are counted, not people or seconds: where they are not in the order of
-        time, both parts cover the same time. A track that straddles a cut is cut.
+        Rows of the file are counted, not people or seconds: if they are not in the order of time,
+        both parts cover the same time. Tracks may be cut into two.
 
         Args:
-            begin, end: shares of the rows, from 0 to 1.
+            begin, end: ends of the range as shares of all rows, from 0 to 1.
         """
         return self.rows(slice(int(len(self) * begin), int(len(self) * end)))
 
     def people(self) -> dict[int, np.ndarray]:
-        """Rows of the detections of each person, ordered by time; people in order of appearance."""
+        """Row indices of each person's detections, in time order; people in order of appearance."""
         order = np.lexsort((self.frame, self.person))
         people, first = np.unique(self.person[order], return_index=True)
         rows = np.split(order, first[1:])
@@ -86,11 +86,11 @@ class Tracks:
 
 
 def labels(person: np.ndarray, names: Mapping[int, str]) -> list[str]:
-    """Find the identifiers of people in the raw data.
+    """Look up the identifiers of people in the raw data.
 
     Args:
         person: number of the person of each row, (R,).
-        names: number -> identifier; a number that is missing here is itself the identifier.
+        names: identifiers by number; a number without an entry is itself the identifier.
     """
     return [names.get(number, str(number)) for number in person.tolist()]
 
@@ -98,19 +98,20 @@ def labels(person: np.ndarray, names: Mapping[int, str]) -> list[str]:
 def split_in_time(
     tracks: Tracks, share: float, recordings: Sequence[int]
 ) -> tuple[Tracks, Tracks, int]:
-    """Split detections at a moment, so that the parts share neither moments nor people.
+    """Split detections at a moment into two parts that share neither moments nor people.
 
-    The order of the rows does not matter. People on both sides of the cut are left out of the first
-    part, so that the second, the test, is complete.
+    The order of the rows does not matter. People who appear in both parts are removed from the
+    first part, so that the second part, the test, is complete.
 
     Args:
         tracks: detections of all recordings, concatenated by `joined`.
-        share: share of the detections, in the order of time, before the cut; less than 1.
-        recordings: number of detections of each recording; people of several recordings with the
-            same number are different.
+        share: share of the detections before the cut, in the order of time, below 1.
+        recordings: number of detections of each recording; equal numbers of people in different
+            recordings are different people.
 
     Returns:
-        both parts, ordered by frame and person, and the number of people left out of the first.
+        both parts, ordered by frame and person, and the number of people removed from the first
+        part.
     """
     order = np.lexsort((tracks.person, tracks.frame))
     recording = np.repeat(np.arange(len(recordings)), recordings)[order]
@@ -126,11 +127,11 @@ def split_in_time(
 def joined(parts: Sequence[Tracks]) -> Tracks:
     """Concatenate recordings, with gaps between them.
 
-    Each begins `APART` after the previous one, in whole frames; see `released_clock` for Atlas.
-    If a recording names its people, all people are numbered by name.
+    Each recording begins `APART` after the end of the previous one, rounded to whole frames; see
+    `released_clock` for Atlas. If a recording has names of people, all people are numbered by name.
 
     Raises:
-        StpError: the recordings have different rates.
+        StpError: the recordings have different frame rates.
     """
     if len({(part.step, part.dt) for part in parts}) != 1:
         rates = ", ".join(f"{1 / part.dt:g} Hz every {part.step} frames" for part in parts)
@@ -147,7 +148,7 @@ def joined(parts: Sequence[Tracks]) -> Tracks:
 
 
 def _numbered_alike(parts: Sequence[Tracks]) -> Sequence[Tracks]:
-    """Recordings in which a name has the same number, unless all identifiers are numbers."""
+    """Renumber people so that a name has the same number in all recordings, if there are names."""
     if len(parts) == 1 or not any(part.names for part in parts):
         return parts
     numbered = []
@@ -168,7 +169,7 @@ def _numbered_alike(parts: Sequence[Tracks]) -> Sequence[Tracks]:
 
 
 def together(parts: Sequence[Tracks]) -> Tracks:
-    """Concatenate parts of one recording, without changes of frames or people."""
+    """Concatenate parts of one recording, without changing frames or people."""
     return replace(
         parts[0],
         frame=np.concatenate([part.frame for part in parts]),
@@ -178,16 +179,16 @@ def together(parts: Sequence[Tracks]) -> Tracks:
 
 
 def _after(tracks: Tracks) -> int:
-    """First frame of the next recording."""
+    """First frame of a recording that follows these tracks."""
     return int(tracks.frame.max()) + math.ceil(APART / tracks.dt * tracks.step)
 
 
 def released_clock(tracks: Tracks, recordings: Sequence[int]) -> Tracks:
     """Move recordings in time as the released code of Atlas does.
 
-    There, a recording begins at 1.01 times the last frame of the previous one. This is not an
-    integer, so equal intervals may differ in their last digit, which interrupts filling and
-    smoothing; and after short recordings, people of the same number in both are joined.
+    In that code, a recording begins at 1.01 times the last frame of the previous one. This is not
+    an integer, so equal intervals may differ in their last digit, which interrupts filling and
+    smoothing; and after short recordings, people with the same number in both are joined.
 
     Args:
         tracks: detections of all recordings, concatenated by `joined`.
@@ -208,11 +209,11 @@ FASTEST = 10.0
 
 @dataclass(frozen=True)
 class Jumps:
-    """Teleports: movements that are too fast for a person.
+    """Teleports: J movements that are too fast for a person.
 
     Attributes:
-        person: number of the person of each of J teleports, int64 (J,).
-        before, after: frames before and after each teleport, (J,).
+        person: number of the person of each teleport, int64 (J,).
+        before, after: frames before and after each teleport, (J,) each.
         speed: speed of each teleport, (J,), metres per second.
         names: identifiers of people by number, see `Tracks`.
     """
@@ -227,7 +228,7 @@ class Jumps:
         return len(self.person)
 
     def of(self, person: int) -> "Jumps":
-        """The teleports of one person."""
+        """Select the teleports of one person."""
         rows = self.person == person
         return replace(
             self,
@@ -264,7 +265,7 @@ def jumps(tracks: Tracks, fastest: float = FASTEST) -> Jumps:
 
 
 def without(tracks: Tracks, people: np.ndarray) -> Tracks:
-    """The detections of all people except those with the numbers ``people``."""
+    """Remove the detections of the people with the numbers ``people``."""
     return tracks.rows(~np.isin(tracks.person, people))
 
 
@@ -287,8 +288,8 @@ def check_detections(tracks: Tracks, name: str) -> None:
         name: name of the file or dataset, for messages.
 
     Raises:
-        StpError: there are no detections, numbers are not finite, frames are not integers or have
-            another rate, or a person has two positions in one frame.
+        StpError: there are no detections, numbers are not finite, frames are not integers or do not
+            have the declared rate, or a person has two positions in one frame.
     """
     if not len(tracks):
         raise RawFileError(name, "no detections")
@@ -300,8 +301,8 @@ def check_speed(tracks: Tracks, name: str, fastest: float = FASTEST) -> None:
     """Refuse tracks in which a person moves faster than is plausible.
 
     Args:
-        tracks: tracks at the rate at which they are used; at 100 Hz, each slip of a marker would
-            count as a teleport.
+        tracks: tracks at the rate of their use; at 100 Hz, every slip of a marker would count as a
+            teleport.
         name: name of the file or dataset, for messages.
         fastest: highest plausible speed, metres per second.
 
@@ -340,7 +341,7 @@ def _check_numbers(tracks: Tracks, name: str) -> None:
 
 
 def _check_clock(tracks: Tracks, name: str) -> None:
-    """Refuse repeated people in a frame, and other rates than the declared one."""
+    """Refuse people who appear twice in a frame, and other rates than the declared one."""
     order = np.lexsort((tracks.frame, tracks.person))
     person, frame = tracks.person[order], tracks.frame[order]
     same = np.diff(person) == 0

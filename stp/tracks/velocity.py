@@ -1,4 +1,4 @@
-"""Filtered velocity, the estimate of a person's desired velocity."""
+"""Filtered velocity, an estimate of a person's desired velocity."""
 
 from typing import Literal
 
@@ -10,15 +10,15 @@ SIGMA = 1.5
 
 
 def weights(velocities: int, mode: Mode = "gaussian") -> np.ndarray:
-    """Weights of observed velocities, oldest first, with sum 1.
+    """Weights of observed velocities, oldest first, with sum 1, (velocities,).
 
-    The paper's formula is not normalised, and would give 0.37 of the speed; the released code
-    normalises it (Atlas, section IV-A).
+    As in the released code, the weights are normalised; the formula in the paper is not, and would
+    give 0.37 of the speed (Atlas, section IV-A).
 
     Args:
         velocities: number of observed velocities.
-        mode: ``gaussian``: half a Gaussian, largest for the newest; ``linear``: equal weights;
-            ``constant``: the newest alone.
+        mode: ``gaussian``: half a Gaussian with its peak at the newest velocity; ``linear``: equal
+            weights; ``constant``: the newest velocity only.
     """
     if mode == "linear":
         return np.full(velocities, 1 / velocities)
@@ -38,7 +38,7 @@ def filtered(observed: np.ndarray, dt: float, mode: Mode = "gaussian") -> np.nda
         mode: weights of the velocities, see `weights`.
 
     Returns:
-        (..., 2), metres per second.
+        velocities, (..., 2), metres per second.
     """
     velocities = np.diff(observed, axis=-2) / dt
     return np.asarray(np.einsum("v,...va->...a", weights(velocities.shape[-2], mode), velocities))

@@ -1,5 +1,5 @@
-"""Prepared data -> trained model: gradient descent, calibration, checkpoints.
+"""Stage `train`: fit models to prepared data, by gradient descent or calibration.
 
-Losses, schedules and callbacks are one file each in folders of their names; the architecture is in
-`models` or `tracks`.
+Each loss, schedule and callback has a file of its own in the folder of that name. The architectures
+of networks are in `stp.models` and `stp.tracks`.
 """

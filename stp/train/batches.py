@@ -1,4 +1,4 @@
-"""Reading of batches, of which a thread reads the next one during the computation."""
+"""Read batches of clips; a thread reads the next batch during the computation."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,27 +28,28 @@ def read_batches(
     rank: int = 0,
     ranks: int = 1,
 ) -> Iterator[tuple[np.ndarray, Tensor]]:
-    """Read clips in the given order; a thread reads the next batch meanwhile.
+    """Yield batches of clips in the given order; a thread reads the next batch in advance.
 
-    Batches are read into two blocks of memory in turns, because allocation costs more than reading.
-    Frames for another device are normalised there.
+    Two blocks of memory are reused for all batches, because allocation takes longer than reading.
+    Frames for a GPU are normalised on the GPU.
 
     Args:
         clips: clips of a split.
-        rows: numbers of the clips, in the order in which they are read.
-        size: number of clips in a batch; the last one may have fewer.
+        rows: indices of the clips, in the order of reading, int64 (N,).
+        size: number of clips in a batch; the last batch may have fewer.
         length: number of frames of a clip.
-        frames: numbers of the frames that are read, or a function from rows to these numbers,
-            (B, T); all by default.
+        frames: indices of the frames to read, or a function from rows to such indices, (B, T); by
+            default all frames.
         normalisation: normalisation of all frames.
         device: device of the batches.
-        epoch: epoch of clips that are rendered on demand.
-        rank: number of the share of every batch that is read, 0..ranks-1.
+        epoch: number of the epoch, which seeds clips that are generated on demand.
+        rank: index of this process, 0..ranks-1, which reads its share of every batch.
         ranks: number of processes that share a batch.
 
     Yields:
-        the rows of this share of a batch, and its normalised frames, float32 (B, T, C, H, W). On
-        the CPU, the next batch overwrites them. A share without clips is left out.
+        rows and normalised frames, float32 (B, T, C, H, W), of this process's share of a batch. On
+        the CPU, the next batch overwrites the frames. Batches of which the process gets no clips
+        are skipped.
     """
     batches = [rows[start : start + size] for start in range(0, len(rows), size)]
     parts = [part for part in (np.array_split(b, ranks)[rank] for b in batches) if len(part)]

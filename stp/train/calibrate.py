@@ -21,7 +21,7 @@ from stp.train import searches
 
 
 class Predictor(Protocol):
-    """The functions that a calibration needs of a module of `stp.tracks.predictors`."""
+    """Interface of a predictor module (`stp.tracks.predictors`) that can be calibrated."""
 
     SEARCH: dict[str, tuple[float, float]]
     Parameters: Any
@@ -34,20 +34,20 @@ class Predictor(Protocol):
         obstacles: Obstacles | None = None,
         jitter: np.ndarray | None = None,
     ) -> np.ndarray | Density:
-        """Predict points, samples or a density."""
+        """Predict positions, samples of positions, or a density."""
         ...
 
 
 @dataclass(frozen=True)
 class Calibrated:
-    """Result of a search.
+    """Result of a calibration.
 
     Attributes:
         parameters: the best parameters.
         error: mean final displacement error of the best parameters, metres.
         default_error: mean final displacement error of the default parameters, metres.
         trials: number of trials.
-        tried: parameters of all trials in order, with their ``final_error``.
+        tried: parameters of all trials, in order, each with the key ``final_error``.
     """
 
     parameters: Any
@@ -60,9 +60,7 @@ class Calibrated:
 def final_error(
     predictor: Predictor, scenarios: Scenarios, parameters: Any, obstacles: Obstacles | None
 ) -> float:
-    """Mean over scenarios of the final displacement error, metres; for densities, of their point
-    prediction.
-    """
+    """Mean final displacement error over scenarios, metres; densities use a point prediction."""
     steps = scenarios.future.shape[2]
     prediction = predictor.predict(scenarios, steps, parameters, obstacles)
     predicted = stated(prediction, scenarios, steps, predictor)
@@ -89,19 +87,20 @@ def calibrate(
 
     Args:
         predictor: predictor with parameters to search.
-        scenarios: scenarios to compare predictions with.
+        scenarios: scenarios to which predictions are compared.
         obstacles: obstacles of the scene; None if there is no map.
-        trials: number of trials, that of the default parameters included.
+        trials: number of trials, including the trial of the default parameters.
         seed: seed of the search.
-        folder: folder of the trials, for this search alone.
-        default: parameters of the first trial, including those that are not searched; by default
-            those of the predictor.
-        search: a name of `stp.train.searches.KINDS`.
+        folder: folder of the trials, used by this search only.
+        default: parameters of the first trial, including fixed ones; by default the defaults of the
+            predictor.
+        search: search method, a key of `stp.train.searches.KINDS`.
         report: function that receives the progress.
-        interrupted: function that says whether to stop.
+        interrupted: function that returns whether to stop.
 
     Raises:
-        StpError: there is nothing to search, or no scenario, or the search is not installed.
+        StpError: the predictor has no parameters to search, there is no scenario, or the search
+            method is not installed.
         Interrupted: the job was asked to stop; its trials are kept.
     """
     default = predictor.Parameters() if default is None else default

@@ -1,4 +1,4 @@
-"""Calibrate or train a predictor of people on a part of a dataset."""
+"""Core of stage `train` for predictors of people: calibrate or train on a part of a dataset."""
 
 import json
 from dataclasses import asdict
@@ -27,12 +27,13 @@ def run(job: Job) -> Extras:
             protocol of the scenarios. The input is ``data``.
 
     Returns:
-        Numbers of scenarios and people; for a calibration the trials, and the errors of the default
-        and the best parameters on the calibration part; for a training the steps, and the error on
-        validation.
+        numbers of scenarios and people; for a calibration, the number of trials and the errors of
+        default and best parameters on the calibration part; for a training, the number of steps and
+        the validation error.
 
     Raises:
-        StpError: a bad recipe, damaged data, or no scenario to calibrate on.
+        StpError: the recipe is wrong, the data are damaged, or there is no scenario to calibrate
+            on.
         Interrupted: the job was asked to stop, and has saved its state.
     """
     recipe = job.recipe

@@ -1,4 +1,4 @@
-"""Checkpoints of unfinished trainings, from which an interrupted job continues."""
+"""Checkpoints of unfinished trainings, from which interrupted jobs resume."""
 
 import hashlib
 import io
@@ -14,17 +14,16 @@ DIGEST_BYTES = 32
 
 
 def recipe_hash(recipe: Mapping[str, Any]) -> str:
-    """SHA-256 of a recipe, in hexadecimal."""
+    """SHA-256 of a recipe, as hexadecimal digits."""
     return hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()
 
 
 class Checkpoint:
-    """A file with the state of a training: a SHA-256, since torch misses flipped bits, and a torch
-    archive.
+    """File with the state of a training, protected by a SHA-256, since torch misses flipped bits.
 
     Args:
         path: path of the file.
-        recipe: recipe of the training; a state of another recipe is not used.
+        recipe: recipe of the training; the state of another recipe is not used.
     """
 
     def __init__(self, path: Path, recipe: Mapping[str, Any]) -> None:
@@ -32,7 +31,7 @@ class Checkpoint:
         self.recipe = recipe_hash(recipe)
 
     def save(self, state: dict[str, Any]) -> None:
-        """Replace the file atomically by one that holds `state`."""
+        """Write `state` to the file, atomically."""
         archive = io.BytesIO()
         torch.save({"recipe": self.recipe, "state": state}, archive)
         content = archive.getbuffer()
@@ -51,7 +50,7 @@ class Checkpoint:
     def load(self, say: Callable[[str], None]) -> dict[str, Any] | None:
         """Read the state.
 
-        A file that is damaged or belongs to another recipe is moved aside, and reported to `say`.
+        A file that is damaged or belongs to another recipe is renamed, and reported to `say`.
 
         Returns:
             the state, on the CPU; None if there is no usable file.

@@ -1,9 +1,9 @@
-"""Several processes that train one network: each computes its share of every batch.
+"""Data-parallel training: several processes train one network, each on a share of every batch.
 
-The launcher (stp.run.cluster.launch) starts the processes and names the TCP store where they meet.
-Gradients and statistics of batch norms are those of all clips of the batch, so the result is that
-of one process up to the order of additions and the random numbers inside a step (one stream per
-process).
+The launcher (stp.run.cluster.launch) starts the processes and gives them the address of a common
+TCP store. Gradients and statistics of batch norms are computed over all clips of the batch, so the
+result equals that of one process, except for the order of additions and the random numbers inside a
+step (each process has its own stream).
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ TIMEOUT = timedelta(minutes=30)
 
 @dataclass(frozen=True)
 class Ranks:
-    """This process among those of a training: its number, from 0, and how many there are."""
+    """The rank of this process, from 0, and the number of processes of its training."""
 
     rank: int = 0
     size: int = 1
@@ -35,12 +35,12 @@ class Ranks:
     ) -> tuple[float, bool]:
         """Replace the gradients by their sums over all processes.
 
-        One all-reduce of one flat buffer, which contains the loss and the request to stop as well,
-        so that all processes stop after the same step.
+        This is one all-reduce of a flat buffer, which also contains the loss and the request to
+        stop, so that all processes stop after the same step.
 
         Args:
             parameters: parameters of the network, with the gradients of ``loss``.
-            loss: loss of the clips of this process, times their share of the batch; a scalar.
+            loss: mean loss of this process's clips, times their share of the batch; a scalar.
             stop: whether this process was asked to stop.
 
         Returns:
@@ -64,7 +64,7 @@ class Ranks:
         return total, stops > 0
 
     def sum(self, *values: float) -> list[float]:
-        """Add numbers over all processes, in double precision."""
+        """Sum each number over all processes, in double precision."""
         if self.size == 1:
             return list(values)
         on_gpu = torch.distributed.get_backend() == "nccl"
@@ -74,9 +74,9 @@ class Ranks:
 
 
 class _SharedBatchNorm(nn.BatchNorm2d):
-    """Batch normalisation by the statistics of all processes' clips, on any device.
+    """Batch normalisation with statistics over the clips of all processes, on any device.
 
-    torch's SyncBatchNorm computes on GPUs only.
+    torch's SyncBatchNorm works on GPUs only.
     """
 
     def forward(self, frames: Tensor) -> Tensor:
@@ -100,7 +100,7 @@ class _SharedBatchNorm(nn.BatchNorm2d):
 
 
 def share_batch_norms(network: nn.Module) -> None:
-    """Let all batch norms of a network use the statistics of all processes' clips."""
+    """Let all batch norms of a network use statistics over the clips of all processes."""
     for module in network.modules():
         if type(module) is nn.BatchNorm2d:
             module.__class__ = _SharedBatchNorm
@@ -123,12 +123,12 @@ def check_shared_norms(network: nn.Module) -> None:
 
 @contextmanager
 def join(address: dict[str, Any] | None, device: str) -> Iterator[Ranks]:
-    """Connect the processes of a training, until the end of the block.
+    """Context manager: connect the processes of a training.
 
     Args:
         address: ``rank``, ``size``, ``local_rank`` (number of the process on its machine), ``host``
             and ``port`` of the store; None for a single process.
-        device: auto, cpu or cuda.
+        device: device of the network: auto, cpu or cuda.
     """
     if address is None:
         yield Ranks()

@@ -1,4 +1,4 @@
-"""Parts of a training by gradient descent: loss, optimiser, averaged weights, compiled parts."""
+"""Build the parts of a training by gradient descent: loss, optimiser, averaged weights, ..."""
 
 import inspect
 import warnings
@@ -19,7 +19,12 @@ from stp.options.train import LOW_RATE, TrainOptions
 
 
 def micro_batch(requested: Any, batch: int, model: nn.Module) -> int:
-    """Number of clips of a batch that are computed at once, which does not change the gradient.
+    """Number of clips of a batch to compute at once; it does not change the gradient.
+
+    Args:
+        requested: setting ``micro_batch``, 1..batch; None for the whole batch.
+        batch: number of clips in a batch.
+        model: the network.
 
     Raises:
         StpError: `requested` is out of range, or the model normalises over its batch.
@@ -58,9 +63,9 @@ def move_average(kept: nn.Module, model: nn.Module, decay: float) -> None:
     """Update a moving average of weights; integers, such as counters, are copied.
 
     Args:
-        kept: network with the averaged weights.
+        kept: network with the averaged weights, updated in place.
         model: network with the latest weights.
-        decay: weight of the latest weights in the average, ``train.ema``.
+        decay: weight of the latest weights in the new average, 0..1 (``train.ema``).
     """
     latest = model.state_dict()
     for name, average in kept.state_dict().items():
@@ -71,10 +76,10 @@ def move_average(kept: nn.Module, model: nn.Module, decay: float) -> None:
 
 
 def target_channels(targets: Sequence[str], data: Prepared | None) -> list[int] | None:
-    """Indices of the channels named by ``train.targets``, in the order of the data; None for all.
+    """Indices of the channels that ``train.targets`` names, in the order of the data; None for all.
 
     Raises:
-        StpError: the data have no such channel.
+        StpError: the data have no channel with a given name.
     """
     if not targets or data is None:
         return None
@@ -91,22 +96,22 @@ def target_channels(targets: Sequence[str], data: Prepared | None) -> list[int] 
 def loss_of(
     model: ForecastModel, options: TrainOptions, context: int, name: str, data: Prepared | None
 ) -> Callable[..., Tensor]:
-    """The loss of a training: a function of clips (B, T, C, H, W) and step to a scalar.
+    """Build the loss of a training: a function of clips (B, T, C, H, W) and step to a scalar.
 
-    ``train.loss`` replaces the errors of the model's own loss, but not the term that latent codes
-    add (``drawn_forecast``). For models that draw lead times (`leads`), the function also takes the
-    lead times of the clips.
+    ``train.loss`` replaces the error terms of the model's own loss, but not the divergence term of
+    latent codes (``drawn_forecast``). For models that draw lead times (`leads`), the function also
+    takes the lead times of the clips.
 
     Args:
         model: the network.
         options: options of the training.
         context: number of context frames.
         name: name of the model, for errors.
-        data: prepared data, for losses that depend on channels or grid; None if none does.
+        data: prepared data, for losses that depend on channels or grid; None for other losses.
 
     Raises:
-        StpError: the model is not trained on forecasts, or is deterministic where the loss compares
-            several forecasts.
+        StpError: the model is not trained on forecasts, or the loss compares several forecasts of a
+            clip but the model is deterministic.
     """
     if options.loss is None:
         return _own_loss(model)
@@ -152,7 +157,7 @@ def loss_of(
 
 
 def _own_loss(model: ForecastModel) -> Callable[..., Tensor]:
-    """The model's own loss; the first call refuses a comparison of different shapes."""
+    """The model's own loss; its first call raises an error if it compares different shapes."""
     is_first = True
 
     def loss(*arguments: Any) -> Tensor:
@@ -178,7 +183,7 @@ def _own_loss(model: ForecastModel) -> Callable[..., Tensor]:
 def against_divergence(
     model: ForecastModel, options: TrainOptions, updates: int, rate: float
 ) -> str:
-    """The text of a remedy for values that are not finite, or for a loss that explodes.
+    """Make the remedy of an error about non-finite values or exploding losses.
 
     Args:
         model: the network.
@@ -212,14 +217,14 @@ def _drawn(
 
 
 def put_channels_last(model: nn.Module) -> None:
-    """Store two-dimensional filters with channels last in memory."""
+    """Convert the weights of 2-D convolutions to torch's memory format channels_last."""
     for weights in model.parameters():
         if weights.dim() == 4:  # torch has no such format for other ranks
             weights.data = weights.data.contiguous(memory_format=torch.channels_last)
 
 
 def compile_parts(model: nn.Module) -> None:
-    """Compile the child modules of a network; the code that connects them stays Python."""
+    """Compile each child module of a network with torch; the code between them stays Python."""
     # `settle` does not tell the compiler about deterministic algorithms.
     torch.use_deterministic_algorithms(torch.are_deterministic_algorithms_enabled())
     for part in model.children():
@@ -230,6 +235,6 @@ def compile_parts(model: nn.Module) -> None:
 
 
 def optimizer_of(model: nn.Module, options: TrainOptions) -> torch.optim.Optimizer:
-    """The optimiser that ``train.optimizer`` names, for all parameters of a model."""
+    """Build the optimiser that ``train.optimizer`` names, for all parameters of a model."""
     kind = {"adam": torch.optim.Adam, "adamw": torch.optim.AdamW}[options.optimizer]
     return kind(model.parameters(), lr=options.lr, weight_decay=options.weight_decay)

@@ -45,26 +45,26 @@ FIRST_STEPS = 10
 
 
 class DivergenceError(StpError):
-    """A loss or a weight is NaN or infinite, or losses have grown beyond all bounds."""
+    """A loss or a weight is NaN or infinite, or the losses explode."""
 
 
 @dataclass
 class Progress:
-    """State of a training, besides weights and optimiser.
+    """Progress of a training: its saved state besides weights and optimiser.
 
     Attributes:
         step: number of completed steps.
-        history: a row for each completed epoch, validation included.
-        loss_sum: sum of the losses of the unfinished epoch.
-        seconds: time spent on the unfinished epoch.
-        resumed: whether the unfinished epoch was interrupted.
-        resumes: steps at which the training went on after an interruption.
-        devices: devices and precisions that computed parts of the training, in order.
+        history: rows of ``history.parquet``, one for each completed epoch.
+        loss_sum: sum of the losses in the unfinished epoch.
+        seconds: time spent on the unfinished epoch, in seconds.
+        resumed: whether the unfinished epoch was interrupted and then resumed.
+        resumes: steps at which the training was resumed after interruptions.
+        devices: device and precision of each part of the training, in order.
         best_epoch: number of the best epoch, from 1; 0 before the first.
-        best_mse: value of the criterion in the best epoch, by default a mean squared error.
+        best_mse: validation error of the best epoch, by default a mean squared error.
         first_loss: mean loss of the first steps.
-        recent_loss: exponentially weighted mean of the losses.
-        ended_early: reason why the training ended before its last epoch; None if it did not.
+        recent_loss: exponentially weighted mean of the losses so far.
+        ended_early: reason why a callback ended the training early; None if none did.
     """
 
     step: int = 0
@@ -85,19 +85,20 @@ class GradientDescent:
     """The training of one model by gradient descent.
 
     Args:
-        job: job whose recipe names the model, and whose state folder holds checkpoints.
+        job: job with the recipe of the training and the folder of checkpoints.
         options: options of the training, ``recipe["train"]``.
         data: prepared data with the splits train and val.
         normalisation: normalisation of the training split.
-        compute: device and precision.
+        compute: device, threads and precision of the computation.
         ranks: processes that share the training.
-        initial: initial weights; random ones by default.
-        callbacks: further callbacks (see stp.train.callbacks) besides those of the options.
+        initial: initial weights; by default random weights.
+        callbacks: further callbacks (see stp.train.callbacks), besides the callbacks of the
+            options.
 
     Raises:
-        StpError: a split is empty, a batch has fewer clips than there are processes, a snapshot
-            would come after the last update, the model, loss or a callback refuses its options,
-            or the initial weights belong to another model.
+        StpError: a split is empty, a batch has fewer clips than there are processes, a snapshot is
+            due after the last update, the model, loss or a callback refuses its options, or the
+            initial weights belong to another model.
     """
 
     def __init__(
@@ -188,7 +189,7 @@ class GradientDescent:
         self.clock = time.monotonic()
 
     def train(self) -> None:
-        """Train until the last epoch, from the last checkpoint on.
+        """Train until the last epoch, starting from the last checkpoint if there is one.
 
         Raises:
             DivergenceError: a loss, weight or forecast is not a finite number, or losses explode.
@@ -202,10 +203,10 @@ class GradientDescent:
             self._save()
 
     def stop_early(self, why: str) -> None:
-        """End the training after this epoch; callbacks call this in all processes alike.
+        """End the training after the current epoch; called by callbacks, in all processes.
 
         Raises:
-            StpError: later updates have snapshots.
+            StpError: snapshots are due after later updates.
         """
         if any(update > self.progress.step for update in self.options.snapshots):
             raise StpError(
@@ -291,7 +292,7 @@ class GradientDescent:
         self._save()
 
     def _select(self, epoch: int) -> float:
-        """Validate an epoch, and keep its weights if they are the best so far."""
+        """Validate an epoch, and store its weights if they are the best so far."""
         mse = self._validate()
         if mse < self.progress.best_mse:
             self.progress.best_epoch, self.progress.best_mse = epoch, mse
@@ -299,7 +300,7 @@ class GradientDescent:
         return mse
 
     def _step(self, clips: Tensor, leads: Tensor | None) -> bool:
-        """One step on clips (B, T, C, H, W); returns whether to stop after it."""
+        """Train one step on clips (B, T, C, H, W); return whether to stop after this step."""
         progress, step = self.progress, self.progress.step
         rate = self.options.learning_rate(step, self.steps)
         for group in self.optimizer.param_groups:
@@ -331,7 +332,7 @@ class GradientDescent:
         return stop
 
     def _backward(self, clips: Tensor, step: int, leads: Tensor | None) -> Tensor:
-        """Add up gradients of parts of the batch; returns this process's share of the loss."""
+        """Accumulate the gradients of micro-batches; return this process's share of the loss."""
         loss = torch.zeros((), device=clips.device)
         of_clips = (clips,) if leads is None else (clips, leads.to(clips.device))
         seed, first = int(draw(self.seed, WHOLE_BATCH, step)[0]), self.first
@@ -346,7 +347,7 @@ class GradientDescent:
         return loss
 
     def _check_loss(self, value: float, step: int) -> None:
-        """Refuse a loss that is not finite, or losses that have grown beyond all bounds."""
+        """Raise an error if the loss is not finite, or if the losses explode."""
         progress, limit = self.progress, self.options.explodes
         if not np.isfinite(value):
             raise self._diverges(f"the loss is {value} in step {step}")
@@ -361,14 +362,14 @@ class GradientDescent:
             )
 
     def _call(self, hook: str, *arguments: Any) -> None:
-        """Call the hook of all callbacks that have it."""
+        """Call a method of all callbacks that have it."""
         for callback in self.callbacks:
             if hasattr(callback, hook):
                 getattr(callback, hook)(self, *arguments)
 
     @torch.inference_mode()
     def _validate(self) -> float:
-        """The criterion: the mean of the model's validation errors."""
+        """Compute the mean of the model's validation errors, which selects the best epoch."""
         self.kept.eval()
         step, total, count = self.progress.step, 0.0, 0
         for _, clips in read_batches(

@@ -1,4 +1,4 @@
-"""Weights of latitudes in losses, which are those of scores."""
+"""Weights of latitudes in losses, equal to those in scores."""
 
 import torch
 from torch import Tensor
@@ -8,9 +8,9 @@ from stp.metrics.latitude import weights_of
 
 
 def latitude_weights(data: Prepared, like: Tensor) -> Tensor | None:
-    """Cosine of each latitude over the mean of the cosines, (H, 1), on the device of `like`.
+    """Cosine of each latitude divided by the mean cosine, (H, 1), on the device of `like`.
 
-    The result is None if the data have no coordinate ``lat``.
+    None if the data have no coordinate ``lat``.
     """
     weights = weights_of(data)
     return None if weights is None else torch.from_numpy(weights).to(like)[:, None]

@@ -1,8 +1,9 @@
-"""Training by gradient descent of networks that predict people.
+"""Train networks that predict people by gradient descent.
 
-Each step depends on the seed and its number alone, so a resumed training gives the result of an
-uninterrupted one. Tensors have a row for each person, with the neighbours. The last fifth of the
-calibration episodes is the validation set, which selects the best step.
+The random numbers of a step depend on the seed and the number of the step only, so a resumed
+training gives the same result as an uninterrupted one. Tensors have a row for each person, which
+includes the person's neighbours. The last fifth of the calibration episodes is the validation set,
+which selects the best step.
 """
 
 import copy
@@ -35,22 +36,22 @@ CLIP_NORM = 1.0
 
 
 class Objective(Protocol):
-    """Functions of a predictor that a training calls: rows, augmentation, loss and error."""
+    """Interface of a predictor that can be trained: rows, augmentation, loss and error."""
 
     def rows(self, scenarios: Scenarios) -> Rows:
         """Convert scenarios to tensors: observed and future positions."""
         ...
 
     def varied(self, rows: Rows, random: np.random.Generator) -> Rows:
-        """Augment rows by random changes that are as likely as the data, such as mirroring."""
+        """Augment rows by random changes under which the data are invariant, such as mirroring."""
         ...
 
     def loss(self, network: nn.Module, rows: Rows, kl_weight: float) -> Tensor:
-        """The loss to minimise, a scalar; ``kl_weight`` grows from 0 to 1 (warm-up)."""
+        """Compute the loss to minimise, a scalar; ``kl_weight`` rises from 0 to 1 (warm-up)."""
         ...
 
     def error(self, network: nn.Module, rows: Rows) -> Tensor:
-        """The error that selects the best step, a scalar."""
+        """Compute the validation error that selects the best step, a scalar."""
         ...
 
 
@@ -60,7 +61,8 @@ class Learned:
 
     Attributes:
         weights: weights of the best step.
-        history: a row for each validation: step, loss (mean since the previous row), error.
+        history: a row for each validation: step, mean training loss since the previous row,
+            validation error.
         facts: facts of the training for the receipt.
     """
 
@@ -70,11 +72,14 @@ class Learned:
 
 
 def split(scenarios: Scenarios, protocol: str) -> tuple[np.ndarray, np.ndarray]:
-    """Indices of the scenarios for training and for validation, the last fifth of the episodes.
+    """Split scenarios into training and validation, the last fifth of the episodes.
 
-    Episodes do not overlap, so the parts share no moment. Except under ``atlas-paper``, scenarios
-    with people of the validation part are in neither. There is no validation part if there is one
-    episode, or if nothing would be left for training.
+    Episodes do not overlap, so the parts share no moment. Except under the protocol
+    ``atlas-paper``, training scenarios with people of the validation part are dropped. The
+    validation part is empty if there is only one episode, or if no training scenario would remain.
+
+    Returns:
+        indices of the scenarios for training, and for validation, int64.
     """
     episodes = np.unique(scenarios.episode)
     count = max(1, round(len(episodes) / 5)) if len(episodes) > 1 else 0
@@ -104,16 +109,16 @@ def learn(
     """Train a network that predicts people.
 
     Args:
-        build: function that makes the network, with random weights.
+        build: function that builds the network, with random weights.
         objective: loss and other functions of the predictor.
         scenarios: scenarios of the calibration part.
         options: options of the training.
         seed: seed of weights, order and augmentation.
-        recipe: recipe of the training; a checkpoint of another recipe is not used.
+        recipe: recipe of the training; the checkpoint of another recipe is not used.
         folder: folder of the checkpoint.
-        every_s: seconds between two checkpoints.
+        every_s: time between two checkpoints, seconds.
         report: function that receives the progress.
-        interrupted: function that says whether to stop.
+        interrupted: function that returns whether to stop.
 
     Raises:
         StpError: there is no scenario, or a loss is NaN or infinite.

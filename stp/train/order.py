@@ -1,7 +1,7 @@
 """Random numbers of a training, as functions of (seed, purpose, number).
 
-A resumed training thus draws the same numbers as an uninterrupted one. Unlike NumPy's
-distributions, the raw integers of Philox are guaranteed never to change.
+A resumed training therefore draws the same numbers as an uninterrupted one. The raw integers of
+Philox are guaranteed never to change, unlike NumPy's distributions.
 """
 
 from collections.abc import Callable
@@ -22,12 +22,12 @@ INITIAL_WEIGHTS, EPOCH_ORDER, STEP, LEAD, WHOLE_BATCH = range(5)
 
 
 def draw(seed: int, purpose: int, number: int, count: int = 1) -> np.ndarray:
-    """Draw random integers, uint64 (count,).
+    """Draw random integers, uint64 (count,), that are determined by the arguments.
 
     Args:
         seed: seed of the training, >= 0.
-        purpose: number of the purpose, one of the constants of this module.
-        number: number of the epoch or step, >= 0.
+        purpose: purpose of the numbers, one of the constants of this module.
+        number: index of the epoch or step, >= 0.
         count: number of integers.
     """
     counter, key = [0, 0, 0, number], [seed, purpose]
@@ -36,7 +36,7 @@ def draw(seed: int, purpose: int, number: int, count: int = 1) -> np.ndarray:
 
 
 def epoch_order(rows: np.ndarray, seed: int, epoch: int) -> np.ndarray:
-    """Rows in the random order of an epoch; epochs count from 0."""
+    """Shuffle rows for an epoch; epochs count from 0."""
     return rows[np.argsort(draw(seed, EPOCH_ORDER, epoch, len(rows)), kind="stable")]
 
 
@@ -58,25 +58,25 @@ class LeadDraws:
     def of(
         cls, model: "ForecastModel", context: int, seed: int, lead: int | None = None
     ) -> "LeadDraws | None":
-        """Make the draws for a model that needs lead times in training; None for other models.
+        """Make an instance for a model that needs lead times in training; None for other models.
 
         Args:
             model: the model.
             context: number of context frames.
             seed: seed of the training.
-            lead: lead time of a network that is trained for only one; None for other networks.
+            lead: lead time of a network that is trained for one lead time; None for other networks.
         """
         if not model.needs_lead_times or not model.leads:
             return None
         return cls(tuple(model.leads) if lead is None else (lead,), context, seed)
 
     def draw(self, rows: np.ndarray, epoch: int) -> np.ndarray:
-        """A lead time for each row, int64 (B,)."""
+        """Draw a lead time for each row, int64 (B,)."""
         shares = uniform(rows, 1, seed=self.seed, stream=LEAD, epoch=epoch)[:, 0]
         return np.asarray(self.leads, np.int64)[(shares * len(self.leads)).astype(np.int64)]
 
     def frames(self, epoch: int) -> Callable[[np.ndarray], np.ndarray]:
-        """A function from rows to frame numbers: context and lead time, int64 (B, T_in + 1)."""
+        """Function from rows to frame indices, context and lead time: int64 (B, T_in + 1)."""
 
         def of(rows: np.ndarray) -> np.ndarray:
             context = np.broadcast_to(np.arange(self.context), (len(rows), self.context))
@@ -86,18 +86,18 @@ class LeadDraws:
 
 
 def spread(clips: int, most: int | None) -> np.ndarray:
-    """At most `most` of the rows 0..clips-1, evenly spaced, int64 and ascending."""
+    """Select at most `most` of the rows 0..clips-1, evenly spaced: ascending int64."""
     count = clips if most is None else min(most, clips)
     return np.arange(count, dtype=np.int64) * clips // max(count, 1)
 
 
 def rows_of(clips: Any, split: str, most: int | None, folder: Path) -> np.ndarray:
-    """The rows of a split that a training uses, int64 and ascending.
+    """Select the rows of a split that a training uses: ascending int64.
 
     Args:
         clips: clips of the split.
         split: name of the split, for the error.
-        most: largest number of rows; None for all.
+        most: maximum number of rows; None for all.
         folder: folder of the data, for the error.
 
     Raises:

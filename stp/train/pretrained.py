@@ -1,4 +1,4 @@
-"""Given weights (``weights:``), from which a training starts, or which replace a training."""
+"""Pretrained weights (``weights:``), which initialise or replace a training."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ from stp.train.run import checked, fit, write_history
 
 @dataclass(frozen=True)
 class GivenWeights:
-    """Weights that were read from a file, and how a training uses them.
+    """Pretrained weights, read from a file, and their use in a training.
 
     Attributes:
         name: name of the file.
         sha256: checksum of the file.
         use: "initialise" (start a training from the weights) or "replace" (do not train).
         tensors: weights as a state_dict of the recipe's model.
-        normalisation: normalisation of the data that the weights were trained on; None if the file
+        normalisation: normalisation of the data on which the weights were trained; None if the file
             has none.
     """
 
@@ -43,16 +43,17 @@ class GivenWeights:
 
 
 def run(job: Job) -> Extras:
-    """Write the files of `stp.train.run`, from a training with given weights or without training.
+    """Write the files of `stp.train.run`, with pretrained weights as the start or the result.
 
     Args:
-        job: job as for `stp.train.run`, with ``weights`` in its recipe, "initialise" (start from
-            the given weights) or "replace" (use them without training), the input ``weights``, the
-            lock of their file, and the runtime ``raw_roots``, folders that may contain the file.
+        job: job as for `stp.train.run`. In addition, the recipe has ``weights``: "initialise"
+            (start from the weights) or "replace" (use them without training). The input ``weights``
+            is the lock file that names and identifies the weights file, and the runtime setting
+            ``raw_roots`` lists folders that may contain that file.
 
     Raises:
-        StpError: as in `stp.train.run`; the weights are damaged or belong to another model; or
-            there are snapshots without a training.
+        StpError: as in `stp.train.run`; or the weights are damaged or belong to another model, or
+            snapshots are requested without a training.
         Interrupted: the job was asked to stop, and has saved its state.
     """
     training = checked(job)
@@ -72,18 +73,19 @@ def run(job: Job) -> Extras:
 
 
 def read(job: Job) -> GivenWeights:
-    """Read the weights that a training recipe names.
+    """Read the pretrained weights of a training.
 
-    The file is written by ``torch.save``: a state_dict, alone or under ``state_dict``, such as the
-    ``model.pt`` of another training. `ForecastModel.from_published` converts the layout of
-    published weights.
+    The file has to be written by ``torch.save``: a state_dict, or a dict with the key
+    ``state_dict``, such as the ``model.pt`` of another training. `ForecastModel.from_published`
+    converts the layout of published weights.
 
     Args:
-        job: job whose recipe describes the model; the input ``weights`` is the lock of one file.
+        job: job whose recipe describes the model, and whose input ``weights`` is the lock file with
+            the path and the checksum of the weights file.
 
     Raises:
-        StpError: the file is missing, has another checksum than declared, cannot be read, or holds
-            weights of another model.
+        StpError: the file is missing, its checksum differs from the declared one, it cannot be
+            read, or the weights belong to another model.
     """
     raw = RawFiles(job.inputs["weights"], job.runtime["raw_roots"])
     (name,) = raw.names
@@ -120,7 +122,7 @@ def _unusable(path: Path, why: str) -> StpError:
 
 
 def _compare(path: Path, given: Mapping[str, Tensor], own: dict[str, Tensor], model: str) -> None:
-    """Refuse weights whose names or shapes are not those of the model's own weights."""
+    """Refuse weights whose names or shapes differ from those of the model."""
     missing = [name for name in own if name not in given]
     unknown = [name for name in given if name not in own]
     shapes = {name: tuple(tensor.shape) for name, tensor in own.items()}

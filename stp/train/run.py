@@ -1,4 +1,4 @@
-"""Train: fit the model of a recipe to prepared data."""
+"""Core of stage `train` for models of frames: fit the model of a recipe to prepared data."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -39,12 +39,12 @@ BLOCK_BYTES = 1 << 26
 
 
 class Training(NamedTuple):
-    """A training whose recipe fits its data.
+    """Recipe and data of a training, checked against each other.
 
     Attributes:
-        job: job whose recipe has the shape of the network's channels.
+        job: the job; ``shape`` in its recipe is reduced to the network's channels.
         options: options of the training.
-        data: prepared data of these channels.
+        data: prepared data, reduced to the network's channels.
         normalisation: normalisation of the training split.
     """
 
@@ -57,8 +57,8 @@ class Training(NamedTuple):
 def run(job: Job) -> Extras:
     """Write ``model.pt`` (see stp.models.weights) and ``history.parquet``.
 
-    With ``train.snapshots``, ``snapshots/update-<n>.pt`` hold the weights after n updates (averaged
-    ones, where an average is kept), independent of validation.
+    With ``train.snapshots``, the files ``snapshots/update-<n>.pt`` contain the weights (with
+    ``train.ema``, the averaged weights) after n updates, regardless of validation.
 
     Args:
         job: the recipe has ``model``, ``options``, ``shape``, ``context``, ``horizon``, ``fit``
@@ -72,20 +72,22 @@ def run(job: Job) -> Extras:
             (address of the processes that share this training, see stp.train.distributed).
 
     Returns:
-        Device, precision, number of parameters, selection, clips, interruptions.
+        facts for the receipt: device, precision, number of parameters, selected epoch, clips,
+        interruptions.
 
     Raises:
-        StpError: a bad recipe, damaged data, data of another shape, or a training that diverges.
+        StpError: the recipe is wrong, the data are damaged or have another shape, or the training
+            diverges.
         Interrupted: the job was asked to stop, and has saved its state.
     """
     return fit(checked(job))
 
 
 def checked(job: Job) -> Training:
-    """Read the recipe and the data of a training.
+    """Read and check the recipe and the data of a training.
 
     Raises:
-        StpError: a bad recipe, or data that are damaged or of another shape.
+        StpError: the recipe is wrong, or the data are damaged or have another shape.
     """
     recipe = job.recipe
     options = TrainOptions.from_recipe(recipe["train"])
@@ -110,11 +112,11 @@ def checked(job: Job) -> Training:
 
 
 def fit(training: Training, initial: Mapping[str, Tensor] | None = None) -> Extras:
-    """Train, and write the files of `run`.
+    """Train a model, and write the files of `run`.
 
     Args:
         training: checked recipe and data of the training.
-        initial: initial weights; random ones by default.
+        initial: initial weights; by default random weights.
     """
     job, options, data, normalisation = training
     recipe = job.recipe
@@ -157,7 +159,7 @@ def write_history(job: Job, history: list[dict[str, Any]]) -> None:
 def _closed_form(
     job: Job, options: TrainOptions, data: Prepared, normalisation: Normalisation
 ) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Fit in one pass over the training clips, on the CPU."""
+    """Fit a model in one pass over the training clips, on the CPU."""
     clips = data.clips("train", job.recipe.get("train_subset", "all"))
     rows = spread(len(clips), options.max_clips)
     length = data.context + data.horizon

@@ -1,7 +1,7 @@
-"""Searches for parameters with an ask-and-tell interface.
+"""Parameter searches with an ask-and-tell interface: Optuna and SMAC3.
 
-A search keeps its trials in a folder. The next parameters depend on the seed and the trials alone,
-so a resumed search gives the result of an uninterrupted one.
+A search stores its trials in a folder. The next parameters depend on the seed and the trials only,
+so a resumed search gives the same result as an uninterrupted one.
 """
 
 import json
@@ -17,7 +17,7 @@ Bounds = dict[str, tuple[float, float]]
 
 
 class Search(Protocol):
-    """A search that proposes parameters (`ask`), and is told their error (`tell`).
+    """Interface of a search, which proposes parameters (`ask`) and learns their error (`tell`).
 
     Attributes:
         tried: parameters and error of each trial, in order.
@@ -30,12 +30,12 @@ class Search(Protocol):
         ...
 
     def tell(self, error: float) -> None:
-        """Record the error of the parameters that were asked for last."""
+        """Record the error of the parameters that the last call of `ask` returned."""
         ...
 
 
 class Optuna:
-    """A tree-structured Parzen estimator; its trials are in Optuna's journal.
+    """Optuna's tree-structured Parzen estimator, with the trials in Optuna's journal.
 
     Args:
         bounds: smallest and largest value of each parameter.
@@ -95,15 +95,15 @@ class Optuna:
 
 
 class Smac:
-    """SMAC3: random forests, with the default parameters as the initial design, as Atlas has it.
+    """SMAC3: Bayesian optimisation with random forests, starting at the defaults, as in Atlas.
 
-    Trials are kept in a file in a format of this project, and replayed when a search is resumed.
+    Trials are stored in a file of our own format, and replayed when a search is resumed.
 
     Args:
         bounds: smallest and largest value of each parameter.
         default: parameters of the first trial.
         seed: seed of the search.
-        folder: folder of the file of trials and of SMAC's own files.
+        folder: folder of the trials and of SMAC's own files.
         trials: number of trials.
 
     Raises:
@@ -173,10 +173,10 @@ class Smac:
 
 
 def _in_order(maximizer: Any) -> Any:
-    """Sort the starting points of SMAC's local search.
+    """Let SMAC's local search visit its starting points in sorted order.
 
-    SMAC keeps them in a set (smac 2.4.1), whose order depends on the process, and draws numbers for
-    one after the other. A search that goes on in another process would ask for other parameters.
+    SMAC (2.4.1) stores them in a set, whose order depends on the process, and draws random numbers
+    in this order. A search resumed in another process would therefore propose other parameters.
     """
     local = maximizer._local_search
     starts = local._get_init_points_from_previous_configs
@@ -189,12 +189,12 @@ def _in_order(maximizer: Any) -> Any:
 
 
 def _never_called(config: Any, seed: int = 0) -> float:
-    """SMAC requires a target function, even with ask and tell."""
+    """Placeholder for the target function that SMAC requires, even with ask and tell."""
     raise AssertionError("SMAC does not compute errors")
 
 
 def _lines(path: Path) -> list[tuple[Values, float]]:
-    """Trials of a file; an incomplete last line, left by a crash, is removed."""
+    """Read the trials in a file; an incomplete last line, left by a crash, is removed."""
     if not path.is_file():
         return []
     content = path.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Weights after given numbers of updates, kept during a training."""
+"""Snapshots: weights after given numbers of updates, stored during a training."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from stp.train.checkpoint import Checkpoint
 
 
 class Snapshots:
-    """Files with the weights after given numbers of updates, beside the checkpoint of a training.
+    """The snapshot files of a training, in its state folder beside the checkpoint.
 
     Args:
         state: state folder of the training.
@@ -29,11 +29,11 @@ class Snapshots:
         self._of[update].save({"weights": weights})
 
     def are_complete(self, step: int, say: Callable[[str], None]) -> bool:
-        """Whether all snapshots up to a step can be read; damaged files are reported to `say`."""
+        """Whether all snapshots up to ``step`` can be read; damaged files are reported to `say`."""
         return all(self._of[n].load(say) is not None for n in self.updates if n <= step)
 
     def read(self, update: int) -> dict[str, Tensor]:
-        """The weights after ``update`` updates.
+        """Read the weights after ``update`` updates.
 
         Raises:
             StpError: the file of the weights is missing or damaged.

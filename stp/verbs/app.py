@@ -14,10 +14,12 @@ from typer.exceptions import TyperException
 class Panel(StrEnum):
     """Headings of `stp --help`, in its order."""
 
-    PROJECT = "Project"
-    PROGRESS = "Plan and progress"
-    RESULTS = "Results"
+    SETUP = "Set up and look up"
+    RUN = "Plan and run"
+    RESULTS = "Read results"
+    CHECKS = "Check results"
     OWN = "Your own data and models"
+    STORE = "Keep and share"
     STAGES = "Stages, which Snakemake calls"
 
 
@@ -77,16 +79,16 @@ def _group(name: str, about: str, panel: Panel) -> typer.Typer:
     return group
 
 
-stores = _group("store", "Clean up, verify, accept, export and import artefacts.", Panel.PROJECT)
-checks = _group("check", "Check a suite against its paper, or a dataset for leaks.", Panel.RESULTS)
+stores = _group("store", "Clean up, verify, accept, export and import artefacts.", Panel.STORE)
+checks = _group("check", "Check a suite against its paper, or a dataset for leaks.", Panel.CHECKS)
 draws = _group(
     "draw",
     "Draw prepared clips, figures of scores, predictions or paths.",
     Panel.RESULTS,
 )
-studies = _group("study", "Write questionnaires for raters, and read their answers.", Panel.RESULTS)
+studies = _group("study", "Write questionnaires for raters, and read their answers.", Panel.CHECKS)
 listing = _group(
-    "list", "List models, datasets, metrics, ..., or describe one of them.", Panel.RESULTS
+    "list", "List models, datasets, metrics, ..., or describe one of them.", Panel.SETUP
 )
 videos = _group(
     "videos", "Score videos without a plan: metrics, FVD and KVD, predicted opinions.", Panel.OWN

@@ -72,7 +72,7 @@ def models(
 
 
 @app.command(
-    rich_help_panel=Panel.PROGRESS,
+    rich_help_panel=Panel.RUN,
     epilog=examples(
         "stp profile convlstm moving_mnist",
         "stp profile mcvd moving_mnist --seconds 30",

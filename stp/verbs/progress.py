@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from stp.plan.cells import Plan
     from stp.run.cluster.driver import Driver
 
-command = functools.partial(app.command, rich_help_panel=Panel.PROGRESS)
+command = functools.partial(app.command, rich_help_panel=Panel.RUN)
 PASSED = "stp.passed"
 
 
@@ -113,7 +113,10 @@ def run(
     os.execv(sys.executable, [*resuming.SNAKEMAKE, *words])
 
 
-@command(epilog=examples("stp doctor", "stp doctor --configfile config/paper.yaml"))
+@app.command(
+    rich_help_panel=Panel.SETUP,
+    epilog=examples("stp doctor", "stp doctor --configfile config/paper.yaml"),
+)
 def doctor(
     configfile: ConfigFile = DEMO,
     format: output.TableOrJson = "table",

@@ -10,7 +10,7 @@ from stp.verbs.app import Panel, app, examples
 from stp.verbs.output import print_lines
 
 
-@app.command(rich_help_panel=Panel.PROJECT, epilog=examples("stp init my-benchmark"))
+@app.command(rich_help_panel=Panel.SETUP, epilog=examples("stp init my-benchmark"))
 def init(
     folder: Annotated[Path, typer.Argument(help="The folder to make; it must be new or empty.")],
 ) -> None:

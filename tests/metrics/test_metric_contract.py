@@ -1,12 +1,15 @@
 """The contract of all conventions: shapes, inputs, bad data, constants, direction, lead times."""
 
+import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from conventions import convention
+from held_numbers import Held, require_held, summary, write
 
 from stp.metrics import acc, crpss, latitude, regions, rpss, spectral_coherence
 from stp.metrics.comparison import Comparison, on_data
@@ -29,8 +32,20 @@ CONVENTIONS = {
 """By their names in config/conventions, except those that need weights of a network, values of sets
 of clips and of splits, and means over windows, which are computed before
 (tests/score/test_score_weeks.py)."""
+FUNCTIONS = {
+    *("acc", "bias", "collision_rate", "crps", "crpss", "csi", "digit_identity", "displacement"),
+    *("field_ms_ssim", "field_spectral_divergence", "final_displacement", "frequency_bias", "mae"),
+    *("miss_rate", "ms_ssim", "mse", "nino34", "pod", "position_nlp", "psnr", "rank_histogram"),
+    *("rmse", "rpss", "scv_success", "spectral_coherence", "spectral_divergence"),
+    *("spectral_power", "spectral_residual", "spread", "ssim", "sucr", "top_k_displacement"),
+    *("wmape", "wrmse"),
+}
+"""Modules of stp.metrics that compute them."""
 OF_PEOPLE = ("displacement", "collision_rate", "miss_rate", "position_nlp")
 """In their frames NaN means that nobody is there."""
+NUMBERS = Path(__file__).with_name("test_metric_contract.yaml")
+TOLERANCE = 1e-5
+"""Relative to the norm; rounding of sums in other orders explains less than 1e-6."""
 
 
 def frames(name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -63,8 +78,8 @@ def bound(name: str, shape: tuple[int, int, int]) -> Metric:
     return on_data(metric, Comparison(data, steps, MEMBERS, densities))
 
 
-@pytest.fixture(scope="module")
-def globe() -> Iterator[None]:
+@contextmanager
+def globe_without_files() -> Iterator[None]:
     """Latitudes and a climatology without files."""
 
     def coordinate(data: Any, name: str) -> np.ndarray | None:
@@ -86,6 +101,12 @@ def globe() -> Iterator[None]:
             patch.setattr(module, "coordinate", coordinate)
         for module in (acc, crpss, rpss, spectral_coherence):
             patch.setattr(module, "Climatology", Climatology)
+        yield
+
+
+@pytest.fixture(scope="module")
+def globe() -> Iterator[None]:
+    with globe_without_files():
         yield
 
 
@@ -124,14 +145,24 @@ class Case(NamedTuple):
         with np.errstate(all="ignore"):
             return values(self.metric, statistics.mean(axis=0))[..., 0]
 
+    def numbers(self, statistics: np.ndarray) -> Held:
+        """Of the statistics, and of the values that are made from them."""
+        held = {"statistics": summary(statistics)}
+        if self.metric.batches is None:
+            held["value"] = summary(self.value(statistics))
+        return held
 
-@pytest.fixture(scope="module", params=CONVENTIONS)
-def case(request: pytest.FixtureRequest, globe: None) -> Case:
-    name: str = request.param
+
+def case_of(name: str) -> Case:
     predicted, observed = frames(name)
     metric = bound(name, observed.shape[2:])
     assert not metric.reason
     return Case(name, metric, predicted, observed)
+
+
+@pytest.fixture(scope="module", params=CONVENTIONS)
+def case(request: pytest.FixtureRequest, globe: None) -> Case:
+    return case_of(request.param)
 
 
 @pytest.fixture(scope="module")
@@ -149,6 +180,16 @@ def test_statistics_have_their_shape_and_change_no_frame(case: Case, whole: np.n
         means = case.metric.finish(whole.mean(axis=0))
         series = means.shape[0] if means.ndim > 1 else 1
         assert means.shape[-1] == whole.shape[-1] and series == len(case.metric.series)
+
+
+def test_statistics_and_values_are_the_held_ones(case: Case, whole: np.ndarray) -> None:
+    """The code itself computed them, after tests of each metric had compared it with a reference
+    library or an equation. Where a convention is meant to change, this writes its new numbers,
+    whose difference is to be read:
+
+        PYTHONPATH=tests python tests/metrics/test_metric_contract.py ssim  # no name: all
+    """
+    require_held(case.name, case.numbers(whole), NUMBERS, TOLERANCE)
 
 
 def test_samples_do_not_see_each_other(case: Case, whole: np.ndarray) -> None:
@@ -209,7 +250,8 @@ def test_lead_times_are_as_independent_as_it_says(case: Case, whole: np.ndarray)
 
 
 def test_all_kinds_were_tried() -> None:
-    assert len(CONVENTIONS) > 50
+    functions = {facts["function"].partition(".")[0] for facts in CONVENTIONS.values()}
+    assert functions == FUNCTIONS
     dependent = {name for name in CONVENTIONS if not convention(name).independent_leads}
     assert dependent == {
         *(f"nino34.{choice}" for choice in ("correlation", "correlation_weighted", "rmse")),
@@ -224,3 +266,13 @@ def test_all_kinds_were_tried() -> None:
             for game in ("brawl", "collect_shards", "move_unit", "road_trip")
         ),
     }
+
+
+if __name__ == "__main__":
+    with globe_without_files():
+
+        def compute(name: str) -> Held:
+            computed = case_of(name)
+            return computed.numbers(computed.statistics())
+
+        write(NUMBERS, CONVENTIONS, compute, sys.argv[1:])

@@ -182,15 +182,17 @@ def test_logits_of_seeded_weights_are_a_mean_over_time() -> None:
 # Resize
 
 
-def test_resize_against_brute_force() -> None:
+@pytest.mark.parametrize(("height", "width"), [(5, 7), (11, 7), (5, 11), (11, 11)])
+def test_resize_against_brute_force(height: int, width: int) -> None:
     """out[i] is read at i * old / new, between the two pixels around it."""
     rng = np.random.default_rng(0)
-    frame = rng.random((5, 7)).astype(np.float32)
+    frame = rng.random((height, width)).astype(np.float32)
     actual = resize(torch.from_numpy(frame), 11).numpy()
+    assert actual.shape == (11, 11)
     for i, j in np.ndindex(11, 11):
-        y, x = i * 5 / 11, j * 7 / 11
+        y, x = i * height / 11, j * width / 11
         y0, x0 = math.floor(y), math.floor(x)
-        y1, x1 = min(y0 + 1, 4), min(x0 + 1, 6)
+        y1, x1 = min(y0 + 1, height - 1), min(x0 + 1, width - 1)
         top = frame[y0, x0] + (frame[y0, x1] - frame[y0, x0]) * (x - x0)
         low = frame[y1, x0] + (frame[y1, x1] - frame[y1, x0]) * (x - x0)
         assert actual[i, j] == pytest.approx(top + (low - top) * (y - y0), abs=1e-6)

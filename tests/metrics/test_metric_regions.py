@@ -81,11 +81,15 @@ def test_anomalies_are_pooled_from_three_components(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_region_without_longitudes_or_points_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    for given in ({"lat": LATITUDES}, {"lat": LATITUDES, "lon": np.linspace(100, 170, 36)}):
-        assert (
-            "no coordinate lon"
-            in on_data(convention("wrmse.pooled_europe"), compared(monkeypatch, **given)).reason
-        )
+    for reason, given in (
+        ("lon", {"lat": LATITUDES}),
+        ("lon", {"lat": LATITUDES, "lon": LONGITUDES[1:]}),
+        ("lon", {"lat": LATITUDES, "lon": np.linspace(100, 170, 36)}),
+        ("lat", {"lon": LONGITUDES}),
+        ("lat", {"lat": LATITUDES[1:], "lon": LONGITUDES}),
+    ):
+        bound = on_data(convention("wrmse.pooled_europe"), compared(monkeypatch, **given))
+        assert f"no coordinate {reason}" in bound.reason
 
 
 def test_a_region_fits_conventions_that_have_none_of_their_name(

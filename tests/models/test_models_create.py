@@ -131,43 +131,76 @@ def test_a_model_without_options():
 
 
 REFUSED = {
-    "convlstm": [{"num_hidden": []}, {"num_hidden": 64}, {"filter_size": 4}, {"patch_size": 0}],
-    "e3dlstm": [
-        *({"num_hidden": [4, 5]}, {"filter_size": 4}, {"window": 0}, {"l1_weight": -1.0}),
-        {"attention": "mixed"},
-    ],
-    "mau": [{"scale": 3}, {"tau": 0}, {"num_hidden": [4, 5]}],
-    "phydnet": [{"scale": 3}, {"bounded": 1}, {"moment_weight": -1}, {"teacher_forcing": "no"}],
+    "convlstm": [{"num_hidden": []}, {"num_hidden": 64}, {"filter_size": 4}],
+    "e3dlstm": [{"num_hidden": [4, 5]}, {"filter_size": 4}, {"attention": "mixed"}],
+    "mau": [{"scale": 3}, {"num_hidden": [4, 5]}],
+    "phydnet": [{"scale": 3}, {"bounded": 1}, {"teacher_forcing": "no"}],
     **{
-        name: [{"num_hidden": [4, 5]}, {"filter_size": 4}, {"patch_size": 0}]
+        name: [{"num_hidden": [4, 5]}, {"filter_size": 4}]
         for name in ("predrnn", "predrnnpp", "predrnnv2")
     },
-    "simvpv1": [{"groups": 3}, {"n_t": 1}],
-    "simvpv2": [{"hid_s": 5}, {"hid_t": 0}, {"n_s": 3}, {"n_t": 1}, {"mlp_ratio": "wide"}],
-    "tau": [{"change_weight": -1}],
+    "simvpv1": [{"groups": 3}],
+    "simvpv2": [{"hid_s": 5}, {"n_s": 3}, {"mlp_ratio": "wide"}],
     "earthformer": [
         *({"enc_depth": []}, {"dec_depth": [1]}, {"stem_channels": [7]}, {"stem_scales": [2]}),
         *({"stem_channels": [12], "heads": 8}, {"head_convs": [0]}, {"position": "h+w"}),
-        *({"global_vectors": -1}, {"decoder_frames": "all"}, {"drop": 1}),
+        *({"decoder_frames": "all"}, {"drop": 1}),
     ],
     "mcvd": [
-        *({"width": 0}, {"multipliers": []}, {"blocks": 1.5}, {"attention_widths": 8}),
-        *({"spade_width": 0}, {"dropout": 1}, {"noise_levels": 0}, {"betas": [0.02]}),
-        *({"betas": [0.02, 0]}, {"mask_context": -1}, {"data_range": [1, 0]}),
+        *({"multipliers": []}, {"blocks": 1.5}, {"attention_widths": 8}, {"dropout": 1}),
+        *({"betas": [0.02]}, {"betas": [0.02, 0]}, {"data_range": [1, 0]}),
     ],
     "climax": [
         *({"width": 10}, {"leads": [9]}, {"variables": ["z500"]}, {"drop": 1.0}),
-        *({"predicts": "days"}, {"initial_std": 0}),
+        *({"predicts": "days"}, {"initial_std": 0}, {"hours": 0}),
     ],
     "unet": [{"channels": [8]}, {"predicts": "nothing"}],
     "resnet": [{"blocks": []}],
-    "fno": [{"modes": [4]}, {"join": "add"}],
-    "vae": [{"kl_weight": -1}],
-    "cdna": [{"widths": [3, 4]}, {"kernel": 4}],
-    "sv2p": [{"stages": [3, 2, 1]}, {"annealing": "cosine"}],
-    "svg": [{"prior": "none"}, {"seen": "none"}, {"widths": []}],
-    "savp": [{"gan_weight": -1}],
+    "fno": [{"modes": [4]}, {"join": "add"}, {"output": "mixed"}],
+    "vae": [{"bounded": 1}],
+    "cdna": [{"widths": [3, 4]}, {"kernel": 4}, {"all_kernels": 1}],
+    "sv2p": [{"stages": [3, 2, 1]}, {"latent_widths": [3]}, {"annealing": "cosine"}],
+    "svg": [{"prior": "none"}, {"seen": "none"}, {"widths": []}, {"batch_norm": 1}],
+    "savp": [{"smooth": 1}],
 }
+LEAST = {
+    **{name: {"patch_size": 1, "filter_size": 1} for name in ("convlstm", "predrnn", "predrnnpp")},
+    "predrnnv2": {"patch_size": 1, "filter_size": 1, "decouple_beta": 0},
+    "e3dlstm": {"window": 1, "l1_weight": 0},
+    "mau": {"scale": 1, "tau": 1, "filter_size": 1},
+    "phydnet": {"moment_weight": 0, "teacher_forcing": 0},
+    "simvpv1": {"n_t": 2, "groups": 1},
+    "simvpv2": {"hid_s": 2, "hid_t": 1, "n_s": 2, "n_t": 2, "mlp_ratio": 1},
+    "tau": {"change_weight": 0},
+    "earthformer": {"heads": 1, "global_vectors": 0, "drop": 0},
+    "mcvd": {
+        **{"width": 1, "blocks": 1, "spade_width": 1, "noise_levels": 1},
+        **{"dropout": 0, "mask_context": 0},
+    },
+    "small_convnet": {"width": 1, "layers": 1},
+    "climax": {"patch": 1, "depth": 1, "decoder_depth": 1, "heads": 1, "drop": 0, "drop_path": 0},
+    "resnet": {"width": 1},
+    "vae": {"latent": 1, "kl_weight": 0, "seed": 0},
+    "cdna": {"masks": 1, "kernel": 1, "sampling_k": 0},
+    "sv2p": {"latent_channels": 0, "kl_weight": 0, "seed": 0},
+    "svg": {
+        **{"code": 1, "latent": 1, "hidden": 1, "depth": 1, "posterior_depth": 1},
+        **{"kl_weight": 0, "seed": 0},
+    },
+    "savp": {
+        **{"latent": 1, "encoder_width": 1, "discriminator_width": 1},
+        **{"gan_weight": 0, "gan_vae_weight": 0, "seed": 0},
+    },
+}
+"""The least value of each option."""
+
+
+@pytest.mark.parametrize("name", LEAST)
+def test_the_least_value_of_an_option_is_accepted_and_one_less_refused(name):
+    for option, least in LEAST[name].items():
+        create(recipe(name, (1, 8, 8), **{option: least}))
+        with pytest.raises(StpError, match=rf"options\.{option}\b"):
+            create(recipe(name, (1, 8, 8), **{option: least - 1}))
 
 
 @pytest.mark.parametrize(("name", "options"), [(n, o) for n in REFUSED for o in REFUSED[n]])

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import pytest
 import torch
 import yaml
+from model_cases import make
 from torch import Tensor, nn
 
 import stp.models
@@ -152,6 +153,13 @@ def paper() -> Recipes:
 def test_initial_weights_are_drawn_as_in_the_release(name, dataset):
     torch.manual_seed(0)
     model = create(as_json(paper().train(name, dataset, 0)))
+    assert list(compare(model, TABLE["models"][name])) == []
+
+
+@pytest.mark.parametrize("name", TABLE["models"])
+def test_initial_weights_of_tiny_networks_are_drawn_so_too(name):
+    """Few values tell less of a distribution, but constants and bounds are exact."""
+    model = make(name, (1, 16, 18))
     assert list(compare(model, TABLE["models"][name])) == []
 
 

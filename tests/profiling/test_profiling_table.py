@@ -1,4 +1,4 @@
-"""Table 19 from measurement files, and the page of all models."""
+"""Table 19 from measurement files, and docs/models.md."""
 
 import csv
 import io

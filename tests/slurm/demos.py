@@ -23,6 +23,7 @@ from asking import ask
 from checkout import Checkout
 from cluster import Cluster
 from scenario import Scenario
+from test_docs_commands import commands_about
 
 from stp.options.score import CELL_KEYS
 from stp.plan.cells import Plan
@@ -117,10 +118,14 @@ def is_close(value: float | None, other: float | None) -> bool:
 
 
 def local_run(scale: str, folder: Path) -> Path:
-    """Run a demo without Slurm; its folder of results."""
+    """Run a demo and the commands of its page without Slurm; its folder of results."""
     checkout = Checkout.create(folder / "checkout", folder / "shared")
     done = checkout.snakemake(config=f"config/{scale}.yaml", targets=(DEMOS[scale],))
     assert done.returncode == 0, done.stdout[-5000:]
+    if scale != "demo":  # whose table here is one of several
+        for words in commands_about(scale):
+            done = checkout.run(*words)
+            assert done.returncode == 0, f"{words}\n{done.stdout[-5000:]}"
     return checkout.folder / "results"
 
 

@@ -1,4 +1,4 @@
-"""The wheel, installed in a folder of its own, without the checkout."""
+"""The wheel, installed in a folder of its own, without the checkout (docs/projects.md)."""
 
 import os
 import re

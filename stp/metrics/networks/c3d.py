@@ -1,7 +1,7 @@
 """C3D (Tran et al. 2015, arXiv 1412.0767) up to its last convolution.
 
-Layers are named as in the weights of DavideA/c3d-pytorch (Sports-1M). As in its code, frames are
-RGB from 0 to 255, and no mean is subtracted.
+Layers are named as in the weights of DavideA/c3d-pytorch (Sports-1M). As in the code of that
+repository, frames are RGB from 0 to 255, and no mean is subtracted.
 """
 
 import numpy as np
@@ -46,7 +46,7 @@ class C3D(nn.Module):
         return x
 
     def maps(self, frames: np.ndarray) -> np.ndarray:
-        """Maps of a clip: uint8 (T, H, W, 3) to float32 (T / 8, 7, 7, 512)."""
+        """Feature maps of a clip: uint8 (T, H, W, 3) to float32 (T / 8, 7, 7, 512)."""
         device = next(self.parameters()).device
         clip = torch.from_numpy(np.ascontiguousarray(frames)).to(device).permute(0, 3, 1, 2).float()
         clip = F.interpolate(clip, (SIZE, SIZE), mode="bilinear", antialias=True)

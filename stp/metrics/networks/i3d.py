@@ -1,9 +1,9 @@
 """I3D: Inception-v1 inflated to three dimensions (Carreira and Zisserman 2017, arXiv 1705.07750).
 
-It is the network of ``deepmind/i3d-kinetics-400/1``, with which FVD is defined: all convolutions
-and pools but the last pad as TensorFlow's SAME does, batch normalisation adds 1e-3 to the variance,
+This is the network ``deepmind/i3d-kinetics-400/1``, with which FVD is defined: all convolutions and
+pools except the last use TensorFlow's padding SAME, batch normalisation adds 1e-3 to the variance,
 and the outputs are the logits of 400 actions, averaged over the remaining time steps. Layers are
-named as in the port of piergiaj (``Mixed_3b.b1a.conv3d.weight``).
+named as in piergiaj's port (``Mixed_3b.b1a.conv3d.weight``).
 """
 
 import re
@@ -44,8 +44,8 @@ MIXED = {
 def same_padding(length: int, kernel: int, stride: int) -> tuple[int, int]:
     """Numbers of zeros before and after an axis that give ceil(length / stride) outputs.
 
-    This is TensorFlow's padding SAME. Unlike torch's it depends on the length, and of an odd number
-    of zeros the larger half comes after the axis.
+    This is TensorFlow's padding SAME. Unlike torch's, it depends on the length, and an odd number
+    of zeros has its larger half after the axis.
     """
     total = max(kernel - stride if length % stride == 0 else kernel - length % stride, 0)
     return total // 2, total - total // 2
@@ -67,20 +67,20 @@ class Unit(nn.Module):
         self.bn = nn.BatchNorm3d(out, eps=BATCH_NORM_EPSILON)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Map (N, channels, T, H, W) to (N, out, T', H', W'), divided by stride and rounded up."""
+        """Map (N, channels, T, H, W) to (N, out, T', H', W'), with T' = ceil(T / stride) etc."""
         padded = _pad(x, self.conv3d.kernel_size, self.conv3d.stride, 0.0)
         return F.relu(self.bn(self.conv3d(padded)), inplace=True)
 
 
 class Pool(nn.Module):
-    """Maximum pool with SAME padding, whose padded values are never the maximum."""
+    """Maximum pool with SAME padding; padded values are never the maximum."""
 
     def __init__(self, kernel: tuple[int, ...], stride: tuple[int, ...]) -> None:
         super().__init__()
         self.kernel, self.stride = kernel, stride
 
     def forward(self, x: Tensor) -> Tensor:
-        """Map (N, C, T, H, W) to (N, C, T', H', W'), axes divided by strides and rounded up."""
+        """Map (N, C, T, H, W) to (N, C, T', H', W'), with T' = ceil(T / stride) etc."""
         return F.max_pool3d(_pad(x, self.kernel, self.stride, -torch.inf), self.kernel, self.stride)
 
 
@@ -118,7 +118,7 @@ class I3D(nn.Module):
     """The network I3D, initially with random weights; children are in the order of computation.
 
     Args:
-        classes: number of actions that it distinguishes.
+        classes: number of actions that the network distinguishes.
     """
 
     def __init__(self, classes: int = CLASSES[0]) -> None:
@@ -139,9 +139,9 @@ class I3D(nn.Module):
         self.logits = Logits(classes)
 
     def forward(self, x: Tensor, layer: str = "logits") -> Tensor:
-        """Map clips (N, 3, T, 224, 224) in [-1, 1], T from 9, to mean logits (N, classes).
+        """Map clips (N, 3, T, 224, 224) in [-1, 1], T >= 9, to mean logits (N, classes).
 
-        For the layer ``pooled``, the result is the means (N, 1024) from which logits are computed.
+        With the layer ``pooled``, the result is the means (N, 1024) from which logits are computed.
         """
         for name, part in self.named_children():
             if name != "logits" or layer == "logits":
@@ -153,11 +153,11 @@ def read_i3d(state: State) -> I3D:
     """Build I3D from the weights of one of the public ports.
 
     Known tensor names are those of piergiaj's port (rgb_imagenet.pt, i3d_pretrained_400.pt), of
-    hassony2's (model_rgb.pth), and of TensorFlow's own checkpoints (the modules of TensorFlow Hub
-    and the release deepmind/kinetics-i3d), whose axes are (T, H, W, in, out). With other names,
-    such as those inside a TorchScript archive, the layers have to come in the order of the network
-    and every shape has to fit. A missing scale of a normalisation, as in the module of TensorFlow
-    Hub, is 1.
+    hassony2's port (model_rgb.pth), and of TensorFlow's own checkpoints (the modules of TensorFlow
+    Hub and the release deepmind/kinetics-i3d), with axes (T, H, W, in, out). Files with other
+    names, such as TorchScript archives, must have the layers in the order of the network, with
+    matching shapes. The scale of a normalisation is 1 if it is missing, as in the module of
+    TensorFlow Hub.
 
     Raises:
         StpError: the weights are not those of I3D with 400 or 600 classes.
@@ -199,7 +199,7 @@ _PLACES = {
 
 
 def _from_tensorflow(key: str, tensor: Tensor) -> tuple[str, Tensor]:
-    """Give a tensor of a TensorFlow checkpoint our name and axes; unknown ones stay unchanged."""
+    """Convert a tensor of a TensorFlow checkpoint to our name and axes; others are unchanged."""
     layer, _, tensor_kind = key.removeprefix(_TENSORFLOW).rpartition("/")
     layer, _, group = layer.rpartition("/")
     kind = _OF_TENSORFLOW.get(f"{group}/{tensor_kind}")
@@ -232,7 +232,7 @@ def _piergiaj_name(key: str) -> str:
 
 
 def _by_order(state: State, own: State) -> State:
-    """Pair tensors of unknown names with ours by their order.
+    """Match tensors with unknown names to ours by their order.
 
     For each layer the tensors of the convolution come first, then those of the normalisation.
     """
@@ -256,8 +256,8 @@ def _by_order(state: State, own: State) -> State:
 def resize(frames: Tensor, size: int = SIZE) -> Tensor:
     """Resize frames bilinearly to a square, as TensorFlow 1 does by default.
 
-    Pixel i of the result is read at i * old / new, without half-pixel centres, aligned corners or
-    anti-aliasing. Frames are squashed, not cropped.
+    Pixel i of the result is sampled at i * old / new, without half-pixel centres, aligned corners
+    or anti-aliasing. Frames that are not square are distorted, not cropped.
 
     Args:
         frames: frames, (..., H, W).
@@ -281,10 +281,10 @@ def resize(frames: Tensor, size: int = SIZE) -> Tensor:
 
 
 def prepare(clips: np.ndarray, device: torch.device | str = "cpu") -> Tensor:
-    """Turn clips into inputs of the network.
+    """Convert clips to inputs of the network.
 
     Args:
-        clips: clips in [0, 1], float32 (N, T, C, H, W), C is 1 or 3; values outside are clipped.
+        clips: clips in [0, 1], float32 (N, T, C, H, W), C is 1 or 3; other values are clipped.
         device: device of the result.
 
     Returns:

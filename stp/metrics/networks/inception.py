@@ -1,8 +1,8 @@
 """Inception-v3 (Szegedy et al. 2016, arXiv 1512.00567) up to its last pool, and its classifier.
 
-Layers are named as in torchvision. Weights are those of TensorFlow's release for ImageNet, which
-expects pictures in [-1, 1]. FID is often computed through another training of the same network,
-whose pools differ; values of the two are not comparable.
+Layers are named as in torchvision. The weights are TensorFlow's release for ImageNet, which expects
+pictures in [-1, 1]. FID is often computed with other weights of this network, and other pools; the
+two kinds of values are not comparable.
 """
 
 import torch
@@ -163,7 +163,7 @@ class Mixed7(nn.Module):
 class Inception(nn.Module):
     """The network Inception-v3, initially with random weights.
 
-    Its children are in the order of computation.
+    The child modules are in the order of computation.
     """
 
     def __init__(self) -> None:
@@ -184,7 +184,7 @@ class Inception(nn.Module):
         self.Mixed_7b, self.Mixed_7c = Mixed7(1280), Mixed7(2048)
 
     def maps(self, x: Tensor) -> Tensor:
-        """Map pictures (N, 3, H, W) in [-1, 1], H and W from 75, to (N, 2048, h, w)."""
+        """Map pictures (N, 3, H, W) in [-1, 1], H and W >= 75, to feature maps (N, 2048, h, w)."""
         for part in self.children():
             x = part(x)
         return x
@@ -210,7 +210,7 @@ def read_classifier(state: State) -> nn.Linear | None:
     """Build the last layer, which maps means over space (N, 2048) to logits (N, 1000).
 
     Returns:
-        the layer; None if there are no weights of it.
+        the layer; None if ``state`` has no weights for it.
 
     Raises:
         StpError: the weights are not those of this network.

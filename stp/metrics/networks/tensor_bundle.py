@@ -1,11 +1,10 @@
-"""Checkpoints of TensorFlow, read without TensorFlow.
+"""Read TensorFlow checkpoints without TensorFlow.
 
-A checkpoint is an index, ``NAME.index``, and the bytes of its tensors,
+A checkpoint consists of an index file, ``NAME.index``, and data files with the values of tensors,
 ``NAME.data-00000-of-00001`` (tensorflow/core/util/tensor_bundle). The index is a table in the
-format of LevelDB: blocks of entries whose keys share beginnings, an index of the blocks, and a
-footer of 48 bytes. An entry is a protocol buffer that says of a tensor which type, shape, file,
-place and CRC-32C it has (tensorflow/core/protobuf/tensor_bundle.proto). All checksums are
-compared.
+format of LevelDB: blocks of entries with prefix-compressed keys, an index of the blocks, and a
+footer of 48 bytes. An entry is a protocol buffer with type, shape, data file, offset and CRC-32C of
+a tensor (tensorflow/core/protobuf/tensor_bundle.proto). All checksums are verified.
 """
 
 import math
@@ -60,15 +59,15 @@ message_type { name: "Entry"
 
 
 class Tensor(NamedTuple):
-    """Location of the bytes of a tensor, from the index.
+    """Location of a tensor in the data files, from the index.
 
     Attributes:
-        dtype: NumPy's type of the tensor.
+        dtype: NumPy dtype of the tensor.
         shape: shape of the tensor.
-        shard: number of the file that holds the bytes.
-        offset: position of the first byte in that file.
+        shard: index of the data file, from 0.
+        offset: position of the first byte in the data file.
         size: number of bytes.
-        crc32c: masked checksum of the bytes.
+        crc32c: masked CRC-32C of the bytes.
     """
 
     dtype: np.dtype[Any]
@@ -80,21 +79,21 @@ class Tensor(NamedTuple):
 
 
 def is_bundle(path: Path) -> bool:
-    """Whether a file is named like the index or the bytes of a checkpoint."""
+    """Whether a path is that of an index or data file: ``NAME.index``, ``NAME.data-...``."""
     return path.suffix == ".index" or path.suffix.startswith(".data-")
 
 
 def read_bundle(path: Path) -> dict[str, np.ndarray]:
-    """Read all tensors of numbers in a checkpoint.
+    """Read all numeric tensors of a checkpoint.
 
     Args:
-        path: path of its index, or of a file with bytes, beside which the index is.
+        path: path of the index file, or of a data file beside it.
 
     Returns:
         arrays by name, in the order of the names.
 
     Raises:
-        StpError: a file is missing or damaged, or the format is one that is not read.
+        StpError: a file is missing or damaged, or its format is not supported.
     """
     index = path.with_suffix(".index")
     tensors, shards = read_index(index)
@@ -106,10 +105,10 @@ def read_index(path: Path) -> tuple[dict[str, Tensor], int]:
     """Read the locations of the tensors of a checkpoint from its index.
 
     Returns:
-        tensors by name, and the number of files that hold their bytes.
+        locations of tensors by name, and the number of data files.
 
     Raises:
-        StpError: the file is missing or damaged, or the format is one that is not read.
+        StpError: the file is missing or damaged, or its format is not supported.
     """
     data = _read(path)
     if len(data) < FOOTER or struct.unpack("<Q", data[-8:])[0] != MAGIC:
@@ -141,7 +140,7 @@ def read_index(path: Path) -> tuple[dict[str, Tensor], int]:
 
 
 def _tensor(path: Path, name: str, entry: Any) -> Tensor | None:
-    """Parse the index entry of a tensor; None if the tensor holds texts, not numbers."""
+    """Parse the index entry of a tensor; None for a tensor of strings."""
     if entry.dtype == STRINGS:
         return None
     if entry.dtype not in DTYPES or entry.slices:
@@ -173,10 +172,10 @@ def _read_tensor(path: Path, name: str, entry: Tensor) -> np.ndarray:
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
-    """Read a number that is stored with seven bits in each byte.
+    """Decode a variable-length integer (varint) of a protocol buffer.
 
     Returns:
-        the number, and the position after it.
+        the number, and the position after the number.
 
     Raises:
         IndexError: the data end, or the number has more than 64 bits.
@@ -192,7 +191,7 @@ def _number(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _numbers(data: bytes, count: int) -> list[int]:
-    """Read the first ``count`` numbers of seven bits in each byte."""
+    """Decode the first ``count`` variable-length integers."""
     numbers, at = [], 0
     for _ in range(count):
         value, at = _number(data, at)
@@ -218,7 +217,7 @@ def _block(path: Path, data: bytes, offset: int, size: int) -> bytes:
 
 
 def _entries(block: bytes, path: Path) -> Iterator[tuple[bytes, bytes]]:
-    """Keys and values of a block, in which a key is stored without what it shares with the last."""
+    """Yield keys and values of a block; stored keys omit the prefix shared with the last key."""
     (restarts,) = struct.unpack("<I", block[-4:].rjust(4, b"\0"))
     end, at, key = len(block) - 4 * (restarts + 1), 0, b""
     if end < 0:
@@ -236,7 +235,7 @@ def _entries(block: bytes, path: Path) -> Iterator[tuple[bytes, bytes]]:
 
 @cache
 def _messages() -> dict[str, Any]:
-    """The classes of the messages by name, made from `SCHEMA`."""
+    """Protocol buffer classes by message name, made from `SCHEMA`."""
     file = descriptor_pb2.FileDescriptorProto()
     text_format.Parse(SCHEMA, file)
     pool = descriptor_pool.DescriptorPool()

@@ -1,8 +1,8 @@
-"""The feature layers of three classifiers of ImageNet, as torchvision orders and names them.
+"""Feature layers of three ImageNet classifiers, in torchvision's order and with its names.
 
-LPIPS compares the outputs of some of these layers, its taps, the same as in the authors' package:
-the last ReLU before each change of resolution (AlexNet, VGG-16), and the outputs of seven stages
-(SqueezeNet 1.1).
+LPIPS compares the outputs of some of these layers, called taps. As in the authors' package, they
+are the last ReLU before each change of resolution (AlexNet, VGG-16), and the outputs of seven
+stages (SqueezeNet 1.1).
 """
 
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ MEAN, DEVIATION = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
 class Fire(nn.Module):
-    """Block of a narrow 1 x 1 convolution, then parallel 1 x 1 and 3 x 3 convolutions.
+    """Fire module: a narrow 1 x 1 convolution, then parallel 1 x 1 and 3 x 3 convolutions.
 
-    It is the fire module of Iandola et al. (2016).
+    From SqueezeNet (Iandola et al. 2016).
     """
 
     def __init__(self, channels: int, narrow: int, wide: int) -> None:
@@ -36,12 +36,13 @@ class Fire(nn.Module):
 
 
 class Taps(NamedTuple):
-    """The layers of a network whose outputs LPIPS compares.
+    """Layers of a network whose outputs LPIPS compares.
 
     Attributes:
-        layers: indices of these layers.
-        channels: number of channels of the output of each.
-        smallest: height and width of the smallest frame that reaches the last of them, pixels.
+        layers: indices of the layers.
+        channels: number of channels of each layer's output.
+        smallest: height and width of the smallest frame for which the last of these layers has an
+            output, pixels.
     """
 
     layers: tuple[int, ...]
@@ -84,8 +85,8 @@ def read_trunk(name: str, state: State) -> Trunk:
 
     Args:
         name: name of the network.
-        state: tensors by torchvision's names, such as ``features.0.weight``; those of the
-            classifier or of layers after the last tap are ignored.
+        state: tensors by torchvision's names, such as ``features.0.weight``; tensors of the
+            classifier and of layers after the last tap are ignored.
 
     Raises:
         StpError: the weights are not those of this network.

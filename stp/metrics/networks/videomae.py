@@ -1,9 +1,9 @@
 """VideoMAE: a vision transformer of clips (Tong et al. 2022, arXiv 2203.12602; Wang et al. 2023).
 
-It is the encoder as the authors fine-tune it, whose features Ge et al. (2024, arXiv 2404.12391)
-compare: patches of two frames are tokens, the position of a token is encoded by sines of its
-number, blocks normalise before the attention, and the mean of all tokens is normalised last. Depth
-and widths follow from the weights, whose names are the authors'.
+This is the authors' fine-tuned encoder, whose features Ge et al. (2024, arXiv 2404.12391) compare:
+tokens are patches of two frames with sinusoidal position codes, blocks normalise before the
+attention, and the mean of all tokens is normalised last. Depth and widths follow from the weights,
+which have the authors' names.
 """
 
 import re
@@ -26,7 +26,7 @@ EPSILON = 1e-6
 
 
 def positions(count: int, width: int) -> Tensor:
-    """Position codes of tokens, alternately sines and cosines of their number.
+    """Sinusoidal position codes of tokens, alternately sines and cosines.
 
     Returns:
         position codes, float32 (count, width).
@@ -38,7 +38,7 @@ def positions(count: int, width: int) -> Tensor:
 
 
 class PatchEmbed(nn.Module):
-    """Layer that turns the patches of a clip into tokens."""
+    """Layer that embeds the patches of a clip as tokens."""
 
     def __init__(self, width: int, patch: int, tube: int) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class PatchEmbed(nn.Module):
 
 
 class Attention(nn.Module):
-    """Self-attention layer whose queries and values have a bias, and whose keys have none."""
+    """Self-attention layer with biases for queries and values, but not for keys."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -102,10 +102,10 @@ class VideoMAE(nn.Module):
     """The encoder of VideoMAE, initially with random weights.
 
     Args:
-        width: number of values of a token.
+        width: number of features of a token.
         depth: number of blocks.
         heads: number of attention heads.
-        hidden: width between the linear layers of a block.
+        hidden: hidden width of the two linear layers of a block.
         patch: height and width of a patch, pixels.
         tube: number of frames of a patch.
     """
@@ -129,7 +129,7 @@ class VideoMAE(nn.Module):
 
 
 def read_videomae(state: State) -> VideoMAE:
-    """Build the encoder from its weights, which set its size; the classifier is left out.
+    """Build the encoder from weights, whose shapes set its size; the classifier is left out.
 
     Raises:
         StpError: the weights are not those of a fine-tuned VideoMAE.

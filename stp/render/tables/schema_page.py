@@ -68,7 +68,7 @@ After a run that failed, `results/demo/partial/results.duckdb` holds what has be
 table `missing` lists the rest. Every verb takes it as `--database`:
 
 ```sh
-stp query --database results/demo/partial/results.duckdb "FROM missing"
+stp query --database results/demo/partial/results.duckdb "FROM missing"  # needs a failed run
 ```
 
 ## Scripts
@@ -93,6 +93,10 @@ stp query "FROM overall WHERE value IS NULL" --fail-if-empty -f csv > gaps.csv &
 stp compare simvpv2 convlstm --cell kth --column SSIM --fail-if-alike || echo "alike"
 ```
 """
+
+_SUITES = """\
+A store with results of a suite also has the views of the suite. `stp list store VIEW` prints the
+meaning of each column."""
 
 COLUMNS = """\
 A column that an earlier table has with the same meaning is described there."""
@@ -151,11 +155,12 @@ def page() -> str:
             lines += _section(rows.view.name, rows.view.comment, rows.view.columns, defined)
         for view in VIEWS:
             lines += _view_section(database, view, defined)
-        lines += ["## Views of suites", ""]
+        lines += ["## Views of suites", "", *_wrapped(_SUITES), ""]
         for suite, title, views in _suite_views():
-            lines += [f"A store with results of {title} (`config/suites/{suite}/views/`) has:", ""]
-            for view in views:
-                lines += _view_section(database, view, defined)
+            lines += [f"{title} (`config/suites/{suite}/views/`):", ""]
+            lines += ["| view | contents | columns |", "|---|---|---|"]
+            lines += [_view_row(database, view) for view in views]
+            lines.append("")
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -174,10 +179,20 @@ def _suite_views() -> Iterator[tuple[str, str, list[View]]]:
 def _view_section(
     database: duckdb.DuckDBPyConnection, view: View, defined: dict[tuple[str, str], str]
 ) -> list[str]:
-    database.execute(f"CREATE VIEW {view.name} AS {view.sql}")
-    described = database.execute(f"DESCRIBE {view.name}").fetchall()
-    columns = [(name, kind, comment_of(view, name)) for name, kind, *_ in described]
+    columns = [(name, kind, comment_of(view, name)) for name, kind in _columns(database, view)]
     return _section(view.name, view.comment, columns, defined)
+
+
+def _view_row(database: duckdb.DuckDBPyConnection, view: View) -> str:
+    names = ", ".join(f"`{name}`" for name, _ in _columns(database, view))
+    comment = " ".join(view.comment.split()).replace("|", chr(92) + "|")
+    return f"| `{view.name}` | {comment} | {names} |"
+
+
+def _columns(database: duckdb.DuckDBPyConnection, view: View) -> list[tuple[str, str]]:
+    """Name and type of each column of a view, which later views can read."""
+    database.execute(f"CREATE VIEW {view.name} AS {view.sql}")
+    return [(name, kind) for name, kind, *_ in database.execute(f"DESCRIBE {view.name}").fetchall()]
 
 
 def _section(

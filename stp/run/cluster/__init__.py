@@ -1,1 +1,1 @@
-"""Jobs on a cluster: requests for resources, signals, attempts, and the driver."""
+"""Jobs on a cluster: resource requests, signals, records of attempts, and the Snakemake process."""

@@ -1,9 +1,8 @@
-"""Attempts at artefacts: when they began, how they ended, and what memory they needed.
+"""Records of attempts to make artefacts: start, end, reason of the end, peak memory.
 
 ``attempts.jsonl`` in the artefact's state folder gets a line when an attempt starts, and another
-line when the attempt ends. A killed attempt leaves no second line; the next attempt finds out the
-cause and adds the line.
-After success, the list moves into the receipt.
+line when it ends. A killed attempt writes no second line; the next attempt determines the cause and
+writes it. After success, the records move into the receipt.
 """
 
 import contextlib
@@ -55,8 +54,8 @@ class AttemptProgress:
     Attributes:
         peak_mb: peak memory so far, in MB.
         what: name of the current step in the last report.
-        done: number of finished pieces of work in the last report.
-        total: number of all pieces of work in the last report; 0 if unknown.
+        done: number of finished items of the step in the last report.
+        total: number of all items of the step in the last report; 0 if unknown.
     """
 
     peak_mb: int = 0
@@ -91,17 +90,17 @@ def read(state: Path) -> list[RecordedAttempt]:
 
 
 def count(state: Path, how: str) -> int:
-    """The number of attempts at an artefact that ended in a certain way.
+    """Count the attempts at an artefact that ended in a given way.
 
     Args:
         state: the artefact's state folder.
-        how: end of the attempts, such as `OUT_OF_MEMORY`.
+        how: kind of end, such as `OUT_OF_MEMORY`.
     """
     return sum(attempt.how == how for attempt in read(state))
 
 
 def history(state: Path) -> str:
-    """How earlier attempts ended, as text; empty if there were none."""
+    """Describe in words how earlier attempts ended; empty if there were none."""
     ends = [f"{attempt.how} ({attempt.detail})" for attempt in read(state) if attempt.how]
     return f", attempt {len(ends) + 1}, after: {'; '.join(ends)}" if ends else ""
 
@@ -115,7 +114,7 @@ def read_progress(state: Path) -> AttemptProgress | None:
 
 
 class Attempt:
-    """The current attempt.
+    """The attempt that this process is making.
 
     Args:
         state: the artefact's state folder; the caller holds its lease.
@@ -143,14 +142,20 @@ class Attempt:
         self._watch.start()
 
     def report(self, what: str, done: int, total: int) -> None:
-        """Store the progress, for ``stp status``."""
+        """Write the progress to the state folder, for ``stp status``.
+
+        Args:
+            what: name of the current step.
+            done: number of finished items of the step.
+            total: number of all items of the step; 0 if unknown.
+        """
         self.now.what, self.now.done, self.now.total = what, done, total
 
     def end(self, how: str, detail: str = "") -> None:
         """Record how the attempt ended.
 
         Args:
-            how: the end, such as `DONE`.
+            how: kind of end, such as `DONE`.
             detail: reason of this end.
         """
         self._over.set()
@@ -161,7 +166,7 @@ class Attempt:
         (self.state / PROGRESS).unlink(missing_ok=True)
 
     def _watch_memory(self) -> None:
-        """Write the peak memory while it grows, as a job killed for it cannot write it any more."""
+        """Write the peak memory whenever it grows, since a killed job can no longer do so."""
         written, at = 0.0, 0.0
         while not self._over.wait(SAMPLE_SECONDS):
             self.now.peak_mb = peak = peak_memory_mb()
@@ -235,12 +240,12 @@ def _why_vanished(attempt: RecordedAttempt, now: AttemptProgress) -> tuple[str, 
 
 @contextlib.contextmanager
 def recorded(state: Path, gpus: int, why_stopped: Callable[[], str | None]) -> Iterator[Attempt]:
-    """Record an attempt, whatever its end.
+    """Context manager: record an attempt and its end, including errors and signals.
 
     Args:
         state: the artefact's state folder; the caller holds its lease.
         gpus: number of GPUs that the attempt uses.
-        why_stopped: function that returns the name of the signal that ended the attempt, or None.
+        why_stopped: function that returns the name of the signal that stopped the attempt, or None.
     """
     attempt = Attempt(state, gpus)
     try:

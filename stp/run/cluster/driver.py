@@ -1,7 +1,7 @@
-"""The driver of a checkout: the Snakemake process of its last run, and whether it is alive.
+"""Record the driver of a checkout (the Snakemake process of its last run), and check if it lives.
 
-Snakemake's lock on a working directory names no owner, so a run records its driver when it starts.
-On Linux, /proc tells whether that very process still exists.
+Snakemake's lock on a working directory has no owner, so a run records its driver when it starts. On
+Linux, /proc shows whether that process, and not another one with its ID, still exists.
 """
 
 import json
@@ -31,15 +31,15 @@ class Driver:
 
     Attributes:
         host: name of the machine.
-        boot: ID of the boot of the machine.
+        boot: boot ID of the machine, which changes when it restarts.
         pid: ID of the process.
-        ticks: start of the process, in clock ticks since the boot.
-        slurm_job: ID of the Slurm job that the process runs in; None outside of Slurm.
-        time: time of the record, as Unix time.
+        ticks: start time of the process, in clock ticks since the boot.
+        slurm_job: ID of the Slurm job in which the process runs; None outside of Slurm.
+        time: Unix time of the record.
         arguments: arguments of snakemake.
-        environment: values of the variables STP_... that the process was started with, by name.
+        environment: values of the environment variables STP_... of the process, by name.
         configfile: path of the file with the effective configuration of the run.
-        succeeded: whether the run has finished all of its targets.
+        succeeded: whether the run has finished all targets.
     """
 
     host: str
@@ -59,7 +59,7 @@ class Driver:
         return f"snakemake, process {self.pid} on {self.host}{job}, started {began}"
 
     def is_ending(self) -> bool:
-        """Whether the driver is ending: it starts this process, or an ancestor, only at its end."""
+        """Whether the driver is about to end: only then is it an ancestor of this process."""
         pid = os.getppid()
         while pid > 1 and pid != self.pid:
             pid = _parent(pid)
@@ -74,11 +74,11 @@ class Driver:
 
 
 def write_driver(configfile: Path, results: Path = RESULTS) -> Driver | None:
-    """Record the Snakemake that started this process.
+    """Record the Snakemake process that started this process.
 
     Args:
         configfile: path of the file with the effective configuration of the run.
-        results: folder of all results, in which the record lies.
+        results: folder of all results, where the record is written.
 
     Returns:
         the record; None if no Snakemake started this process.
@@ -111,14 +111,14 @@ def write_driver(configfile: Path, results: Path = RESULTS) -> Driver | None:
 
 
 def record_success(results: Path = RESULTS) -> None:
-    """Record that the last run has finished all of its targets."""
+    """Record that the last run has finished all targets."""
     driver = read_driver(results)
     if driver is not None:
         write_text(results / FILE, json.dumps(asdict(replace(driver, succeeded=True)), indent=1))
 
 
 def read_driver(results: Path = RESULTS) -> Driver | None:
-    """The driver of the last run; None if there is no record."""
+    """Read the driver of the last run; None without a record."""
     try:
         return Driver(**json.loads((results / FILE).read_text()))
     except (OSError, ValueError, TypeError):
@@ -126,7 +126,7 @@ def read_driver(results: Path = RESULTS) -> Driver | None:
 
 
 def running_drivers(folder: Path) -> list[int]:
-    """List the IDs of processes on this machine that are drivers in a working directory."""
+    """List the IDs of all drivers of a working directory that run on this machine."""
     pids = []
     for entry in _PROC.glob("[0-9]*"):
         try:
@@ -139,7 +139,7 @@ def running_drivers(folder: Path) -> list[int]:
 
 
 def _snakemake_arguments(pid: int) -> list[str] | None:
-    """The arguments of a process if it is Snakemake."""
+    """The arguments of a Snakemake process; None for other processes."""
     try:
         words = (_PROC / str(pid) / "cmdline").read_text(errors="replace").split("\0")[:-1]
     except OSError:
@@ -152,7 +152,7 @@ def _snakemake_arguments(pid: int) -> list[str] | None:
 
 
 def _stat(pid: int) -> list[str]:
-    """The fields of /proc/PID/stat from the third on (proc(5)); empty if it has ended."""
+    """Fields of /proc/PID/stat from the third on (proc(5)); empty if the process has ended."""
     try:
         text = (_PROC / str(pid) / "stat").read_text()
     except OSError:
@@ -166,7 +166,7 @@ def _parent(pid: int) -> int:
 
 
 def _ticks(pid: int) -> int:
-    """The start of a process in clock ticks since the boot; -1 if it has ended."""
+    """Start time of a process, in clock ticks since the boot; -1 if it has ended."""
     fields = _stat(pid)
     return int(fields[19]) if fields and fields[0] != "Z" else -1
 

@@ -1,8 +1,9 @@
-"""Records of Slurm jobs that ended before their verb began, written by the driver.
+"""Record Slurm jobs that ended before their `stp` command began.
 
-If the Snakemake of a job rejects its command line, a module or the environment is missing, or the
-node fails, no verb leaves a record, and the cell would look as if it had never been tried. The
-driver, which hears of each failed job, then leaves the record, with the path of the log.
+If the Snakemake process inside a job rejects its command line, a module or the environment is
+missing, or the node fails, no `stp` command leaves a record, and the cell would look as if it had
+never been tried. The driver, which is notified of every failed job, then writes the record, with
+the path of the log.
 """
 
 import contextlib
@@ -29,11 +30,11 @@ LONGEST = 300
 
 
 class SubmittedJob(NamedTuple):
-    """A job of Snakemake: one of those in a submission to Slurm.
+    """One Snakemake job in a submission to Slurm.
 
     Attributes:
         output: path of the receipt or lock file that the job makes.
-        log: path of the log of the job's verb; None without a log.
+        log: path of the log of the job's `stp` command; None without a log.
     """
 
     output: str
@@ -45,8 +46,8 @@ class FailedSubmission(NamedTuple):
 
     Attributes:
         job: ID of the Slurm job; None if Slurm refused it.
-        submitted: time of submission, as Unix time.
-        log: path of the log that Slurm writes; None without a log.
+        submitted: Unix time of the submission.
+        log: path of Slurm's log; None without a log.
         message: Snakemake's message about the failure.
     """
 
@@ -57,9 +58,10 @@ class FailedSubmission(NamedTuple):
 
 
 def watch(plan: Plan) -> None:
-    """Let this process, the driver, record jobs whose verbs never began.
+    """Let this process, the driver, record jobs whose `stp` commands never began.
 
-    The plugin (2.8) has no hook for failed jobs, so two methods of its executor are wrapped.
+    Snakemake's Slurm plugin (2.8) has no hook for failed jobs, so two methods of its executor are
+    wrapped.
     """
     import snakemake_executor_plugin_slurm as plugin
 
@@ -95,11 +97,10 @@ def _first(logs: Iterable[object]) -> Path | None:
 
 
 def record(plan: Plan, members: Iterable[SubmittedJob], ended: FailedSubmission) -> list[Artefact]:
-    """Record the failure of a submission that none of its verbs has recorded.
+    """Record the failure of a submission if none of its `stp` commands has recorded it.
 
-    If a verb began and failed, its own record explains the failure of the submission, and the later
-    jobs of the submission are simply tried again. If no verb began, all jobs without an output have
-    failed.
+    If a command began and failed, its own record explains the failure, and later jobs of the
+    submission are tried again. If no command began, all jobs without an output have failed.
 
     Args:
         plan: the plan.
@@ -107,7 +108,7 @@ def record(plan: Plan, members: Iterable[SubmittedJob], ended: FailedSubmission)
         ended: the failed submission.
 
     Returns:
-        the artefacts whose failure was recorded; empty if a verb began.
+        the artefacts whose failure was recorded; empty if a command began.
     """
     unfinished: list[tuple[Artefact, str]] = []
     for member in members:
@@ -126,9 +127,9 @@ def record(plan: Plan, members: Iterable[SubmittedJob], ended: FailedSubmission)
 
 
 def _made_by(plan: Plan, member: SubmittedJob) -> list[tuple[Artefact, str]]:
-    """The artefacts that a job should have made but did not make, each with a name of the job.
+    """Artefacts that a failed job did not make, each with a description of the job.
 
-    For a job that fetches raw files, these are the artefacts that need the files.
+    If the job fetches raw files, these are the artefacts that need the files.
     """
     if Path(member.output).exists():
         return []
@@ -150,7 +151,7 @@ def _made_by(plan: Plan, member: SubmittedJob) -> list[tuple[Artefact, str]]:
 def _has_begun(
     plan: Plan, artefact: Artefact, member: SubmittedJob, ended: FailedSubmission
 ) -> bool:
-    """Whether the verb of a job, or of another run, has begun and left a record."""
+    """Whether the `stp` command of a job, or one of another run, has begun and left a record."""
     state = plan.store / "state" / artefact.folder
     if store.is_held(state):
         return True
@@ -171,7 +172,7 @@ def _has_begun(
 
 
 def _why(ended: FailedSubmission) -> str:
-    """Why a job ended, in one line: the first error of its log, or else the state or message."""
+    """The reason that a job failed, in one line: the first error in its log, else its state."""
     lines: list[str] = []
     if ended.log is not None:
         with contextlib.suppress(OSError):

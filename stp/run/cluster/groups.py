@@ -1,8 +1,8 @@
-"""A limit of the CPUs that a submission of several jobs asks for.
+"""Limit the CPUs that a submission of several jobs to Slurm requests.
 
-Snakemake adds up the CPUs of all jobs that could run side by side, so that a submission with ten
-cells may ask for more than a small node has, and wait for ever. `--cores` would limit these CPUs,
-but also those of single jobs.
+Snakemake sums the CPUs of all jobs that could run in parallel, so a submission with ten cells may
+request more CPUs than a small node has, and wait forever. `--cores` would limit these CPUs, but
+also the CPUs of single jobs.
 """
 
 import copy
@@ -10,12 +10,12 @@ from typing import Any
 
 
 def limit_cpus(cpus: int) -> None:
-    """Let this process, the driver, limit the CPUs of a submission of several jobs.
+    """Let this process, the driver, limit the CPUs of submissions of several jobs.
 
-    Jobs that do not fit side by side run one after another.
+    Jobs that do not fit in parallel run one after the other.
 
     Args:
-        cpus: largest number of CPUs; a submission gets more if a single job of it asks for more.
+        cpus: maximum number of CPUs; a submission gets more if one of its jobs needs more.
     """
     from snakemake.jobs import GroupJob
 

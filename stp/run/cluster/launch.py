@@ -1,7 +1,8 @@
-"""Training in several processes: started by srun inside a Slurm job, as children elsewhere.
+"""Launch a training in several processes, with srun in a Slurm job, else as child processes.
 
-The first process keeps the lease, reports and publishes. It starts the others (``python -m`` this
-module), which run the core and find each other by a TCP store that the first process serves.
+The launching process holds the lease, reports and publishes. It starts the processes of the
+training (``python -m`` this module), which run the core and connect through a TCP store on the
+launching process.
 """
 
 import contextlib
@@ -35,18 +36,18 @@ Json = dict[str, Any]
 
 
 def run_ranks(core: str, job: Job, ranks: int, audit: ReadAudit) -> Json:
-    """Run a core in several processes, and return the value that the first of them returns.
+    """Run a core in several processes, and return the result of the process with rank 0.
 
     Args:
-        core: full name of a module with ``run(job)``, which joins the other processes by
+        core: full name of a module with ``run(job)``, which connects to the other processes with
             ``job.runtime["ranks"]``.
-        job: the work; all machines of the Slurm job must see its state folder.
-        ranks: number of processes; in a Slurm job, they are spread over its nodes.
-        audit: audit of what the core reads.
+        job: the job; its state folder must be visible on all nodes of the Slurm job.
+        ranks: number of processes; in a Slurm job, they are spread over the nodes.
+        audit: audit of the files that the core reads.
 
     Raises:
         StpError: the core raised this error, or a process died.
-        Interrupted: the work was interrupted, and has saved its state.
+        Interrupted: the job was interrupted, and has saved its state.
     """
     from torch.distributed import TCPStore
 
@@ -94,7 +95,7 @@ def run_ranks(core: str, job: Job, ranks: int, audit: ReadAudit) -> Json:
 
 @contextlib.contextmanager
 def _started(folder: Path, ranks: int) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Start the processes, and end all of them at the end of the block."""
+    """Context manager: start the processes, and end all of them finally."""
     command = [sys.executable, "-m", "stp.run.cluster.launch", str(folder / "work.json")]
     if slurm.job_id():
         nodes = int(slurm.describe(str(slurm.job_id())).get("NumNodes", "1").partition("-")[0])
@@ -125,7 +126,7 @@ def _started(folder: Path, ranks: int) -> Iterator[list[subprocess.Popen[bytes]]
 
 
 def _environment() -> dict[str, str]:
-    """The environment of a process, in which this package is found from any folder."""
+    """Environment variables of a process, with which it finds this package from any folder."""
     package = str(Path(__file__).parents[3])
     paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
@@ -137,10 +138,10 @@ def _forward_report(report: Path, job: Job) -> None:
 
 
 def main(path: Path) -> int:
-    """Run the core as one of several processes.
+    """Run the core of a training in this process, one of several.
 
     Args:
-        path: path of the file that describes the work.
+        path: path of the file that describes the job.
 
     Returns:
         the exit status: 0, 1 after an error, or `SAVED`.
@@ -184,14 +185,14 @@ def main(path: Path) -> int:
 
 
 def _end_with_parent() -> None:
-    """End together with the process that holds the lease, however it ends (Linux only)."""
+    """Let the kernel end this process when the launching process ends (Linux only)."""
     pr_set_pdeathsig = 1  # sys/prctl.h
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL)
 
 
 class _Reports:
-    """Writes reports to a file, a few times a second at most."""
+    """Writes progress reports to a file, at most a few times per second."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

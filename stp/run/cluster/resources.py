@@ -1,8 +1,7 @@
-"""Resources that a job requests, from expected costs, settings of the site, and earlier attempts.
+"""Resources that jobs request, from expected costs, settings of the site, and earlier attempts.
 
-Resources are computed again before every retry: memory doubles for each attempt that ran out of
-memory, and the time limit doubles for each attempt that ran out of time. Other failures change
-nothing.
+They are computed again before every retry: memory doubles for each attempt that ran out of memory,
+and the time limit doubles for each attempt that ran out of time. Other failures do not change them.
 """
 
 import math
@@ -30,7 +29,7 @@ Json = dict[str, Any]
 
 
 class JobResources:
-    """The requests of all jobs of a plan.
+    """Resource requests of all jobs of a plan.
 
     Args:
         plan: the plan.
@@ -67,11 +66,11 @@ class JobResources:
         return any(getattr(nodes, attribute) for nodes in (self.site.cpu, self.site.gpu))
 
     def group(self, receipt: str) -> str | None:
-        """The group in which a job is submitted; None if it is submitted alone.
+        """Name of the group of jobs with which a job is submitted; None if it is submitted alone.
 
-        Short jobs without a GPU that wait for no long job are submitted together. A group starts
-        when all inputs of its members exist, and a failed member stops those that have not begun.
-        So jobs that wait for a training, or that were tried before, are submitted alone.
+        Short jobs without a GPU that do not depend on a long job are submitted together. A group
+        starts when all inputs of its members exist, and a failed member stops members that have not
+        begun. Jobs that depend on a training, or were tried before, are therefore submitted alone.
         """
         return small_group(self.plan.find(receipt).dataset) if self._is_small(receipt) else None
 
@@ -101,7 +100,7 @@ class JobResources:
         return self.asked_for(cost, "fetch")
 
     def of_profile(self, threads: int) -> Json:
-        """The resources of the job that measures a network, as for a small training.
+        """The resources of the job that measures a network, the same as for a small training.
 
         Args:
             threads: number of CPU threads.
@@ -130,7 +129,7 @@ class JobResources:
         return request
 
     def summary(self) -> list[Json]:
-        """The largest request of each stage and kind of node, as rows of a table."""
+        """Largest request of each stage and kind of node, as rows of a table."""
         rows: dict[tuple[str, bool], Json] = {}
         for artefact in self.plan.artefacts.values():
             request = self.of(artefact.receipt)

@@ -1,4 +1,4 @@
-"""Continue after a crash of Snakemake: remove the lock of a dead owner, and run again."""
+"""Resume a run after a crash of Snakemake: remove the lock of a dead driver, and run again."""
 
 import os
 import subprocess
@@ -19,14 +19,15 @@ SNAKEMAKE = [sys.executable, "-m", "snakemake"]
 
 
 def is_locked(checkout: Path) -> bool:
-    """Whether a checkout holds a lock of Snakemake."""
+    """Whether Snakemake's lock of a checkout exists."""
     return any((checkout / LOCKS).glob("*.lock"))
 
 
 def last_driver(checkout: Path) -> Driver | None:
-    """The driver that holds the lock of a checkout; None if unknown.
+    """Find the driver that holds the lock of a checkout; None if unknown.
 
-    A lock younger than the record belongs to a run that ended before it could record itself.
+    A lock that is newer than the record belongs to a run that ended before it could record its
+    driver.
     """
     recorded = driver.read_driver(checkout / RESULTS)
     if recorded is not None and is_locked(checkout):
@@ -37,9 +38,9 @@ def last_driver(checkout: Path) -> Driver | None:
 
 
 def tell_of_owner(checkout: Path) -> None:
-    """Print who holds the lock of the checkout, and whether to wait or to continue after a crash.
+    """Print who holds the lock of the checkout, and whether to wait or to resume after a crash.
 
-    Snakemake's own message about the lock, which follows, says neither.
+    Snakemake's own message, which follows, does not say either.
     """
     if is_locked(checkout):
         owner = last_driver(checkout)
@@ -58,14 +59,14 @@ def tell_of_owner(checkout: Path) -> None:
 
 
 def refuse_if_alive(checkout: Path, owner_is_dead: bool) -> None:
-    """Refuse to take a checkout over from a driver that is alive, or may be.
+    """Refuse to resume a run whose driver is alive, or may be alive.
 
-    On this machine, processes are looked up. On another one, Slurm is asked if the driver was a
-    job; otherwise the user has to know.
+    A driver on this machine is looked up among the processes. For one on another machine, Slurm is
+    asked if it was a job; otherwise the user has to state that it has ended.
 
     Args:
         checkout: the working directory of the runs.
-        owner_is_dead: whether the user says that a driver on another machine has ended.
+        owner_is_dead: whether the user states that a driver on another machine has ended.
 
     Raises:
         StpError: the driver is alive, or may be.
@@ -96,14 +97,15 @@ def refuse_if_alive(checkout: Path, owner_is_dead: bool) -> None:
 
 
 def command(checkout: Path, passed: list[str]) -> tuple[list[str], dict[str, str]]:
-    """The arguments of Snakemake, and the variables of the environment, that continue a run.
+    """Make the arguments of Snakemake, and the environment variables, that resume a run.
 
     Args:
         checkout: the working directory of the runs.
-        passed: arguments of Snakemake; empty for those of the crashed run.
+        passed: arguments of Snakemake; empty for the arguments of the crashed run.
 
     Returns:
-        the arguments, and those variables STP_... of the crashed run that are not set now.
+        the arguments, and the environment variables STP_... of the crashed run that are not set
+        now.
 
     Raises:
         StpError: no arguments are given, and no earlier run is recorded.
@@ -121,7 +123,7 @@ def command(checkout: Path, passed: list[str]) -> tuple[list[str], dict[str, str
 
 
 def living_jobs(plan: Plan) -> Iterator[str]:
-    """Yield the jobs of the old driver that are still running, whose results new jobs take over."""
+    """Yield descriptions of jobs of the old driver that still run; their results will be used."""
     for folder, step in artefact_states(plan).items():
         if step.state == RUNNING:
             artefact = plan.artefacts[folder]
@@ -129,15 +131,16 @@ def living_jobs(plan: Plan) -> Iterator[str]:
 
 
 def resume(passed: list[str], owner_is_dead: bool, say: Callable[[str], None] = print) -> NoReturn:
-    """Replace this process by Snakemake, which continues a run (`stp run --resume`).
+    """Replace this process by Snakemake, which resumes a run (`stp run --resume`).
 
     Args:
-        passed: arguments of Snakemake; empty for those of the crashed run.
-        owner_is_dead: whether the user says that a driver on another machine has ended.
+        passed: arguments of Snakemake; empty for the arguments of the crashed run.
+        owner_is_dead: whether the user states that a driver on another machine has ended.
         say: function that prints a line.
 
     Raises:
-        StpError: the driver is alive, no earlier run is recorded, or Snakemake does not unlock.
+        StpError: the driver is alive, no earlier run is recorded, or Snakemake cannot unlock the
+            checkout.
     """
     checkout = Path.cwd()
     refuse_if_alive(checkout, owner_is_dead)

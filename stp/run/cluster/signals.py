@@ -1,4 +1,4 @@
-"""Turn signals that ask a job to stop into requests that the work can check between two steps."""
+"""Convert signals that stop a job to a request that its work checks between two steps."""
 
 import signal
 import threading
@@ -12,16 +12,16 @@ ignored by processes of the job that do not handle it (shells, Snakemake)."""
 
 
 class Stop:
-    """Whether the work was asked to stop, and by which signal.
+    """Request to stop the work of a job.
 
     Attributes:
-        reason: name of the first signal, such as ``SIGTERM``; None before any signal.
+        reason: name of the first signal, such as ``SIGTERM``; None while no stop is requested.
     """
 
     reason: str | None = None
 
     def ask(self, received: signal.Signals) -> None:
-        """Ask the work to stop; `reason` is set by the first call only."""
+        """Request a stop; only the first call sets `reason`."""
         self.reason = self.reason or received.name
 
     def __call__(self) -> bool:
@@ -34,11 +34,12 @@ class Terminated(BaseException):
 
 @contextmanager
 def listening(resumable: bool) -> Iterator[Stop]:
-    """Turn signals into a request to stop, until the end of the block.
+    """Context manager: convert signals to a request to stop.
 
     Args:
-        resumable: whether the work checks the request and saves its state. Other work ignores the
-            warning and is ended by SIGTERM and SIGINT, with everything cleaned up.
+        resumable: whether the work checks the request and saves its state. If not, the early
+            warning signal is ignored, and SIGTERM and SIGINT raise `Terminated`, so that everything
+            is cleaned up.
 
     Raises:
         Terminated: SIGTERM or SIGINT came, and the work is not resumable.

@@ -1,7 +1,7 @@
 """Settings of one computing site: partitions, accounts, GPUs, limits.
 
-People copy config/site.example.yaml to config/site.yaml and change what differs at their site.
-These settings cannot change a result, so that no fingerprint contains them.
+Users copy config/site.example.yaml to config/site.yaml, and change what differs at their site.
+These settings cannot change a result, so no fingerprint contains them.
 """
 
 import os
@@ -23,15 +23,16 @@ def small_group(dataset: str) -> str:
 
 
 class Nodes(Strict):
-    """One kind of node, and how to ask for it.
+    """One kind of node, and how jobs request it.
 
     Attributes:
-        partition: partition of Slurm; by default, that of the cluster.
-        account: account that jobs are charged to.
+        partition: Slurm partition; by default the cluster's default partition.
+        account: account to which jobs are charged.
         qos: quality of service.
         constraint: features that a node must have.
-        max_hours: time limit of the partition; longer trainings save and requeue themselves.
-        max_memory_gb: memory of a node, the limit of all requests.
+        max_hours: time limit of the partition, hours; longer trainings save their state and requeue
+            themselves.
+        max_memory_gb: memory of a node in GB, which limits all requests.
     """
 
     partition: str | None = None
@@ -48,7 +49,7 @@ class GpuNodes(Nodes):
     Attributes:
         request: ``gpus`` (sbatch --gpus=1) or ``gres`` (sbatch --gres=gpu:a100:1).
         type: the site's name of the GPU type, such as ``a100``; None for any.
-        per_node: number of GPUs of a node; a training with more takes several nodes.
+        per_node: number of GPUs of a node; a training with more GPUs uses several nodes.
     """
 
     request: Literal["gpus", "gres"] = "gpus"
@@ -57,26 +58,29 @@ class GpuNodes(Nodes):
 
 
 class Site(Strict):
-    """A site; its file is config/site.yaml, or the one that STP_SITE names.
+    """Settings of a site, from config/site.yaml or the file that STP_SITE names.
 
     Attributes:
         accounting: whether ``sacct`` knows finished jobs; ``auto`` asks Slurm.
         cpu: nodes for jobs without a GPU.
         gpu: nodes for jobs with a GPU.
-        jobs: largest number of jobs submitted at the same time.
-        retries: number of retries of a failed job by Snakemake.
-        requeues: number of restarts by Slurm of a training that saved itself; they are no retries.
-        warning_seconds: time before its limit at which a training is told to save itself.
-        first_status_seconds: time until Snakemake first checks the state of a job.
-        group_minutes: jobs expected to be shorter than this are submitted together.
-        group_jobs: number of cells in such a submission, and largest number of CPUs that it asks
-            for: its other jobs run afterwards.
-        min_memory_mb: least memory of a request.
-        memory_mb: first request of a stage, instead of the estimate.
-        scratch: folder for temporary files on a node, with variables of the job, such as
+        jobs: maximum number of submitted jobs at any time.
+        retries: number of times that Snakemake retries a failed job.
+        requeues: number of times that Slurm restarts a training that saved its state; these do not
+            count as retries.
+        warning_seconds: time before the time limit at which a training is told to save its state,
+            seconds.
+        first_status_seconds: time until Snakemake first checks the state of a job, seconds.
+        group_minutes: expected duration in minutes below which jobs are submitted together.
+        group_jobs: number of cells in a joint submission, and maximum number of CPUs that it
+            requests; jobs that do not fit run afterwards.
+        min_memory_mb: minimum memory of a request, MB.
+        memory_mb: memory of the first request by stage, MB, in place of the estimate.
+        scratch: folder for temporary files on a node; may contain variables of the job, as in
             ``/scratch/$SLURM_JOB_ID``.
-        software: where a job finds its software: as it is here, or by conda or apptainer.
-        image: image of apptainer, a file or a docker:// address.
+        software: source of a job's software: the environment of the submitting process, conda or
+            apptainer.
+        image: image for apptainer: a file or a docker:// address.
         extra: further options of sbatch.
     """
 
@@ -101,7 +105,7 @@ class Site(Strict):
 
     @classmethod
     def load(cls) -> "Site":
-        """Read the file of the site; without one, return the defaults.
+        """Read the file of the site; without a file, return the defaults.
 
         Raises:
             StpError: the file that STP_SITE names is missing, or a key is unknown or wrong.
@@ -113,7 +117,7 @@ class Site(Strict):
         return _read(path.absolute())
 
     def nodes(self, gpus: int) -> Nodes:
-        """The kind of node for a job with this number of GPUs."""
+        """The kind of node for a job with ``gpus`` GPUs."""
         return self.gpu if gpus else self.cpu
 
     def has_accounting(self) -> bool:
@@ -123,7 +127,7 @@ class Site(Strict):
         return self.accounting
 
     def job_setup(self) -> str:
-        """Shell commands that start every rule, and put temporary files on the node's disk."""
+        """Shell commands at the start of each rule, to put temporary files on the node's disk."""
         if self.scratch is None:
             return ""
         return (
@@ -132,19 +136,19 @@ class Site(Strict):
         )
 
     def shell_prefix(self, commands: Path) -> str:
-        """The prefix of the shell commands of all rules.
+        """Make the prefix of the shell commands of all rules.
 
         Args:
-            commands: folder that is added to the end of the PATH of jobs.
+            commands: folder that is appended to the PATH of jobs.
 
         Returns:
-            a format string for ``shell.prefix``, in which braces of the shell are doubled.
+            a format string for Snakemake's ``shell.prefix``, with doubled braces.
         """
         setup = f'export PATH="$PATH":{shlex.quote(str(commands))}; {self.job_setup()}'
         return setup.replace("{", "{{").replace("}", "}}")
 
     def profile(self) -> dict[str, Any]:
-        """The settings of profiles/slurm/config.yaml, by the names of Snakemake's options."""
+        """Settings of profiles/slurm/config.yaml, by name of Snakemake's option."""
         keys: dict[str, Any] = {
             "jobs": self.jobs,
             "retries": self.retries,

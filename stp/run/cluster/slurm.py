@@ -1,4 +1,4 @@
-"""Questions to Slurm: about this job, about other jobs, and about the cluster."""
+"""Query Slurm about this job, other jobs, and the cluster."""
 
 import os
 import re
@@ -11,12 +11,12 @@ SECONDS = 30
 
 
 def job_id() -> str | None:
-    """The ID of the Slurm job that this process belongs to; None outside of Slurm."""
+    """ID of the Slurm job to which this process belongs; None outside of Slurm."""
     return os.environ.get("SLURM_JOB_ID")
 
 
 def _ask(*command: str) -> str | None:
-    """The output of a command of Slurm; None if it is missing or does not answer."""
+    """Run a command of Slurm and return its output; None if it is missing or fails."""
     if shutil.which(command[0]) is None:
         return None
     try:
@@ -27,20 +27,20 @@ def _ask(*command: str) -> str | None:
 
 
 def describe(job: str) -> dict[str, str]:
-    """The facts that the controller has about a job, by its names: JobState, PreemptTime, ...
+    """Ask the controller for the fields of a job: JobState, PreemptTime, ...
 
     Returns:
-        empty if the job is forgotten or the controller does not answer.
+        values by field; empty if the controller does not know the job or does not answer.
     """
     text = _ask("scontrol", "show", "job", "--oneliner", job) or ""
     return dict(re.findall(r"(?:^|\s)(\w[\w:/]*)=(\S*)", text))
 
 
 def state(job: str) -> str | None:
-    """The state of a job, such as RUNNING or OUT_OF_MEMORY; None if unknown.
+    """Ask for the state of a job, such as RUNNING or OUT_OF_MEMORY; None if unknown.
 
-    The controller forgets finished jobs after a while (MinJobAge); then the accounting database
-    is asked, if there is one.
+    The controller forgets finished jobs after some time (MinJobAge); the accounting database, if
+    there is one, is then asked instead.
     """
     job_state = describe(job).get("JobState")
     if job_state is None:
@@ -50,12 +50,12 @@ def state(job: str) -> str | None:
 
 
 def is_preempted(job: str) -> bool:
-    """Whether a job has to make room for another one."""
+    """Whether Slurm is preempting a job."""
     return describe(job).get("PreemptTime", "None") not in ("None", "")
 
 
 def seconds_left(job: str) -> float | None:
-    """Seconds until the time limit of a running job; None if it has none, or if unknown."""
+    """Seconds until the time limit of a running job; None without a limit, or if unknown."""
     try:
         return datetime.fromisoformat(describe(job).get("EndTime", "")).timestamp() - time.time()
     except ValueError:  # Unknown
@@ -86,7 +86,7 @@ def has_accounting() -> bool:
 
 
 def memory_limit_mb() -> int | None:
-    """Memory that this job may use on a node, in MB; None outside Slurm."""
+    """Memory limit of this job on a node, in MB; None outside of Slurm."""
     job = job_id()
     if job is None:
         return None

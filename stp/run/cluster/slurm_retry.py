@@ -1,12 +1,12 @@
-"""Wait for a Slurm controller that does not answer for a while (a restart, an upgrade).
+"""Wait for a Slurm controller that is temporarily down (a restart, an upgrade).
 
-Snakemake's plugin (2.8) asks five times in a row, and then forgets all jobs that it was watching,
-so that it waits for ever. After a missing answer it asks ``sacct``, which knows nothing on a
-cluster without accounting. And a job that cannot be submitted counts as failed.
+Snakemake's Slurm plugin (2.8) has three problems. It asks five times in a row, and then forgets all
+jobs that it was watching, so it waits forever. After a missing answer it asks ``sacct``, which
+knows nothing on a cluster without accounting. A job that cannot be submitted counts as failed.
 
-No option of a profile solves these problems: with many ``slurm-status-attempts`` the plugin would
-keep its jobs, but Ctrl-C would not end it while the controller is down; the other two problems have
-no option.
+No option of a profile solves them: with many ``slurm-status-attempts`` the plugin would not forget
+its jobs, but Ctrl-C could not end it while the controller is down; there is no option for the other
+two.
 """
 
 import subprocess

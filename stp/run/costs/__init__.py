@@ -1,1 +1,1 @@
-"""What jobs are expected to cost: work, rates, and the assumptions behind them."""
+"""Estimates of the costs of jobs: amounts of work, rates, and the assumptions behind them."""

@@ -1,4 +1,4 @@
-"""The remaining work for a table in five lines: `stp plan TABLE`."""
+"""Summarise the remaining work for a table in five lines: `stp plan TABLE`."""
 
 import os
 from collections import Counter
@@ -16,11 +16,11 @@ from stp.run.workflow_files import data_origins
 
 
 def dimension_of(plan: Plan, table: str) -> str:
-    """The dimension of a table.
+    """Find the dimension of a table.
 
     Args:
         plan: the plan.
-        table: name of the table, or its file, such as ``results/tables/short_term.csv``.
+        table: name or file of the table, such as ``results/tables/short_term.csv``.
 
     Raises:
         StpError: the scale has no such dimension.
@@ -40,8 +40,8 @@ def lines(plan: Plan, dimension: str, cores: int | None = None) -> Iterator[str]
 
     Args:
         plan: the plan.
-        dimension: one of its dimensions.
-        cores: number of cores that the run may use; None for those of this machine.
+        dimension: name of a dimension of the plan.
+        cores: number of cores that the run may use; None for all cores of this machine.
     """
     cores = cores or len(os.sched_getaffinity(0))
     cells = [made.cell for made in plan.cells if made.cell.dimension == dimension]
@@ -63,7 +63,7 @@ def lines(plan: Plan, dimension: str, cores: int | None = None) -> Iterator[str]
 
 
 def guesses(plan: Plan, waiting: Iterable[Entry]) -> Iterator[str]:
-    """Yield the datasets whose clips were not counted, so that time and storage are guesses."""
+    """Yield datasets whose numbers of clips are unknown, so that time and storage are guesses."""
     bases = " ".join(entry.cost.basis for entry in waiting)
     for name in plan.config.datasets:
         if f" clips of {name} assumed" in bases:
@@ -74,7 +74,7 @@ def guesses(plan: Plan, waiting: Iterable[Entry]) -> Iterator[str]:
 
 
 def jobs(plan: Plan, dimension: str) -> list[Entry]:
-    """List the jobs that make the table of a dimension, and those that it waits for."""
+    """List the jobs that make the table of a dimension, and all jobs on which it depends."""
     outputs = set()
     for made in plan.cells:
         if made.cell.dimension != dimension:
@@ -92,7 +92,7 @@ def jobs(plan: Plan, dimension: str) -> list[Entry]:
 
 
 def wall_seconds(waiting: Iterable[Entry], cores: int) -> float:
-    """The time of the work shared among cores, but not less than that of the longest job."""
+    """Estimated wall time in seconds: all work divided by the cores, at least the longest job."""
     work = [(entry.cost.seconds, entry.processors) for entry in waiting]
     shared = sum(seconds * processors for seconds, processors in work) / cores
     return max([shared, *(seconds for seconds, _ in work)])

@@ -1,4 +1,4 @@
-"""Durations of earlier work, for the remaining time and the speed of this machine."""
+"""Log of job durations, for estimates of the remaining time and of this machine's speed."""
 
 import json
 import time
@@ -14,24 +14,24 @@ Json = dict[str, Any]
 
 
 class Durations:
-    """Finished work of a store, appended by every verb.
+    """Log of the finished jobs of a store.
 
     Args:
-        path: a file of JSON lines, to which processes append.
+        path: file of JSON lines, to which all processes append.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def add(self, kind: str, started: float, seconds: float, **speed: float) -> None:
-        """Record one finished piece of work.
+        """Record a finished job.
 
         Args:
-            kind: a stage, and its model if it has one.
-            started: start, as Unix time.
-            seconds: duration.
-            speed: ``work`` (see stp.run.costs.work), ``gpus`` and ``threads``, if the work was done
-                in one attempt; else nothing.
+            kind: key of the kind of job: stage, and model if there is one.
+            started: Unix time of the start.
+            seconds: duration in seconds.
+            speed: ``work`` (amount, see stp.run.costs.work), ``gpus`` and ``threads``, if the job
+                was done in one attempt; else nothing.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         line = json.dumps({"kind": kind, "started": started, "seconds": seconds, **speed})
@@ -39,7 +39,7 @@ class Durations:
             file.write(line + "\n")
 
     def rows(self) -> list[Json]:
-        """Read all lines; incomplete and unknown ones are left out."""
+        """Read all lines; incomplete or unknown lines are skipped."""
         try:
             lines = self.path.read_text(errors="replace").splitlines()
         except FileNotFoundError:
@@ -55,10 +55,10 @@ class Durations:
         return rows
 
     def rates(self) -> dict[tuple[str, int, int], tuple[float, int]]:
-        """Work per second, by kind, GPUs and CPU threads.
+        """Compute the work per second, by kind of job, number of GPUs and number of CPU threads.
 
         Returns:
-            the median, and the number of jobs; only jobs longer than a minute count.
+            median rate, and number of jobs, of which only those longer than a minute count.
         """
         by_kind: dict[tuple[str, int, int], list[float]] = {}
         for row in self.rows():
@@ -68,17 +68,17 @@ class Durations:
         return {key: (median(rates), len(rates)) for key, rates in by_kind.items()}
 
     def left(self, waiting: Iterable[tuple[str, float]], since: float) -> float | None:
-        """Estimate the seconds until all waiting work is done.
+        """Estimate the time in seconds until all unfinished jobs are done.
 
-        Each kind takes its mean duration so far, or that of its stage. Parallel work is estimated
-        from the work done per second since the run began.
+        Each kind of job is assumed to take its mean duration so far, or that of its stage.
+        Parallelism is estimated from the work done per second since the run began.
 
         Args:
-            waiting: kinds of all unfinished work, with the remaining share, from 0 to 1.
-            since: start of the run, as Unix time.
+            waiting: kind and remaining share, 0 to 1, of each unfinished job.
+            since: Unix time of the start of the run.
 
         Returns:
-            seconds; None if no work of this run, or of a waiting stage, is finished.
+            seconds; None if no job of this run, or of an unfinished stage, is finished.
         """
         rows = self.rows()
         rows_of_run = [row for row in rows if row["started"] >= since]

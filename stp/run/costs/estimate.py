@@ -1,8 +1,8 @@
 """Estimated costs of jobs: time, GPUs, memory, storage, each with its assumption.
 
-Time is work (stp.run.costs.work) over a rate: that of earlier jobs of this store with the same kind
-of work, GPUs and threads, or else of steps measured by `stp plan --measure`, or else the constants
-of config/costs.yaml. Nothing here can change a result.
+Time is an amount of work (stp.run.costs.work) divided by a rate. The rate is that of earlier jobs
+of this store with the same kind of work, GPUs and threads, else that of steps measured by `stp plan
+--measure`, else a constant of config/costs.yaml. Estimates cannot change a result.
 """
 
 import math
@@ -36,14 +36,14 @@ class Cost:
     Attributes:
         gpus: number of GPUs.
         threads: number of CPU threads of each process of the job.
-        memory_mb: main memory of all processes of the job and of Snakemake, in MB.
+        memory_mb: main memory of Snakemake and of all processes of the job, in MB.
         seconds: wall time, in seconds.
-        bytes: size of the result, in bytes.
-        files: largest number of files of the result.
+        bytes: size of the result in bytes.
+        files: maximum number of files of the result.
         basis: assumptions behind the time, and behind the memory of GPUs.
-        gpu_mb: memory of a training on each GPU, in MB; None for other jobs.
-        computing_s: wall time of computing without the start, in seconds.
-        reading_s: wall time of reading during the computation, in seconds.
+        gpu_mb: memory of a training on each GPU in MB; None for other jobs.
+        computing_s: wall time of the computation, without the start of the job, in seconds.
+        reading_s: wall time of reading frames during the computation, in seconds.
     """
 
     gpus: int
@@ -59,12 +59,12 @@ class Cost:
 
 
 class Start(Strict):
-    """Seconds that a job takes besides its work.
+    """Overhead of a job, in seconds.
 
     Attributes:
-        fetch, prepare, train, predict, features, score: seconds of a job of this stage.
-        table: seconds of a job that collects or renders.
-        gpu: further seconds of a job on a GPU.
+        fetch, prepare, train, predict, features, score: overhead of a job of this stage.
+        table: overhead of a job that collects or renders.
+        gpu: additional overhead of a job on a GPU.
     """
 
     fetch: float
@@ -78,17 +78,17 @@ class Start(Strict):
 
 
 class Rates(Strict):
-    """Work per second.
+    """Rates of work, per second.
 
     Attributes:
         gpu_gmacs: 10^9 multiply-adds of networks on a GPU.
         cpu_gmacs: 10^9 multiply-adds of networks on one CPU thread.
-        read_mb: MB of frames that are read.
-        frames_mb: MB of frames that models without a network read and write.
+        read_mb: MB of frames read.
+        frames_mb: MB of frames read and written by models without a network.
         score_mvalues: 10^6 predicted values x conventions.
-        prepare_mb: MB of raw and prepared data, of one process.
-        download_mb: MB of downloads.
-        generate_mb: MB of prepared data whose raw files are generated.
+        prepare_mb: MB of raw and prepared data, by one process of a preparation.
+        download_mb: MB downloaded.
+        generate_mb: MB of generated raw files, as prepared data.
     """
 
     gpu_gmacs: float
@@ -108,12 +108,12 @@ class Memory(Strict):
         snakemake: memory of Snakemake in the job.
         python: memory of Python and its libraries, without torch.
         torch: memory of Python and its libraries, with torch.
-        gpu: main memory for CUDA.
-        fit: memory of a fit in closed form.
+        gpu: main memory that CUDA needs.
+        fit: memory of a closed-form fit.
         score: memory of the blocks that are scored.
-        prepare: memory of one process of a reader, at most.
-        per_gmac: activations kept for the backward pass, for each 10^9 multiply-adds.
-        per_mb: activations kept for the backward pass, for each MB of a clip.
+        prepare: maximum memory of one process of a reader.
+        per_gmac: memory of activations for the backward pass, per 10^9 multiply-adds.
+        per_mb: memory of activations for the backward pass, per MB of a clip.
     """
 
     snakemake: float
@@ -128,7 +128,7 @@ class Memory(Strict):
 
 
 class Files(Strict):
-    """Largest number of files of an artefact.
+    """Maximum number of files of an artefact.
 
     Attributes:
         fetch, prepare, train, predict, features, score: number of files of this stage.
@@ -148,11 +148,11 @@ class Constants(Strict):
     """Constants of the estimates of `stp plan` (config/costs.yaml).
 
     Attributes:
-        start_s: seconds of a job besides its work.
+        start_s: overhead of a job in seconds.
         rates: work per second.
-        unknown: assumptions for missing values.
-        memory_mb: memory of a job.
-        files: largest number of files of an artefact.
+        unknown: assumptions where the configuration has no values.
+        memory_mb: memory of a job in MB.
+        files: maximum number of files of an artefact.
     """
 
     start_s: Start
@@ -243,7 +243,7 @@ class Costs:
         return self._known[raw.lock]
 
     def of_table(self) -> Cost:
-        """The cost of collecting or rendering one table."""
+        """The estimated cost of collecting or rendering one table."""
         return Cost(
             gpus=0,
             threads=1,
@@ -284,7 +284,7 @@ class Costs:
         return files + (self.constants.files.predict if artefact.is_rollout else 0)
 
     def _seconds(self, artefact: Artefact, work: Work) -> tuple[float, float, float, str]:
-        """Wall times of a job, of its computing and of its reading, and their assumptions."""
+        """Wall times of a job, of its computation and of its reading, with their assumptions."""
         gpus, threads = self.plan.gpus(artefact), self.processors(artefact)
         start: float = getattr(self.constants.start_s, artefact.stage)
         start += self.constants.start_s.predict if artefact.is_rollout else 0
@@ -323,7 +323,7 @@ class Costs:
         return start + max(computing, reading, scoring), computing, reading, basis
 
     def _gpu_mb(self, artefact: Artefact, work: Work) -> int | None:
-        """GPU memory of a training in MB: processes share a batch, and each has all weights."""
+        """Memory of a training on each GPU, MB: processes share the batch; each has all weights."""
         if not work.trained or not self.plan.gpus(artefact):
             return None
         return round(GPU_COPIES * work.weights_mb + work.activations_mb / self.plan.ranks(artefact))

@@ -1,4 +1,4 @@
-"""Facts about clips, files and networks for estimates: from the configuration, or assumed."""
+"""Facts about clips, files and networks for estimates, from the configuration or assumed."""
 
 import math
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ FLOAT = 4
 
 
 class Clips(Strict):
-    """Clips of each split.
+    """Number of clips of each split.
 
     Attributes:
         train: number of training clips.
@@ -63,18 +63,18 @@ class Facts:
         self._sizes: dict[tuple[str, str], Fact] = {}
 
     def counted(self, data: Artefact) -> dict[str, Any]:
-        """Counts of a prepared dataset: clips of each split, and frames; empty if not prepared."""
+        """Numbers of clips by split, and of frames, of a dataset; empty if it is not prepared."""
         if data.folder not in self._counted:
             receipt = read_receipt(self.plan.store / data.folder)
             self._counted[data.folder] = receipt.extras if receipt else {}
         return self._counted[data.folder]
 
     def clips(self, data: Artefact) -> Fact:
-        """Clips of each split and subset of a dataset.
+        """Number of clips of each split and subset of a dataset.
 
-        The numbers are those counted when the dataset was prepared, else those in the options of
-        its reader, else the declared ones. A subset without a count is taken to be as large as the
-        test split.
+        The numbers were counted when the dataset was prepared; if it is not prepared, they are
+        taken from the options of its reader, else from the declared counts. A subset without a
+        count is assumed to be as large as the test split.
         """
         name = data.recipe["dataset"]
         if name not in self._clips:
@@ -98,7 +98,9 @@ class Facts:
         return self._clips[name]
 
     def size(self, model: str, dataset: str) -> Fact:
-        """The size of a network: the scale overrides its entry, and a dataset overrides both."""
+        """Size of a network; the scale overrides the model's entry, and a dataset's settings
+        override both.
+        """
         if (model, dataset) not in self._sizes:
             facts: dict[str, Any] = {}
             for settings in (
@@ -125,7 +127,7 @@ class Facts:
         return self._sizes[model, dataset]
 
     def raw_mb(self, raw: Raw) -> Fact:
-        """Size of a release's raw files in MB; if unknown, that of the prepared data."""
+        """Size of a release's raw files in MB; if unknown, the size of the prepared data."""
         release = raw.declared
         if release.files and all(file.bytes is not None for file in release.files):
             return Fact(sum(file.bytes or 0 for file in release.files) / MB)
@@ -139,7 +141,7 @@ class Facts:
         return Fact(prepared, (f"raw {raw.dataset} assumed as large as prepared",))
 
     def prepared_mb(self, data: Artefact) -> float:
-        """Size of prepared frames in MB; without a count, as if no two windows shared frames."""
+        """Size of prepared frames in MB; if uncounted, as if clips shared no frames."""
         dataset, options = self.plan.config.datasets[data.recipe["dataset"]], data.recipe["options"]
         frames = self.counted(data).get("frames", dataset.counts.frames)
         if frames is not None:
@@ -151,5 +153,5 @@ class Facts:
 
 
 def stored_mb(dataset: Dataset) -> float:
-    """Size of a prepared frame in MB: one byte per value of video, else four."""
+    """Size of a prepared frame in MB: one byte per value for video, else four bytes."""
     return math.prod(dataset.shape) * (1 if dataset.units == "1" else FLOAT) / MB

@@ -1,4 +1,4 @@
-"""Speeds of networks on a machine: durations of single steps, measured by `stp plan --measure`."""
+"""Speeds of networks on this machine: durations of steps measured by `stp plan --measure`."""
 
 import json
 from collections.abc import Iterator
@@ -16,12 +16,12 @@ from stp.run.costs.durations import Durations
 
 @dataclass(frozen=True)
 class Step:
-    """Durations of a network on random frames, in seconds for each clip.
+    """Measured durations of a network on random frames, in seconds per clip.
 
     Attributes:
         train_s: duration of a training step.
-        validate_s: duration of an evaluation of the network, as in a validation.
-        forecast_s: duration of a complete forecast with the horizon of the training.
+        validate_s: duration of one evaluation of the network without gradients, as in a validation.
+        forecast_s: duration of a complete forecast over the horizon of the training.
         batch: number of clips in a batch.
         device: name of the device.
         date: date of the measurement, as YYYY-MM-DD.
@@ -36,7 +36,7 @@ class Step:
 
 
 class Steps:
-    """The measured steps of a store, which only estimates use.
+    """File of the measured steps of a store, used by estimates only.
 
     Args:
         plan: the plan of the store.
@@ -48,12 +48,12 @@ class Steps:
         self._known = self._read()
 
     def of(self, artefact: Artefact) -> Step | None:
-        """The step of the network of a training or forecast; None if it was not measured."""
+        """The step of an artefact's network; None if it was not measured."""
         training = trained(artefact)
         return None if training is None else self._known.get(self._key(training))
 
     def add(self, training: Artefact, step: Step) -> None:
-        """Store a step of a network, for all datasets with the same shape.
+        """Store the step of a network, which applies to all datasets with the same shape.
 
         Raises:
             StpError: the store cannot be written.
@@ -71,7 +71,7 @@ class Steps:
             return {}
 
     def _key(self, training: Artefact) -> str:
-        """A digest of all that determines the duration of a step, apart from the machine."""
+        """Hash of everything, except the machine, that determines the duration of a step."""
         recipe = training.recipe
         outside: dict[str, Any] = {}
         module = f"{training.kind.models}.{recipe['model']}"
@@ -91,7 +91,7 @@ class Steps:
 
 
 def trained(artefact: Artefact) -> Artefact | None:
-    """The training of an artefact of a network: itself, or that of its forecast."""
+    """The training that an artefact belongs to: itself, or the training of its forecast."""
     if artefact.kind.is_light:
         return None
     for other in (artefact, *artefact.inputs.values()):
@@ -101,7 +101,7 @@ def trained(artefact: Artefact) -> Artefact | None:
 
 
 def batch_of(plan: Plan, training: Artefact) -> int:
-    """Number of clips that a training computes at once."""
+    """Number of clips that a training computes at once (micro-batch)."""
     batch = int(training.recipe["train"].get("batch_size", TrainOptions.batch_size))
     return min(batch, int(plan.config.scale.runtime.get("micro_batch") or batch))
 
@@ -113,11 +113,11 @@ def device_of(plan: Plan, training: Artefact) -> str:
 
 
 def unmeasured(plan: Plan, folders: set[str] | None = None) -> Iterator[Artefact]:
-    """Yield a training of each network whose speed was measured neither by jobs nor by steps.
+    """Yield one training of each network whose speed is unknown from both jobs and steps.
 
     Args:
         plan: the plan.
-        folders: folders of the artefacts that count; None for all of the plan.
+        folders: folders of the artefacts to consider; None for all artefacts of the plan.
     """
     rates = Durations(plan.store / "state" / "durations.jsonl").rates()
     steps, yielded = Steps(plan), set()

@@ -1,4 +1,4 @@
-"""The costs of a plan, by rule and in total, with the assumptions, for `stp plan`."""
+"""Sum the costs of a plan, by rule and in total, with their assumptions, for `stp plan`."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -23,17 +23,17 @@ SHARED = "shared"
 
 
 class Entry(NamedTuple):
-    """One job of the plan.
+    """One job of a plan, and its estimated cost.
 
     Attributes:
         stage: fetch, prepare, ...; ``score, perceptual`` is separate from ``score``.
         dimension: dimension of the job, or `SHARED`.
-        what: label of the result.
+        what: readable name of the result.
         done: whether the result exists.
-        has_code: whether all code of the job exists.
+        has_code: whether all modules that the job needs exist.
         cost: estimated cost of the job.
         processors: number of CPU threads of all processes of the job.
-        output: path of the declared output of the job.
+        output: path of the job's output in Snakemake.
     """
 
     stage: str
@@ -47,24 +47,24 @@ class Entry(NamedTuple):
 
     @property
     def rule(self) -> str:
-        """The rule of the workflow that makes it; ``collect`` and ``render`` stand for several."""
+        """Name of the Snakemake rule; ``collect`` and ``render`` each stand for several rules."""
         is_own = self.dimension not in (SHARED, self.what)
         return "_".join([self.stage.replace(", ", "_"), *([self.dimension] if is_own else [])])
 
 
 @dataclass
 class Line:
-    """The jobs of one rule.
+    """Sums over the jobs of one rule.
 
     Attributes:
         rule: name of the rule.
         jobs: number of jobs.
         done: number of finished jobs.
-        gpu_hours: hours on GPUs, times their number.
-        cpu_hours: hours on CPU threads, times their number.
+        gpu_hours: hours times number of GPUs.
+        cpu_hours: hours times number of CPU threads.
         longest_s: duration of the longest job, in seconds.
-        bytes: size of their results.
-        files: number of files of their results, at most.
+        bytes: total size of the results in bytes.
+        files: maximum number of files of the results.
     """
 
     rule: str
@@ -77,11 +77,11 @@ class Line:
     files: int = 0
 
     def add(self, entry: Entry, counted: bool) -> None:
-        """Add a job.
+        """Add a job to the sums.
 
         Args:
             entry: the job.
-            counted: whether the cost of the job is added, besides its number.
+            counted: whether the cost of the job is added; if not, only the number of jobs changes.
         """
         self.jobs += 1
         self.done += entry.done
@@ -137,11 +137,11 @@ def entries(plan: Plan) -> list[Entry]:
 
 
 def lines(jobs: Iterable[Entry], everything: bool = False) -> list[Line]:
-    """Add up the jobs of each rule, and of all rules.
+    """Sum the jobs of each rule, and of all rules.
 
     Args:
         jobs: the jobs.
-        everything: whether finished jobs count, too.
+        everything: whether the costs of finished jobs count too.
 
     Returns:
         a line for each rule, and ``total``.
@@ -155,7 +155,7 @@ def lines(jobs: Iterable[Entry], everything: bool = False) -> list[Line]:
 
 
 def assumptions(jobs: Iterable[Entry], everything: bool = False) -> list[str]:
-    """List the assumptions of the costs, each once."""
+    """List the assumptions behind the costs of jobs, without repetitions."""
     texts = dict.fromkeys(GENERAL)
     for entry in jobs:
         if everything or not entry.done:
@@ -164,7 +164,7 @@ def assumptions(jobs: Iterable[Entry], everything: bool = False) -> list[str]:
 
 
 def as_json(jobs: list[Entry]) -> dict[str, object]:
-    """The jobs, sums and assumptions as JSON."""
+    """Convert jobs, sums and assumptions to the JSON output of `stp plan`."""
     return {
         "artefacts": [
             {
@@ -186,10 +186,10 @@ def as_json(jobs: list[Entry]) -> dict[str, object]:
 
 
 def by_dimension(jobs: Iterable[Entry]) -> dict[str, dict[str, int]]:
-    """Count the jobs of each stage by their dimension.
+    """Count the jobs by stage and dimension.
 
     Returns:
-        number of jobs, finished or not, by stage and by dimension or ``shared``.
+        number of jobs, finished or not, by stage, then by dimension or ``shared``.
     """
     counted: dict[str, dict[str, int]] = {}
     for entry in jobs:
@@ -199,7 +199,7 @@ def by_dimension(jobs: Iterable[Entry]) -> dict[str, dict[str, int]]:
 
 
 class _Coded:
-    """Whether all code of an artefact and its inputs exists, with a cache."""
+    """Checks whether all code of an artefact and its inputs exists, with a cache."""
 
     def __init__(self) -> None:
         self.known: dict[str, bool] = {}

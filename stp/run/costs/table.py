@@ -1,4 +1,4 @@
-"""The costs of a plan on the screen."""
+"""Print the costs of a plan as tables."""
 
 from rich.console import Console
 from rich.table import Table
@@ -22,12 +22,12 @@ COLUMNS = (
 
 
 def show(console: Console, entries: list[Entry], everything: bool) -> None:
-    """Print the costs of each rule, and the assumptions below.
+    """Print the costs of each rule, followed by the assumptions.
 
     Args:
-        console: the console to print to.
+        console: console that prints the tables.
         entries: the jobs of the plan.
-        everything: whether finished jobs are counted as well.
+        everything: whether finished jobs count too.
     """
     table = Table(title="all jobs" if everything else "still to do")
     table.add_column("rule")
@@ -58,7 +58,7 @@ def show(console: Console, entries: list[Entry], everything: bool) -> None:
 
 
 def jobs(entries: list[Entry]) -> Table:
-    """A table of the numbers of jobs, by stage and dimension."""
+    """Make a table of the numbers of jobs, by stage and dimension."""
     counted = by_dimension(entries)
     used = list(dict.fromkeys([SHARED, *(entry.dimension for entry in entries)]))
     table = Table(title="jobs by stage and dimension, done or not")
@@ -75,7 +75,7 @@ def jobs(entries: list[Entry]) -> Table:
 
 
 def listing(entries: list[Entry], width: int) -> Table:
-    """A table of all jobs, with state and cost.
+    """Make a table of all jobs, with state and cost.
 
     Args:
         entries: the jobs.
@@ -109,7 +109,7 @@ def listing(entries: list[Entry], width: int) -> Table:
 
 
 def _further(entry: Entry) -> list[str]:
-    """The columns of `FURTHER`; empty if unknown."""
+    """Cells of a job for the columns `FURTHER`; empty texts if unknown."""
     cost = entry.cost
     times = (cost.computing_s, cost.reading_s)
     memory = size_text(cost.gpu_mb * 1e6) if cost.gpu_mb else ""

@@ -1,7 +1,7 @@
-"""The work of jobs, their memory and the size of their results, without torch and without data.
+"""Compute the work, memory and result size of jobs, without torch and without data.
 
-All of them follow from recipes and facts (clips of a dataset, size of a network). The unit of the
-work of networks is 10^9 multiply-adds; that of all other work is MB (10^6 bytes) or 10^6 values.
+They follow from recipes and facts (clips of a dataset, size of a network). The work of networks is
+measured in 10^9 multiply-adds, and all other work in MB (10^6 bytes) or 10^6 values.
 """
 
 import math
@@ -48,25 +48,26 @@ PEOPLE_MB = 10.0
 
 @dataclass(frozen=True)
 class Work:
-    """The work of a job.
+    """Amount of work of a job, with its sizes in memory and on disk.
 
     Attributes:
-        rate: name of the rate in config/costs.yaml that applies to the amount.
-        amount: amount of work, in the unit of that rate.
-        reading_mb: size of the stored frames that are read during the work, in MB.
+        rate: name of the rate in config/costs.yaml by which `amount` is divided.
+        amount: amount of work, in the unit of `rate`.
+        reading_mb: size of the stored frames that the job reads, in MB.
         bytes: size of the result in bytes.
-        batch_mb: size of the float32 frames in memory, in MB.
+        batch_mb: size of a batch of float32 frames, in MB.
         weights_mb: size of the weights of the network, in MB.
-        activations_mb: size of the activations kept for the backward pass, for the clips computed
-            at once, in MB.
-        is_counted: whether activations were counted on the module rather than assumed.
+        activations_mb: size of the activations for the backward pass, for the clips computed at
+            once, in MB.
+        is_counted: whether activations were counted on the network, rather than assumed.
         gpu_gmacs_per_s: speed of the network on a GPU, in 10^9 multiply-adds per second.
-        scored_mvalues: number of predicted values that are scored during the work, times the number
-            of conventions, in 10^6.
-        block_mb: size of the float32 frames that are scored at a time, in MB.
-        trained: number of training clips, times their repetitions.
-        validated: number of validation clips, times their repetitions.
-        forecasts: number of forecasts, as multiples of those with the horizon of the training.
+        scored_mvalues: number of predicted values that the job scores, times the number of
+            conventions, in 10^6.
+        block_mb: size of the float32 frames that are scored together, in MB.
+        trained: number of training clips, times the number of epochs.
+        validated: number of validation clips, times the number of validations.
+        forecasts: number of forecasts; a forecast over n times the horizon of the training counts n
+            times.
         unknown: assumptions for missing facts, in words.
     """
 
@@ -88,13 +89,13 @@ class Work:
 
 
 class Workload:
-    """The work of all jobs of a plan.
+    """Computes the work of all jobs of a plan.
 
     Args:
         plan: the plan.
         facts: facts about the datasets and models of the plan.
-        per_gmac: MB of activations per 10^9 multiply-adds, for models without a count.
-        per_mb: MB of activations per MB of a clip, for models without a count.
+        per_gmac: MB of activations per 10^9 multiply-adds, for models without counted activations.
+        per_mb: MB of activations per MB of a clip, for models without counted activations.
     """
 
     def __init__(self, plan: Plan, facts: Facts, per_gmac: float, per_mb: float) -> None:
@@ -102,14 +103,16 @@ class Workload:
         self.per_gmac, self.per_mb = per_gmac, per_mb
 
     def of(self, artefact: Artefact) -> Work:
-        """The work of making an artefact."""
+        """Compute the work of the job that makes an artefact."""
         if artefact.kind.is_light:
             return self._light(artefact)
         work: Work = getattr(self, f"_{artefact.stage}")(artefact)
         return work
 
     def of_raw(self, raw: Raw) -> Work:
-        """The work of fetching raw files; for generated files, the size of the prepared data."""
+        """Compute the work of fetching raw files; for generated files, from the size of the
+        prepared data.
+        """
         raw_mb, unknown = self.facts.raw_mb(raw)
         rate = "generate_mb" if raw.declared.generator else "download_mb"
         own_paths = _paths(raw)
@@ -140,7 +143,7 @@ class Workload:
         )
 
     def _light(self, artefact: Artefact) -> Work:
-        """The work on tracks and opinions, which takes only seconds."""
+        """The work of jobs on tracks and opinions, which take only seconds."""
         trials = artefact.recipe.get("train", {}).get("trials", 0)
         return Work(
             "frames_mb",
@@ -284,7 +287,7 @@ class Workload:
 
 
 def forecast_gmacs(size: Size, recipe: Mapping[str, Any], leads: int) -> float:
-    """10^9 multiply-adds of a forecast by one evaluation of the network.
+    """Multiply-adds, in 10^9, of a forecast by one evaluation of the network.
 
     Args:
         size: size of the network on Moving-MNIST.

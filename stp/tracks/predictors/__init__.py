@@ -1,33 +1,32 @@
-"""Predictors of people: each is one file here, and a name in ``config/models``.
+"""Predictors of people: one module for each, named in ``config/models``.
 
 A predictor is a module with
 
 ``Parameters``
     a frozen dataclass of the options of the configuration, with defaults for all fields;
 ``SEARCH``
-    smallest and largest value of the parameters that a calibration searches, by name; may be empty;
+    smallest and largest value of each parameter that a calibration searches, by name; may be empty;
 ``predict(scenarios, steps, parameters, obstacles=None, jitter=None)``
-    which predicts the people of `stp.tracks.scenarios.Scenarios`, and returns one of
+    which predicts the people in `stp.tracks.scenarios.Scenarios`, and returns one of
 
-    - points: an array (S, N, T, 2), metres, NaN for absent people;
+    - positions: an array (S, N, T, 2), metres, NaN for absent people;
     - samples: an array (K, S, N, T, 2);
     - a `stp.tracks.densities.Mixture` of Gaussians for each person and step; displacement errors
-      are those of its point prediction, the mean of the component of largest weight;
+      use its point prediction, the mean of the component with the largest weight;
     - a `stp.tracks.densities.Grid` with the probability of each cell for each person and step; its
       point prediction is the centre of the most probable cell.
 
     Jitter, (S, N, T, 2) in metres, is noise that moves people at each step, to get samples from a
-    predictor of points. With jitter it returns points.
+    predictor of positions. With jitter, the function returns positions.
 
 Optional are
 
 ``draw(scenarios, steps, parameters, obstacles, samples, seed)``
-    its own samples, (K, S, N, T, 2), instead of jittered ones;
+    draws samples, (K, S, N, T, 2), in place of jittered positions;
 ``network(parameters, dt)`` and ``Objective(parameters)``
     a network and its loss, trained by gradient descent (`stp.train.learning`) instead of a search;
 ``load(path, parameters)``
-    reads weights of a training or released ones; ``predict`` and ``draw`` get its result as
-    ``parameters``.
+    reads trained or released weights; ``predict`` and ``draw`` get its result as ``parameters``.
 
 `stp.train.calibrated` finds parameters, `stp.predict.motion` writes predictions, and
 `stp.score.motion` scores them.

@@ -1,4 +1,4 @@
-"""CVM: constant velocity (Schöller et al. 2020; Atlas, section IV-A)."""
+"""CVM: constant-velocity model (Schöller et al. 2020; Atlas, section IV-A)."""
 
 from dataclasses import dataclass
 
@@ -20,8 +20,8 @@ class Parameters:
     Attributes:
         velocity: filter of the velocity, see `stp.tracks.velocity.weights`.
         uncertainty: standard deviation of the velocity of each step in each direction, metres per
-            second. Predictions then are the Gaussians of the random walk that the released code
-            draws samples from, with 0.3. None for points.
+            second. Predictions are then Gaussians: the distribution of the random walk from which
+            the released code draws samples (with 0.3). None to predict positions.
     """
 
     velocity: Mode = "gaussian"
@@ -35,10 +35,11 @@ def predict(
     obstacles: Obstacles | None = None,
     jitter: np.ndarray | None = None,
 ) -> np.ndarray | Mixture:
-    """Predict positions, (S, N, steps, 2), metres; NaN for absent people; obstacles are ignored.
+    """Predict positions, (S, N, steps, 2), metres; NaN for absent people.
 
-    Jitter, of this shape, moves people at each step. Without jitter, and with an uncertainty, the
-    prediction is a Gaussian for each step, whose variance grows linearly.
+    Jitter, with the same shape, moves people at each step. With an uncertainty and without jitter,
+    the prediction is a Gaussian for each step, with linearly growing variance. Obstacles are
+    ignored.
     """
     velocity = filtered(scenarios.observed, scenarios.dt, parameters.velocity)
     ahead = np.arange(1, steps + 1)[:, None] * scenarios.dt

@@ -1,4 +1,4 @@
-"""Kara: evasion of predicted collisions (Karamouzas et al. 2009; Atlas, section IV-B)."""
+"""Kara: people evade predicted collisions (Karamouzas et al. 2009; Atlas, section IV-B)."""
 
 from dataclasses import dataclass
 
@@ -28,17 +28,18 @@ DISC_MARGIN = -0.4
 class Parameters:
     """Parameters of the predictor: range and strength of the evasive force.
 
-    The force is ``strength / D`` up to the distance ``near``, constant over the next
-    ``near_to_flat`` metres, and falls to 0 over the next ``flat_to_end``. As in the released code,
-    it is about 1 N on a body of 80 kg, which has little effect.
+    The force at distance D is ``strength / D`` up to the distance ``near``, constant over the next
+    ``near_to_flat`` metres, and falls to 0 over the next ``flat_to_end`` metres. With the released
+    parameters it is about 1 N on a body of 80 kg, which has little effect.
 
     Attributes:
-        people: number of people that are evaded at once, those with the earliest collisions.
-        safe: distance that people keep, metres.
+        people: maximum number of people that are evaded at once: those with the earliest
+            collisions.
+        safe: distance that people keep from each other, metres.
         near: distance up to which the force falls as 1 / D, metres (d_min of the released code).
         near_to_flat: length of the constant part, metres (d_mid).
         flat_to_end: length of the part that falls to 0, metres (d_max).
-        strength: product of force and distance up to ``near``, newton metres (k).
+        strength: product of force and distance for D up to ``near``, newton metres (k).
         obstacle_factor: factor of the force of obstacles (kara_scale).
     """
 
@@ -52,7 +53,7 @@ class Parameters:
     body: forces.Body = forces.BODY
 
     def magnitude(self, distance: np.ndarray) -> np.ndarray:
-        """Force at a distance to the collision, newtons.
+        """Magnitude of the force at a distance to the collision, newtons.
 
         Args:
             distance: remaining distance, metres, of any shape.
@@ -74,14 +75,14 @@ def collision(
     horizon: float,
     inside: float,
 ) -> np.ndarray:
-    """Time until two bodies are closer than a radius, seconds, (...); infinite if never.
+    """Time until two bodies are closer than a radius, seconds, (...); infinite if they never are.
 
     Args:
         towards: velocity relative to the other body, (..., 2), metres per second.
         apart: vector to the other body, (..., 2), metres.
-        radius: distance that counts as a collision, metres, (...).
+        radius: distance between centres below which the bodies collide, metres, (...).
         horizon: largest time, seconds; later collisions are ignored.
-        inside: result for bodies that are closer than the radius already, seconds.
+        inside: result for bodies that are already closer than the radius, seconds.
     """
     a = (towards * towards).sum(axis=-1)
     b = -2 * (apart * towards).sum(axis=-1)
@@ -102,7 +103,7 @@ def predict(
 ) -> np.ndarray:
     """Predict positions, (S, N, steps, 2), metres; NaN for absent people.
 
-    Jitter, of this shape, moves people at each step, and affects the following steps.
+    Jitter, with the same shape, moves people at each step, which affects all later steps.
     """
     own, body = parameters, parameters.body
     pairs = forces.others(scenarios.present)

@@ -29,7 +29,7 @@ class Parameters:
     Attributes:
         strength, strength_obstacle: force at contact, newtons (a, ao of the released code).
         range, range_obstacle: decay length, metres (b, bo).
-        contact, contact_obstacle: force per overlap, newtons per metre (K, Ko).
+        contact, contact_obstacle: contact force per overlap of bodies, newtons per metre (K, Ko).
     """
 
     strength: float = 13.4
@@ -50,7 +50,7 @@ def predict(
 ) -> np.ndarray:
     """Predict positions, (S, N, steps, 2), metres; NaN for absent people.
 
-    Jitter, of this shape, moves people at each step, and affects the following steps.
+    Jitter, with the same shape, moves people at each step, which affects all later steps.
     """
     pairs = forces.others(scenarios.present)[..., None]
     own = parameters

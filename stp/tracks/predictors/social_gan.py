@@ -1,11 +1,11 @@
 """Social GAN without pooling (Gupta et al. 2018: SGAN-20V), with its published weights.
 
-An LSTM reads displacements; its state and a noise vector that all people of a scenario share are
-the initial state of another LSTM, which writes displacements. Without pooling, people do not
-interact.
+One LSTM reads the observed displacements. Its state, joined with a noise vector that all people of
+a scenario share, is the initial state of a second LSTM, which generates the future displacements.
+Without pooling, people do not interact.
 
 The weights that Atlas uses were trained on eight observed and twelve future positions of HOTEL and
-UCY, without ETH, which the paper calls "trained on ETH". Other lengths are possible.
+UCY, without ETH; the paper calls this "trained on ETH". Other lengths are possible.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Parameters:
 
 
 class Reader(nn.Module):
-    """An LSTM that maps O displacements of P people, (O, P, 2), to its last state, (P, HIDDEN)."""
+    """LSTM that maps O displacements of P people, (O, P, 2), to its last state, (P, HIDDEN)."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,7 +43,7 @@ class Reader(nn.Module):
 
 
 class Writer(nn.Module):
-    """An LSTM that maps a state and the last displacement to the following displacements."""
+    """LSTM that maps a state and the last observed displacement to future displacements."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,15 +52,15 @@ class Writer(nn.Module):
         self.hidden2pos = nn.Linear(HIDDEN, 2)
 
     def forward(self, state: Tensor, step: Tensor, count: int) -> Tensor:
-        """Write displacements.
+        """Generate displacements.
 
         Args:
             state: initial state, (P, HIDDEN).
             step: last observed displacement, (P, 2), metres.
-            count: number of displacements to write.
+            count: number of displacements to generate.
 
         Returns:
-            (count, P, 2), metres.
+            displacements, (count, P, 2), metres.
         """
         memory = (state[None], torch.zeros_like(state)[None])
         written = []
@@ -72,7 +72,7 @@ class Writer(nn.Module):
 
 
 class SocialGan(nn.Module):
-    """The generator, with the names of the published weights (16,634 parameters)."""
+    """The generator network (16,634 parameters); tensors are named as in the published weights."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -83,15 +83,15 @@ class SocialGan(nn.Module):
         )
 
     def forward(self, steps: Tensor, noise: Tensor, count: int) -> Tensor:
-        """Predict displacements.
+        """Predict displacements of P people.
 
         Args:
-            steps: observed displacements, (O, P, 2), the first of which is 0, metres.
+            steps: observed displacements, (O, P, 2), metres; the first is 0.
             noise: noise vectors, (P, NOISE), the same for all people of a scenario.
             count: number of displacements to predict.
 
         Returns:
-            (count, P, 2), metres.
+            displacements, (count, P, 2), metres.
         """
         state = torch.cat([self.mlp_decoder_context(self.encoder(steps)), noise], dim=1)
         displacements: Tensor = self.decoder(state, steps[-1], count)
@@ -99,7 +99,7 @@ class SocialGan(nn.Module):
 
 
 def load(path: Path, parameters: Parameters | None = None) -> SocialGan:
-    """Load published weights, without executing code of the file.
+    """Load published weights, without executing code in the file.
 
     Args:
         path: path of the file.
@@ -128,7 +128,7 @@ def predict(
     obstacles: Obstacles | None = None,
     jitter: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Predict positions with noise of zero.
+    """Predict positions with a noise vector of zeros.
 
     Args:
         scenarios: scenarios to predict.
@@ -138,7 +138,7 @@ def predict(
         jitter: displacement at each step, (S, N, steps, 2), metres.
 
     Returns:
-        (S, N, steps, 2), metres; NaN for absent people.
+        positions, (S, N, steps, 2), metres; NaN for absent people.
     """
     path = _paths(scenarios, steps, parameters, np.zeros((1, len(scenarios), NOISE)))[0]
     return path if jitter is None else path + jitter.cumsum(axis=2)
@@ -154,7 +154,7 @@ def draw(
 ) -> np.ndarray:
     """Draw predictions, (samples, S, N, steps, 2), metres; NaN for absent people.
 
-    The noise of a scenario depends on the seed, its start frame and the sample.
+    The noise depends on the seed, the scenario's start frame and the sample only.
     """
     drawn = [
         np.random.default_rng([seed, int(start) + 2**31]).normal(size=(samples, NOISE))

@@ -1,15 +1,15 @@
-"""CVAE: a small relative of Trajectron++ (Salzmann et al. 2020) that is trained here.
+"""CVAE: a small network similar to Trajectron++ (Salzmann et al. 2020).
 
 As in Trajectron++, a recurrent network reads the observed path, neighbours within 3 m are pooled, a
-discrete latent selects one of several modes, and a decoder gives a Gaussian of the velocity at each
-step, which a single integrator turns into positions. So the prediction is a mixture with one
-component for each value of the latent, in closed form. Differences: the x axis of each person is
-the direction of motion, instead of random rotations; the decoder predicts the difference from the
-filtered velocity of the constant-velocity model; and it does not read its own samples, so that
-positions are Gaussian.
+discrete latent variable selects one of several modes, and a decoder predicts a Gaussian of the
+velocity at each step, which is integrated to positions. The prediction is therefore a mixture in
+closed form, with one component for each value of the latent variable. There are three differences.
+The x axis of each person is the direction of motion, in place of random rotations. The decoder
+predicts the difference from the filtered velocity of the constant-velocity model. It does not read
+its own samples, so that positions are Gaussian.
 
 The loss is that of a conditional variational autoencoder, with a term for the mutual information
-between the latent and the observation; its expectation over the latent is exact.
+between the latent variable and the observation; the expectation over the latent variable is exact.
 """
 
 from collections.abc import Mapping
@@ -44,12 +44,12 @@ class Parameters:
     """Options of the network and of its training.
 
     Attributes:
-        hidden: size of a state.
-        latents: number of modes, the components of the mixture.
+        hidden: size of a hidden state.
+        latents: number of modes, which are the components of the mixture.
         radius: largest distance of neighbours, metres.
-        information: weight of the mutual information between latent and observation.
-        mirrored: whether half of the people of each step are mirrored; unsuitable for people who
-            keep to one side, if the data are enough to learn this.
+        information: weight of the mutual information between latent variable and observation.
+        mirrored: whether half of the people in each training step are mirrored; unsuitable where
+            people keep to one side and the data are sufficient to learn this.
     """
 
     hidden: Annotated[int, Field(ge=1, le=512)] = 32
@@ -85,7 +85,7 @@ class Cvae(nn.Module):
         self.velocity = nn.Linear(size, 5)
 
     def features(self, rows: Rows) -> Tensor:
-        """Features of the observation of each person, (P, F)."""
+        """Features of each person's observation, (P, F)."""
         _, state = self.history(rows["velocities"])
         others = torch.cat([rows["apart"], rows["relative"]], dim=-1)
         near = torch.where(rows["near"][..., None], self.neighbour(others).relu(), 0)
@@ -93,10 +93,10 @@ class Cvae(nn.Module):
         return torch.cat([state[0], pooled, rows["wanted"]], dim=-1)
 
     def ways(self, features: Tensor, steps: int) -> tuple[Tensor, Tensor]:
-        """Gaussians of the velocity, relative to the filtered one, of P people in each of Z modes.
+        """Predict Gaussians of velocities, relative to the filtered velocity, for each of Z modes.
 
         Args:
-            features: features of the people, with P rows.
+            features: features of P people, (P, F).
             steps: number of future steps T.
 
         Returns:
@@ -113,11 +113,11 @@ class Cvae(nn.Module):
         return decoded[..., :2], covariance
 
     def mixture(self, rows: Rows, steps: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """The predicted mixture of Gaussians of positions.
+        """Predict the mixture of Gaussians of positions.
 
         Returns:
-            log-probabilities of modes (P, Z), features (P, F), and means (P, Z, T, 2), metres, and
-            covariances (P, Z, T, 3) of positions relative to the last observed one.
+            log-probabilities of the modes, (P, Z); features, (P, F); means, (P, Z, T, 2), metres,
+            and covariances, (P, Z, T, 3), of positions relative to the last observed position.
         """
         features = self.features(rows)
         velocity, covariance = self.ways(features, steps)
@@ -136,7 +136,7 @@ def _two_layers(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
 
 
 def log_density(means: Tensor, covariances: Tensor, truth: Tensor) -> Tensor:
-    """Logarithm (...) of the density of Gaussians at positions ``truth``, (..., 2).
+    """Log-density of Gaussians at positions, (...).
 
     Args:
         means: means, (..., 2).
@@ -151,17 +151,17 @@ def log_density(means: Tensor, covariances: Tensor, truth: Tensor) -> Tensor:
 
 
 class Objective:
-    """The negative evidence lower bound as a loss; see `stp.train.learning.Objective`.
+    """Training objective, the negative evidence lower bound (`stp.train.learning.Objective`).
 
     Args:
-        parameters: radius, weight of the information, and whether people are mirrored.
+        parameters: options, of which ``radius``, ``information`` and ``mirrored`` are used.
     """
 
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
 
     def rows(self, scenarios: Scenarios) -> Rows:
-        """Inputs and targets of the network; see `tensors`."""
+        """Convert scenarios to inputs and targets of the network; see `tensors`."""
         return tensors(scenarios, self.parameters.radius)
 
     def varied(self, rows: Rows, random: np.random.Generator) -> Rows:
@@ -202,17 +202,17 @@ class Objective:
 
 
 def tensors(scenarios: Scenarios, radius: float) -> dict[str, Tensor]:
-    """Inputs and targets of the network: one row for each person, in the person's own axes.
+    """Make inputs and targets of the network: a row for each person, in the person's own axes.
 
     Args:
-        scenarios: S scenarios with N places and P people.
+        scenarios: scenarios with P present people in total, padded to N people per scenario.
         radius: largest distance of neighbours, metres.
 
     Returns:
-        ``velocities`` (P, O - 1, 2), relative to ``wanted`` (P, 2), the filtered velocity, metres
-        per second; ``future`` (P, T, 2), metres; positions ``apart`` (P, N, 2), metres, and
-        velocities ``relative`` (P, N, 2), metres per second, of neighbours; and ``near`` (P, N),
-        the mask of neighbours.
+        tensors by name. ``wanted``, (P, 2): filtered velocity, m/s. ``velocities``, (P, O - 1, 2):
+        observed velocities minus ``wanted``, m/s. ``future``, (P, T, 2): true positions, metres.
+        ``apart`` and ``relative``, (P, N, 2): relative positions, metres, and velocities, m/s, of
+        the other people. ``near``, (P, N): mask of the neighbours within ``radius``.
     """
     present = scenarios.present
     velocities = np.diff(scenarios.observed, axis=2) / scenarios.dt
@@ -241,7 +241,7 @@ def tensors(scenarios: Scenarios, radius: float) -> dict[str, Tensor]:
 
 
 def axes(velocity: np.ndarray) -> np.ndarray:
-    """Unit vectors in and to the left of the direction of velocities (P, 2), as rows, (P, 2, 2)."""
+    """Unit vectors along and to the left of velocities, as rows: (P, 2) to (P, 2, 2)."""
     angle = np.arctan2(velocity[:, 1], velocity[:, 0])
     cosine, sine = np.cos(angle), np.sin(angle)
     return np.stack([np.stack([cosine, sine], -1), np.stack([-sine, cosine], -1)], axis=1)
@@ -254,14 +254,14 @@ def network(parameters: Parameters, dt: float) -> Cvae:
 
 @dataclass(frozen=True)
 class Trained:
-    """A network with the parameters of its training."""
+    """A trained network, and the parameters of its training."""
 
     network: Cvae
     parameters: Parameters
 
 
 def load(path: Path, parameters: Parameters) -> Trained:
-    """Read the weights of a training.
+    """Read the weights of a trained network.
 
     Raises:
         StpError: the file cannot be read, or belongs to another network.
@@ -287,7 +287,7 @@ def predict(
     obstacles: Obstacles | None = None,
     jitter: np.ndarray | None = None,
 ) -> Mixture:
-    """Predict a mixture with a component for each mode; see `stp.tracks.predictors`.
+    """Predict a mixture of Gaussians with a component for each mode; see `stp.tracks.predictors`.
 
     Obstacles and jitter are ignored: the predictor draws its own samples (`draw`).
     """
@@ -321,9 +321,9 @@ def draw(
     samples: int,
     seed: int,
 ) -> np.ndarray:
-    """Draw a mode for each sample and person, and its positions: (samples, S, N, steps, 2), metres.
+    """Draw positions for each sample and person, first the mode: (samples, S, N, steps, 2), metres.
 
-    The random numbers depend on the seed, the scenario's start frame and the person.
+    The random numbers depend on the seed, the scenario's start frame and the person only.
     """
     rows = tensors(scenarios, parameters.parameters.radius)
     network, present = parameters.network, scenarios.present

@@ -32,9 +32,10 @@ class Parameters:
     """Parameters of the forces between people, and between a person and the nearest obstacle.
 
     Attributes:
-        strength, strength_obstacle: strength, N s² / m (a_z, a_zo of the released code).
+        strength, strength_obstacle: strength of the force, N s² / m (a_z, a_zo of the released
+            code).
         range, range_obstacle: decay length, metres (b_z, b_zo).
-        contact, contact_obstacle: force per overlap, newtons per metre (K, Ko).
+        contact, contact_obstacle: contact force per overlap of bodies, newtons per metre (K, Ko).
     """
 
     strength: float = 8.8
@@ -54,7 +55,7 @@ def meeting(
     Args:
         towards: velocity relative to the other body, (..., 2), metres per second.
         apart: vector to the other body, (..., 2), metres.
-        gap: distance of centres at contact, metres.
+        gap: distance between centres at contact, metres.
         cone: half the angle of the region ahead, radians.
         horizon: largest time, seconds; later collisions are ignored.
     """
@@ -75,7 +76,7 @@ def predict(
 ) -> np.ndarray:
     """Predict positions, (S, N, steps, 2), metres; NaN for absent people.
 
-    Jitter, of this shape, moves people at each step, and affects the following steps.
+    Jitter, with the same shape, moves people at each step, which affects all later steps.
     """
     own, body = parameters, parameters.body
     pairs = forces.others(scenarios.present)[..., None]

@@ -12,7 +12,7 @@ class Callback:
         patience: number of successive validations without improvement that end the training.
 
     Raises:
-        StpError: the option is out of range.
+        StpError: ``patience`` is out of range.
     """
 
     def __init__(self, *, patience: int = 10) -> None:
@@ -22,7 +22,7 @@ class Callback:
         self.without = 0
 
     def after_epoch(self, training: Any, row: dict[str, Any]) -> None:
-        """Count the validation of an epoch, if it has one."""
+        """Count validations without improvement; after ``patience`` of them, end the training."""
         if row["val_mse"] is None:
             return
         self.without = 0 if training.progress.best_epoch == row["epoch"] else self.without + 1
@@ -30,9 +30,9 @@ class Callback:
             training.stop_early(f"no improvement in {self.without} validations")
 
     def state(self) -> dict[str, Any]:
-        """Return the state that an interrupted training keeps, as JSON values."""
+        """Return the state to save for an interrupted training, as JSON values."""
         return {"without": self.without}
 
     def load_state(self, state: dict[str, Any]) -> None:
-        """Continue from a state that `state` returned."""
+        """Restore a state that `state` returned."""
         self.without = state["without"]

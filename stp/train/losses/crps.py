@@ -10,18 +10,19 @@ from stp.train.latitudes import latitude_weights
 def loss(
     predicted: Tensor, observed: Tensor, data: Prepared, *, members: int = 2, fair: bool = True
 ) -> Tensor:
-    """Mean score of normalised frames, over clips, lead times, channels and positions.
+    """Mean CRPS of normalised frames over clips, lead times, channels and pixels, a scalar.
 
     The score is the mean distance between members and truth, minus half the mean distance between
-    two members. The fair score averages the latter over different members, so that its expectation
-    does not depend on their number (Ferro 2014, https://doi.org/10.1002/qj.2270).
+    two members. The fair score averages the latter over pairs of different members, so that its
+    expectation does not depend on the number of members (Ferro 2014,
+    https://doi.org/10.1002/qj.2270).
 
     Args:
         predicted: frames (B, M, T, C, H, W) of M members.
         observed: frames (B, T, C, H, W).
-        data: prepared data; latitudes, if there are any, weight the scores.
-        members: number of forecasts of each clip, M.
-        fair: whether pairs of a member with itself are left out.
+        data: prepared data; if they have latitudes, scores are weighted by latitude.
+        members: number M of forecasts of each clip.
+        fair: whether to compute the fair score.
 
     Raises:
         StpError: an option is out of range.

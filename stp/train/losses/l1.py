@@ -1,4 +1,4 @@
-"""Mean absolute error, which a few large errors influence less than mean squared error."""
+"""Mean absolute error, which is less sensitive to outliers than mean squared error."""
 
 import torch.nn.functional as F
 from torch import Tensor

@@ -1,4 +1,4 @@
-"""Mean squared error and spectral divergence, which keeps the observed share of detail."""
+"""Mean squared error plus spectral divergence, which penalises blur."""
 
 import torch
 import torch.nn.functional as F
@@ -13,17 +13,19 @@ LEAST = 1e-9
 def loss(
     predicted: Tensor, observed: Tensor, *, weight: float = 0.1, finest: float = 1.0
 ) -> Tensor:
-    """Mean squared error of normalised frames (B, T, C, H, W), plus divergence of their spectra.
+    """Mean squared error of normalised frames (B, T, C, H, W), plus the divergence of their
+    spectra.
 
-    The divergence is the Kullback-Leibler divergence between normalised observed and predicted
-    power (ChaosBench, section 4.2 and equation 2) of the two-dimensional transform, without bins,
-    as in the release's variant for training.
+    This is the Kullback-Leibler divergence between observed and predicted power, each divided by
+    its sum (ChaosBench, section 4.2 and equation 2), over the coefficients of the two-dimensional
+    Fourier transform, without bins, as in the released code for training.
 
     Args:
         predicted: predicted frames.
-        observed: observed frames, of the same shape.
+        observed: observed frames with the same shape.
         weight: weight of the divergence relative to the mean squared error.
-        finest: share of the largest wavenumbers that count; 1 for all but the mean.
+        finest: share of the wavenumbers, the largest ones, that count; 1 for all except wavenumber
+            0.
 
     Raises:
         StpError: an option is out of range.
@@ -49,6 +51,6 @@ def _counts(like: Tensor, finest: float) -> Tensor:
 
 
 def _shares(frames: Tensor, counts: Tensor) -> Tensor:
-    """Shares of the power at the wavenumbers that count, and ``LEAST`` elsewhere."""
+    """Shares of power at the wavenumbers that count, (..., H, W); ``LEAST`` elsewhere."""
     power = torch.view_as_real(torch.fft.fft2(frames)).square().sum(dim=-1) * counts
     return (power / power.sum(dim=(-2, -1), keepdim=True).clamp_min(LEAST)).clamp_min(LEAST)

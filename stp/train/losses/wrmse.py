@@ -12,16 +12,16 @@ LEAST = 1e-12
 
 
 def loss(predicted: Tensor, observed: Tensor, data: Prepared, *, root: bool = True) -> Tensor:
-    """Average the errors of normalised fields (B, T, C, H, W) over clips, lead times and channels.
+    """Latitude-weighted errors of normalised fields (B, T, C, H, W), averaged to a scalar.
 
     Args:
         predicted: predicted fields.
-        observed: observed fields, of the same shape.
+        observed: observed fields with the same shape.
         data: prepared data with latitudes.
-        root: whether to take the root of each field's mean square.
+        root: whether to take the square root of each field's mean squared error.
 
     Raises:
-        StpError: the option is out of range, or the data have no latitudes.
+        StpError: ``root`` is no bool, or the data have no latitudes.
     """
     require(isinstance(root, bool), "train.loss: wrmse: root", root, "true or false")
     weights = latitude_weights(data, predicted)

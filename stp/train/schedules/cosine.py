@@ -9,9 +9,9 @@ def learning_rate(step: int, steps: int, lr: float, *, last: float = 0.0) -> flo
     """Return ``lr * (last + (1 - last) * (1 + cos(pi * step / steps)) / 2)``.
 
     Args:
-        step: number of the step, 0..steps-1.
+        step: index of the step, 0..steps-1.
         steps: number of steps of the training.
-        lr: the highest learning rate, that of step 0.
+        lr: the highest learning rate, at step 0.
         last: final learning rate as a share of ``lr``, 0..1.
 
     Raises:

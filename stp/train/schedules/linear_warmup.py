@@ -1,4 +1,4 @@
-"""A linear increase, then a constant rate (LinearLR)."""
+"""A learning rate that increases linearly, then stays constant (LinearLR)."""
 
 from stp.core.options import require, whole
 
@@ -7,10 +7,10 @@ def learning_rate(step: int, steps: int, lr: float, *, warmup_steps: int = 5000)
     """Return a learning rate that rises from ``lr / warmup_steps`` to ``lr``, then stays.
 
     Args:
-        step: number of the step, 0..steps-1.
+        step: index of the step, 0..steps-1.
         steps: number of steps of the training.
         lr: the highest learning rate.
-        warmup_steps: number of steps in which the rate rises.
+        warmup_steps: number of steps during which the rate rises.
 
     Raises:
         StpError: ``warmup_steps`` is out of range.

@@ -1,6 +1,6 @@
-"""One cycle (Smith and Topin 2017, https://arxiv.org/abs/1708.07120), as torch's OneCycleLR.
+"""One-cycle learning rate (Smith and Topin 2017, https://arxiv.org/abs/1708.07120; OneCycleLR).
 
-Momentum is not cycled.
+Unlike torch's default, momentum stays constant.
 """
 
 import math
@@ -19,14 +19,14 @@ def learning_rate(
 ) -> float:
     """Return a learning rate that rises by half a cosine, then falls by half a cosine.
 
-    It rises from ``first = lr / div_factor`` to ``lr`` at step ``pct_start * steps - 1``, and falls
-    to ``first / final_div_factor`` at the last step.
+    The rate rises from ``first = lr / div_factor`` to ``lr`` at step ``pct_start * steps - 1``, and
+    falls to ``first / final_div_factor`` at the last step.
 
     Args:
-        step: number of the step, 0..steps-1.
+        step: index of the step, 0..steps-1.
         steps: number of steps of the training.
         lr: the highest learning rate.
-        pct_start: share of the steps in which the rate rises.
+        pct_start: share of the steps during which the rate rises, 0..1.
         div_factor: ratio of ``lr`` to the first rate.
         final_div_factor: ratio of the first rate to the last one.
 
@@ -52,5 +52,5 @@ def learning_rate(
 
 
 def _between(start: float, end: float, part: float) -> float:
-    """Half a cosine from `start` (part 0) to `end` (part 1)."""
+    """Interpolate by half a cosine, from `start` (part 0) to `end` (part 1)."""
     return end + (start - end) * (1 + math.cos(math.pi * part)) / 2

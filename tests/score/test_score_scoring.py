@@ -1,4 +1,4 @@
-"""From predictions on disk to the three tables of a score artefact."""
+"""From predictions on disk, scoring makes the three tables of a score artefact."""
 
 import shutil
 from collections.abc import Callable
