@@ -1,6 +1,7 @@
 """What tables are made from, and which rows may be called the paper's."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from official_store import judged, write_official
 from package_copy import copy_package
 
 from stp.core.errors import StpError
+from stp.core.fingerprint import digest
 from stp.plan import config, data_origin
 from stp.plan.cells import Plan
 from stp.plan.checked_config import merge
@@ -21,6 +23,7 @@ from stp.plan.manifests import Paper, manifest
 ROOT = Path(__file__).parent.parent
 DEMO = ROOT / "config" / "demo.yaml"
 PAPER = ROOT / "config" / "paper.yaml"
+HELD = yaml.safe_load((ROOT / "tests" / "held_plans.yaml").read_text())["manifests"]
 
 
 @pytest.fixture(scope="module")
@@ -264,3 +267,20 @@ def test_the_manifest_changes_with_the_code_of_collecting_and_not_of_rendering(t
     scores.write_text(scores.read_text() + "\nCHANGED = 1\n")
     after = manifest(Plan(config.load(DEMO), tmp_path), "short_term")
     assert after.code != before.code
+
+
+def held(plan: Plan, dimension: str) -> str:
+    """A hash of what the cells and the columns of a manifest say, but texts and fingerprints."""
+    content = json.loads(manifest_text(manifest(plan, dimension)))
+    cells = [{k: v for k, v in cell.items() if k != "subset_note"} for cell in content["cells"]]
+    said = json.dumps([cells, content["tables"], content["kinds"], content["published_clips"]])
+    said = said.replace(content["store"], "")
+    return digest(re.sub("[0-9a-f]{16}", "", said))
+
+
+@pytest.mark.parametrize("scale", HELD)
+def test_cells_and_columns_of_the_shipped_scales_are_held(scale, tmp_path, monkeypatch):
+    monkeypatch.setenv("STP_WEIGHTS_DIR", str(tmp_path))
+    monkeypatch.setenv("STP_STORE_DIR", str(tmp_path / "store"))
+    plan = Plan.load(ROOT / "config" / f"{scale}.yaml")
+    assert {name: held(plan, name) for name in plan.dimensions} == HELD[scale]

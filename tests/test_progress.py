@@ -7,9 +7,12 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import yaml
 
 from stp.core.units import duration
+from stp.plan import config
 from stp.plan.cells import Plan
+from stp.run import workflow_files
 from stp.run.costs.durations import Durations
 from stp.run.progress import PAGES, Progress, count_pages, write_pages
 from stp.verbs.app import say_wrote
@@ -21,6 +24,7 @@ def whole(*kinds: str) -> list[tuple[str, float]]:
 
 
 TINY = Path(__file__).parent / "workflow" / "tiny.yaml"
+DEMO = Path(__file__).parents[1] / "config" / "demo.yaml"
 
 
 @pytest.mark.parametrize(
@@ -144,3 +148,33 @@ def test_a_verb_of_a_run_says_how_many(tmp_path, monkeypatch, capsys):
         f"[1/1] wrote {page} and ranks.svg",
         f"wrote {page}",
     ]
+
+
+def test_progress_counts_the_dimensions_that_were_asked_for(tmp_path):
+    scale = yaml.safe_load(DEMO.read_text())
+    plan = Plan(config.load(scale))
+    everything = plan.dimensions
+    plan.count(["short_term"])
+    wanted = {a.folder for a in plan.artefacts.values() if plan.is_wanted(a)}
+    assert plan.dimensions == ["short_term"] != everything
+    needed = {a.folder for made in plan.cells[:15] for a in made.artefacts}
+    assert wanted == needed < set(plan.artefacts)
+
+
+@pytest.mark.parametrize(
+    ("targets", "dimensions"),
+    [
+        (["results/tables/short_term.csv"], ["short_term"]),
+        (
+            ["results/figures/robustness/slopes.png", "results/tables/long_term.csv"],
+            ["long_term", "robustness"],
+        ),
+        (["results/tables/all"], None),
+        (["results/tables/short_term.csv", "results/figures/all"], None),
+        ([], None),
+    ],
+)
+def test_targets_say_which_dimensions_a_run_needs(tmp_path, targets, dimensions):
+    plan = Plan.load(DEMO)
+    workflow_files.write_counted(plan, targets, tmp_path)
+    assert workflow_files.read_counted(tmp_path) == dimensions

@@ -27,6 +27,7 @@ def test_a_removed_verb_names_one_that_there_is(verb: str) -> None:
         (["table", "short_term", "--on", "kth"], "--on"),
         (["table", "short_term", "--model", "tau"], "--model"),
         (["compare", "a", "b", "--on", "kth"], "--on"),
+        (["compare", "a", "b", "--column", "SSIM"], "--column"),
         (["draw", "figure", "leads", "x.json", "--case", "kth"], "--case"),
         (["draw", "trajectories", "x.json", "--test", "x"], "--test"),
     ],

@@ -20,6 +20,7 @@ from stp.data.prepared import Clips, Prepared
 from stp.external import sanity_checks
 from stp.external.evaluation import Evaluation, planned
 from stp.external.formats import NpyWriter
+from stp.external.layout import LayoutCheck, Mistake, compare_coordinates, coordinate_names
 from stp.external.submitted import (
     AGAIN,
     EXPORT_AGAIN,
@@ -31,7 +32,7 @@ from stp.external.submitted import (
     open_source,
     read_windows,
 )
-from stp.external.windows import DESCRIPTION, clips_of, sample_ranges
+from stp.external.windows import DESCRIPTION, clips_of, coordinates_of, sample_ranges
 from stp.inspect.counts import prepared_folder
 from stp.plan import config as configuration
 from stp.plan.artefacts import EXTERNAL
@@ -94,6 +95,7 @@ def import_predictions(
     statistic: str | None = None,
     accept_values: bool = False,
     accept_order: bool = False,
+    accept_layout: bool = False,
     models: Path | None = None,
     report: Report = silent,
 ) -> Imported:
@@ -110,6 +112,7 @@ def import_predictions(
             (stp/score/members.py).
         accept_values: whether to import values that look like those of other units.
         accept_order: whether to import samples that look misplaced.
+        accept_layout: whether to import frames that look reversed, rolled, transposed or early.
         models: folder of the model files.
         report: callback for the progress.
 
@@ -121,9 +124,10 @@ def import_predictions(
     model = _model(entry, name)
     windows = read_windows(folder)
     clips = clips_of(_check_evaluation(plan, folder, windows), windows.evaluation)
+    coordinates = coordinates_of(clips.prepared, len(clips), windows.evaluation.horizon)
     target = plan.raw_folder / EXTERNAL
     with _temporary(target) as spool:
-        source = open_source(folder, windows, spool)
+        source = open_source(folder, windows, spool, coordinate_names(coordinates))
         if source.samples is not None and len(source.samples) == source.shape[0]:
             clips_by_sample = dict(enumerate(windows.clips))
             complete(source.path, source.samples, len(windows.clips), clips_by_sample)
@@ -131,9 +135,14 @@ def import_predictions(
         if members == 1 and statistic is not None:
             raise StpError(f"{source.path}: --statistic is for several members, here is one")
         copy, copies = spool / "copy.npy", Copies(members)
-        tables, agreement = _copy(source, windows, clips, copy, copies, accept_values, report)
+        tables, agreement, layout = _copy(
+            source, windows, clips, copy, copies, accept_values, report
+        )
+        mistakes = [compare_coordinates(source, coordinates), layout.mistake()]
+        accepted = [_accept(source, mistake, accept_layout) for mistake in mistakes if mistake]
         warnings = _judge(source, windows, clips, tables, accept_values, accept_order, report)
         notes = [note for note in (agreement.note(windows.clips), copies.note()) if note]
+        notes = [f"ACCEPTED AS IT IS: {problem}" for problem in accepted] + notes
         warnings += notes
         distinct = sorted(set(copies.first()))
         if len(distinct) < members:
@@ -247,10 +256,11 @@ def _copy(
     copies: Copies,
     accept_values: bool,
     report: Report,
-) -> tuple[sanity_checks.SampleStatistics, Agreement]:
+) -> tuple[sanity_checks.SampleStatistics, Agreement, LayoutCheck]:
     """Read all predictions once: compare windows, gather statistics, write the copy."""
     count, context, data = len(clips), clips.prepared.context, clips.prepared
     tables, agreement = sanity_checks.SampleStatistics(count, windows.description), Agreement()
+    layout = LayoutCheck(count, data.shape, sanity_checks.channel_names(windows.description))
 
     def refuse(bad: np.ndarray, problem: str, remedy: str = "") -> None:
         if bad.any():
@@ -282,11 +292,13 @@ def _copy(
             refuse(~finite, "values that are not finite")
             writer.append(values)
             forecasts = values.reshape(len(values), -1, *values.shape[-4:])
-            tables.add(samples[0], forecasts, frames[:, context - 1], frames[:, context])
+            latest, truth = frames[:, context - 1], frames[:, context]
+            tables.add(samples[0], forecasts, latest, truth)
+            layout.add(samples[0], forecasts, truth, latest)
             agreement.add(samples[0], forecasts, frames[:, max(0, context - 2) :])
             copies.add(forecasts)
             report("samples checked and copied", samples[-1] + 1, count)
-    return tables, agreement
+    return tables, agreement, layout
 
 
 def _only(copy: Path, members: list[int]) -> Path:
@@ -335,6 +347,18 @@ def _read(source: Source, windows: ExportedWindows, rows: list[int], samples: ra
                 problem = f"{windows.name(sample)} cannot be read ({error})"
                 raise FileError(source.path, problem, remedy=AGAIN) from error
         raise
+
+
+def _accept(source: Source, mistake: Mistake, is_accepted: bool) -> str:
+    """The description of a mistake of the layout that the user accepts."""
+    if not is_accepted:
+        raise FileError(
+            source.path,
+            mistake.what,
+            expected=mistake.expected,
+            remedy=f"{mistake.remedy}; --accept-layout, if they are right",
+        )
+    return mistake.what
 
 
 def _judge(

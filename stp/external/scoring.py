@@ -25,6 +25,8 @@ from stp.core.errors import FileError, StpError
 from stp.core.job import Job
 from stp.core.parquet import read_table
 from stp.data.feature_table import Features, write
+from stp.external.layout import LayoutCheck
+from stp.external.sanity_checks import channel_names
 from stp.features.frames import CHOICES
 from stp.metrics.perceptual import Embed, Weights
 from stp.options.score import CELL_KEYS, ScoreOptions
@@ -157,7 +159,7 @@ def evaluate(
         for name, declaration in about.items()
         if (view := declaration.features) and name not in views
     }
-    note = clips.agreement.note(clips.index["clip"].tolist())
+    note = clips.note()
     return [
         value._replace(note=note)
         for name in about
@@ -267,7 +269,16 @@ class PairedClips(Samples):
         self.shape = (len(names[0]), 1, length, *first.shape[1:])
         self.members, self.leads = 1, length
         self.available = Availability(np.arange(length), np.arange(first.shape[1]))
-        self.agreement, self._compared = Agreement(), 0
+        self._agreement, self._compared = Agreement(), 0
+        shape: tuple[int, int, int] = first.shape[1:]
+        self._layout = LayoutCheck(self.shape[0], shape, channel_names({"shape": shape}))
+
+    def note(self) -> str:
+        """Oddities of the predictions that were read; may be empty."""
+        mistake = self._layout.mistake()
+        remarks = [f"{mistake.what}: {mistake.remedy}"] if mistake else []
+        agreement = self._agreement.note(self.index["clip"].tolist())
+        return "; ".join([*remarks, *([agreement] if agreement else [])])
 
     def _clip(self, which: int, number: int) -> np.ndarray:
         """Read a clip as float32 (T, C, H, W) in [0, 1]."""
@@ -296,7 +307,10 @@ class PairedClips(Samples):
         if start <= self._compared < rows.stop:  # clips that are read again count once
             new = slice(self._compared - start, None)
             forecasts = predicted[new, None, self.context :]
-            self.agreement.add(self._compared, forecasts, true[new, max(0, self.context - 2) :])
+            frames = true[new]
+            self._agreement.add(self._compared, forecasts, frames[:, max(0, self.context - 2) :])
+            latest = frames[:, self.context - 1] if self.context else None
+            self._layout.add(self._compared, forecasts, frames[:, self.context], latest)
             self._compared = rows.stop
         return predicted, true
 

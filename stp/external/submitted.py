@@ -2,7 +2,7 @@
 
 import json
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -30,6 +30,8 @@ from stp.plan.setting import current_name, setting_of
 from stp.predict.windows import windows_checksum
 from stp.prepare.own.arrays import DAMAGE
 
+SAMPLE = "sample"
+"""Name of the array of sample numbers beside predictions."""
 FORMS = ("predictions.zarr", "predictions.npz", "predictions.npy", "predictions")
 ZARR_DAMAGE = (*DAMAGE, AttributeError, MemoryError, SystemError)
 """Errors that Zarr raises for a damaged store."""
@@ -190,12 +192,16 @@ class Source(Protocol):
         shape: shape of the array, (rows, [member,] lead, channel, y, x).
         dtype: stored type.
         samples: number of the sample of each row, if the predictions state it.
+        dims: names of the dimensions; empty if the file has none.
+        coordinates: coordinates beside the predictions, by name.
     """
 
     path: Path
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     samples: list[int] | None
+    dims: tuple[str, ...]
+    coordinates: Mapping[str, np.ndarray]
 
     def read(self, rows: list[int]) -> np.ndarray:
         """Read the given rows."""
@@ -204,9 +210,15 @@ class Source(Protocol):
 class ArraySource:
     """Predictions in one array: a memory-mapped .npy file, or a Zarr array."""
 
-    def __init__(self, path: Path, array: Any, samples: Any = None) -> None:
+    dims: tuple[str, ...] = ()
+
+    def __init__(
+        self, path: Path, array: Any, beside: Mapping[str, np.ndarray] | None = None
+    ) -> None:
         self.path, self._array = path, array
         self.shape, self.dtype = tuple(array.shape), np.dtype(array.dtype)
+        self.coordinates: Mapping[str, np.ndarray] = beside or {}
+        samples = self.coordinates.get(SAMPLE)
         self.samples = None if samples is None else _numbers(path, samples)
 
     def read(self, rows: list[int]) -> np.ndarray:
@@ -219,8 +231,11 @@ class ArraySource:
 class FileSource:
     """Predictions in a .npy file for each sample, named by its number or clip."""
 
+    dims: tuple[str, ...] = ()
+
     def __init__(self, folder: Path, windows: ExportedWindows) -> None:
         self.path, self._windows = folder, windows
+        self.coordinates: Mapping[str, np.ndarray] = {}
         clips = windows.clips
         sample_of = {clip: sample for sample, clip in enumerate(clips)}
         self._files: dict[int, Path] = {}
@@ -260,8 +275,16 @@ class FileSource:
         return np.asarray(values)
 
 
-def open_source(folder: Path, windows: ExportedWindows, spool: Path) -> Source:
+def open_source(
+    folder: Path, windows: ExportedWindows, spool: Path, coordinates: Collection[str] = ()
+) -> Source:
     """Open the predictions of a submission.
+
+    Args:
+        folder: folder of the submission.
+        windows: windows that were predicted.
+        spool: folder for unpacked files.
+        coordinates: names of the coordinates that are read.
 
     Raises:
         StpError: predictions are missing, damaged, or present in several forms.
@@ -273,15 +296,15 @@ def open_source(folder: Path, windows: ExportedWindows, spool: Path) -> Source:
         )
     path = require_regular(folder / forms[0])
     if path.suffix == ".zarr":
-        return _zarr_source(path)
+        return _zarr_source(path, {SAMPLE, *coordinates})
     if path.suffix == ".npy":
         return ArraySource(path, _map(path, path))
     if path.suffix == ".npz":
-        return _npz_source(path, spool)
+        return _npz_source(path, spool, {SAMPLE, *coordinates})
     return FileSource(path, windows)
 
 
-def _npz_source(path: Path, spool: Path) -> Source:
+def _npz_source(path: Path, spool: Path, beside: set[str]) -> Source:
     try:
         with zipfile.ZipFile(path) as archive:
             require_zip(path, archive)
@@ -293,13 +316,13 @@ def _npz_source(path: Path, spool: Path) -> Source:
                 raise _no_array(path, [name.removesuffix(".npy") for name in names])
             # An unpacked file can be mapped, and read a part at a time.
             archive.extract("predictions.npy", spool)
-            samples = None
-            if "sample.npy" in names:
-                with archive.open("sample.npy") as member:
-                    samples = np.lib.format.read_array(member, allow_pickle=False)  # type: ignore[no-untyped-call, unused-ignore]
+            arrays = {}
+            for name in sorted(beside & {name.removesuffix(".npy") for name in names}):
+                with archive.open(f"{name}.npy") as member:
+                    arrays[name] = np.lib.format.read_array(member, allow_pickle=False)  # type: ignore[no-untyped-call, unused-ignore]
     except (*DAMAGE, MemoryError) as error:
         raise FileError(path, f"cannot be read ({error})", remedy=AGAIN) from error
-    return ArraySource(path, _map(spool / "predictions.npy", path), samples)
+    return ArraySource(path, _map(spool / "predictions.npy", path), arrays)
 
 
 def _no_array(path: Path, arrays: Iterable[str]) -> FileError:
@@ -316,8 +339,11 @@ def _map(path: Path, original: Path) -> np.ndarray:
 class ZarrSource(ArraySource):
     """Predictions in a Zarr array, with a check for missing chunks, which Zarr reads as zeros."""
 
-    def __init__(self, path: Path, array: zarr.Array[Any], samples: Any) -> None:
-        super().__init__(path, array, samples)
+    def __init__(
+        self, path: Path, array: zarr.Array[Any], beside: Mapping[str, np.ndarray]
+    ) -> None:
+        super().__init__(path, array, beside)
+        self.dims = _dims(array)
         self.is_whole = array.nchunks_initialized >= array.nchunks
         self._fill = array.fill_value
 
@@ -329,19 +355,28 @@ class ZarrSource(ArraySource):
         return np.asarray(pictures.all(axis=(-1, -2)).any(axis=1))
 
 
-def _zarr_source(path: Path) -> Source:
+def _dims(array: zarr.Array[Any]) -> tuple[str, ...]:
+    """Names of the dimensions, as Zarr 3 or xarray write them; empty if one lacks a name."""
+    names = getattr(array.metadata, "dimension_names", None) or array.attrs.get("_ARRAY_DIMENSIONS")
+    return tuple(map(str, names)) if isinstance(names, list | tuple) and all(names) else ()
+
+
+def _zarr_source(path: Path, beside: set[str]) -> Source:
     check_codecs(path)
     try:
         stored = zarr.open(str(path), mode="r", use_consolidated=False)
-        array, samples = stored, None
+        array, arrays = stored, {}
         if isinstance(stored, zarr.Group):
             if "predictions" not in stored:
                 raise _no_array(path, stored.array_keys())
             array = stored["predictions"]
-            samples = stored["sample"][...] if "sample" in stored else None  # type: ignore[index]
+            arrays = {
+                name: np.asarray(stored[name][...])  # type: ignore[index]
+                for name in sorted(beside & set(stored.array_keys()))
+            }
         if not isinstance(array, zarr.Array):
             raise ValueError("predictions is a group")
-        return ZarrSource(path, array, samples)
+        return ZarrSource(path, array, arrays)
     except ZARR_DAMAGE as error:
         raise FileError(path, f"cannot be read ({error})", remedy=AGAIN) from error
 

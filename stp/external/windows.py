@@ -150,7 +150,7 @@ def _write(
         "units": units,
         "conventions": "time counts the context frames, 0 is the latest; lead counts from 1",
     }
-    coordinates = _coordinates(data, count, leads if with_truth else 0)
+    coordinates = coordinates_of(data, count, leads if with_truth else 0)
     writer: Writer
     if kind == "zarr":
         writer = ZarrWindows(out, shapes, coordinates, about)
@@ -242,7 +242,8 @@ def index_table(data: Prepared, clips: Clips, checksums: list[str]) -> pd.DataFr
     return table
 
 
-def _coordinates(data: Prepared, samples: int, leads: int) -> dict[str, Coordinate]:
+def coordinates_of(data: Prepared, samples: int, leads: int) -> dict[str, Coordinate]:
+    """Coordinates of exported windows, by name."""
     numbers = {"sample": np.arange(samples), "time": np.arange(1 - data.context, 1)}
     numbers |= {"lead": np.arange(1, leads + 1)} if leads else {}
     coordinates = {name: Coordinate((name,), values, {}) for name, values in numbers.items()}

@@ -2,8 +2,9 @@
 
 SSIM, PSNR and the thresholds of CSI are defined for frames in [0, 1]. Data are mapped to this range
 by the dataset's normalisation, if it is a fixed one (traffic counts / 1250, radar codes / 255,
-video unchanged). Standardised data and unscaled data in physical units have no fixed range, so
-these metrics have no values for them; other conventions use the range of each observed frame.
+video unchanged). Standardised data, and unscaled data in physical units or beyond [0, 1], have no
+fixed range, so these metrics have no values for them; other conventions use the range of each
+observed frame.
 """
 
 from collections.abc import Mapping
@@ -15,6 +16,8 @@ from stp.metrics.comparison import Comparison
 from stp.metrics.metric import Metric
 
 NO_RANGE = "the data have no fixed range: their normalisation is neither fixed nor minmax"
+BEYOND = 0.5
+"""Distance from [0, 1] up to which values count as frames in [0, 1]: filters overshoot."""
 
 
 def unit_range(attrs: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray] | None:
@@ -24,10 +27,13 @@ def unit_range(attrs: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray] | None
 
     Args:
         attrs: attributes of the prepared data; without ``normalisation`` they are frames in [0, 1].
+            ``values`` are the lowest and the highest value, if these are known.
     """
+    low, high = attrs.get("values", (0.0, 1.0))
+    is_unit = attrs.get("units") == "1" and low >= -BEYOND and high <= 1 + BEYOND
     normalisation = attrs.get("normalisation", {"offset": 0.0, "scale": 1.0, "method": "none"})
     method = normalisation.get("method")
-    if method in ("z-score", "zscore") or (method == "none" and attrs.get("units") != "1"):
+    if method in ("z-score", "zscore") or (method == "none" and not is_unit):
         return None
     offset, scale = (np.asarray(normalisation[key], np.float32) for key in ("offset", "scale"))
     return (offset.reshape(-1, 1, 1), scale.reshape(-1, 1, 1)) if offset.ndim else (offset, scale)

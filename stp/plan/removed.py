@@ -43,6 +43,7 @@ VERBS = {
 """Removed verb -> its replacement, or several."""
 OPTIONS = {
     "--case": "--cell",
+    "--column": "--metric",
     "--json": "--format json",
     "--model": "--cell",
     "--on": "--cell",

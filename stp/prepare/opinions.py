@@ -197,7 +197,8 @@ class Source:
             value = math.nan
         if not math.isfinite(value):
             problem = f"{column} of {row[NAME]} is {row[column]!r}"
-            raise RawFileError(self.at(name), problem)
+            remedy = "write a number with a decimal point, without separators of thousands"
+            raise RawFileError(self.at(name), problem, remedy=remedy)
         return value
 
     def by_video(self, name: str, needed: Iterable[str]) -> dict[str, dict[str, str]]:

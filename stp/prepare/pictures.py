@@ -18,6 +18,13 @@ MODES = ("1", "L", "LA", "RGB", "P", "RGBA")
 """Modes with eight bits per channel. Others, such as 16-bit grey, would lose precision."""
 PNG_BITS = 24
 """Offset of the number of bits per channel in a PNG file."""
+EXPECTED = f"a complete, opaque {' or '.join(FORMATS)} picture with 8 bits a channel"
+TO_8_BITS = (
+    "convert it to 8 bits a channel, grey or RGB (ImageMagick: magick IN -depth 8 OUT); or write "
+    "the frames as an array of 16 bits (.npy, kind: arrays), whose range divide_by states"
+)
+OPAQUE = "paint it on a background (ImageMagick: magick IN -background black -flatten OUT)"
+SINGLE = "write each frame as a picture of its own, or the animation as a film"
 
 
 def decode_picture(content: bytes, name: str, mode: Literal["RGB", "L"]) -> np.ndarray:
@@ -41,18 +48,18 @@ def decode_picture(content: bytes, name: str, mode: Literal["RGB", "L"]) -> np.n
             picture.verify()  # the checksums of a PNG, which decoding ignores; then it is used up
         with Image.open(io.BytesIO(content), formats=FORMATS) as picture:
             if picture.mode not in MODES:
-                raise ValueError(f"pixels of kind {picture.mode}")
+                raise _unsuitable(name, f"pixels of kind {picture.mode}", TO_8_BITS)
             # Pillow gives the upper halves of 16-bit colours, and calls them RGB.
             if picture.format == "PNG" and content[PNG_BITS] > 8:
-                raise ValueError(f"pixels of {content[PNG_BITS]} bits a channel")
+                raise _unsuitable(name, f"pixels of {content[PNG_BITS]} bits a channel", TO_8_BITS)
             if picture.format == "PNG" and getattr(picture, "is_animated", False):
-                raise ValueError("an animation of several frames")
+                raise _unsuitable(name, "an animation of several frames", SINGLE)
             # The colour of a transparent pixel is arbitrary, and what lies behind it is unknown.
             alpha = (
                 picture.convert("RGBA").getchannel("A") if picture.has_transparency_data else None
             )
             if alpha is not None and np.asarray(alpha).min() < 255:
-                raise ValueError("transparent pixels")
+                raise _unsuitable(name, "transparent pixels", OPAQUE)
             require_pixels(name, picture.width, picture.height)
             ImageOps.exif_transpose(picture, in_place=True)  # telephones turn pictures that way
             values = np.asarray(picture.convert(mode))
@@ -64,9 +71,13 @@ def decode_picture(content: bytes, name: str, mode: Literal["RGB", "L"]) -> np.n
         raise RawFileError(
             name,
             f"cannot be decoded ({error or type(error).__name__})",
-            expected=f"a complete, opaque {' or '.join(FORMATS)} picture with 8 bits a channel",
+            expected=EXPECTED,
         ) from error
     return values.reshape(*values.shape[:2], -1)
+
+
+def _unsuitable(name: str, problem: str, remedy: str) -> RawFileError:
+    return RawFileError(name, problem, expected=EXPECTED, remedy=remedy)
 
 
 def read_pictures(

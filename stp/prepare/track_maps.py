@@ -38,7 +38,12 @@ def read_picture(picture: Path, homography: Path) -> Obstacles:
         with Image.open(picture) as opened:
             require_pixels(picture, *opened.size)
             if opened.mode.startswith(("I", "F")):  # Pillow clips larger values to 255
-                raise ValueError(f"pixels of kind {opened.mode}")
+                raise RawFileError(
+                    picture,
+                    f"pixels of kind {opened.mode}",
+                    expected="a picture with 8 bits a channel",
+                    remedy="convert it (ImageMagick: magick IN -depth 8 OUT)",
+                )
             grey = np.asarray(opened.convert("L"))
     except DAMAGED as error:
         raise RawFileError(

@@ -24,6 +24,7 @@ from stp.tracks.tracks import (
     FASTEST,
     Tracks,
     check_detections,
+    check_moving,
     check_speed,
     joined,
     jumps,
@@ -145,6 +146,7 @@ def run(job: Job) -> Extras:
         excluded += people
         job.report("recordings read", number_of, len(recordings))
     tracks = joined(parts)
+    check_moving(tracks.decimated(options.decimate), ", ".join(names))
     sparse = [
         f"{title}: {who}"
         for title, recording in zip(recordings, read, strict=True)

@@ -1,4 +1,4 @@
-"""Units of values from prepared data or from the configuration."""
+"""Look up the units of values in prepared data or in the configuration."""
 
 from functools import cache
 from pathlib import Path
@@ -10,10 +10,10 @@ from stp.render.pictures.prepared import shows_pictures, units_of, variables_of
 
 @cache
 def units_by_variable(folder: Path) -> dict[str, str]:
-    """Units of prepared data by variable, whose name has letters and digits only, such as z500.
+    """Read the units of prepared data, by variable name without separators, such as z500.
 
-    The name is "" for the unit of all variables together. The result is empty if the data are no
-    longer in the store, and for video, which has no units.
+    The key "" stands for the unit of all variables together. The result is empty for video, which
+    has no units, and if the data are no longer in the store.
 
     Raises:
         StpError: the data are damaged.
@@ -38,14 +38,15 @@ def unit_of_value(
     level: float | str | None = None,
     stated: str = "",
 ) -> str:
-    """The unit of a value in readable form; empty if it has none.
+    """Determine the unit of a score for readers; empty if it has none.
 
     Args:
-        folder: folder of the prepared data that were predicted.
-        unit: unit of the convention, as its metric declares it.
+        folder: folder of the prepared test data.
+        unit: unit that the configuration declares for the convention, which may refer to the data's
+            units.
         convention: name of the convention.
-        variable, level: variable and level of the value; None for all of them together.
-        stated: unit stated in the configuration, used if the data are no longer in the store.
+        variable, level: variable and level of the value; None for all together.
+        stated: units of the data in the configuration, used if the data are no longer in the store.
 
     Raises:
         StpError: the data are damaged.

@@ -1,4 +1,4 @@
-"""The direction of a column in the headings of tables."""
+"""Mark the direction of better values in column headings."""
 
 from stp.collect.direction import Direction
 
@@ -6,5 +6,5 @@ __all__ = ["Direction", "heading"]
 
 
 def heading(column: str, direction: Direction) -> str:
-    """The heading of a column, with a sign for its direction."""
+    """Append the sign of its direction to the heading of a column."""
     return f"{column} {direction.sign}".rstrip()

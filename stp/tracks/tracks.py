@@ -205,6 +205,9 @@ def released_clock(tracks: Tracks, recordings: Sequence[int]) -> Tracks:
 
 FASTEST = 10.0
 """Highest speed of a walking person, metres per second; a faster movement is a teleport."""
+SLOWEST = 0.005
+"""Smallest plausible speed of the fastest person of a dataset, metres per second; walking people
+reach 1e-4 degrees of latitude a second."""
 
 
 @dataclass(frozen=True)
@@ -318,6 +321,21 @@ def check_speed(tracks: Tracks, name: str, fastest: float = FASTEST) -> None:
             expected=f"at most {fastest:g} m/s, in metres",
             remedy="check units and rate, give the two pieces different names, or exclude such "
             "people with `teleports: exclude`, which counts them",
+        )
+
+
+def check_moving(tracks: Tracks, name: str) -> None:
+    """Refuse tracks in which nobody moves as fast as `SLOWEST`; all may stand still.
+
+    Raises:
+        StpError: everybody is too slow.
+    """
+    speed = jumps(tracks, 0).speed
+    if len(speed) and speed.max() < SLOWEST:
+        raise StpError(
+            f"{name}: nobody moves faster than {speed.max():.2g} m/s",
+            expected=f"positions in metres, and somebody who moves at {SLOWEST:g} m/s or more",
+            remedy="check units, fps and time_unit; degrees have to be projected to metres first",
         )
 
 

@@ -6,6 +6,7 @@ Both are made from the classes that check the files, and from their docstrings.
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,8 @@ KINDS = {
 }
 SEVERAL = ("weights", "references")
 """Kinds with one file that maps names to entries."""
+EXPLAINED = ("costs",)
+"""Kinds whose file explains each key."""
 OPTIONS = {"train": TrainOptions, "predict": PredictOptions}
 """Keys that may hold any option of a stage, and the options that the schema describes."""
 MIN_SHARED = 4
@@ -155,8 +158,8 @@ PAGE = """\
 
 <!-- Written by `stp list keys --page docs/configuration.md`. -->
 
-[config/README.md](../config/README.md) says what the files are for. This page lists every
-key of every kind of file. `stp` refuses other keys.
+[config/README.md](../config/README.md) says what the files are for. This page lists the
+keys of each kind of file. `stp` refuses other keys.
 
 `stp list keys --schemas FOLDER` writes the same as JSON schemas. An editor with a YAML language
 server then completes and checks keys; the command prints the setting for VS Code. A comment in
@@ -178,6 +181,9 @@ def page() -> str:
     for name, kind in KINDS.items():
         made = schema(name)
         lines += [f"## {kind.title}", "", f"`config/{kind.files}`. {_text(kind_of(made))}", ""]
+        if name in EXPLAINED:
+            lines += ["Comments in the file explain each key.", ""]
+            continue
         lines += _table(kind_of(made), parts)
         for key, options in OPTIONS.items() if name == "scale" else ():
             lines += [f"### Keys of `{key}`", "", "Of models of frames:", ""]
@@ -216,9 +222,13 @@ def _table(made: Json, parts: Mapping[str, Json]) -> list[str]:
         lines += [f"All keys of [{base}](#{base.lower()}), and:", ""]
         properties = {k: v for k, v in properties.items() if k not in parts[base]["properties"]}
     lines += ["| key | type | default | meaning |", "|---|---|---|---|"]
-    for key, about in properties.items():
-        default = "required" if key in required else _default(about)
-        lines.append(f"| `{key}` | {_type(about)} | {default} | {_text(about)} |")
+    rows = [
+        (key, (_type(about), "required" if key in required else _default(about), _text(about)))
+        for key, about in properties.items()
+    ]
+    for cells, alike in groupby(rows, lambda row: row[1]):
+        keys = ", ".join(f"`{key}`" for key, _ in alike)
+        lines.append(f"| {keys} | {' | '.join(cells)} |")
     return [*lines, ""]
 
 

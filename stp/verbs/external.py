@@ -117,13 +117,20 @@ def import_predictions(
         bool,
         typer.Option("--accept-order", help="Import even if the order of samples looks wrong."),
     ] = False,
+    accept_layout: Annotated[
+        bool,
+        typer.Option(
+            "--accept-layout",
+            help="Import even if frames look reversed, rolled, transposed or one frame early.",
+        ),
+    ] = False,
     log: Log = None,
 ) -> None:
     """Check predictions that were made elsewhere, and add them as a model.
 
-    Completeness, shape, type, units and order are checked, and that the windows are those of the
-    prepared data. An error names the first wrong sample. Then config/models/MODEL.yaml lists the
-    submission with its checksum, and a scale file can name the model like any other. A newer
+    Completeness, shape, type, units, order and layout are checked, and that the windows are those
+    of the prepared data. An error names the first wrong sample. Then config/models/MODEL.yaml lists
+    the submission with its checksum, and a scale file can name the model like any other. A newer
     submission for the same test replaces the older one.
     """
     from stp.external import importing
@@ -143,6 +150,7 @@ def import_predictions(
             statistic=statistic,
             accept_values=accept_values,
             accept_order=accept_order,
+            accept_layout=accept_layout,
             report=lines.report,
         )
         for warning in done.warnings:

@@ -56,7 +56,7 @@ def query(
 @command(
     epilog=examples(
         "stp compare simvpv2 convlstm",
-        "stp compare simvpv2 convlstm --cell kth --column SSIM",
+        "stp compare simvpv2 convlstm --cell kth --metric SSIM",
         "stp compare simvpv2 convlstm -f csv > compared.csv",
         "stp compare simvpv2 convlstm --cell kth --fail-if-alike || echo no significant difference",
     )
@@ -65,7 +65,7 @@ def compare(
     a: Annotated[str, typer.Argument(help="A model, as in config/models.")],
     b: Annotated[str, typer.Argument(help="Another model.")],
     cell: Annotated[str | None, typer.Option(help="Only this test dataset or case.")] = None,
-    column: Annotated[
+    metric: Annotated[
         str | None, typer.Option(help="Only this column of tables, such as SSIM.")
     ] = None,
     results: Annotated[Path, typer.Option(help="The folder of results of a scale.")] = output.LAST,
@@ -90,7 +90,7 @@ def compare(
     from stp.render.tables import pairwise
 
     output_format = output.chosen(format, out)
-    pairs = pairwise.compare(results, a, b, on=cell, column=column)
+    pairs = pairwise.compare(results, a, b, on=cell, column=metric)
     if output_format == "table":
         output.put_grid(pairwise.grid(pairs, a, b), output_format, out)
     else:

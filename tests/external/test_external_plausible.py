@@ -1,9 +1,10 @@
-"""A bad forecast is no mistake: what is asked of units and order lets it pass."""
+"""A bad forecast is no mistake: the checks of units, order and layout let it pass."""
 
 import numpy as np
 import pytest
 
 from stp.external import sanity_checks
+from stp.external.layout import LayoutCheck
 from stp.external.sanity_checks import SampleStatistics, is_misplaced, order, units
 from stp.external.windows import ChannelStatistics
 
@@ -42,14 +43,17 @@ def described(latest, normalisation=None):
 
 
 def judged(weather, forecasts):
-    """What is said about forecasts (N, T, C, H, W)."""
+    """The mistakes of units, order and layout in forecasts (N, T, C, H, W)."""
     latest, truth, starts, stops = weather
     about = described(latest)
+    names = sanity_checks.channel_names(about)
     tables = SampleStatistics(len(latest), about)
+    layout = LayoutCheck(len(latest), latest.shape[1:], names)
     for start in range(0, N, 7):  # in blocks, as they are read
         rows = slice(start, start + 7)
         tables.add(start, forecasts[rows, None], latest[rows], truth[rows, 0])
-    return units(tables, sanity_checks.channel_names(about)), order(tables, starts, stops)
+        layout.add(start, forecasts[rows, None], truth[rows, 0], latest[rows])
+    return units(tables, names), order(tables, starts, stops), layout.mistake()
 
 
 def blurred(frames):
@@ -66,7 +70,11 @@ BAD = {
     "noisy": lambda latest, truth: truth + RANDOM.normal(0, 6, truth.shape),
     "biased": lambda latest, truth: truth + 5,
     "half a step late": lambda latest, truth: 0.5 * truth + 0.5 * latest[:, None],
-    "upside down": lambda latest, truth: truth[..., ::-1, :],
+    "noise": lambda latest, truth: (
+        truth.mean((0, 1, 3, 4), keepdims=True) + RANDOM.normal(0, 6, truth.shape)
+    ),
+    "next to it": lambda latest, truth: np.roll(truth, 1, axis=-1),
+    "in a quarter": lambda latest, truth: np.roll(truth, 3, axis=-1),
 }
 
 
@@ -74,8 +82,8 @@ BAD = {
 def test_bad_forecasts_are_accepted(weather, name):
     latest, truth = weather[:2]
     forecasts = np.asarray(BAD[name](latest, truth), np.float32)
-    in_units, in_order = judged(weather, forecasts)
-    assert in_units is None
+    in_units, in_order, in_layout = judged(weather, forecasts)
+    assert in_units is None and in_layout is None
     assert in_order is None or not is_misplaced(in_order, N)
 
 
@@ -110,4 +118,4 @@ def test_a_constant_channel_is_no_reason(weather):
     latest, truth = (part.copy() for part in weather[:2])
     latest[:, 1], truth[:, :, 1] = 7, 7
     forecasts = truth + np.float32(1e-4)
-    assert judged((latest, truth, *weather[2:]), forecasts) == (None, None)
+    assert judged((latest, truth, *weather[2:]), forecasts) == (None, None, None)

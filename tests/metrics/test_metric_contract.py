@@ -31,7 +31,7 @@ CONVENTIONS = {
 }
 """By their names in config/conventions, except those that need weights of a network, values of sets
 of clips and of splits, and means over windows, which are computed before
-(tests/score/test_score_weeks.py)."""
+(tests/score/test_score_windows_of_weeks.py)."""
 FUNCTIONS = {
     *("acc", "bias", "collision_rate", "crps", "crpss", "csi", "digit_identity", "displacement"),
     *("field_ms_ssim", "field_spectral_divergence", "final_displacement", "frequency_bias", "mae"),

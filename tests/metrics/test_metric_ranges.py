@@ -76,6 +76,9 @@ def test_traffic_is_printed_as_if_scaled() -> None:
     ("attrs", "known"),
     [
         ({"units": "1"}, True),
+        ({"units": "1", "values": [-0.1, 1.2]}, True),
+        ({"units": "1", "values": [0.0, 255.0]}, False),
+        ({"units": "1", "values": [-1.0, 1.0]}, False),
         ({"units": "1", "normalisation": {"offset": 0.0, "scale": 1.0, "method": "none"}}, True),
         ({"units": "K", "normalisation": {"offset": 0.0, "scale": 1.0, "method": "none"}}, False),
         (

@@ -13,6 +13,7 @@ from stp.metrics import acc, latitude, regions
 from stp.metrics.comparison import Comparison, on_data
 from stp.metrics.regions import BOXES
 from stp.metrics.rpss import rps_terciles
+from stp.metrics.weeks import mean_at
 from stp.score.conventions import build
 from stp.score.motion import PeopleData
 
@@ -136,6 +137,19 @@ def test_members_are_scored_apart_or_as_their_mean(monkeypatch: pytest.MonkeyPat
         assert bound.ensemble
         actual = bound.statistics(members, observed)[:, 0, 0]
         np.testing.assert_allclose(actual, expected, rtol=1e-5)
+
+
+def test_the_climatology_of_a_window_is_the_mean_of_its_days() -> None:
+    days = np.random.default_rng(0).normal(size=(20, *SHAPE)).astype(np.float32)
+    climatology, frames = SimpleNamespace(read=lambda day: days[day]), np.arange(4, 20)
+    for lead, windows, expected in (
+        (9, (), days[13]),
+        (9, ((3, 10),), days[6:14].mean(axis=0, dtype=float)),
+        (4, ((1, 5), (6, 10)), days[4:9].mean(axis=0, dtype=float)),
+    ):
+        actual = mean_at(climatology, frames, lead, windows)
+        assert actual.dtype == np.float32
+        np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_windows_may_be_any_lead_times() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
+from stp.metrics.scale import unit_range
 from stp.prepare.own import reader
 from stp.prepare.own.reader import run
 
@@ -197,6 +198,24 @@ def test_a_lone_value_far_from_all_others_is_declared_or_refused(make_job, tmp_p
     ends = [[float(f(array[:, :, c])) for f in (np.min, np.max)] for c in range(C)]
     np.testing.assert_allclose([*extras["range of values"].values()], ends, rtol=1e-6)
     run(make_job("own.reader", SHAPE, options(missing=[])))
+
+
+@pytest.mark.parametrize(
+    ("more", "is_unit"),
+    [
+        ({"divide_by": 255}, True),
+        ({}, False),
+        ({"normalisation": {"method": "fixed", "offset": 0, "scale": 255}}, True),
+    ],
+)
+def test_bytes_that_are_not_divided_have_no_range_of_0_to_1(make_job, tmp_path, more, is_unit):
+    array = np.random.default_rng(1).integers(0, 256, VALUES.shape, np.uint8)
+    write(tmp_path / "raw" / "a.npy", array)
+    job = make_job("own.reader", SHAPE, options(**more))
+    run(job)
+    attrs = Prepared(job.out).attrs
+    assert attrs["values"] == [0, 255 / more.get("divide_by", 1)]
+    assert (unit_range(attrs) is not None) == is_unit
 
 
 @pytest.mark.parametrize(

@@ -88,18 +88,30 @@ def deep(colour):
         encode_picture(COLOUR)[:-14],
         encode_picture(COLOUR, "JPEG")[:300],
         encode_picture(COLOUR, "BMP"),
-        encode_picture(COLOUR[..., 0].astype(np.uint16) * 256),
-        deep(COLOUR.astype(np.uint16) * 16),
         encode_picture(COLOUR).replace(b"IHDR\0\0\0\x09", b"IHDR\0\xff\xff\x09"),
     ],
     ids=[
-        *("empty", "text", "cut png", "png without its end", "cut jpeg", "bmp"),
-        *("16 bits", "16 bits of colour", "huge"),
+        *("empty", "text", "cut png", "png without its end", "cut jpeg", "bmp", "huge"),
     ],
 )
 def test_what_is_no_good_picture_is_refused(content):
     with pytest.raises(StpError, match=r"here/a\.png: cannot be decoded \(.+\)(.|\n)*remedy"):
         decode_picture(content, "here/a.png", "RGB")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        encode_picture(COLOUR[..., 0].astype(np.uint16) * 256),
+        deep(COLOUR.astype(np.uint16) * 16),
+    ],
+    ids=["grey", "colour"],
+)
+def test_pictures_of_16_bits_are_to_be_converted(content):
+    with pytest.raises(StpError, match=r"here/a\.png: .*16") as raised:
+        decode_picture(content, "here/a.png", "RGB")
+    assert "8 bits" in raised.value.remedy and "divide_by" in raised.value.remedy
+    assert "fetch" not in raised.value.remedy
 
 
 def test_the_middle_is_cut_out():

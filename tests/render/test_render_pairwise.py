@@ -70,7 +70,7 @@ def test_the_order_of_the_two_does_not_matter(results: Path) -> None:
         (("convlstm", "persistense"), "no model 'persistense'", "did you mean persistence?"),
         (("convlstm", "convlstm"), "compared with itself", "name two models"),
         (("convlstm", "persistence", "--cell", "moving_mnits"), "no case", "moving_mnist"),
-        (("convlstm", "persistence", "--column", "SIM"), "no column", "SSIM"),
+        (("convlstm", "persistence", "--metric", "SIM"), "no column", "SSIM"),
     ],
 )
 def test_mistakes_are_answered(

@@ -238,7 +238,7 @@ def test_a_pair_opens_its_test_with_the_command_that_repeats_it(page: Browser, a
     assert said["SimVPv2"].startswith("0.8000")
     assert said["ConvLSTM"].startswith("0.6500") and "mean of 2 trainings" in said["ConvLSTM"]
     command, query = queries(page)
-    assert command == "stp compare simvpv2 convlstm --cell kth --column SSIM --results results/demo"
+    assert command == "stp compare simvpv2 convlstm --cell kth --metric SSIM --results results/demo"
     (row,) = ask(query)
     # In the store it is the other one minus the model.
     assert (row[0], row[2], row[4]) == ("convlstm", "simvpv2", pytest.approx(0.15))

@@ -7,11 +7,25 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from toy_scored import Scored, assert_same_tables, keep, row, scores, write_grid
+from toy_scored import (
+    Scored,
+    assert_same_tables,
+    keep,
+    row,
+    rows,
+    scores,
+    write_ensemble,
+    write_grid,
+)
 
 from stp.core.errors import StpError
+from stp.core.job import Interrupted
 from stp.data.prepared import Clips
+from stp.metrics.finest import finest_spectrum
+from stp.metrics.spectral_divergence import divergence
+from stp.score.bootstrap import no_spread
 from stp.score.predictions import Predictions
+from stp.score.target_cache import TargetCache
 
 VARIABLES = ["t2m", "u_850", "z_500"]
 CONVENTIONS = ("wrmse.per_frame", "wrmse.pooled", "rmse.pooled", "mse.pixel_mean")
@@ -209,6 +223,94 @@ def test_statements_that_cannot_be_are_refused(
         index.assign(clip=[f"clip{n:03}" for n in clips]).to_parquet(path)
     with pytest.raises(StpError, match=message):
         globe.run("mse.pixel_mean")
+
+
+# Batches
+
+BATCHED = ("spectral_divergence.high_wavenumbers_batch32", "wrmse.per_frame")
+STARTS = 40
+BATCHES = [slice(0, 11), slice(11, 22), slice(22, 32), slice(32, STARTS)]
+"""Starts in the same 32 days: there is one every third day."""
+
+
+def test_batches_of_starts_are_whole_in_any_blocks(make_scored: Callable[..., Scored]) -> None:
+    scored = write_ensemble(make_scored)
+    whole = scored.run(*BATCHED, out="whole")
+    parts = scored.run(*BATCHED, out="parts", block_samples=5, block_leads=1, threads=2)
+    assert_same_tables(parts, whole)
+    expected = []
+    for batch in BATCHES:
+        o, p = (
+            finest_spectrum(frames[batch].astype(float).mean(axis=0))
+            for frames in (scored.observed, scored.predicted)
+        )
+        expected.append(divergence(o, p))  # (T, C)
+    found = [rows(whole, BATCHED[0], lead).value.astype(float) for lead in (1, 2)]
+    np.testing.assert_allclose(found, np.mean(expected, axis=0), rtol=1e-6)
+
+
+def test_the_weights_of_batches_are_no_spread_of_starts(
+    make_scored: Callable[..., Scored],
+) -> None:
+    scored = write_ensemble(make_scored, alike=True)
+    table = pq.read_table(scored.run(BATCHED[0]) / "scores.parquet").to_pandas()
+    values, ends = table[table.statistic == "mean"], table[table.statistic != "mean"]
+    assert (values.value > 0.001).all()
+    # All starts have one value, so there is no interval: any end would be the spread of weights.
+    assert ends.value.isna().all()
+    assert set(ends.reason) == {no_spread(STARTS)}
+
+
+def test_a_start_has_no_score_of_its_own_in_a_batch(make_scored: Callable[..., Scored]) -> None:
+    out = write_ensemble(make_scored).run(*BATCHED)
+    names = pq.read_schema(out / "sample_scores.parquet").names
+    assert BATCHED[1] in names and BATCHED[0] not in names
+
+
+def test_a_batch_that_is_stopped_within_ends_in_the_same_rows(
+    make_scored: Callable[..., Scored],
+) -> None:
+    scored = write_ensemble(make_scored)
+    whole = scored.run(*BATCHED, out="whole")
+    for out in ("first", "second"):  # after 5 and 10 of the 11 starts of the first batch
+        with pytest.raises(Interrupted):
+            scored.run(*BATCHED, out=out, block_samples=5, interrupted=lambda: True)
+    for part in (scored.root / "state" / "scored").iterdir():  # of a batch, its sums alone
+        saved = np.load(part).files
+        assert f"{BATCHED[1]}:samples" in saved and f"{BATCHED[0]}:samples" not in saved
+    last = scored.run(*BATCHED, out="last")
+    assert [done for what, done, _ in scored.reported if what == "samples scored"] == [STARTS]
+    assert_same_tables(last, whole)
+
+
+def test_spectra_of_observed_days_come_from_the_cache(
+    make_scored: Callable[..., Scored], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    starts: list[np.ndarray] = []
+    original = TargetCache.of
+
+    def of(self: TargetCache, transform: Any, observed: Any, samples: Any, leads: Any) -> Any:
+        starts.append(samples)
+        return original(self, transform, observed, samples, leads)
+
+    monkeypatch.setattr(TargetCache, "of", of)
+    write_ensemble(make_scored).run(BATCHED[0])
+    assert np.concatenate(starts).tolist() == list(range(STARTS))
+
+
+def test_batches_of_an_ensemble_are_of_its_mean_alone(make_scored: Callable[..., Scored]) -> None:
+    scored = write_ensemble(make_scored, members=3)
+    found = rows(scored.run(BATCHED[0], statistic="ensemble_mean", out="mean"), BATCHED[0], 1)
+    expected = []
+    for batch in BATCHES:
+        o = scored.observed[batch, 0].mean(axis=0)
+        p = scored.predicted[batch, :, 0].astype(float).mean(axis=(0, 1))
+        expected.append(divergence(finest_spectrum(o), finest_spectrum(p)))
+    np.testing.assert_allclose(found.value.astype(float), np.mean(expected, axis=0), rtol=1e-4)
+    out = scored.run(*BATCHED, statistic="mean_of_members", out="members")
+    assert set(rows(out, BATCHED[0]).reason) == {
+        "its means over starts are of one forecast, or of the mean of its members"
+    }
 
 
 # Memory

@@ -124,6 +124,13 @@ def test_skewed_data_have_longer_upper_ends() -> None:
     assert high - x.mean() > 1.5 * (x.mean() - low)
 
 
+def test_resamples_of_clusters_that_equal_the_mean_have_the_statistic_0() -> None:
+    means = np.zeros((20, 1))
+    means[:2, 0] = 1, -1  # one resample in eight draws neither
+    low, high = of_clusters(means, np.ones(20, int), resamples=400, seed=0)[:, 0]
+    assert -2 < low < 0 < high < 2
+
+
 def test_dependence_within_clusters_widens_the_interval() -> None:
     # 20 clusters of 50 equal samples carry the information of 20 samples: sqrt(50) = 7 times wider
     # than if all 1000 were independent.

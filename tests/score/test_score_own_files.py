@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -188,7 +189,8 @@ def test_missing_chunks_of_a_store_are_no_forecasts(files: Files) -> None:
 
 def in_units(units: str, in_a_day: float) -> Callable[[xr.Dataset], xr.Dataset]:
     def form(d: xr.Dataset) -> xr.Dataset:
-        lead = (d["lead"].to_numpy() * in_a_day).astype("i8")
+        lead = d["lead"].to_numpy() * in_a_day
+        lead = lead.astype("i8") if in_a_day >= 1 else lead
         return d.assign_coords(lead=("lead", lead, {"units": units}))
 
     return form
@@ -199,13 +201,39 @@ def in_units(units: str, in_a_day: float) -> Callable[[xr.Dataset], xr.Dataset]:
     [
         *[("seconds", 86400), ("s", 86400), ("minutes", 1440), ("min", 1440), ("h", 24)],
         *[("hour", 24), ("hrs", 24), ("D", 1), ("Days", 1), ("nanoseconds", 86400e9)],
-        ("milliseconds", 86400e3),
+        *[("milliseconds", 86400e3), ("microsec", 86400e6), ("weeks", 1 / 7)],
     ],
 )
 def test_lead_times_in_any_unit(files: Files, units: str, in_a_day: float) -> None:
     plain = forecasts(STARTS)
     files.write("a.nc", in_units(units, in_a_day)(plain))
     np.testing.assert_allclose(all_of(files.open()), stacked(plain), rtol=1e-5)
+
+
+SAME = {
+    "K": {"K": 293.15, "kelvin": 293.15, "degC": 20, "celsius": 20},
+    "gpm": {"gpm": 5500, "m": 5500, "m2 s-2": 5500 * 9.80665, "dam": 550},
+    "kg kg-1": {"kg kg-1": 0.01, "kg/kg": 0.01, "g kg-1": 10, "g/kg": 10},
+    "m s-1": {"m s-1": 3, "m/s": 3},
+    "Pa s-1": {"Pa s-1": 150, "Pa/s": 150, "hPa s-1": 1.5},
+}
+"""The same state in each unit of a file, by unit of the data."""
+
+
+@pytest.mark.parametrize("unit", own_files.UNITS)
+def test_each_unit_of_a_file_gives_the_same_state(unit: str) -> None:
+    assert own_files.UNITS[unit].keys() == SAME[unit].keys()
+    for other, (factor, offset) in own_files.UNITS[unit].items():
+        assert SAME[unit][other] * factor + offset == pytest.approx(SAME[unit][unit]), other
+
+
+@pytest.mark.parametrize("coordinate", ["channel_units", "time"])
+def test_data_without_units_or_times_are_named(files: Files, coordinate: str) -> None:
+    files.write("a.nc", forecasts(STARTS))
+    files.data = shutil.copytree(files.data, files.folder.parent / "bare")
+    shutil.rmtree(files.data / "frames.zarr" / coordinate)
+    with pytest.raises(StpError, match=rf"bare: .*{coordinate}"):
+        files.open()
 
 
 def as_timedelta(d: xr.Dataset) -> xr.Dataset:

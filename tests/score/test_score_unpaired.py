@@ -294,6 +294,7 @@ def test_what_the_number_of_clips_does_is_said(tmp_path: Path) -> None:
         ({"clips": 1}, "at least 2"),
         ({"convention": "i3d"}, "predicted_only, with_context"),
         ({"context": -1}, "context from 0"),
+        ({"interval": 0}, "interval 0"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(tmp_path: Path, options: dict, said: str) -> None:

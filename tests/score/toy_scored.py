@@ -1,6 +1,7 @@
 """A tiny data set and its predictions on disk, as prepare and predict write them."""
 
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from stp.data.zarr_write import SequentialWriter, create_array, create_group
 from stp.prepare.output import write_coordinate
 from stp.score.run import run
 
+LATITUDES = np.linspace(76, -76, 20)
 CELL = {
     "suite": "predbench",
     "dimension": "short_term",
@@ -157,6 +159,44 @@ def write_grid(scored: Scored, latitudes: np.ndarray, *levels: float) -> zarr.Gr
     write_coordinate(group, "lat", "y", latitudes, units="degrees_north")
     write_coordinate(group, "level", "channel", np.array(levels), units="hPa")
     return group
+
+
+def write_ensemble(
+    make_scored: Callable[..., Scored],
+    *,
+    members: int = 1,
+    sea: str | None = None,
+    alike: bool = False,
+) -> Scored:
+    """Write 40 starts, 1 -> 2 days, of two variables at `LATITUDES`.
+
+    Args:
+        make_scored: the fixture.
+        members: number of forecasts of each start.
+        sea: where the second variable was not observed: in the south, or everywhere.
+        alike: whether all starts are equal.
+    """
+    rng = np.random.default_rng(0)
+    clips = rng.normal(280, 3, (40, 3, 2, 20, 24)).astype(np.float32)
+    noise = rng.normal(0, 2, (40, members, 2, 2, 20, 24))
+    predicted = (clips[:, None, 1:] + noise).astype(np.float32)
+    if alike:
+        clips[:], predicted[:] = clips[0], predicted[0]
+    if sea == "in the south":
+        clips[:, :, 1, 10:] = np.nan
+    if sea == "everywhere":
+        clips[:, :, 1] = np.nan
+    scored = make_scored(clips, predicted[:, 0], units="physical", variables=["t2m", "z_500"])
+    write_grid(scored, LATITUDES, np.nan, 500)
+    if members > 1:
+        store = scored.root / "predictions" / "predictions.zarr"
+        store.rename(scored.root / "one.zarr")
+        write(
+            create_group(store, {"units": "physical"}),
+            "predictions", predicted, "sample", "member", "lead",
+        )  # fmt: skip
+        scored.predicted = predicted
+    return scored
 
 
 def scores(out: Path) -> pd.DataFrame:

@@ -264,5 +264,5 @@ def test_a_map_of_16_bits_is_refused(tmp_path):
     """Pillow makes 255 of all that is above."""
     Image.fromarray(np.full((4, 5), 300, np.uint16)).save(tmp_path / "map.png")
     np.savetxt(tmp_path / "H.txt", np.eye(3))
-    with pytest.raises(StpError, match=r"map\.png: cannot be read \(pixels of kind I;16\)"):
+    with pytest.raises(StpError, match=r"map\.png: .*I;16(.|\n)*-depth 8"):
         maps.read_picture(tmp_path / "map.png", tmp_path / "H.txt")

@@ -103,6 +103,9 @@ def run(job: Job) -> Extras:
         )
     if by_value := options.kind in VALUES:
         _require_no_far_values(data, written, pieces, names, getattr(options, "fill", None))
+        ends = [written.statistics.low.min(), written.statistics.high.max()]
+        scale, offset = group.attrs["stored_scale"], group.attrs["stored_offset"]
+        group.attrs["values"] = [float(end) * scale + offset for end in ends]
     group.attrs["normalisation"] = _normalisation(
         options.normalisation,
         written.statistics,

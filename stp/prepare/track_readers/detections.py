@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -27,6 +28,8 @@ from stp.tracks.tracks import Tracks
 
 _NUMBER = re.compile(r"[-+]?(0|[1-9]\d*)(\.\d*(e[-+]?\d+)?)?", re.IGNORECASE)
 """Numbers of people; 007 and 1e3 are names, of other people than 7 and 1000."""
+DAY = 86_400.0
+"""Seconds."""
 TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 """Seconds per unit."""
 
@@ -49,6 +52,16 @@ class Columns:
     frame: str | int | None = None
     time: str | int | None = None
     lost: str | int | None = None
+
+    @property
+    def named(self) -> list[str | int]:
+        """All declared columns."""
+        return [name for name in vars(self).values() if name is not None]
+
+    @property
+    def are_numbers(self) -> bool:
+        """Whether columns are declared by number."""
+        return all(isinstance(name, int) for name in self.named)
 
 
 @dataclass(frozen=True)
@@ -162,14 +175,53 @@ def rows(paths: Sequence[Path], columns: Columns, time_unit: float = 1.0) -> Row
         _one_file(path, columns, time_unit, name)
         for path, name in zip(paths, _file_names(paths), strict=True)
     ]
-    table = pd.concat([part for part, _ in parts], ignore_index=True)
+    table = pd.concat([part for part, _ in parts], keys=range(len(paths)))
     lost = sum(lost for _, lost in parts)
     if not len(table):
         marked = f"; {lost} rows are marked as lost" if lost else ""
         raise RawFileError(paths[0], f"no detections{marked}")
     person, names = _numbered(table["person"], paths[0])
     position = table[["x", "y"]].to_numpy(np.float64)
-    return Rows(table["when"].to_numpy(np.float64), person, position, names, lost)
+    detected = Rows(table["when"].to_numpy(np.float64), person, position, names, lost)
+    if columns.time is not None:
+        _require_one_day(detected, table.index, paths, columns)
+    return detected
+
+
+def _require_one_day(
+    detected: Rows, index: pd.Index, paths: Sequence[Path], columns: Columns
+) -> None:
+    """Refuse times of day that run over midnight: without dates, their order is unknown.
+
+    Args:
+        detected: detections with times in seconds.
+        index: number of the file and of the row in it, for each detection.
+        paths: paths of the files.
+        columns: names or numbers of the columns.
+
+    Raises:
+        StpError: all times are within a day, and those of a person, or of everybody, are more than
+            half a day apart.
+    """
+    time, person = detected.when, detected.person
+    if time.min() < 0 or time.max() >= DAY:
+        return
+    for group in (person, np.zeros(len(time))):
+        order = np.lexsort((time, group))
+        pauses = np.diff(time[order]) * (np.diff(group[order]) == 0)
+        if not len(pauses) or pauses.max() <= DAY / 2:
+            continue
+        at = int(pauses.argmax())
+        (early, _), (late, _) = ends = [(order[at + i], index[order[at + i]]) for i in (0, 1)]
+        places = [f"{paths[file]}: {_place(paths[file], columns, row)}" for _, (file, row) in ends]
+        clock = [timedelta(seconds=float(time[i])) for i in (early, late)]
+        who = f"{detected.name(int(person[early]))} is not" if group is person else "nobody is"
+        raise StpError(
+            f"{places[1]}: {who} seen from {clock[0]} ({places[0]}) to {clock[1]}",
+            expected="times of one day, without pauses of half a day",
+            remedy="if the recording runs over midnight, write dates before the times "
+            "(2024-05-01 23:59:50); if these are several recordings, put each into its own file",
+        )
 
 
 def _numbered(column: pd.Series, path: Path) -> tuple[np.ndarray, dict[int, str]]:
@@ -210,10 +262,14 @@ def _one_file(
 
     Without a column of people, all rows are of the person ``name``.
     """
-    named = [name for name in vars(columns).values() if name is not None]
-    by_number = all(isinstance(name, int) for name in named)
+    named, by_number = columns.named, columns.are_numbers
     form = None if path.suffix.lower() == ".parquet" else text.layout(path)
-    words = () if columns.person is None else (columns.person,)
+    words = [] if columns.person is None else [columns.person]
+    numbers = [
+        name for name in (columns.frame, columns.time, columns.x, columns.y) if name is not None
+    ]
+    has_commas = form is not None and form.decimal == ","
+    words += numbers if has_commas else []
     table = _parquet(path) if form is None else text.table(path, form, by_number, words=words)
     lacking = [str(name) for name in named if name not in table.columns]
     if lacking:
@@ -223,6 +279,8 @@ def _one_file(
             expected=f"the declared columns among {', '.join(names)}",
             remedy=nearest(lacking[0], names),
         )
+    if form is not None and has_commas:
+        text.write_points(path, form, table, numbers, by_number)
     if columns.time is not None:
         when = seconds(table[columns.time], time_unit)
     else:
@@ -240,11 +298,9 @@ def _one_file(
     bad = np.flatnonzero(bad if bad.any() else part["person"].isna() & ~lost)
     if len(bad):
         row = int(bad[0])
-        where = f"row {row + 1}" if form is None else (
-            f"line {text.line_of(path, form, row, by_number)}"
-        )  # fmt: skip
         raise StpError(
-            f"{path}: {where} holds what is no finite number, and so do {len(bad) - 1} more",
+            f"{path}: {_place(path, columns, row)} holds what is no finite number, and so do "
+            f"{len(bad) - 1} more",
             expected="numbers in all declared columns; times may be dates (2024-05-01 10:00:40.4)",
             remedy="leave such rows out: gaps are filled when scenarios are made",
         )
@@ -281,6 +337,12 @@ def _of_dates(dates: pd.Series) -> pd.Series:
     zone = dates.dt.tz
     start = pd.Timestamp(0, tz="UTC") if zone is not None else pd.Timestamp(0)
     return (dates - start).dt.total_seconds()
+
+
+def _place(path: Path, columns: Columns, row: int) -> str:
+    if path.suffix.lower() == ".parquet":
+        return f"row {row + 1}"
+    return f"line {text.line_of(path, text.layout(path), row, columns.are_numbers)}"
 
 
 def is_set(column: pd.Series) -> np.ndarray:

@@ -93,5 +93,6 @@ def _numbers(table: pd.DataFrame, path: Path) -> pd.DataFrame:
         raise RawFileError(
             path,
             f"line {first + HEADER + 2} and {int(bad.sum()) - 1} more end early or are not numbers",
+            expected="a number in each column; empty for a hidden marker",
         )
     return numbers

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from stp.core.errors import RawFileError, StpError
@@ -24,6 +25,8 @@ MOST_LINES = 200
 FEWEST_COLUMNS = 3
 """Columns of a table of detections: time, x and y."""
 NUMBER = re.compile(r"[-+]?(\d+(\.\d*|,\d+)?|\.\d+)([eE][-+]?\d+)?|[-+]?(nan|inf)", re.IGNORECASE)
+THOUSANDS = r"[-+]?[1-9]\d{0,2}([.,]\d{3})+"
+"""A number whose sign may separate thousands or decimals: 4,505 is 4505 or 4.505."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ def table(
         form: form of the table.
         by_number: whether columns get numbers, even if they have names.
         most: largest number of rows that are read; by default, all are.
-        words: columns that are kept as they are written: 007 and 7 differ.
+        words: columns that are kept as text: 007 and 7 differ.
 
     Raises:
         StpError: the file cannot be read, or rows have more values than there are names.
@@ -127,13 +130,49 @@ def table(
         raise RawFileError(
             path, f"cannot be read ({error})", expected="detections in a CSV or Parquet file"
         ) from None
-    if not isinstance(read.index, pd.RangeIndex):  # pandas takes the first column for an index
+    # pandas takes the first columns for an index
+    if not isinstance(read.index, pd.RangeIndex) or form.width > len(names or read.columns):
         raise StpError(
             f"{path}: lines have more values than there are names in the first one",
             expected="a name for each column",
             remedy="complete the first line, or remove the separators at the ends of lines",
         )
     return read
+
+
+def write_points(
+    path: Path, form: Layout, table: pd.DataFrame, columns: list[str | int], by_number: bool
+) -> None:
+    """Replace decimal commas by points in columns that were read as text.
+
+    Args:
+        path: path of the file.
+        form: form of the table.
+        table: rows of the file; changed in place.
+        columns: columns of numbers or times.
+        by_number: whether columns are numbered, even if they have names.
+
+    Raises:
+        StpError: all numbers with a comma, or all with a point, may have separators of thousands.
+    """
+    words = table[columns].apply(lambda column: column.str.strip())
+    ambiguous = words.apply(lambda column: column.str.fullmatch(THOUSANDS, na=False))
+    for sign in (",", "."):
+        signed = words.apply(
+            lambda column, sign=sign: column.str.contains(sign, regex=False, na=False)
+        )
+        doubtful = (ambiguous & signed).to_numpy()
+        if doubtful.any() and doubtful.sum() == signed.to_numpy().sum():
+            row, number = np.argwhere(doubtful)[0].tolist()
+            word = words.iloc[row, number]
+            readings = re.sub("[.,]", "", word), word.replace(",", ".")
+            raise StpError(
+                f"{path}: line {line_of(path, form, row, by_number)}, column {columns[number]}: "
+                f"{word} is {' or '.join(readings)}",
+                expected="decimal points, and no separators of thousands",
+                remedy="write all numbers with decimal points alone",
+            )
+    table[columns] = words.apply(lambda column: column.str.replace(",", ".", regex=False))
 
 
 def line_of(path: Path, form: Layout, row: int, by_number: bool) -> int:

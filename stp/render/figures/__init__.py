@@ -1,1 +1,1 @@
-"""Figures that are drawn from scores: a module for each kind; see `stp.render.figures.kinds`."""
+"""Figures drawn from scores, one module for each kind (`stp.render.figures.kinds`)."""

@@ -1,6 +1,4 @@
-"""Errors over the observation, the noise or the horizon: Figures 4 to 7 of Atlas, and its Tables
-I and II as figures.
-"""
+"""Errors of predictors of people against a varied setting (Atlas, Figures 4-7, Tables I, II)."""
 
 from pathlib import Path
 
@@ -34,7 +32,12 @@ SCALED = f"under {RELEASED} noise is divided by the annotations per second, as i
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
-    """Draw a row of panels for each evaluation, a panel for each column.
+    """Draw errors against the length of the observation, the noise or the horizon.
+
+    There is a row of panels for each evaluation, and a panel for each column of the table.
+
+    Returns:
+        the figure, and notes to print below it.
 
     Raises:
         StpError: no setting is varied.
@@ -75,7 +78,7 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
 def _panel(
     axes: Axes, courses: list[Course], column: crowd.Column, varied: str, style_of: dict[str, Style]
 ) -> bool:
-    """Draw one panel; return whether it has published values."""
+    """Draw the panel of one column; return whether it has published values."""
     interval = crowd.enough(courses)
     by_label: dict[str, list[tuple[float, Course]]] = {}
     for course in courses:

@@ -1,4 +1,4 @@
-"""Which mean ranks differ significantly: the diagram of Demsar 2006 (figure 1)."""
+"""Critical difference diagram of mean ranks (Demsar 2006, figure 1)."""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -28,10 +28,13 @@ SIDE = 1.35  # for labels
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
-    """Draw the mean ranks of models over datasets, and join those that do not differ.
+    """Draw the mean ranks of models over datasets, and join ranks that do not differ significantly.
 
-    A block of Friedman's test is a dataset of the test: other subsets, frame intervals and columns
-    of one dataset come from the same clips or the same training, and are averaged first.
+    A block of Friedman's test is a test dataset. Ranks for several subsets, frame intervals and
+    columns of one dataset are averaged first, because they depend on the same clips or trainings.
+
+    Returns:
+        the figure, and notes to print below it.
     """
     ranking = rank(scores)
     blocks, losses = ranking.blocks(lambda c: scores.cases[c][0].cells[0].key.tested_on)
@@ -62,13 +65,13 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
 def diagram(
     models: list[str], mean_ranks: np.ndarray, comparison: Comparison, blocks: int
 ) -> Figure:
-    """Draw an axis of mean ranks, a label for each model, and bars that join groups.
+    """Draw an axis of mean ranks, a label for each model, and bars that join models.
 
     Args:
-        models: titles in the order of their mean ranks.
-        mean_ranks: float64 (models,), ascending.
-        comparison: Friedman's test.
-        blocks: number of blocks of the test.
+        models: titles of the models, in the order of their mean ranks.
+        mean_ranks: mean ranks, ascending, float64 (models,).
+        comparison: result of Friedman's test.
+        blocks: number of blocks (datasets) of the test.
     """
     count = len(models)
     differs = comparison.p < ALPHA

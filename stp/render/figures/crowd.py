@@ -1,7 +1,8 @@
-"""Errors of predictors of people by scenario, for figures.
+"""Read the errors of predictors of people by scenario, for figures.
 
-The paper gives mean and standard deviation over scenarios. Since scenarios overlap in time, bands
-are intervals over episodes if there are enough episodes, or else one standard deviation wide.
+The Atlas paper shows mean and standard deviation over scenarios. Because scenarios overlap in time,
+bands are here 95 % intervals over episodes if there are enough episodes, else they span one
+standard deviation to either side.
 """
 
 from collections.abc import Iterable, Sequence
@@ -36,10 +37,10 @@ MARKED = "hollow: as printed in the paper, from its own data"
 
 @dataclass(frozen=True)
 class Scenes:
-    """The errors of one predictor in the scenarios of one test.
+    """Errors of one predictor in the S scenarios of one test.
 
     Attributes:
-        final: mean error over people, by scenario and lead time, in metres, (S, T).
+        final: mean displacement error over people, by scenario and lead time, in metres, (S, T).
         episode: number of the episode of each scenario, (S,).
         people: number of people in each scenario, (S,).
         dt: duration of a step, in seconds.
@@ -56,7 +57,7 @@ class Scenes:
         return np.asarray(self.final.cumsum(axis=1) / np.arange(1, self.final.shape[1] + 1))
 
     def of(self, column: Column) -> np.ndarray:
-        """Errors of a column as if forecasts ended at each lead time, in metres, (S, T)."""
+        """Errors of a column (ADE, FDE) if forecasts ended at each lead time, in metres, (S, T)."""
         return self.average if column == "ADE" else self.final
 
     @property
@@ -66,7 +67,7 @@ class Scenes:
 
 
 class Band(NamedTuple):
-    """Means over scenarios, (T,), with both ends of a band."""
+    """Means over scenarios and the ends of a band around them, (T,) each."""
 
     mean: np.ndarray
     low: np.ndarray
@@ -75,14 +76,14 @@ class Band(NamedTuple):
 
 @dataclass(frozen=True)
 class Course:
-    """A predictor in one evaluation, with all seeds.
+    """One predictor in one evaluation, with all seeds.
 
     Attributes:
-        label: title of the predictor, with the data of its calibration.
+        label: title of the predictor, with its calibration data.
         evaluation: title of the test.
         cells: cells of the predictor, one for each seed.
         setting: setting of the cells.
-        published: published values by column.
+        published: published values, by column.
     """
 
     label: str
@@ -92,23 +93,23 @@ class Course:
     published: dict[str, PrintedValue]
 
     def scenes(self) -> list[Scenes]:
-        """Errors of each seed by scenario."""
+        """Errors by scenario, for each seed."""
         return [read_scenes(cell) for cell in self.cells]
 
     def band(self, column: Column, interval: bool) -> Band:
-        """Mean over scenarios at each lead time with a band; both are means over seeds.
+        """Mean over scenarios at each lead time, and its band, both averaged over seeds.
 
         Args:
-            column: the error that is averaged.
-            interval: kind of the band, see the function `band`.
+            column: column with the error to average.
+            interval: whether the band is an interval; see the function `band`.
         """
         return joined([band(scene.of(column), scene.episode, interval) for scene in self.scenes()])
 
 
 def enough(courses: Iterable[Course]) -> bool:
-    """Whether all predictors have enough episodes for intervals.
+    """Whether all predictors of a panel have enough episodes for intervals.
 
-    If not, no band of the panel is an interval, so that all are of the same kind.
+    If not, no band of the panel is an interval, so that all bands have the same meaning.
     """
     return all(
         scenes.episodes >= FEWEST_CLUSTERS for course in courses for scenes in course.scenes()
@@ -142,13 +143,13 @@ def _read(path: Path) -> Scenes:
 
 
 def band(values: np.ndarray, episode: np.ndarray, interval: bool) -> Band:
-    """Mean over scenarios at each lead time, with a band around it.
+    """Compute the mean over scenarios at each lead time, and a band around it.
 
     Args:
         values: values of each scenario and lead time, (S, T).
         episode: episode of each scenario, (S,).
-        interval: whether the band is the 95 % interval of the mean over episodes, as in the scores;
-            otherwise it reaches one standard deviation over scenarios to both sides.
+        interval: whether the band is the 95 % interval over episodes, as in the scores; if not, it
+            spans one standard deviation over scenarios to either side.
     """
     mean = values.mean(axis=0)
     if not interval:
@@ -163,19 +164,19 @@ def band(values: np.ndarray, episode: np.ndarray, interval: bool) -> Band:
 
 
 def joined(bands: Sequence[Band]) -> Band:
-    """The mean of the bands of several seeds."""
+    """Average the bands of several seeds."""
     return Band(*(np.mean([band[field] for band in bands], axis=0) for field in range(3)))
 
 
 def courses(scores: Scores, case: str | None = None) -> list[Course]:
-    """The predictors of all evaluations, or of one of them, in the order of the manifest.
+    """Read the predictors of all evaluations, or of one, in the order of the manifest.
 
     Args:
         scores: scores of a dimension.
         case: name of the evaluation, see `stp.render.figures.kinds.evaluation_name`; None for all.
 
     Raises:
-        StpError: there is no such evaluation.
+        StpError: no evaluation has this name.
     """
     names = scores.plan.names.datasets
     by_evaluation: dict[str, list[Course]] = {}
@@ -197,12 +198,12 @@ def courses(scores: Scores, case: str | None = None) -> list[Course]:
 
 
 def at_home(courses: Sequence[Course]) -> tuple[list[Course], list[str]]:
-    """Leave out predictors calibrated on another dataset than the tested one.
+    """Leave out predictors that were calibrated on another dataset than the tested one.
 
-    They are kept for models without any predictor calibrated on the tested dataset.
+    They are kept for models that were never calibrated on the tested dataset.
 
     Returns:
-        the predictors that are kept, and a note if some are left out.
+        the predictors that are kept, and a note if any are left out.
     """
     models = {course.cells[0].key.model for course in courses if _is_home(course)}
     selected = [
@@ -226,7 +227,7 @@ def _label(scores: Scores, cell: Cell) -> str:
 
 
 def base(courses: Iterable[Course]) -> list[Course]:
-    """Each predictor once per evaluation: its longest forecast, for all people."""
+    """Select one course of each predictor and evaluation: the longest forecast, for all people."""
     best: dict[tuple[str, str], Course] = {}
     for course in courses:
         key = course.evaluation, course.label
@@ -236,7 +237,7 @@ def base(courses: Iterable[Course]) -> list[Course]:
 
 
 def drawable(courses: Iterable[Course]) -> list[Course]:
-    """The predictors of `base` whose predictions are still stored."""
+    """Select the courses of `base` with predictions that are still stored."""
     return [course for course in base(courses) if course.cells[0].predictions]
 
 
@@ -245,14 +246,14 @@ def _reach(course: Course) -> tuple[int, int]:
 
 
 def dressed(courses: Iterable[Course]) -> dict[str, Style]:
-    """The style of each predictor by label; predictors that are not calibrated are grey."""
+    """Style of each predictor, by label; predictors without calibration are grey."""
     labels = {course.label: course.cells[0] for course in courses}
     uncalibrated = [label for label, cell in labels.items() if not cell.calibrated]
     return styles(list(labels), [label for label in uncalibrated if labels[label].key.seed is None])
 
 
 def observed(cell: Cell) -> int:
-    """The number of observed positions of each person in a cell's scenarios."""
+    """Number of observed positions of each person in a cell's scenarios."""
     recipe = forecast_recipe(cell)
     return int(recipe.get("observe") or recipe["context"])
 
@@ -260,14 +261,14 @@ def observed(cell: Cell) -> int:
 def draw_band(
     axes: Axes, x: Sequence[float], bands: Sequence[Band], style: Style, label: str
 ) -> None:
-    """Draw a curve through the last value of each band, with the ends of the bands around it."""
+    """Draw a curve through the value of each band at its last lead time, with the bands' ends."""
     means = [float(band_of_x.mean[-1]) for band_of_x in bands]
     ends = [(float(band_of_x.low[-1]), float(band_of_x.high[-1])) for band_of_x in bands]
     curve(axes, x, means, ends, style, label)
 
 
 def draw_published(axes: Axes, x: float, value: PrintedValue, style: Style, label: str) -> None:
-    """Draw a published value as a mark."""
+    """Draw a published value as a marker."""
     axes.plot(
         [x],
         [value.value],
@@ -296,7 +297,7 @@ def _range(counts: Sequence[int], noun: str) -> str:
 
 
 def about_bands(interval: Iterable[bool]) -> str:
-    """A sentence on the meaning of bands, for the notes of a figure.
+    """Explain the meaning of bands in a sentence, for the notes of a figure.
 
     Args:
         interval: for each panel, whether its bands are intervals.
@@ -313,7 +314,7 @@ def about_bands(interval: Iterable[bool]) -> str:
 
 
 def span(axes: Axes, values: Sequence[float]) -> None:
-    """Let the axis of errors begin at zero, and the other axis span some values with a margin."""
+    """Let the y axis begin at zero, and the x axis span ``values`` with a margin."""
     axes.set_ylim(bottom=0)
     room = 0.04 * (max(values) - min(values)) or 0.5
     axes.set_xlim(min(values) - room, max(values) + room)

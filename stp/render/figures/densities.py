@@ -1,4 +1,4 @@
-"""Predicted densities of people on the map, with the true paths.
+"""Figure of predicted densities of people on the map, with the true paths.
 
 Mixtures of Gaussians and grids of probabilities are drawn on the same fine grid.
 """
@@ -47,10 +47,10 @@ INK, PAPER = "#000000", "#ffffff"
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
-    """Draw a row of panels for each predictor, a panel for each of up to three lead times.
+    """Draw predicted densities: a row of panels for each predictor, up to three lead times.
 
     Raises:
-        StpError: there is no such evaluation, or predictions or data are damaged.
+        StpError: no evaluation has the name ``case``, or predictions or data are damaged.
     """
     courses, left_out = crowd.at_home(crowd.drawable(crowd.courses(scores, case)))
     surroundings, scenarios = observed_scenarios(courses[0].cells[0])
@@ -107,17 +107,17 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
 def per_square_metre(
     density: Density, row: int, people: int, lead: int, points: np.ndarray
 ) -> np.ndarray:
-    """The expected number of people per square metre at some points.
+    """Evaluate the expected number of people per square metre at points.
 
     Args:
         density: the densities of all scenarios.
         row: index of the scenario.
-        people: number of people in the scenario; their indices are the first ones.
+        people: number of people in the scenario; they have the first indices.
         lead: lead time, from 1.
         points: positions, (G, 2), in metres.
 
     Returns:
-        the sum of all people's densities at each point, (G,).
+        sum of all people's densities at each point, (G,).
     """
     expected, when = np.zeros(len(points)), slice(lead - 1, lead)
     for person in range(people):  # all at once would need much memory
@@ -138,7 +138,7 @@ def per_square_metre(
 
 
 def _median(densities_drawn: dict[str, Density], scenarios: Scenarios) -> int:
-    """Index of the scenario of median error: the mean over predictors of the points' ADE."""
+    """Index of the scenario with the median ADE of point predictions, mean over predictors."""
     displacements = [
         displacement(density.point()[None], scenarios.future)
         for density in densities_drawn.values()

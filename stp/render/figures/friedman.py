@@ -1,4 +1,4 @@
-"""Comparison of several models over several datasets (Demsar 2006, section 3.2).
+"""Friedman's test of several models over several datasets (Demsar 2006, section 3.2).
 
 Demsar, Statistical Comparisons of Classifiers over Multiple Data Sets, Journal of Machine Learning
 Research 7, pages 1-30.
@@ -15,14 +15,14 @@ ALPHA = 0.05
 
 
 class Comparison(NamedTuple):
-    """Models compared over blocks.
+    """Result of Friedman's test of models over blocks.
 
     Attributes:
-        mean_ranks: mean rank of each model over blocks, float64 (models,); 1 is the best.
+        mean_ranks: mean rank of each model over blocks, 1 for the best, float64 (models,).
         chi2: Friedman's statistic, corrected for ties.
-        f: statistic of Iman and Davenport, computed from `chi2` and less conservative.
-        p: probability of `f` or a larger value if all models were equal.
-        critical: Nemenyi's critical difference of two mean ranks at `ALPHA`.
+        f: statistic of Iman and Davenport, computed from `chi2`, which is less conservative.
+        p: p value of `f`.
+        critical: Nemenyi's critical difference of two mean ranks at the level `ALPHA`.
     """
 
     mean_ranks: np.ndarray
@@ -33,11 +33,11 @@ class Comparison(NamedTuple):
 
 
 def compare(losses: np.ndarray) -> Comparison:
-    """Test whether models differ.
+    """Test whether models differ, with Friedman's test.
 
     Args:
-        losses: loss of each model in each block, float64 (models, blocks), lower is better; at
-            least `FEWEST_MODELS` models and two blocks. Only the order within a block counts.
+        losses: loss of each model in each block, lower is better, float64 (models, blocks), with at
+            least `FEWEST_MODELS` models and two blocks. Only the order within a block matters.
     """
     models, blocks = losses.shape
     ranks = stats.rankdata(losses, axis=0)
@@ -54,23 +54,23 @@ def compare(losses: np.ndarray) -> Comparison:
 def critical_difference(models: int, blocks: int, alpha: float = ALPHA) -> float:
     """Nemenyi's critical difference of mean ranks: q sqrt(k (k + 1) / (6 N)).
 
-    Here k is the number of models, N that of blocks, and q the quantile of the studentised range
-    for infinite degrees of freedom, divided by the square root of 2.
+    Here k is the number of models, N the number of blocks, and q the quantile of the studentised
+    range for infinite degrees of freedom, divided by the square root of 2.
     """
     q = stats.studentized_range.ppf(1 - alpha, models, math.inf) / math.sqrt(2)
     return float(q * math.sqrt(models * (models + 1) / (6 * blocks)))
 
 
 def alike(mean_ranks: np.ndarray, critical: float) -> list[tuple[int, int]]:
-    """The largest groups of models in which no two differ significantly.
+    """Find the maximal groups of models in which no two differ significantly.
 
     Args:
         mean_ranks: mean rank of each model, float64 (models,), ascending.
         critical: smallest significant difference of two mean ranks.
 
     Returns:
-        indices of the first and last model of each group; a group has at least two models, and is
-        not part of another group.
+        indices of the first and the last model of each group. A group has at least two models, and
+        is not part of another group.
     """
     groups: list[tuple[int, int]] = []
     for first, low in enumerate(mean_ranks):

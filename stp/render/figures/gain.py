@@ -1,4 +1,4 @@
-"""The gain of ensembles: their scores divided by those of single forecasts, over lead time."""
+"""Gain of ensembles: ratio of their scores to those of single forecasts, over lead time."""
 
 from dataclasses import dataclass
 
@@ -33,8 +33,8 @@ class Pair:
 
     Attributes:
         name: title of the ensemble.
-        printed: the paper's name of both; None where it has no such ensemble.
-        ensemble, control: values of the ensemble and of the single forecasts, by column and by
+        printed: name of the model in the paper; None if the paper has no such ensemble.
+        ensemble, control: values of the ensemble, and of the single forecasts, by column, then by
             lead time, from 1.
     """
 
@@ -45,13 +45,16 @@ class Pair:
 
 
 def draw(ensembles: Scores, case: str) -> tuple[Figure, list[str]]:
-    """Draw ratios of a case; where a ratio is below 1, the ensemble has the smaller value.
+    """Draw the ratio of ensemble to single-forecast scores over lead time, for one case.
 
-    There is a panel for each column with a direction and with values in both dimensions: that of
-    the ensembles, and that of the single forecasts.
+    There is a panel for each column that has a direction, and values in both the dimension of the
+    ensembles and the dimension of the single forecasts.
+
+    Returns:
+        the figure, and notes to print below it.
 
     Raises:
-        StpError: the dimension of ensembles does not name a dimension of single forecasts, or one
+        StpError: the dimension of the ensembles declares no dimension of single forecasts, or one
             of the two lacks the case.
     """
     if ensembles.plan.controls is None:
@@ -101,9 +104,9 @@ def draw(ensembles: Scores, case: str) -> tuple[Figure, list[str]]:
 
 
 def _pairs(ensembles: Scores, controls: Scores, case: str) -> list[Pair]:
-    """Ensembles with their single forecasts.
+    """Match ensembles with their single forecasts.
 
-    An ensemble of trainings and its single forecasts are of the same model. The ensembles and the
+    An ensemble of trainings and its single forecasts have the same model. The ensembles and the
     single forecasts of a weather centre are two models with the same name in the paper.
     """
     trained: dict[str, Line] = {}

@@ -1,4 +1,4 @@
-"""Errors over the lead time: ADE and FDE as if the forecast ended at each of its steps."""
+"""Errors of predictors of people over lead time: ADE and FDE of forecasts cut at each step."""
 
 from matplotlib.figure import Figure
 
@@ -17,10 +17,13 @@ FIGURE = {
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
-    """Draw a panel for each column.
+    """Draw errors over lead time, a panel for each column (ADE, FDE).
+
+    Returns:
+        the figure, and notes to print below it.
 
     Raises:
-        StpError: there is no such evaluation.
+        StpError: no evaluation has the name ``case``.
     """
     courses, left_out = crowd.at_home(crowd.base(crowd.courses(scores, case)))
     style_of = crowd.dressed(courses)

@@ -1,4 +1,4 @@
-"""The kinds of figures; imports nothing heavy, since planning uses it."""
+"""Registry of the kinds of figures; it imports little, since planning uses it."""
 
 import ast
 import re
@@ -20,16 +20,17 @@ FEWEST_MODELS, FEWEST_BLOCKS = 3, 5
 
 
 class Kind(NamedTuple):
-    """A kind of figure, as its module declares it in ``FIGURE``, a mapping of literals.
+    """A kind of figure, declared by its module in the constant ``FIGURE``, a dict of literals.
 
     Attributes:
-        module: name of the module. Its function ``draw(scores)`` or, with `of_case`,
-            ``draw(scores, case)`` turns the scores of a dimension
-            (`stp.render.figures.reading.Scores`) into a figure and the notes below it.
-        of_case: whether there is a figure for each case of a dimension, instead of one for all.
-        about: contents of the figure, in a few words.
-        caption: caption in `snakemake --report`.
-        of_scenarios: whether the figure shows predictions of scenarios, whose cases are named by
+        module: name of the module. Its function ``draw(scores)`` or, with `of_case`, ``draw(scores,
+            case)`` makes the figure, and the notes below it, from the scores of a dimension
+            (`stp.render.figures.reading.Scores`).
+        of_case: whether each case of a dimension has its own figure, instead of one figure for all
+            cases.
+        about: content of the figure, in a few words.
+        caption: caption of the figure in `snakemake --report`.
+        of_scenarios: whether the figure shows predictions of people, where cases are named by
             dataset and protocol.
     """
 
@@ -45,10 +46,10 @@ _FIGURE = re.compile(r"^FIGURE = (\{.*?^\})$", re.MULTILINE | re.DOTALL)
 
 
 def _kinds() -> dict[str, Kind]:
-    """All kinds of figures by name, which is that of a module in this package or in a suite.
+    """Find all kinds of figures, by name of the module in this package or in a suite.
 
     Raises:
-        StpError: two modules have the same name, or ``FIGURE`` is not made of literals.
+        StpError: two modules have the same name, or ``FIGURE`` is not a literal.
     """
     kinds = {}
     for name in named_modules.names_in(ROOM):
@@ -71,7 +72,7 @@ KINDS = _kinds()
 
 
 def evaluation_name(key: CellKey) -> str:
-    """The name of a test of predictors of people, which is the case of a figure of scenarios."""
+    """Name of a test of predictors of people, used as the case of their figures."""
     return f"{key.tested_on}-{key.subset}"
 
 
@@ -88,7 +89,7 @@ SLOPES = {
 
 
 def varied_setting(keys: Iterable[CellKey]) -> str | None:
-    """The first setting of `VARIED` with several values in tests of the same predictor, or None."""
+    """The first key in `VARIED` with several values in tests of the same predictor, or None."""
     values: dict[tuple[object, ...], dict[str, set[int | None]]] = {}
     for key in keys:
         predictor = (key.model, key.variant, key.trained_on, key.train_subset)
@@ -102,18 +103,18 @@ def varied_setting(keys: Iterable[CellKey]) -> str | None:
 
 
 def render(kind: str, manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
-    """Draw a figure.
+    """Draw a figure of a dimension's scores, and write it as PNG and SVG.
 
     Args:
         kind: kind of the figure, one of `KINDS`.
         manifest: path of the manifest with the cells of the dimension.
-        results: the folder with ``collected/<dimension>.parquet``.
+        results: folder of results with ``collected/<dimension>.parquet``.
         out: path of the PNG file; the SVG is written next to it.
-        case: name of the case, see `CellKey.case_name`; only for kinds with a figure per case.
+        case: name of the case (`CellKey.case_name`), for kinds with a figure per case.
 
     Raises:
         StpError: the kind or case is unknown, a file is missing or damaged, or there is nothing to
-            draw; nothing is written.
+            draw; no file is written.
     """
     if kind not in KINDS:
         raise StpError(f"there is no figure {kind!r}", remedy=nearest(kind, KINDS))

@@ -1,4 +1,4 @@
-"""Scores over lead time: a panel for each column of the paper, or for each curve of its suite."""
+"""Scores over lead time: a panel for each column of the table, or for each curve of the suite."""
 
 from collections.abc import Iterable
 
@@ -26,10 +26,13 @@ FIGURE = {
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
-    """Draw the scores of a case over lead time.
+    """Draw the scores of all models of a case over lead time.
+
+    Returns:
+        the figure, and notes to print below it.
 
     Raises:
-        StpError: there is no such case, or it has only one lead time.
+        StpError: the case is unknown, or it has only one lead time.
     """
     scores = scores.over_leads()
     lines = scores.lines(case)
@@ -111,13 +114,13 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
 def as_printed(
     axes: Axes, values: dict[int, float], style_of: dict[str, Style], model: str | None, label: str
 ) -> None:
-    """Draw published values as a dashed line in the colour of our model of the same name.
+    """Draw published values as a dashed line, in the colour of stp's model of the same name.
 
     Args:
         axes: the panel.
         values: published values by lead time.
-        style_of: style of each of our models.
-        model: our model of the same name; None if there is none.
+        style_of: style of each model of stp, by title.
+        model: title of stp's model of the same name; None if there is none.
         label: name of the line in the legend.
     """
     style = style_of[model or label]
@@ -136,7 +139,7 @@ def as_printed(
 
 
 def about_printed(comparable: bool) -> str:
-    """A sentence on the meaning of dashed lines, for the notes of a figure."""
+    """Explain the meaning of dashed lines in a sentence, for the notes of a figure."""
     return "dashed: as published" + ("" if comparable else ", of other data: not comparable")
 
 

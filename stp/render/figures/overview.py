@@ -1,4 +1,4 @@
-"""All scores of a dimension: a dot plot for each column of each case."""
+"""Overview of all scores of a dimension: a dot plot for each column of each case."""
 
 from itertools import groupby
 from textwrap import fill
@@ -31,10 +31,13 @@ FAR = 1.0
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
-    """Draw a panel for each case and column: a dot with its 95 % interval for each model.
+    """Draw a panel for each case and column, with a dot and a 95 % interval for each model.
 
-    Models are sorted by mean rank, the best on top. Baselines are vertical lines; where no model is
-    trained, they are dots like others.
+    Models are sorted by mean rank, the best on top. Baselines are vertical lines, unless no model
+    is trained; they are then dots too.
+
+    Returns:
+        the figure, and notes to print below it.
     """
     ranking = rank(scores)
     if len(ranking.models) < 2 or not ranking.places:
@@ -75,7 +78,7 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
 
 
 def _rows(places: list[tuple[str, str]]) -> list[list[tuple[str, str]]]:
-    """Divide the panels into rows; where possible, a row ends at the end of a case."""
+    """Divide panels into rows that end, if possible, at the end of a case."""
     rows: list[list[tuple[str, str]]] = [[]]
     for _, of_case in groupby(places, key=lambda panel: panel[0]):
         columns = list(of_case)
@@ -89,7 +92,7 @@ def _rows(places: list[tuple[str, str]]) -> list[list[tuple[str, str]]]:
 
 
 def _dots(axes: Axes, scores: Scores, entries: dict[str, Entry], models: list[str]) -> bool:
-    """Draw the models of a panel as dots; return whether any of them has an interval."""
+    """Draw the models of a panel as dots; return whether any model has an interval."""
     with_intervals = False
     for y, model in enumerate(models):
         entry = entries.get(model)
@@ -121,7 +124,7 @@ def _dots(axes: Axes, scores: Scores, entries: dict[str, Entry], models: list[st
 def _baselines(
     axes: Axes, scores: Scores, entries: dict[str, Entry], models: list[str]
 ) -> list[str]:
-    """Draw baselines as vertical lines; return those whose values are too far away to be drawn."""
+    """Draw baselines as vertical lines; return those that lie too far outside of the panel."""
     low, high = axes.get_xlim()
     reach = FAR * (high - low)
     far = []

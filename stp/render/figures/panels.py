@@ -1,4 +1,4 @@
-"""Shared parts of figures with panels: layout, curves with bands, legends, figures of text."""
+"""Shared parts of figures with panels: layout, curves with bands, legends, text figures."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -29,13 +29,13 @@ HANDLE, LETTER = 0.4, 0.05
 def panels(
     count: int, height: float, columns: int = 3, extra: float = 0.0
 ) -> tuple[Figure, list[Axes]]:
-    """A figure as wide as the text, with panels side by side.
+    """Make a figure of text width with several panels.
 
     Args:
         count: number of panels, at least one.
         height: height of a row, in inches.
-        columns: largest number of panels in a row; but four panels are two rows of two.
-        extra: height for title, legend and note, in inches.
+        columns: maximum number of panels in a row; four panels are always two rows of two.
+        extra: additional height for title, legend and notes, in inches.
     """
     across = 2 if count == 4 and columns < 4 else min(count, columns)
     down = -(-count // across)
@@ -54,13 +54,13 @@ def curve(
     style: Style,
     label: str,
 ) -> None:
-    """Draw values with markers, and a band of their intervals where they have some.
+    """Draw a curve with markers, and a band where values have intervals.
 
     Args:
         axes: the panel.
         x, y: coordinates of the values, ascending in x.
-        ends: lower and upper end of the interval of each value, or None.
-        style: look of the curve.
+        ends: lower and upper end of each value's interval, or None.
+        style: colour, line and marker of the curve.
         label: name of the curve in the legend.
     """
     axes.plot(
@@ -82,7 +82,7 @@ def curve(
 
 
 def point(style: Style) -> dict[str, Any]:
-    """The look of a model as a single point: hollow if its line is not solid."""
+    """Keyword arguments to draw a model as a single point, hollow if its line is not solid."""
     return {
         "linestyle": "none",
         "marker": style.marker,
@@ -106,8 +106,8 @@ def legend(
         figure: the figure.
         styles: style by name.
         names: names in the legend; repeated names are shown once.
-        lines: whether styles are drawn as lines, not as points.
-        first: handles that come before those of the names.
+        lines: whether styles are shown as lines; if not, as points.
+        first: additional handles at the beginning of the legend.
 
     Returns:
         height of the legend, in inches.
@@ -130,12 +130,12 @@ def legend(
 
 
 def legend_height(models: Collection[str]) -> float:
-    """Height of a legend of these models, in inches."""
+    """Height of a legend with the given models, in inches."""
     return 0.15 * -(-len(models) // beside(models)) + 0.1
 
 
 def beside(models: Iterable[str]) -> int:
-    """The number of names that fit in a row of a legend, 1 to 5."""
+    """Number of names, 1 to 5, that fit in a row of a legend."""
     longest = max(map(len, models), default=0)
     return max(1, min(5, int(TEXT_WIDTH / (HANDLE + LETTER * longest))))
 
@@ -148,7 +148,7 @@ def plain_ticks(axis: Axis) -> None:
 
 
 def in_words(text: str) -> Figure:
-    """A figure that shows only a sentence, on why there is nothing to draw."""
+    """Make a figure that shows only a sentence: the reason that there is nothing to draw."""
     figure = new_figure(TEXT_WIDTH, 0.8)
     figure.text(0.5, 0.55, fill(text, 100), ha="center", va="center")
     return figure
@@ -161,10 +161,10 @@ def write(
     out: Path,
     *case: str,
 ) -> None:
-    """Draw and write a figure of a dimension's scores, with the origin of the data below it.
+    """Draw a figure of a dimension's scores, add the origin of the data, and write it.
 
     Args:
-        draw: function of the scores and, if given, the case; it returns the figure and notes.
+        draw: function of the scores and, if given, the case, that returns the figure and notes.
         manifest, results, out, case: see `stp.render.figures.kinds.render`.
     """
     scores = read(manifest, results)

@@ -1,7 +1,7 @@
-"""Observed, true and predicted paths of people on the map: Figures 9 to 12 of Atlas.
+"""Figure of observed, true and predicted paths of people on the map (Figures 9 to 12 of Atlas).
 
-The paper does not say which scenarios it shows. Here they are the scenarios of smallest, median and
-largest ADE (mean over the predictors drawn), and the scenario with the most people.
+The paper does not state the choice of its scenarios. Here they are the scenarios with the smallest,
+median and largest ADE (mean over the drawn predictors), and the scenario with the most people.
 """
 
 import numpy as np
@@ -29,10 +29,13 @@ CHOSEN = "scenarios of smallest, median and largest mean ADE of those drawn; tha
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
-    """Draw a panel for each chosen scenario.
+    """Draw a panel with all paths for each chosen scenario.
+
+    Returns:
+        the figure, and notes to print below it.
 
     Raises:
-        StpError: there is no such evaluation, or predictions or data are damaged.
+        StpError: no evaluation has the name ``case``, or predictions or data are damaged.
     """
     courses, left_out = crowd.at_home(crowd.drawable(crowd.courses(scores, case)))
     style_of = crowd.dressed(courses)
@@ -64,11 +67,14 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
 
 
 def choose(errors: np.ndarray, people: np.ndarray) -> list[int]:
-    """Indices of the scenarios of smallest, median and largest error and of most people, each once.
+    """Choose the scenarios with the smallest, median and largest error, and with the most people.
 
     Args:
         errors: error of each scenario, (S,).
         people: number of people in each scenario, (S,).
+
+    Returns:
+        indices of the scenarios, without repetitions.
     """
     order = np.argsort(errors, kind="stable")
     rows = [order[0], order[(len(order) - 1) // 2], order[-1], int(people.argmax())]

@@ -1,4 +1,4 @@
-"""Errors by the number of people in a scenario: accuracy conditioned on crowding (Atlas, III-E)."""
+"""Errors of predictors of people by crowding, the number of people in a scenario (Atlas, III-E)."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -21,10 +21,13 @@ ONE = "no band where there is one scenario"
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
-    """Draw a panel for each column.
+    """Draw errors against the number of people in a scenario, a panel for each column (ADE, FDE).
+
+    Returns:
+        the figure, and notes to print below it.
 
     Raises:
-        StpError: there is no such evaluation.
+        StpError: no evaluation has the name ``case``.
     """
     courses, left_out = crowd.at_home(crowd.base(crowd.courses(scores, case)))
     style_of = crowd.dressed(courses)

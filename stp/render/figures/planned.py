@@ -1,4 +1,4 @@
-"""The figures that a plan can make."""
+"""List the figures that a plan can make."""
 
 from collections.abc import Iterable, Sequence
 
@@ -20,7 +20,7 @@ OF_SEVERAL = ("ranks", "overview", "critical_difference", "speed")
 
 
 def figures(plan: Plan) -> list[str]:
-    """The PNG files of all figures of a plan, relative to the folder of results."""
+    """Paths of the PNG files of all figures of a plan, relative to the folder of results."""
     files = []
     for dimension in plan.config.scale.dimensions:
         # Models and seeds do not matter to figures of frames.
@@ -62,10 +62,10 @@ def _tests(plan: Plan, name: str, keys: Sequence[CellKey]) -> list[str]:
 
 
 def _scenarios(plan: Plan, name: str, keys: Sequence[CellKey]) -> list[str]:
-    """Names of the tests with a kind of figure of scenarios.
+    """Names of the tests for which a kind of figure of scenarios is drawn.
 
-    Dimensions that vary a setting have the kind `accuracy`, and `horizon` if that is the setting;
-    others have all kinds but `accuracy`.
+    Dimensions that vary a setting have the kind `accuracy` and, if the setting is the horizon, the
+    kind `horizon`; other dimensions have all kinds except `accuracy`.
     """
     varied = varied_setting(keys)
     # The curves of a dimension of several horizons are those of its longest ones.

@@ -1,4 +1,4 @@
-"""Rank histograms of ensembles: frequencies of the observation's rank among the members."""
+"""Rank histograms of ensembles: frequency of each rank of the observation among the members."""
 
 from matplotlib.figure import Figure
 
@@ -21,10 +21,13 @@ _COLOURS = ("#0072b2", "#009e73", "#e69f00", "#d55e00")
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
-    """Draw a row of panels for each ensemble, and a column of panels for each variable.
+    """Draw rank histograms: a row of panels for each ensemble, a column for each variable.
 
-    A panel has the frequencies at some lead times, multiplied by the number of ranks, so that a
+    A panel shows several lead times. Frequencies are multiplied by the number of ranks, so that a
     flat histogram is 1. Raised ends mean too small a spread, a slope means a bias.
+
+    Returns:
+        the figure, and notes to print below it.
     """
     values_by_model = {
         model: by_place

@@ -1,4 +1,4 @@
-"""Ranks of models in every column of every case, and their means."""
+"""Compute ranks of models in every column of every case, and mean ranks."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,15 +11,14 @@ from stp.render.figures.reading import Scores
 
 @dataclass(frozen=True)
 class Ranking:
-    """Ranks of models; 1 is the best, ties share their mean.
+    """Ranks of models: 1 is the best, ties get their mean rank.
 
     Attributes:
-        models: titles of the models, the best mean rank first; ties are in the order of the
-            manifest.
-        places: case and column of each rank.
-        ranks: rank of each model in each place, float64 (models, places); NaN where a model has no
-            value.
-        means: mean rank of each model, float64 (models,): first over the columns of a case, then
+        models: titles of the models, ordered by mean rank, then as in the manifest.
+        places: case and column of each ranking.
+        ranks: rank of each model in each of `places`, float64 (models, places); NaN where a model
+            has no value.
+        means: mean rank of each model, float64 (models,), averaged over the columns of a case, then
             over cases, so that all cases have equal weight; NaN for a model without any rank.
         left_out: columns that cannot be ranked, with reasons.
     """
@@ -32,22 +31,22 @@ class Ranking:
 
     @property
     def lacking(self) -> list[str]:
-        """Models that lack a rank in some places, so that their mean is over fewer ranks."""
+        """Models without a rank in some of `places`, so that their mean rank covers fewer."""
         missing = np.isnan(self.ranks).any(axis=1)
         return [model for model, lacks in zip(self.models, missing, strict=True) if lacks]
 
     @property
     def notes(self) -> list[str]:
-        """Notes below a figure of mean ranks."""
+        """Notes to print below a figure of mean ranks."""
         names = ", ".join(self.lacking)
         text = f"* {names}: values are missing; the mean rank is over the others"
         return [*([text] if self.lacking else []), *self.left_out]
 
     def blocks(self, block_of: Callable[[str], str]) -> tuple[list[str], np.ndarray]:
-        """Mean ranks over the columns of all cases of each block.
+        """Average ranks within blocks of cases.
 
         Args:
-            block_of: function of the name of a case, which returns the name of its block.
+            block_of: function that returns the name of the block of a case.
 
         Returns:
             names of the blocks, and mean ranks, float64 (models, blocks); NaN where a model has no
@@ -62,7 +61,7 @@ class Ranking:
 
 
 def rank(scores: Scores) -> Ranking:
-    """Rank the models of a dimension."""
+    """Rank the models of a dimension in every column of every case."""
     models = list(scores.styles)
     places: list[tuple[str, str]] = []
     ranks: list[np.ndarray] = []
@@ -101,7 +100,7 @@ def rank(scores: Scores) -> Ranking:
 
 
 def _mean(ranks: np.ndarray) -> np.ndarray:
-    """Mean over the last axis without NaN; NaN where all values are NaN."""
+    """Mean over the last axis, ignoring NaN; NaN where all values are NaN."""
     has_rank = ~np.isnan(ranks)
     counts = has_rank.sum(axis=-1)
     sums = np.where(has_rank, ranks, 0.0).sum(axis=-1)
@@ -109,7 +108,7 @@ def _mean(ranks: np.ndarray) -> np.ndarray:
 
 
 def _where(text: str, datasets: Sequence[str], cases: int) -> str:
-    """Add to a text the datasets that a column is left out of, unless those are all cases."""
+    """Append the datasets without a column to a text, unless all cases lack the column."""
     if len(datasets) == cases:
         return text
     names = list(dict.fromkeys(datasets))

@@ -1,4 +1,4 @@
-"""A heat map of ranks: a column for each model, a row for each column of each case."""
+"""Heat map of ranks: a column for each model, a row for each column of each case."""
 
 import matplotlib as mpl
 import numpy as np
@@ -23,7 +23,11 @@ COLUMN = 0.33
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
-    """Draw the ranks of a dimension, the models sorted by their mean rank."""
+    """Draw the ranks of a dimension as a heat map, with models sorted by mean rank.
+
+    Returns:
+        the figure, and notes to print below it.
+    """
     ranking = rank(scores)
     if len(ranking.models) < 2 or not ranking.places:
         return in_words(
@@ -55,7 +59,7 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
 
 
 def _cell(axes: Axes, x: float, y: float, value: float, models: int, colours: Colormap) -> None:
-    """Draw a rank in a coloured cell, or a hatched cell if the rank is missing."""
+    """Draw a rank in a coloured cell; a missing rank is a hatched cell."""
     corner = (x - 0.5, y - 0.5)
     if np.isnan(value):
         missing = Rectangle(

@@ -1,4 +1,4 @@
-"""The collected scores of a dimension by case and model, for figures."""
+"""Read the collected scores of a dimension by case and model, for figures."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -50,10 +50,11 @@ class Scores:
     Attributes:
         manifest, results: path of the manifest, and folder of results.
         plan: the manifest of the dimension.
-        rows: all collected rows of scores.
-        cases: models by case, both in the order of the manifest.
+        rows: all collected score rows.
+        cases: models of each case, in the order of the manifest.
         styles: style of each model, by title.
-        baselines: models without training by gradient descent, except those of archived forecasts.
+        baselines: titles of models that are neither trained by gradient descent nor archives of
+            forecasts.
         published: published values of the dimension.
     """
 
@@ -67,14 +68,14 @@ class Scores:
     published: tuple[PublishedValue, ...]
 
     def over_leads(self) -> Self:
-        """The same scores, whose columns are the suite's panels over lead time if it has any."""
+        """The same scores with the suite's panels over lead time, if there are any, as columns."""
         return replace(self, plan=over_leads(self.plan))
 
     def lines(self, case: str | None) -> list[Line]:
-        """The models of a case.
+        """Models of a case.
 
         Raises:
-            StpError: there is no such case.
+            StpError: the case is unknown.
         """
         if case not in self.cases:
             raise StpError(
@@ -84,27 +85,27 @@ class Scores:
         return self.cases[case]
 
     def title(self, case: str) -> str:
-        """The title of a case."""
+        """Title of a case for readers, such as ``KITTI -> Caltech``."""
         return title_of(self.plan.names, self.cases[case][0].cells[0].key)
 
     def about(self, cases: Iterable[str] | None = None) -> str:
-        """A note on the dimension, and on origin and protocol of the data of some or all cases."""
+        """Describe the dimension, and origin and protocol of the data of cases (None for all)."""
         return f"{self.plan.dimension.replace('_', ' ')}: {origin_note(self.cells(cases))}"
 
     def columns(self, case: str) -> dict[str, Column]:
-        """Columns of a case in the table, by name."""
+        """Columns of a case, by name."""
         return columns_of(self.plan, self.plan.dimension, self.cases[case][0].cells[0])
 
     def direction(self, case: str, column: str) -> Direction:
-        """Which values of a column are better."""
+        """Direction of better values in a column."""
         return Direction.of(self.plan, self.columns(case)[column].convention)
 
     def heading(self, case: str, column: str) -> str:
-        """The name of a column, with its direction."""
+        """Name of a column with the sign of its direction."""
         return heading(column, self.direction(case, column))
 
     def unit(self, case: str, column: str) -> str:
-        """The unit of a column's values; empty if they have none or it is unknown."""
+        """Unit of a column's values; empty if unknown, or if there is none."""
         cell, of_column = self.cases[case][0].cells[0], self.columns(case)[column]
         if of_column.unit:
             return readable(of_column.unit)
@@ -119,7 +120,7 @@ class Scores:
         )
 
     def cells(self, cases: Iterable[str] | None = None) -> list[Cell]:
-        """All cells of some cases, or of all."""
+        """List the cells of cases; of all cases by default."""
         return [
             cell
             for case in (self.cases if cases is None else cases)
@@ -133,10 +134,10 @@ def read(manifest: Path, results: Path) -> Scores:
 
     Args:
         manifest: path of the dimension's manifest.
-        results: the folder with ``collected/<dimension>.parquet``.
+        results: folder of results with ``collected/<dimension>.parquet``.
 
     Raises:
-        StpError: a file is missing or damaged, or a cell has no rows or lacks a column.
+        StpError: a file is missing or damaged, or a cell lacks all rows or a column.
     """
     plan = load_manifest(manifest)
     table = plan.dimension
@@ -167,9 +168,9 @@ def read(manifest: Path, results: Path) -> Scores:
 
 
 def by_lead(scores: Scores, case: str) -> dict[str, dict[int, dict[str, Entry]]]:
-    """Entries of a case by model, lead time (in steps, from 1) and column, in this order.
+    """Make the table entries of a case by model, then lead time (in steps, from 1), then column.
 
-    Where a column has no value at a lead time, or at any, the entry has a reason instead.
+    An entry without a value at its lead time has a reason instead.
     """
     lines = scores.lines(case)
     plan = replace(scores.plan, cells=tuple(scores.cells([case])))
@@ -187,10 +188,10 @@ def by_lead(scores: Scores, case: str) -> dict[str, dict[int, dict[str, Entry]]]
 
 
 def printed_by_lead(scores: Scores, case: str, column: str) -> dict[str, dict[int, float]]:
-    """Published values of a column by the paper's name of the model, then by lead time.
+    """Select the published values of a column, by the paper's name of the model, then lead time.
 
-    The values have the heading and variable of the column and are of the case's test. Models with a
-    value at only one lead time are left out.
+    Values are selected that have the column's heading and variable, and were published for the same
+    test as the case. Models with a value at only one lead time are left out.
     """
     of_column = scores.columns(case)[column]
     cell = scores.lines(case)[0].cells[0]
@@ -208,11 +209,11 @@ def printed_name(scores: Scores, line: Line) -> str | None:
 
 
 class Value(NamedTuple):
-    """A value of a model, the mean over its seeds.
+    """A value of a model: mean over seeds.
 
     Attributes:
-        value: the mean.
-        low, high: ends of the 95 % interval, means over seeds; None if there is no interval.
+        value: mean over seeds.
+        low, high: ends of the 95 % interval, averaged over seeds; None without an interval.
     """
 
     value: float
@@ -225,9 +226,9 @@ Place = tuple[str | None, float | None, int]
 
 
 def at_leads(scores: Scores, case: str, convention: str) -> dict[str, dict[Place, Value]]:
-    """Values of a convention at single lead times, by model and place.
+    """Values of a convention at single lead times, by model, then by series and lead time.
 
-    The thresholds of places may be bands of wavenumbers or ranks of an observation.
+    The threshold of a series may also be a band of wavenumbers, or the rank of an observation.
     """
     rows = scores.rows
     is_valid = pc.and_(pc.equal(rows["convention"], convention), pc.is_valid(rows["lead"]))
@@ -259,6 +260,6 @@ def _mean(statistics: dict[str, list[float]], statistic: str) -> float | None:
 
 
 def variables_of(scores: Scores, case: str) -> list[str]:
-    """The variables of a case's columns, in the order of the columns."""
+    """Variables of a case's columns, in the order of the columns."""
     names = (column.variable for column in scores.columns(case).values())
     return [name for name in dict.fromkeys(names) if name is not None]

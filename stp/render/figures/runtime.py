@@ -1,4 +1,4 @@
-"""Milliseconds of a prediction by the number of people: Figure 8 of Atlas."""
+"""Run time of predictors of people by the number of people (Figure 8 of Atlas)."""
 
 from statistics import median
 
@@ -27,7 +27,13 @@ NOTE = (
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
-    """Draw a panel for each test and machine."""
+    """Draw the run time of a prediction against the number of people in the scenario.
+
+    There is a panel for each test and machine; bands are quartiles.
+
+    Returns:
+        the figure, and notes to print below it.
+    """
     rows = list(runtimes(scores.cells()))
     if not rows:
         return in_words("The runtime of these predictions was not measured."), []
@@ -80,9 +86,9 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
 
 
 def by_people(rows: list[RuntimeRow]) -> dict[int, tuple[float, float, float, float]]:
-    """Runtimes in milliseconds, by number of people: median, both quartiles, and the shortest.
+    """Run times in milliseconds, by number of people: median, both quartiles, and minimum.
 
-    Median and quartiles are medians over cells.
+    Medians and quartiles of several cells are combined by their median.
     """
     rows_of: dict[int, list[RuntimeRow]] = {}
     for row in rows:

@@ -1,4 +1,4 @@
-"""Scores over a setting, such as the frame interval: a panel for each dataset and column."""
+"""Scores against a setting, such as the frame interval: a panel for each dataset and column."""
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -18,10 +18,13 @@ FIGURE = {
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
-    """Draw a panel for each dataset and column, over the values of a setting.
+    """Draw scores against a setting, a panel for each dataset and column.
+
+    Returns:
+        the figure, and notes to print below it.
 
     Raises:
-        StpError: no dataset was tested at several values of one of the settings `SLOPES`.
+        StpError: no dataset was tested at several values of any setting in `SLOPES`.
     """
     by_setting = ((name, _by_setting(scores, name)) for name in SLOPES)
     setting, datasets = next(((name, cases) for name, cases in by_setting if cases), ("", {}))
@@ -82,7 +85,7 @@ def _about_published(scores: Scores) -> list[str]:
 
 
 def _by_setting(scores: Scores, name: str) -> dict[str, dict[int, str]]:
-    """Cases by title of the dataset and value of a setting; only datasets with several values."""
+    """Cases by title of the dataset, then value of a setting, for datasets with several values."""
     by_dataset: dict[str, dict[int, str]] = {}
     for case, lines in scores.cases.items():
         setting = setting_of(lines[0].cells[0].key.setting)

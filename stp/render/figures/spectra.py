@@ -32,9 +32,9 @@ FIGURE = {
 
 
 class Spectra(NamedTuple):
-    """Mean power of a cell's forecasts and truth, float64 (wavenumbers, lead times).
+    """Mean power of forecasts and truth, float64 (wavenumbers, lead times) each.
 
-    The first wavenumber is 1.
+    Wavenumbers count from 1.
     """
 
     predicted: np.ndarray
@@ -42,10 +42,13 @@ class Spectra(NamedTuple):
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
-    """Draw spectra at the first and last lead time; below them, their ratio to that of the truth.
+    """Draw spectra at the first and last lead time and, below, their ratio to the true spectrum.
+
+    Returns:
+        the figure, and notes to print below it.
 
     Raises:
-        StpError: there is no such case, or a cell has no spectra.
+        StpError: the case is unknown, or a cell has no spectra.
     """
     lines = scores.lines(case)
     spectra_of = {
@@ -103,7 +106,7 @@ def _over(side: int, k: np.ndarray) -> np.ndarray:
 
 
 def mean_spectra(scores: Iterable[Path]) -> Spectra:
-    """Mean spectra over samples, then over seeds.
+    """Average power spectra over samples, then over seeds.
 
     Args:
         scores: folders of the scores of a model in one case, one for each seed.

@@ -1,4 +1,4 @@
-"""Speed against quality: how fast models forecast, and their mean rank."""
+"""Speed against quality: forecast frames per second against mean rank."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -32,10 +32,13 @@ NOTE = (
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
-    """Draw a panel for each device: forecast frames per second against the mean rank.
+    """Draw forecast frames per second against mean rank, a panel for each device.
 
-    The speed of a model is the geometric mean over those cases that all models of the panel were
-    run on with this device, so that models are compared on the same work.
+    The speed of a model is the geometric mean over the cases that all models of the panel ran with
+    this device, so that models are compared on the same work.
+
+    Returns:
+        the figure, and notes to print below it.
     """
     devices, ranking = speeds(scores), rank(scores)
     notes = [NOTE, *ranking.notes]
@@ -92,10 +95,10 @@ def _panel(axes: Axes, scores: Scores, points: Mapping[str, tuple[float, float]]
 
 
 def front(points: Mapping[str, tuple[float, float]]) -> list[str]:
-    """Models that no other model beats in both speed (higher) and mean rank (lower), fastest first.
+    """Pareto front: models that no other model beats in both speed and mean rank, fastest first.
 
     Args:
-        points: speed and mean rank of each model.
+        points: speed (higher is better) and mean rank (lower is better) of each model.
     """
     chosen: list[str] = []
     for model in sorted(points, key=lambda m: (-points[m][0], points[m][1])):
@@ -105,9 +108,9 @@ def front(points: Mapping[str, tuple[float, float]]) -> list[str]:
 
 
 def speeds(scores: Scores) -> dict[str, dict[str, dict[str, float]]]:
-    """Forecast frames per second by device, model and case, from the receipts of predictions.
+    """Forecast frames per second by device, then model, then case, from receipts of predictions.
 
-    Processors of different machines count as different devices. Speeds are means over seeds.
+    Processors of different machines count as different devices. Speeds are averaged over seeds.
     Predictions without a recorded duration are left out.
     """
     by_device: dict[str, dict[str, dict[str, list[float]]]] = {}

@@ -1,4 +1,4 @@
-"""The time from one lead time to the next, where the data tell it."""
+"""Duration of a lead time step, if the data state it."""
 
 from pathlib import Path
 
@@ -13,21 +13,21 @@ SECONDS = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0, "days": 86400.0}
 
 
 def step_of(cell: StoredCell) -> float | None:
-    """Seconds from one lead time of a cell to the next; see `seconds_per_step`."""
+    """Seconds between two lead times of a cell; see `seconds_per_step`."""
     return seconds_per_step(Path(cell.data), cell.key.subset, cell.key.setting)
 
 
 def seconds_per_step(folder: Path, subset: str, setting: str) -> float | None:
-    """Seconds from one frame of a test clip to the next.
+    """Seconds between two frames of a test clip.
 
     They are computed from the coordinate ``time`` of the prepared data if the frames of the first
-    clip are equally spaced, or else from the nominal frame rate. The result is None if there is
-    neither (digits, calendar months), or if the data are no longer in the store.
+    clip are equally spaced, else from the nominal frame rate. None without either (moving digits,
+    calendar months), or if the data are no longer in the store.
 
     Args:
         folder: folder of the prepared data.
         subset: name of the test subset.
-        setting: name of the setting, which may have a frame interval.
+        setting: name of the setting, which may include a frame interval.
 
     Raises:
         StpError: the data are damaged.
@@ -55,16 +55,16 @@ _FRAMES = ("start", "stride", "length")
 
 
 def unit_of(seconds: float) -> str:
-    """The largest unit of time that fits at least twice into a duration, given in seconds."""
+    """The largest unit of time that fits at least twice into ``seconds``."""
     return next((u for u in reversed(SECONDS) if seconds >= 2 * SECONDS[u]), "seconds")
 
 
 def tick_labels(leads: list[int], step: float | None) -> tuple[str, list[str]]:
-    """Unit of an axis of lead times, and labels of its ticks: steps, and below them the time.
+    """Unit of an axis of lead times, and labels of its ticks: steps and, below, the time.
 
     Args:
         leads: lead times of the ticks, in steps.
-        step: seconds of one step, see `seconds_per_step`; None for labels without times.
+        step: duration of a step in seconds (`seconds_per_step`); None for labels without times.
     """
     if step is None:
         return "steps", [str(lead) for lead in leads]
@@ -74,7 +74,7 @@ def tick_labels(leads: list[int], step: float | None) -> tuple[str, list[str]]:
 
 
 def ticks(first: int, last: int, most: int = 6) -> list[int]:
-    """Lead times for ticks: the first, the last, and round steps between them."""
+    """Choose lead times for ticks: the first, the last, and round numbers between."""
     for step in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000):
         inner = [lead for lead in range(first, last + 1) if lead % step == 0]
         if len(inner) <= most:

@@ -1,1 +1,1 @@
-"""Pictures of clips and of people: strips, movies, trajectories."""
+"""Pictures of forecasts and data: strips and movies of clips, trajectories of people."""

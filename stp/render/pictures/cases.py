@@ -1,4 +1,4 @@
-"""The cells of a dimension by case."""
+"""Group the cells of a dimension by case."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class TestedCase:
         name: name of the case, see `stp.plan.cell_key.CellKey.case_name`.
         cells: cells of the case, in the order of the manifest or the store.
         names: titles of models and datasets.
-        variables: variables of the tables' columns for the dataset of the case.
+        variables: variables of the table columns for the dataset of the case.
     """
 
     name: str
@@ -34,10 +34,10 @@ def cases(manifest: Manifest) -> dict[str, list[Cell]]:
 
 
 def case_of(manifest: Manifest, name: str) -> TestedCase:
-    """The case of a manifest with some name.
+    """Find the case of a manifest by name.
 
     Raises:
-        StpError: there is no such case.
+        StpError: no case has this name.
     """
     by_case = cases(manifest)
     if name not in by_case:

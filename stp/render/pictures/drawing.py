@@ -1,4 +1,4 @@
-"""Drawings of clips: contact sheets, and the drawing of panels, which moving pictures share."""
+"""Draw clips: contact sheets, and single panels, which movies use too."""
 
 import textwrap
 from pathlib import Path
@@ -33,10 +33,10 @@ LETTER = 0.056  # inches of a letter of six points
 
 
 def scale_of(group: Group) -> Scale:
-    """The scale of a group; if it has none, a scale that fits the values of all its panels.
+    """The colour scale of a group; if it has none, a scale that fits the values of its panels.
 
-    The limits of such a scale leave out the outermost percent of the values. They are symmetric for
-    values on both sides of zero, such as anomalies.
+    A fitted scale leaves out the outermost percent of the values. It is symmetric for values on
+    both sides of zero, such as anomalies.
     """
     if group.scale is not None:
         return group.scale
@@ -56,14 +56,19 @@ def scale_of(group: Group) -> Scale:
 
 
 def step_text(sheet: Sheet, frame: int) -> str:
-    """The step of a frame, counted from the last one of the context, and its time if known."""
+    """Text of a frame's step, counted from the last context frame, and its time if known."""
     step = int(sheet.steps[frame])
     sign = f"{step:+d}" if step else "0"
     return sign if sheet.seconds is None else f"{sign}\n{duration(step, sheet.seconds)}"
 
 
 def duration(steps: int, seconds: float) -> str:
-    """A lead time as text, in a unit that suits its step: ``+0.40 s``, ``+30 min``, ``+12 h``."""
+    """Format a lead time in a unit that suits the step: ``+0.40 s``, ``+30 min``, ``+12 h``.
+
+    Args:
+        steps: lead time in steps.
+        seconds: duration of a step.
+    """
     for size, unit in ((86_400, "d"), (3600, "h"), (60, "min")):
         if seconds >= size:
             return f"{steps * seconds / size:+.4g} {unit}"
@@ -71,12 +76,12 @@ def duration(steps: int, seconds: float) -> str:
 
 
 def colour_of(sheet: Sheet, frame: int) -> str:
-    """The colour of a frame's edges: grey for the context, orange for the horizon."""
+    """Colour of a frame's border: grey for the context, orange for the horizon."""
     return CONTEXT if sheet.steps[frame] <= 0 else HORIZON
 
 
 def contact_sheet(sheet: Sheet, out: Path) -> None:
-    """Draw clips as rows and frames as columns, and write the picture as PNG."""
+    """Draw clips as rows of frames, and write the picture as PNG."""
     frames = _columns(sheet.frames)
     rows = [(group, panel) for group in sheet.groups for panel in group.panels]
     several = len(sheet.groups) > 1
@@ -129,7 +134,7 @@ def contact_sheet(sheet: Sheet, out: Path) -> None:
 
 
 def _columns(n_frames: int, most: int = 20) -> list[int]:
-    """Indices of the frames to draw: all, or every second, third, ... including the last one."""
+    """Indices of the frames to draw: all, or every second, third, ... including the last."""
     step = -(-n_frames // most)
     return list(range((n_frames - 1) % step, n_frames, step))
 
@@ -159,17 +164,17 @@ def _headings(
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of some size in inches, which needs no display."""
+    """Make an empty figure, with a size in inches, that needs no display."""
     figure = Figure(figsize=(width, height), dpi=DPI, facecolor="white")
     FigureCanvasAgg(figure)
     return figure
 
 
 def draw(axes: Axes, sheet: Sheet, image: np.ndarray, scale: Scale) -> AxesImage | QuadMesh:
-    """Draw one frame, on a map if the grid has coordinates.
+    """Draw one frame into a panel, on a map if the grid has coordinates.
 
     Returns:
-        the image in the panel, whose frame `redraw` can replace.
+        the image object in the panel; `redraw` can replace its frame.
     """
     colours: dict[str, Any] = {"cmap": scale.colours, "vmin": scale.low, "vmax": scale.high}
     if sheet.lat is None or sheet.lon is None:
@@ -183,7 +188,7 @@ def draw(axes: Axes, sheet: Sheet, image: np.ndarray, scale: Scale) -> AxesImage
 
 
 def redraw(image_drawn: AxesImage | QuadMesh, image: np.ndarray) -> None:
-    """Replace the frame of an image."""
+    """Replace the frame of an image that `draw` made."""
     if isinstance(image_drawn, QuadMesh):
         image_drawn.set_array(image)
     else:
@@ -191,13 +196,13 @@ def redraw(image_drawn: AxesImage | QuadMesh, image: np.ndarray) -> None:
 
 
 def frame_of(axes: Axes, colour: str) -> None:
-    """Colour the edges of a panel."""
+    """Colour the border of a panel."""
     for spine in axes.spines.values():
         spine.set(color=colour, linewidth=1.2)
 
 
 def degrees(axes: Axes, sheet: Sheet, *, on_left: bool, below: bool, width: float) -> None:
-    """Put degrees on the axes of a map; remove the ticks of a picture."""
+    """Label the axes of a map with degrees; remove the ticks of a picture."""
     axes.tick_params(labelsize=6, length=2, width=0.5)
     axes.set_xticks([])
     axes.set_yticks([])
@@ -220,13 +225,13 @@ def colour_bar(
     lying: bool = False,
     size: float = 7,
 ) -> None:
-    """Draw a colour bar of a group, with its name and units.
+    """Draw the colour bar of a group, with its name and units.
 
     Args:
         figure: the figure.
         axes: axes for the bar.
         group: group of panels with the name and units.
-        scale: scale of the colours.
+        scale: colour scale.
         lying: whether the bar is horizontal.
         size: size of the letters, in points.
     """
@@ -238,11 +243,11 @@ def colour_bar(
 
 
 def fit_ticks(axes: Axes, scale: Scale, width: float) -> None:
-    """Reduce the numbers below a horizontal colour bar to as many as fit, or to those at its ends.
+    """Reduce the numbers below a horizontal colour bar to as many as fit, or to the two ends.
 
     Args:
-        axes: axes of the bar, whose numbers have a size of six points.
-        scale: scale of the bar.
+        axes: axes of the bar; its numbers have a size of six points.
+        scale: colour scale of the bar.
         width: width of the bar, in inches.
     """
     ends = [f"{end:.3g}" if abs(end) < 1000 else f"{end:.0f}" for end in (scale.low, scale.high)]
@@ -259,7 +264,7 @@ def fit_ticks(axes: Axes, scale: Scale, width: float) -> None:
 
 
 def aspect_of(sheet: Sheet) -> float:
-    """Width of a frame divided by its height; on maps, a degree is as wide as high."""
+    """Width of a frame divided by its height; on maps, degrees are as wide as high."""
     if sheet.lat is not None and sheet.lon is not None and min(len(sheet.lat), len(sheet.lon)) > 1:
         return float(np.ptp(sheet.lon) / max(np.ptp(sheet.lat), 1e-9))
     height, width = sheet.groups[0].panels[0].frames.shape[1:3]

@@ -1,4 +1,4 @@
-"""Strips and movies of samples of a case, as files."""
+"""Write strips and movies of samples of a case to files."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,19 +27,20 @@ def draw(
     Args:
         manifest: manifest of the dimension.
         case: name of the case, see `stp.render.pictures.cases`.
-        outs: paths of the files: .png for a strip, beside which an .svg is written; .gif or .mp4
-            for a movie. With several samples, the name of each is added to the names of its files.
-        samples: rules or numbers of samples, see `stp.render.pictures.sample_choice.choose`.
-        models: names of the models to draw; by default all.
-        variable: name of the only variable to draw; see `stp.render.pictures.forecasts.compare`.
+        outs: paths of the files: .png for a strip (an .svg is written as well), .gif or .mp4 for a
+            movie. With several samples, the name of the sample is added to the file names.
+        samples: rules or indices of samples, see `stp.render.pictures.sample_choice.choose`.
+        models: names of the models to draw; all by default.
+        variable: name of the only variable to draw; None for the default of
+            `stp.render.pictures.forecasts.compare`.
         errors: whether movies show errors.
-        rank_by: convention to order the models by; by default they are in the manifest's order.
+        rank_by: convention that orders the models; None for the order of the manifest.
 
     Returns:
         paths of the files.
 
     Raises:
-        StpError: a name or a kind of file is unknown, or predictions are missing or damaged.
+        StpError: a name or file type is unknown, or predictions are missing or damaged.
     """
     for out in outs:
         if out.suffix not in (STRIP, *MOVIES):

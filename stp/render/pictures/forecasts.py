@@ -1,4 +1,4 @@
-"""The forecasts of all models of a case for one sample, with the truth."""
+"""Read the truth and the forecasts of all models of a case for one sample."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -35,12 +35,12 @@ NOT_OF_IT = "no prediction of this sample is kept"
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable that is drawn.
+    """A variable to draw.
 
     Attributes:
         name: name of the variable; empty for video.
         units: units of the values.
-        channels: indices of the variable's channels in a sample: one, or three for colours.
+        channels: indices of the variable's channels: one, or three for colours.
     """
 
     name: str
@@ -63,24 +63,25 @@ class Forecast:
 
 @dataclass(frozen=True)
 class SampleForecasts:
-    """One test sample, and the predictions of all models.
+    """One test sample, and the forecasts of all models.
 
     Attributes:
-        title: title of the case, with the number of the sample.
-        clip: name of the clip and, if it has one, its time.
+        title: title of the case, with the index of the sample.
+        clip: name of the clip and, if known, its time.
         chosen_by: name of the rule that chose the sample.
-        number: number of the sample, from 0.
-        why: why the sample was chosen.
-        context: frames before the forecast, float32 (T_in, C, H, W), in the dataset's units; only
-            the channels that are drawn.
-        truth: true frames of the forecast, float32 (lead times, C, H, W).
+        number: index of the sample, from 0.
+        why: reason for the choice of the sample.
+        context: context frames, float32 (T_in, C, H, W), in the dataset's units, with the drawn
+            channels only.
+        truth: true frames of the forecast, float32 (lead times, C, H, W), as `context`.
         forecasts: forecasts of the models, in the order of the manifest.
         variables: variables to draw.
-        is_picture: whether values are brightness or colours in 0..1.
-        seconds: seconds from frame to frame; None if frames have no fixed step.
-        lat, lon: latitudes along y and longitudes along x, in degrees; None if it is no map.
-        absent: why forecasts are missing, by label of the model.
-        notes: sentences on the choice of the sample, the data, and what is missing.
+        is_picture: whether values are brightness or colours in 0..1, not physical fields.
+        seconds: seconds between frames; None if frames have no fixed step.
+        lat, lon: latitudes along y and longitudes along x, in degrees; None if the frames are not
+            maps.
+        absent: reasons for missing forecasts, by label of the model.
+        notes: sentences on the choice of the sample, the data, and missing forecasts.
     """
 
     title: str
@@ -100,28 +101,30 @@ class SampleForecasts:
     notes: list[str]
 
     def fields(self, frames: np.ndarray, variable: Variable) -> np.ndarray:
-        """Frames of one variable for drawing: (T, H, W), or (T, H, W, 3) for colours."""
+        """Select one variable of frames (T, C, H, W) for drawing: (T, H, W), or (T, H, W, 3) for
+        colours.
+        """
         chosen = frames[:, list(variable.channels)]
         if len(variable.channels) == 1:
             return chosen[:, 0]
         return np.clip(np.moveaxis(chosen, 1, -1), 0, 1)
 
     def errors(self, forecast: Forecast, variable: Variable) -> np.ndarray:
-        """|prediction - truth| of unclipped values, mean over colours, (lead times, H, W)."""
+        """Absolute errors of unclipped values, averaged over colours, (lead times, H, W)."""
         channels = list(variable.channels)
         difference = forecast.frames[:, channels].astype(np.float64) - self.truth[:, channels]
         return np.asarray(np.abs(difference).mean(axis=1))
 
 
 class Kept:
-    """The predictions of a cell that are still stored, perhaps for some samples only.
+    """The stored predictions of a cell, possibly for some samples only.
 
     Args:
-        cell: cell whose predictions are opened.
+        cell: cell with the predictions.
 
     Attributes:
-        absent: why there are no predictions; empty if there are.
-        samples: numbers of the stored samples, ascending.
+        absent: reason why there are no predictions; empty if there are some.
+        samples: indices of the stored samples, ascending.
         members: number of forecasts of each sample.
         leads: number of lead times; frames of missing lead times are NaN.
 
@@ -171,16 +174,16 @@ class Kept:
             ]
 
     def read(self, sample: int, clip: str, channels: Sequence[int] | None = None) -> np.ndarray:
-        """The forecast of one sample, of an ensemble the first one, (lead times, C, H, W).
+        """Read the forecast of one sample (first member of an ensemble), (lead times, C, H, W).
 
         Args:
-            sample: number of the sample.
-            clip: name of the clip that the sample must be of.
-            channels: indices of the data's channels to read; by default all. Channels that the
+            sample: index of the sample.
+            clip: expected name of the sample's clip.
+            channels: indices of the data's channels to read; None for all. Channels that the
                 predictions lack are NaN.
 
         Raises:
-            ArtefactError: the sample is of another clip.
+            ArtefactError: the sample belongs to another clip.
         """
         row = int(np.flatnonzero(self.samples == sample)[0])
         if str(self._index["clip"].iloc[row]) != clip:
@@ -214,38 +217,39 @@ def compare(
     models: Sequence[str] = (),
     variable: str | None = None,
 ) -> SampleForecasts:
-    """Read one sample of a case and its forecasts, and nothing else.
+    """Read one sample of a case, and the forecasts of all models for it.
 
     Args:
         manifest: manifest of the dimension.
         case: name of the case, see `stp.render.pictures.cases`.
-        rule: rule or number of the sample, see `stp.render.pictures.sample_choice.choose`.
-        models: names of the models to draw; by default all.
-        variable: name of the only variable to draw. By default, the variables of the tables'
-            columns are drawn; if there are none, all variables of up to two, or else the first.
+        rule: rule or index of the sample, see `stp.render.pictures.sample_choice.choose`.
+        models: names of the models to draw; all by default.
+        variable: name of the only variable to draw. None for the variables of the table columns; if
+            there are none, for all variables if the data have one or two, else for the first.
 
     Raises:
-        StpError: a name is unknown, no predictions are kept, or files are damaged.
+        StpError: a name is unknown, no predictions are stored, or files are damaged.
     """
     return Case(case_of(manifest, case), models, variable).sample(rule)
 
 
 class Case:
-    """A case whose samples can be drawn, one after the other.
+    """Opened data and predictions of a case, from which samples are read one by one.
 
     Args:
         tested: cells of the case.
         models, variable: see `compare`.
-        lenient: whether models with damaged predictions are left out, with the reason in `absent`.
+        lenient: whether models with damaged predictions are left out, with a reason in `absent`; if
+            not, they raise an error.
 
     Attributes:
         cells: cell of each model's first seed, by label of the model.
         kept: stored predictions, by label of the model.
-        absent: why a model has no stored predictions, by its label.
+        absent: reason why a model has no stored predictions, by label of the model.
         channels: number of channels of the data.
 
     Raises:
-        StpError: a name is unknown, no predictions are kept, or files are damaged.
+        StpError: a name is unknown, no predictions are stored, or files are damaged.
     """
 
     def __init__(
@@ -293,7 +297,7 @@ class Case:
         self._samples = [kept.samples for kept in self.kept.values()]
 
     def _open(self, label: str, cell: StoredCell) -> None:
-        """Open the predictions of a model; those of all models must have equal lead times."""
+        """Open the predictions of a model; all models must have equal lead times."""
         if self._lenient and cell.data != self._first.data:
             self.absent[label] = "its test data were prepared differently"
             return
@@ -316,10 +320,10 @@ class Case:
             self.kept[label] = stored
 
     def sample(self, rule: str) -> SampleForecasts:
-        """Read one sample and its forecasts.
+        """Read one sample, chosen by rule or index, and its forecasts.
 
         Raises:
-            StpError: there is no such sample, or files are damaged.
+            StpError: the sample does not exist, or files are damaged.
         """
         scores = [Path(cell.scores) for cell in self.cells.values()]
         # Scores write z500 where data write z_500.
@@ -411,7 +415,7 @@ class Case:
 
 
 def one_seed(tested: TestedCase) -> dict[str, StoredCell]:
-    """The cell of each model's first seed and longest horizon, by label of the model."""
+    """Select each model's cell with the first seed and the longest horizon, by label."""
     longest = max(setting_of(cell.key.setting)["horizon"] for cell in tested.cells)
     names = tested.names.models
     variants = {(cell.key.model, cell.key.variant) for cell in tested.cells}
@@ -432,7 +436,7 @@ def _listed(labels: Sequence[str]) -> str:
 
 
 def _common(numbers: Sequence[np.ndarray]) -> np.ndarray:
-    """Numbers of the samples that all models keep, or else as many as possible, ascending."""
+    """Indices of the samples that all models (else most models) have stored, ascending."""
     all_samples, counts = np.unique(np.concatenate(numbers), return_counts=True)
     if not len(all_samples):
         return all_samples
@@ -445,9 +449,9 @@ def _common(numbers: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _variables(of_tables: Sequence[str], data: Prepared, variable: str | None) -> list[Variable]:
-    """The variables to draw: the one with some name, or by default those of the tables' columns.
+    """The variables to draw: the named variable, or by default those of the table columns.
 
-    If the tables have no columns of single variables, they are the first ones of the data.
+    If the table has no columns for single variables, the first variables of the data are drawn.
     """
     if shows_pictures(data):
         if variable is not None:
@@ -472,7 +476,7 @@ def _variables(of_tables: Sequence[str], data: Prepared, variable: str | None) -
 
 
 def _seconds(data: Prepared, clips: Clips, sample: int, length: int) -> float | None:
-    """Seconds from frame to frame, as the data state them, or else from their times if regular."""
+    """Seconds between frames, as stated by the data, else from their times if these are regular."""
     seconds = seconds_of(data, clips, np.array([sample]))
     store = data.folder / "frames.zarr"
     if seconds is not None or not (store / "time").is_dir():

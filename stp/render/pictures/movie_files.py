@@ -1,4 +1,4 @@
-"""Moving pictures of clips: GIF or MP4."""
+"""Write movies of clips as GIF or MP4."""
 
 import textwrap
 from collections.abc import Iterator
@@ -19,15 +19,17 @@ TOP = 0.75
 
 
 def write(sheet: Sheet, out: Path) -> None:
-    """Write a .gif or .mp4 in which the clips run side by side, one row for each variable."""
+    """Write a .gif or .mp4 that plays clips side by side, with a row for each variable."""
     save(list(pictures(sheet)), out)
 
 
 def save(frames: list[np.ndarray], out: Path, rate: int = FRAMES_PER_SECOND) -> None:
-    """Write pictures as a looping .gif, or as an .mp4.
+    """Write pictures as a looping .gif or an .mp4.
 
     Args:
         frames: pictures, uint8 (height, width, 3), in order.
+        out: path of the file.
+        rate: number of pictures per second.
     """
     with writing(out), beside(out) as temporary:
         if out.suffix == ".gif":
@@ -39,12 +41,13 @@ def save(frames: list[np.ndarray], out: Path, rate: int = FRAMES_PER_SECOND) -> 
 def pictures(
     sheet: Sheet, *, side: float = SIZE, apart: float | None = None
 ) -> Iterator[np.ndarray]:
-    """Draw all frames as pictures, uint8 (height, width, 3); height and width are even.
+    """Draw each frame of a sheet as a picture, uint8 (height, width, 3), with even height and
+    width.
 
     Args:
-        sheet: contents of the pictures.
+        sheet: content of the pictures.
         side: longer side of a panel, in inches.
-        apart: gap between rows, in inches; wide by default.
+        apart: gap between rows, in inches; None for a wide gap.
     """
     shape = sheet.groups[0].panels[0].frames.shape
     aspect = drawing.aspect_of(sheet)
@@ -95,13 +98,13 @@ def pictures(
 
 
 def even(width: float, height: float, dpi: float = drawing.DPI) -> tuple[float, float]:
-    """The nearest size in inches with even numbers of pixels, which video needs."""
+    """Round a size in inches to even numbers of pixels, which video needs."""
     width, height = (2 * round(side * dpi / 2) / dpi for side in (width, height))
     return width, height
 
 
 def pixels(figure: Figure) -> np.ndarray:
-    """A figure as a picture, uint8 (height, width, 3)."""
+    """Render a figure as a picture, uint8 (height, width, 3)."""
     canvas = figure.canvas
     assert isinstance(canvas, FigureCanvasAgg)
     canvas.draw()

@@ -1,4 +1,4 @@
-"""Moving pictures: the context, then the truth and the predictions of all models side by side."""
+"""Movies of a sample: the context, then truth and predictions of all models side by side."""
 
 import math
 import textwrap
@@ -26,9 +26,9 @@ def write(sample: SampleForecasts, outs: Sequence[Path], errors: bool = False) -
 
     Args:
         sample: sample with its forecasts.
-        outs: paths of the files, which get the same pictures. Equal pictures give equal .gif files;
-            .mp4 files may differ.
-        errors: whether rows of errors are drawn as well.
+        outs: paths of the files, all with the same pictures. Equal pictures give identical .gif
+            files; .mp4 files may differ.
+        errors: whether rows of errors are drawn too.
     """
     sheet, side = sheet_of(sample, errors)
     frames = list(movie.pictures(sheet, side=side, apart=APART))
@@ -39,12 +39,12 @@ def write(sample: SampleForecasts, outs: Sequence[Path], errors: bool = False) -
 
 
 def sheet_of(sample: SampleForecasts, errors: bool = False) -> tuple[Sheet, float]:
-    """The contents of the moving picture: truth and models for each variable, perhaps with errors.
+    """Make the content of a movie: truth and models for each variable, optionally with errors.
 
     During the context, all panels of values show the context, and panels of errors are empty.
 
     Returns:
-        the sheet, with a group for each row, and the longer side of a panel in inches.
+        the sheet, with a group of panels for each row, and the longer side of a panel in inches.
     """
     frames = np.concatenate([sample.context, sample.truth])
     truth_panels = [Panel("truth", sample.fields(frames, v)) for v in sample.variables]
@@ -97,7 +97,7 @@ def _errors(variable: Variable, is_picture: bool, panels: list[Panel], scale: Sc
 
 
 def arrange(aspect: float, panels: int, rows: int) -> tuple[float, int]:
-    """Choose the size of panels and their number in a row.
+    """Choose the size of panels and the number of panels in a row.
 
     Args:
         aspect: width of a panel divided by its height.

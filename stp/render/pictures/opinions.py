@@ -1,4 +1,4 @@
-"""Pictures of prepared opinions: a row for each of a few videos, with its mean opinion score."""
+"""Pictures of prepared opinions: rows of video frames with mean opinion scores."""
 
 from pathlib import Path
 
@@ -13,11 +13,11 @@ SHOWN = 6
 
 
 def draw_prepared(folder: Path, out: Path, *, name: str, clips: int, **_: object) -> None:
-    """Draw a few videos, evenly spread from the worst opinion to the best.
+    """Draw a row of frames for each of a few videos, evenly spread from worst to best opinion.
 
     Args:
         folder: folder of the prepared data.
-        out: path of the PNG file; the SVG file is written next to it.
+        out: path of the PNG file; an SVG file is written next to it.
         name: name of the dataset.
         clips: number of videos.
 

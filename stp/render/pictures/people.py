@@ -1,4 +1,4 @@
-"""Drawings of walking people: a scenario with its predictions, and its animation."""
+"""Draw a scenario of walking people with predictions, as a picture or an animation."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,14 +45,14 @@ STEPS_PER_SECOND = 4
 
 
 def style_of(labels: Sequence[str]) -> dict[str, Style]:
-    """The style of each model by label: colour, line and marker."""
+    """Colour, line and marker of each model, by label."""
     return styles(labels)
 
 
 def width_of(label: str, model_styles: Mapping[str, Style]) -> float:
-    """Width of a model's line in points.
+    """Line width of a model, in points.
 
-    Thinner lines lie on wider ones, so that equal paths of several models can all be seen.
+    Widths differ, with thinner lines on top, so that equal paths of several models are visible.
     """
     return max(1.0, 3.0 - 0.4 * list(model_styles).index(label)) if len(model_styles) > 1 else 1.6
 
@@ -73,10 +73,11 @@ def draw(
     Args:
         axes: the panel, which is cleared first.
         scene: the scenario.
-        model_styles: style by label of the models to draw; by default all models.
-        upto: last step that is drawn strongly, from 1 - O to T, where 0 is the last observed
-            position; by default T.
-        extent: left, right, bottom and top, in metres; by default that of the scene.
+        model_styles: style of the models to draw, by label; None for all models.
+        upto: last step that is not drawn faintly, from 1 - O to T, where 0 is the last observed
+            position; None for T.
+        extent: left, right, bottom and top of the panel, in metres; None for the extent of the
+            scene.
     """
     steps = scene.future.shape[1]
     last = steps if upto is None else upto
@@ -123,7 +124,7 @@ def draw(
 def draw_place(
     axes: Axes, obstacles: Obstacles | None, goals: np.ndarray | None, extent: Extent
 ) -> None:
-    """Draw a map, clipped to an extent in metres; both axes have the same scale."""
+    """Draw a map within an extent in metres, with equal scales of both axes."""
     left, right, bottom, top = extent
     axes.set_xlim(left, right)
     axes.set_ylim(bottom, top)
@@ -148,9 +149,9 @@ def draw_place(
 
 
 def cells_within(obstacles: Obstacles, extent: Extent) -> tuple[np.ndarray, np.ndarray]:
-    """Centres and diameters of the obstacles within an extent, in metres.
+    """Centres, (M, 2), and diameters, (M,), of the obstacles within an extent, in metres.
 
-    Obstacles that are cells of a map get diameters with which they touch each other.
+    Obstacles that are cells of a map get a diameter with which neighbours touch.
     """
     position = obstacles.position
     diameter = 2 * obstacles.radius
@@ -165,7 +166,7 @@ def cells_within(obstacles: Obstacles, extent: Extent) -> tuple[np.ndarray, np.n
 
 
 def _faint_truth(axes: Axes, scene: Scene) -> None:
-    """Draw whole paths faintly, so that single pictures of an animation are understandable."""
+    """Draw whole true paths faintly, so that single pictures of an animation can be understood."""
     paths = np.concatenate([scene.observed, scene.future], axis=1)
     axes.add_collection(LineCollection(list(paths), colors="#d9d9d9", linewidths=1.0, zorder=2))
 
@@ -197,7 +198,7 @@ def _draw_predicted(
 
 
 def _draw_mixture(axes: Axes, mixture: Mixture, style: Style, last: int) -> None:
-    """Draw ellipses of two standard deviations at the last step; darker is more probable."""
+    """Draw ellipses of two standard deviations at step ``last``; darker ones are more probable."""
     for person in range(len(mixture.means)):
         for weight, mean, covariance in zip(
             mixture.weights[person, last - 1],
@@ -209,20 +210,20 @@ def _draw_mixture(axes: Axes, mixture: Mixture, style: Style, last: int) -> None
 
 
 def ellipse_of(covariance: np.ndarray) -> tuple[float, float, float]:
-    """The ellipse of two standard deviations: width and height in metres, and angle in degrees."""
+    """Width and height, in metres, and angle, in degrees, of the two-standard-deviation ellipse."""
     values, vectors = np.linalg.eigh(covariance)
     width, height = (float(length) for length in 4 * np.sqrt(np.maximum(values[::-1], 0)))
     return width, height, math.degrees(math.atan2(vectors[1, 1], vectors[0, 1]))
 
 
 def ellipse(mean: np.ndarray, covariance: np.ndarray, style: Style, weight: float) -> Ellipse:
-    """The ellipse of two standard deviations of a Gaussian.
+    """Make the two-standard-deviation ellipse of a Gaussian as a matplotlib patch.
 
     Args:
         mean: mean of the Gaussian, (2,), in metres.
         covariance: covariance of the Gaussian, (2, 2), in square metres.
-        style: look of the model.
-        weight: share of the Gaussian in a mixture, 0..1.
+        style: style of the model.
+        weight: weight of the Gaussian in its mixture, 0..1.
     """
     width, height, angle = ellipse_of(covariance)
     return Ellipse(
@@ -235,7 +236,7 @@ def ellipse(mean: np.ndarray, covariance: np.ndarray, style: Style, weight: floa
 def legend_of(
     scene: Scene, model_styles: Mapping[str, Style], *, with_errors: bool = True
 ) -> list[Line2D]:
-    """Handles of a legend; with errors, the labels of models include their mean error (ADE)."""
+    """Make the handles of a legend; with errors, the labels of models include their ADE."""
     lines = [Line2D([], [], color=OBSERVED, lw=1.4, marker="o", ms=2, label="observed")]
     if scene.is_future_known:
         lines.append(Line2D([], [], color=TRUTH, lw=1.8, label="true"))
@@ -260,7 +261,7 @@ def legend_of(
 
 
 def widened(extent: Extent, aspect: float) -> Extent:
-    """The smallest extent with some aspect ratio that holds another extent in its centre."""
+    """Widen an extent about its centre to an aspect ratio (width / height)."""
     left, right, bottom, top = extent
     width, height = right - left, top - bottom
     more = max(height * aspect - width, 0) / 2, max(width / aspect - height, 0) / 2
@@ -281,7 +282,7 @@ def _groups(scene: Scene, layout: Layout) -> list[dict[str, Style]]:
 
 
 def figure_of(scene: Scene, layout: Layout = "overlay") -> Figure:
-    """A figure of one scenario.
+    """Make a figure of one scenario.
 
     Args:
         scene: the scenario.
@@ -323,7 +324,7 @@ def figure_of(scene: Scene, layout: Layout = "overlay") -> Figure:
 
 
 def put_note(figure: Figure, notes: Sequence[str]) -> None:
-    """Put sentences below a figure, which grows to hold them; legends stand above them."""
+    """Put sentences below a figure and its legends; the figure grows by their height."""
     note = " ".join(notes)
     width, height = figure.get_size_inches()
     figure.set_size_inches(width, height + (note_height(figure, note) if note else 0))
@@ -331,11 +332,11 @@ def put_note(figure: Figure, notes: Sequence[str]) -> None:
 
 
 def save(figure: Figure, outs: Sequence[Path]) -> None:
-    """Write a figure as .png, .svg or .pdf; equal figures give equal files.
+    """Write a figure as .png, .svg or .pdf; equal figures give identical files.
 
     Args:
         figure: the figure.
-        outs: paths of the files; the first file is put in place last.
+        outs: paths of the files; the first file is written last.
     """
     with paper_size():
         for out in reversed(outs):
@@ -350,10 +351,10 @@ def save(figure: Figure, outs: Sequence[Path]) -> None:
 
 
 def animation(scene: Scene, layout: Layout = "overlay") -> Iterator[np.ndarray]:
-    """Pictures of a scenario, one for each position from the first observed to the last true one.
+    """Draw a picture of a scenario for each step, observed and future.
 
     Args:
-        layout: see `figure_of`.
+        layout: layout of the models, see `figure_of`.
 
     Returns:
         O + T pictures, uint8 (height, width, 3); height and width are even, which video needs.
@@ -377,9 +378,9 @@ def animation(scene: Scene, layout: Layout = "overlay") -> Iterator[np.ndarray]:
 
 
 def fix_layout(figure: Figure) -> None:
-    """Lay out a figure and keep this layout, so that nothing moves between the frames of a film.
+    """Lay out a figure and freeze the layout, so that nothing moves between frames of a film.
 
-    Its height and width become even numbers of pixels.
+    The height and width of the figure become even numbers of pixels.
     """
     figure.set_dpi(DPI)
     width, height = figure.get_size_inches()
@@ -392,10 +393,10 @@ def fix_layout(figure: Figure) -> None:
 
 
 def write(scene: Scene, out: Path, layout: Layout = "overlay") -> None:
-    """Write a scenario as a picture or, as .gif or .mp4, as an animation.
+    """Write a scenario as a picture or, with the suffix .gif or .mp4, as an animation.
 
     Raises:
-        StpError: the file is of another kind.
+        StpError: the suffix is not one of `FORMATS`.
     """
     check_suffix(out)
     if out.suffix in MOVIES:
@@ -405,10 +406,10 @@ def write(scene: Scene, out: Path, layout: Layout = "overlay") -> None:
 
 
 def check_suffix(out: Path) -> None:
-    """Refuse a file whose ending is not one of `FORMATS`.
+    """Refuse a path with a suffix that is not one of `FORMATS`.
 
     Raises:
-        StpError: the file has another ending.
+        StpError: the suffix is not one of `FORMATS`.
     """
     if out.suffix not in FORMATS:
         raise StpError(

@@ -1,4 +1,4 @@
-"""Pictures of prepared data: the choice of clips, variables and frames, with their labels."""
+"""Draw pictures of prepared data: choose clips, variables and frames, and label them."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,7 +42,7 @@ def sheet_of(
     variable: str | None = None,
     level: str | None = None,
 ) -> Sheet:
-    """Read the clips of a picture, and lay them out as a sheet.
+    """Read clips, evenly spread over a split, and lay them out as a sheet.
 
     Raises:
         StpError: the split or variable is unknown, or the split has no clips.
@@ -90,22 +90,22 @@ def sheet_of(
 
 
 def variables_of(prepared: Prepared) -> list[str]:
-    """Names of the channels; numbers if they have no names."""
+    """Names of the channels; their indices if they have no names."""
     names = prepared.attrs.get("variables")
     return list(names) if names else [f"channel {i}" for i in range(prepared.shape[0])]
 
 
 def choose(names: Sequence[str], variable: str | None, level: str | None) -> list[int]:
-    """Indices of the variables to draw.
+    """Choose the indices of the variables to draw.
 
     Args:
         names: names of all variables, such as ``t2m`` or ``z_500``.
-        variable: name with or without its level; None for all variables of up to two, or else the
-            first.
+        variable: name of a variable with or without its level; None for all variables if there are
+            one or two, else for the first.
         level: level of the variable, such as 500.
 
     Raises:
-        StpError: no variable has this name, or several variables have it.
+        StpError: no variable, or more than one, has this name.
     """
     if variable is None:
         if level is not None:
@@ -124,7 +124,7 @@ def choose(names: Sequence[str], variable: str | None, level: str | None) -> lis
 
 
 def _plain(name: str) -> str:
-    """A name without separators: ``z_500``, ``z@500`` and ``z500`` are equal."""
+    """Remove separators from a name: ``z_500`` and ``z@500`` become ``z500``."""
     return "".join(c for c in name.lower() if c.isalnum())
 
 
@@ -141,7 +141,7 @@ def _panels(labels: list[str], frames: np.ndarray) -> list[Panel]:
 
 
 def units_of(prepared: Prepared) -> list[str]:
-    """Units of each channel, as the data state them for each variable or for all together."""
+    """Unit of each channel, from the units of each variable or the common unit of the data."""
     if units := prepared.attrs.get("variable_units"):
         return [str(text) for text in units]
     store = prepared.folder / "frames.zarr"
@@ -151,7 +151,7 @@ def units_of(prepared: Prepared) -> list[str]:
 
 
 def labels_of(prepared: Prepared, clips: Clips, rows: np.ndarray) -> list[str]:
-    """Names of clips and, on a line below, the time of the last frame of the context."""
+    """Labels of clips: name and, on a second line, time of the last context frame."""
     if clips.virtual:
         return [f"drawn clip {row}" for row in rows]
     chosen = clips.index.iloc[rows]
@@ -167,7 +167,7 @@ def labels_of(prepared: Prepared, clips: Clips, rows: np.ndarray) -> list[str]:
 
 
 def seconds_of(prepared: Prepared, clips: Clips, rows: np.ndarray) -> float | None:
-    """Seconds from frame to frame; None if clips differ or the data do not tell."""
+    """Seconds between frames; None if clips differ or the data do not state it."""
     fps = prepared.attrs.get("fps")
     if not fps or clips.virtual:
         return None
@@ -176,7 +176,7 @@ def seconds_of(prepared: Prepared, clips: Clips, rows: np.ndarray) -> float | No
 
 
 def grid_of(prepared: Prepared) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Latitudes of the rows and longitudes of the columns, in degrees; None for other grids."""
+    """Latitudes, (H,), and longitudes, (W,), of a grid in degrees; None for other data."""
     store_folder = prepared.folder / "frames.zarr"
     if not all((store_folder / name).is_dir() for name in ("lat", "lon")):
         return None, None

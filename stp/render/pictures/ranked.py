@@ -1,4 +1,4 @@
-"""The models of a picture ordered by a metric, with its values in their labels."""
+"""Order the models of a picture by a metric, and add its values to their labels."""
 
 from dataclasses import replace
 
@@ -11,17 +11,17 @@ from stp.render.pictures.forecasts import SampleForecasts, one_seed
 
 
 def ranked(sample: SampleForecasts, manifest: Manifest, case: str, by: str) -> SampleForecasts:
-    """Order the models of a sample, the best first; those without a value come last.
+    """Order the models of a sample, the best first; models without a value come last.
 
     Args:
         sample: sample with its forecasts.
         manifest: manifest of the dimension.
         case: name of the case.
-        by: name of the convention; its values over all test samples give the order.
+        by: name of the convention; its values over all test samples determine the order.
 
     Raises:
-        StpError: the dimension lacks the convention, the convention has no direction, or scores
-            are missing or damaged.
+        StpError: the dimension does not have the convention, the convention has no direction, or
+            scores are missing or damaged.
     """
     if by not in manifest.conventions:
         raise StpError(

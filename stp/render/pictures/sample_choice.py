@@ -1,4 +1,4 @@
-"""The choice of the test samples to draw: by fixed rules, against cherry-picking, or by number."""
+"""Choose test samples to draw: by fixed rules, to avoid cherry-picking, or by index."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,9 +18,9 @@ class Chosen(NamedTuple):
     """A chosen sample.
 
     Attributes:
-        name: the rule, or ``sample-<number>``; part of file names.
-        sample: number among the test samples, from 0.
-        why: the reason for the choice, for the caption of the picture.
+        name: the rule, or ``sample-<index>``; part of file names.
+        sample: index of the sample, from 0.
+        why: reason for the choice, for the caption of the picture.
     """
 
     name: str
@@ -35,19 +35,20 @@ def choose(
     variables: Sequence[str] = (),
     clips: Sequence[str] | None = None,
 ) -> Chosen:
-    """Choose a sample.
+    """Choose a test sample by rule or index.
 
-    Samples are ordered by their error, the mean over lead times and over the models that have all
-    samples; ties are in the order of the samples. ``median`` is the sample in the middle, of two
-    the one with the lower error.
+    Rules order samples by error: the mean over lead times, and over the models that have all
+    samples; ties keep the order of the samples. ``median`` is the middle sample; of two middle
+    samples, the one with the lower error.
 
     Args:
         folders: folders of the score artefacts of all models.
-        rule: one of ``RULES``, or the number of a sample.
-        drawable: numbers of the samples that can be drawn, ascending, at least one.
-        variables: spellings of the variable whose error counts, if errors are of single variables.
-        clips: names of the clips of all samples, some of which models may lack; None if all models
-            have all samples.
+        rule: one of ``RULES``, or the index of a sample.
+        drawable: indices of the samples that can be drawn, ascending, at least one.
+        variables: possible spellings of the variable whose error is used, if errors are scored by
+            variable.
+        clips: names of the clips of all samples, if models may lack some of them; None if all
+            models have all samples.
 
     Raises:
         StpError: the rule or sample is unknown, or no sample has an error.
@@ -101,21 +102,20 @@ def _numbered(rule: str, drawable: np.ndarray) -> Chosen:
 def errors_of(
     folders: Sequence[Path], variables: Sequence[str], all_clips: Sequence[str] | None = None
 ) -> tuple[str | None, np.ndarray, np.ndarray]:
-    """The error of each model on each sample.
+    """Read the error of each model on each sample.
 
     Args:
         folders, variables: see `choose`.
-        all_clips: names of the clips of all samples; by default those of each model, which must
-            then be the same.
+        all_clips: names of the clips of all samples; None if all models have the same samples.
 
     Returns:
-        the convention, with its variable if it has one (None if no error was scored); float64
-        (models, samples): means over lead times, NaN where a model lacks the sample; and bool
-        (models, samples): whether a model has the sample.
+        three values. The convention, with its variable if it has one; None if no error was scored.
+        Errors averaged over lead times, float64 (models, samples), NaN where a model lacks the
+        sample. Whether each model has the sample, bool (models, samples).
 
     Raises:
-        StpError: a file is missing or damaged, or models were tested on different samples and
-            the names of all samples are not given.
+        StpError: a file is missing or damaged, or models have different samples although
+            ``all_clips`` is None.
     """
     for criterion in CRITERIA:
         for variable in (None, *variables):
@@ -145,5 +145,5 @@ def errors_of(
 
 
 def _leads(values: list[float] | None) -> list[float]:
-    """The values that are not None; a single NaN if there are none."""
+    """Values without None; a single NaN if nothing remains."""
     return [value for value in values or () if value is not None] or [np.nan]

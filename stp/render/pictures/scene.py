@@ -1,4 +1,4 @@
-"""One scenario for drawing: observed, true and predicted paths."""
+"""Data of one scenario for drawing: observed, true and predicted paths."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,10 +21,10 @@ Extent = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Mixture:
-    """Positions as mixtures of M Gaussians.
+    """Predicted positions of N people at T steps as mixtures of M Gaussians.
 
     Attributes:
-        weights: shares of the Gaussians, (N, T, M).
+        weights: weights of the Gaussians, (N, T, M), with sum 1.
         means: means of the Gaussians, (N, T, M, 2), in metres.
         covariances: covariances of the Gaussians, (N, T, M, 2, 2), in square metres.
     """
@@ -40,8 +40,8 @@ class Predicted:
 
     Attributes:
         label: title of the model.
-        samples: predicted positions in K samples, float64 (K, N, T, 2), in metres.
-        mixture: predicted mixture, or None.
+        samples: K samples of predicted positions, float64 (K, N, T, 2), in metres.
+        mixture: predicted mixture; None for other predictions.
     """
 
     label: str
@@ -50,11 +50,11 @@ class Predicted:
 
     @property
     def path(self) -> np.ndarray:
-        """The mean path over samples, (N, T, 2), in metres."""
+        """Mean path over samples, (N, T, 2), in metres."""
         return np.asarray(self.samples.mean(axis=0))
 
     def errors(self, future: np.ndarray) -> np.ndarray:
-        """Distances of predicted from true positions, mean over samples, (N, T), in metres."""
+        """Displacement errors, averaged over samples, (N, T), in metres."""
         return displacement(self.samples[:, None], future[None])[:, 0].mean(axis=0)
 
 
@@ -67,10 +67,10 @@ class Scene:
         person: identifiers of the N people in the raw data.
         observed: observed positions, (N, O, 2), in metres.
         future: true positions, (N, T, 2), in metres; NaN where they are unknown.
-        dt: seconds from one position to the next.
+        dt: seconds between two positions.
         predicted: predictions of the models.
-        obstacles: obstacles of the map, or None.
-        goals: goals of the map, (G, 2), in metres, or None.
+        obstacles: obstacles of the map; None without a map.
+        goals: goals of people on the map, (G, 2), in metres, or None.
         notes: sentences for the reader, such as the origin of the data.
         neighbours: positions of M people who are observed but not predicted, (M, O, 2), in metres.
     """
@@ -93,13 +93,13 @@ class Scene:
 
     @property
     def extent(self) -> tuple[float, float, float, float]:
-        """Left, right, bottom and top of all paths, with a margin, in metres."""
+        """Left, right, bottom and top of all paths with a margin, in metres."""
         moving = [self.observed, self.future, *(predicted.samples for predicted in self.predicted)]
         return extent_of(np.concatenate([points.reshape(-1, 2) for points in moving]))
 
 
 def extent_of(points: np.ndarray) -> Extent:
-    """Left, right, bottom and top of points (..., 2), with a margin, in metres."""
+    """Left, right, bottom and top of points, (..., 2), with a margin, in metres."""
     low, high = np.nanmin(points, axis=0) - AROUND, np.nanmax(points, axis=0) + AROUND
     short = np.maximum(SMALLEST - (high - low), 0) / 2
     (left, bottom), (right, top) = low - short, high + short
@@ -115,14 +115,14 @@ def scene_of(
     goals: np.ndarray | None = None,
     notes: Sequence[str] = (),
 ) -> Scene:
-    """The scene of one of several scenarios.
+    """Make the scene of one scenario.
 
     Args:
         scenarios: all scenarios.
-        number: number of the scenario, from 0.
+        number: index of the scenario, from 0.
         title: title of the scene.
-        predicted: label of each model, and its predictions for all scenarios, (S, N, T, 2), or
-            (K, S, N, T, 2) for K samples, in metres.
+        predicted: pairs of the label of a model and its predictions for all scenarios, (S, N, T,
+            2), or (K, S, N, T, 2) for K samples, in metres.
         obstacles, goals: obstacles and goals of the map, or None.
         notes: sentences for the reader.
     """

@@ -1,4 +1,4 @@
-"""The contents of a drawing of clips."""
+"""Data structures for the content of a drawing of clips."""
 
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -12,8 +12,8 @@ class Scale(NamedTuple):
     Attributes:
         low: value of the first colour.
         high: value of the last colour.
-        colours: name of a colour map.
-        beyond: sides of the scale on which values may lie outside.
+        colours: name of the matplotlib colour map.
+        beyond: sides on which values may exceed the scale, as matplotlib's ``extend``.
     """
 
     low: float
@@ -24,10 +24,10 @@ class Scale(NamedTuple):
 
 @dataclass(frozen=True)
 class Panel:
-    """One variable of one clip; a panel without frames is empty.
+    """One variable of one clip; a panel without frames is drawn empty.
 
     Attributes:
-        label: name of the clip, with its time if it has one.
+        label: name of the clip, and its time if known.
         frames: frames of the clip, (T, H, W) in the dataset's units, or (T, H, W, 3) for colours in
             0..1.
     """
@@ -38,7 +38,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Group:
-    """Panels that share a scale.
+    """Panels of one variable that share a colour scale.
 
     Attributes:
         name: name of the variable; empty for video.
@@ -57,14 +57,15 @@ class Group:
 
 @dataclass(frozen=True)
 class Sheet:
-    """All contents of a drawing.
+    """Content of a drawing of clips.
 
     Attributes:
         title: dataset, source and split.
         groups: rows of the drawing.
-        steps: step of each frame, counted from the last one of the context (0); (T,).
-        seconds: seconds from frame to frame; None if frames have no fixed step.
-        lat, lon: latitudes along y and longitudes along x, in degrees; None if it is no map.
+        steps: step of each frame, counted from the last context frame (0), (T,).
+        seconds: seconds between frames; None if frames have no fixed step.
+        lat, lon: latitudes along y and longitudes along x, in degrees; None if the frames are not
+            maps.
         note: small print below the drawing.
     """
 

@@ -1,4 +1,4 @@
-"""Clips as sprite sheets: all frames of a clip in one picture, side by side."""
+"""Encode clips as sprite sheets: all frames of a clip in one picture, side by side."""
 
 import base64
 import io
@@ -28,7 +28,7 @@ class Sheet(NamedTuple):
 
 
 def pitch(side: int) -> int:
-    """Distance from one frame to the next, in pixels; frames are padded to whole blocks.
+    """Distance between the starts of adjacent frames, in pixels; frames are padded to whole blocks.
 
     Args:
         side: width or height of a frame, in pixels.
@@ -37,13 +37,13 @@ def pitch(side: int) -> int:
 
 
 def sheet(frames: np.ndarray, quality: int | None) -> Sheet:
-    """Lay out and encode the frames of a clip.
+    """Lay out the frames of a clip as a sprite sheet, and encode it.
 
-    Equal frames give equal files, which contain nothing but the pixels.
+    Equal frames give identical files, since they contain pixels only.
 
     Args:
         frames: frames of the clip, uint8 (T, H, W, 3).
-        quality: quality of the picture, one of ``QUALITIES``.
+        quality: quality of the encoding, one of ``QUALITIES``.
     """
     picture, columns = laid_out(frames)
     file = io.BytesIO()
@@ -58,11 +58,11 @@ def sheet(frames: np.ndarray, quality: int | None) -> Sheet:
 
 
 def webp(frames: np.ndarray, quality: int | None) -> str:
-    """Lay out and encode frames as WebP, half as large as JPEG of the same quality.
+    """Lay out frames as a sprite sheet and encode it as WebP, half the size of JPEG.
 
     Args:
         frames: frames of a clip, uint8 (T, H, W, 3).
-        quality: quality of the picture, 0..100; None is lossless.
+        quality: quality of the encoding, 0..100; None for lossless.
 
     Returns:
         the picture as a data URI; `columns_of` gives its number of columns.
@@ -76,12 +76,12 @@ def webp(frames: np.ndarray, quality: int | None) -> str:
 
 
 def columns_of(count: int) -> int:
-    """The number of frames side by side in a sheet of `count` frames."""
+    """Number of frames side by side in a sheet of `count` frames."""
     return int(np.ceil(np.sqrt(count)))
 
 
 def laid_out(frames: np.ndarray) -> tuple[Image.Image, int]:
-    """One picture of all frames, uint8 (T, H, W, 3), and the number of frames side by side."""
+    """Arrange frames, uint8 (T, H, W, 3), in one picture; return it with its number of columns."""
     count, height, width = frames.shape[:3]
     high, wide = pitch(height), pitch(width)
     columns = columns_of(count)

@@ -1,4 +1,4 @@
-"""Strips: truth, predictions and errors of one sample, for a page of a paper."""
+"""Draw strips: truth, predictions and errors of one sample, to fit the page of a paper."""
 
 import textwrap
 from dataclasses import dataclass
@@ -34,11 +34,10 @@ BAR = 0.62  # for colour bars
 
 
 class Plan(NamedTuple):
-    """The division of a page.
+    """Layout of a page of strips.
 
     Attributes:
-        blocks: number of blocks side by side for each variable, between which its models are
-            divided.
+        blocks: number of blocks side by side for each variable, among which the models are divided.
         columns: number of frames in each block.
         width, height: size of a panel, in inches.
         per_block: number of models in each block.
@@ -53,14 +52,14 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True)
 class Row:
-    """A row of pictures.
+    """A row of frames in a strip.
 
     Attributes:
         name: title of the model; empty for context and truth.
         kind: context, truth, prediction or error.
-        frames: frame in each column, (H, W) or (H, W, 3).
-        scale: scale of the colours.
-        steps: step of each column, counted from the last frame of the context.
+        frames: frame of each column, (H, W) or (H, W, 3).
+        scale: colour scale of the row.
+        steps: step of each column, counted from the last context frame.
     """
 
     name: str
@@ -71,11 +70,11 @@ class Row:
 
 
 def scales(sample: SampleForecasts, variable: Variable) -> tuple[Scale, Scale]:
-    """The colour scales of values and of errors of a variable.
+    """Choose the colour scales of values and errors of a variable.
 
-    The limits of values are those of context and truth, so that no model can change them. Errors
-    range from 0 to their 99th percentile, but not beyond the range of the truth: a diverged model
-    does not make all others look perfect.
+    The scale of values spans context and truth, so that models do not influence it. The scale of
+    errors ends at their 99th percentile, but at most at the range of the truth, so that a diverged
+    model does not make all others look perfect.
     """
     frames = np.concatenate([sample.context, sample.truth])
     truth = [Panel("", sample.fields(frames, variable))]
@@ -88,9 +87,9 @@ def scales(sample: SampleForecasts, variable: Variable) -> tuple[Scale, Scale]:
 
 
 def spread(count: int, most: int) -> list[int]:
-    """At most `most` evenly spread indices of 0..count-1, including the first and the last.
+    """Select at most `most` evenly spread indices of 0..count-1, including first and last.
 
-    If `most` is 1, the only index is the last.
+    If `most` is 1, this is the last index.
     """
     if most == 1:
         return [count - 1]
@@ -100,15 +99,15 @@ def spread(count: int, most: int) -> list[int]:
 def plan(
     models: int, variables: int, leads: int, aspect: float, *, over: float, is_map: bool
 ) -> Plan:
-    """Divide a page so that its pictures are as large as possible.
+    """Choose the layout of a page with the largest pictures.
 
     Args:
-        models: number of models; each has two rows.
-        variables: number of variables; each has separate blocks.
+        models: number of models; each has a row of predictions and a row of errors.
+        variables: number of variables; each has blocks of its own.
         leads: number of lead times.
         aspect: width of a frame divided by its height.
-        over: height of times, names and colour bars, in inches.
-        is_map: whether there are degrees on the left of the page.
+        over: vertical space that step labels, names and colour bars need, in inches.
+        is_map: whether frames are maps, which need space for degrees on the left.
     """
     best_plan: tuple[tuple[bool, bool, bool, float], Plan] | None = None
     for blocks in range(1, max(1, min(models, MOST_BLOCKS // variables)) + 1):
@@ -139,21 +138,21 @@ def _height(per_block: int, panel: float, over: float) -> float:
 
 
 def _over(timed: bool) -> float:
-    """Height above a row for the numbers and times of its frames, in inches."""
+    """Space above a row for step labels and, if timed, times of its frames, in inches."""
     return 0.26 if timed else 0.15
 
 
 def write(sample: SampleForecasts, out: Path) -> None:
-    """Draw a sample as PNG and, beside it, SVG; equal predictions give equal files."""
+    """Draw a sample as strips, and write PNG and SVG; equal predictions give identical files."""
     with paper_size():
         figure = draw(sample)
         save(figure, out, "")
 
 
 def draw(sample: SampleForecasts) -> Figure:
-    """Draw a sample: blocks of rows, a column for each of some frames.
+    """Draw a sample as strips: blocks of rows, with a column for each drawn frame.
 
-    Every panel has the label ``<variable>|<model>|<kind>|<step>``.
+    Every panel gets the matplotlib label ``<variable>|<model>|<kind>|<step>``.
     """
     sheet = _sheet(sample)
     aspect = drawing.aspect_of(sheet)
@@ -260,7 +259,7 @@ def _rows(
 
 
 class _Page:
-    """A page whose positions are in inches from the left and from the top."""
+    """A figure with positions in inches from the left and from the top."""
 
     def __init__(
         self, figure: Figure, sheet: Sheet, division: Plan, timed: bool, width: float, height: float
@@ -279,7 +278,7 @@ class _Page:
         self.figure.text(*position, text, fontsize=size, parse_math=False, **options)  # type: ignore[arg-type]
 
     def block(self, x: float, y: float, variable: str, rows: list[Row]) -> None:
-        """Draw rows below each other, with their names on the left."""
+        """Draw a block: rows below each other, with names on the left."""
         width, height = self.division.width, self.division.height
         for number, row in enumerate(rows):
             if row.kind in ("context", "truth"):
@@ -348,7 +347,7 @@ class _Page:
     def bars(
         self, x: float, y: float, width: float, group: Group, values: Scale, errors: Scale
     ) -> None:
-        """Draw the colour bars of errors and, unless they are brightness, of values."""
+        """Draw the colour bars of errors and, unless values are brightness, of values."""
         half = min(1.6, (width - 0.25) / 2)
         y += 0.14
         # Units are in the heading of the variable too.

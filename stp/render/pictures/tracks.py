@@ -1,4 +1,4 @@
-"""Drawings of a dataset of people: all tracks over the map, or the busiest moments."""
+"""Draw a dataset of people: all tracks on the map, or the busiest moments as an animation."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -39,13 +39,13 @@ def draw_prepared(folder: Path, out: Path, **_: object) -> None:
     """Draw an overview of a prepared dataset of people; see `write_place`.
 
     Raises:
-        StpError: the file is of another kind, or the data are damaged.
+        StpError: the suffix of ``out`` is unknown, or the data are damaged.
     """
     write_place(read(folder), out)
 
 
 def write_place(dataset: PreparedTracks, out: Path) -> None:
-    """Write an overview of a dataset: all tracks over the map, or the busiest moments.
+    """Write an overview of a dataset: all tracks on the map, or the busiest moments.
 
     Args:
         dataset: the prepared dataset.
@@ -53,7 +53,7 @@ def write_place(dataset: PreparedTracks, out: Path) -> None:
             `WALKED` seconds.
 
     Raises:
-        StpError: the file is of another kind.
+        StpError: the suffix of ``out`` is unknown.
     """
     check_suffix(out)
     if out.suffix in MOVIES:
@@ -68,7 +68,7 @@ def _whose(dataset: PreparedTracks) -> str:
 
 
 def overview(dataset: PreparedTracks) -> Figure:
-    """A figure of all tracks over the map, coloured by speed; below, the people over time."""
+    """Draw all tracks on the map, coloured by speed and, below, the number of people over time."""
     tracks = dataset.tracks
     paths = _paths(tracks)
     drawn_paths = paths[:: -(-len(paths) // MOST_TRACKS)]
@@ -99,7 +99,7 @@ def overview(dataset: PreparedTracks) -> Figure:
 
 
 def _paths(tracks: Tracks) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Frames and positions of each person, ascending in time."""
+    """Frames (n,) and positions (n, 2) of each person, ascending in time."""
     paths = []
     for rows in tracks.people().values():
         order = rows[np.argsort(tracks.frame[rows], kind="stable")]
@@ -132,7 +132,7 @@ def _people_over_time(axes: Axes, dataset: PreparedTracks) -> None:
 
 
 def walk(dataset: PreparedTracks) -> Iterator[np.ndarray]:
-    """Pictures of the `WALKED` seconds with the most people, one for each step.
+    """Draw a picture for each step of the `WALKED` seconds with the most people.
 
     Returns:
         pictures, uint8 (height, width, 3); height and width are even.

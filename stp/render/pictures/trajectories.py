@@ -1,7 +1,7 @@
-"""Pictures of people: predicted and true paths.
+"""Read predicted and true paths of people, and draw the scenarios in which models differ most.
 
-The scenarios are chosen by a rule, not by hand: those in which models differ most, one from each
-episode, since scenarios of an episode overlap and look alike.
+Scenarios are chosen by a rule, not by hand. One is taken from each episode, since scenarios of an
+episode overlap and look alike.
 """
 
 from collections.abc import Sequence
@@ -36,15 +36,15 @@ PARAMETERS = "In parentheses: calibrated here on the dataset shown, or released 
 
 
 def on_map(cell: StoredCell) -> bool:
-    """Whether forecasts of a cell are drawn as trajectories over a map."""
+    """Whether forecasts of a cell are drawn as trajectories on a map."""
     return tasks.find(cell.kind).pictures == "trajectories"
 
 
 def evaluations(cells: Sequence[StoredCell]) -> dict[str, list[StoredCell]]:
-    """Cells that predict the same scenarios, by name of the test.
+    """Group cells that predict the same scenarios, by name of the test.
 
-    The name consists of dataset, protocol and, if there are several, setting. The models of these
-    cells may have been calibrated on different data.
+    The name consists of dataset, protocol and, if there are several, setting. The models of a group
+    may have been calibrated on different data.
     """
     grouped: dict[tuple[str, str, str], list[StoredCell]] = {}
     for cell in cells:
@@ -59,7 +59,7 @@ def evaluations(cells: Sequence[StoredCell]) -> dict[str, list[StoredCell]]:
 
 
 def label_of(cell: StoredCell, names: Names) -> str:
-    """The label of a cell's model, with the data of its calibration and its variant."""
+    """Label of a cell's model, with its calibration data and its variant."""
     key = cell.key
     title = names.models.get(key.model, key.model)
     if not cell.models and key.variant == "default":
@@ -69,7 +69,7 @@ def label_of(cell: StoredCell, names: Names) -> str:
 
 
 def short_label(label: str, cell: StoredCell) -> str:
-    """The label of a cell's model, without the dataset of calibration if it is the tested one."""
+    """Label of a cell's model, without the calibration data if these are of the tested dataset."""
     key = cell.key
     if "(" not in label or key.trained_on != key.tested_on:
         return label
@@ -79,16 +79,16 @@ def short_label(label: str, cell: StoredCell) -> str:
 
 @dataclass(frozen=True)
 class Compared:
-    """All predictions for the scenarios of one test.
+    """Predictions of all models for the S scenarios of one test.
 
     Attributes:
         title: title of the test.
         cells: cell of each model's first seed, by label of the model.
         place: the prepared dataset, with its map.
         scenarios: the scenarios of the test.
-        predicted: predictions by label, (K, S, N, T, 2), in metres.
-        absent: why a model has no predictions, by label.
-        mixtures: predicted mixtures by label, of models that predict mixtures.
+        predicted: predictions by label of the model, (K, S, N, T, 2), in metres.
+        absent: reason why a model has no predictions, by label of the model.
+        mixtures: predicted mixtures by label, for models that predict mixtures.
     """
 
     title: str
@@ -103,7 +103,7 @@ class Compared:
     def difference(self) -> np.ndarray:
         """Mean distance between the paths of models in each scenario, (S,), in metres.
 
-        If there is a single model, it is the mean error of the model instead.
+        If there is only one model, its mean error is used instead.
         """
         followed = self.scenarios.followed
         paths = [paths_of_model.mean(axis=0) for paths_of_model in self.predicted.values()]
@@ -115,9 +115,14 @@ class Compared:
         return np.asarray(of_people.sum(axis=1) / followed.sum(axis=1))
 
     def chosen(self, many: int) -> list[int]:
-        """Numbers of scenarios chosen by `RULE`, the most different first.
+        """Choose ``many`` scenarios by `RULE`: those with the largest difference between models
+        first.
 
-        There is one scenario from each episode; if more are wanted, the others follow.
+        One scenario is chosen from each episode; if these are not enough, the scenarios with the
+        next largest differences follow.
+
+        Returns:
+            indices of the scenarios.
         """
         order = np.argsort(-self.difference, kind="stable")
         _, first = np.unique(self.scenarios.episode[order], return_index=True)
@@ -126,24 +131,24 @@ class Compared:
         return [int(number) for number in np.concatenate([leading, others])[:many]]
 
     def measure(self, number: int) -> str:
-        """The value by which a scenario was chosen, in words."""
+        """Describe the value by which a scenario was chosen."""
         distance = f"{self.difference[number]:.2f} m"
         return f"error {distance}" if len(self.predicted) == 1 else f"models {distance} apart"
 
     def name(self, number: int) -> str:
-        """The name of a scenario."""
+        """Name of a scenario in file names and titles, given its index."""
         start = self.scenarios.start[number]
         return f"scenario {number}, frame {start:g}, episode {self.scenarios.episode[number] + 1}"
 
     def scene(self, number: int, labels: Sequence[str] = ()) -> Scene:
-        """One scenario with its predictions.
+        """Make the scene of one scenario, with its predictions, for drawing.
 
         Args:
-            number: number of the scenario, from 0.
-            labels: labels of the models to draw; by default all.
+            number: index of the scenario, from 0.
+            labels: labels of the models to draw; all by default.
 
         Raises:
-            StpError: there is no such scenario.
+            StpError: the scenario does not exist.
         """
         if not 0 <= number < len(self.scenarios):
             raise StpError(
@@ -190,7 +195,8 @@ def compare(cells: Sequence[StoredCell], names: Names, *, lenient: bool = False)
     Args:
         cells: cells of the test.
         names: titles of models and datasets.
-        lenient: whether models with missing or damaged predictions are left out.
+        lenient: whether models with missing or damaged predictions are left out; if not, they raise
+            an error.
 
     Raises:
         StpError: predictions or data are missing or damaged.
@@ -225,10 +231,10 @@ def compare(cells: Sequence[StoredCell], names: Names, *, lenient: bool = False)
 
 
 def observed_scenarios(cell: StoredCell) -> tuple[prepared.PreparedTracks, Scenarios]:
-    """The scenarios of a cell as its model observed them, with noise if that was added.
+    """Cut the scenarios of a cell as its model observed them, including any added noise.
 
     Raises:
-        StpError: its predictions are not kept, or its data are damaged.
+        StpError: the predictions are not stored, or the data are damaged.
     """
     recipe = require_receipt(cell.demand_predictions()).recipe
     dataset = prepared.read(Path(cell.data))
@@ -244,7 +250,7 @@ def observed_scenarios(cell: StoredCell) -> tuple[prepared.PreparedTracks, Scena
 
 
 def evaluation_of(manifest: Manifest, name: str | None = None) -> Compared:
-    """The predictions for a test of a manifest, given by name; by default for the first test.
+    """Read the predictions for a test of a manifest, given by name; None for the first test.
 
     Raises:
         StpError: the test is unknown, or no test is about people.
@@ -258,11 +264,11 @@ def evaluation_of(manifest: Manifest, name: str | None = None) -> Compared:
 
 
 def labels_of_models(compared: Compared, models: Sequence[str]) -> list[str]:
-    """Labels of some models of a test.
+    """Find the labels of models of a test.
 
     Args:
         compared: the test.
-        models: names of models, such as ``social_force``, or of one of their variants, such as
+        models: names of models, such as ``social_force``, or of variants, such as
             ``social_force:released``.
 
     Raises:
@@ -286,7 +292,7 @@ def labels_of_models(compared: Compared, models: Sequence[str]) -> list[str]:
 def calibrated_here(compared: Compared) -> list[str]:
     """Labels of the first `MOST_MODELS` models that were calibrated on the dataset of the test.
 
-    If no model was calibrated on that dataset, they are the first of all models.
+    If no model was calibrated on that dataset, the first of all models are selected.
     """
     at_home_labels = [
         label
@@ -297,9 +303,9 @@ def calibrated_here(compared: Compared) -> list[str]:
 
 
 def draw_differing(manifest: Manifest, outs: Sequence[Path]) -> None:
-    """Draw the scenarios in which models differ most: a row for each of up to `MOST_TESTS` tests.
+    """Draw the scenarios in which models differ most, a row for each of `MOST_TESTS` tests.
 
-    Of tests that differ only in their setting, the first one is drawn.
+    If tests differ only in the setting, only the first one is drawn.
 
     Args:
         manifest: manifest of the dimension.
@@ -331,7 +337,7 @@ def draw_differing(manifest: Manifest, outs: Sequence[Path]) -> None:
 
 
 def _of(compared: Compared, labels: Sequence[str]) -> Compared:
-    """The same test with some models only, between which differences are measured."""
+    """Reduce a test to some models, so that only their differences count."""
     return replace(compared, predicted={label: compared.predicted[label] for label in labels})
 
 

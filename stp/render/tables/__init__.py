@@ -1,1 +1,1 @@
-"""Tables: rows of results as grids for people, and as files."""
+"""Tables: make rows of results, lay them out for readers, and write them as files."""

@@ -13,19 +13,20 @@ from stp.render.tables.rows import Row
 
 @dataclass(frozen=True)
 class Standing:
-    """Rank of a value among its rivals: the values of the same column in comparable rows.
+    """Rank of a value among its rivals: values of the same column in comparable rows.
 
     Attributes:
         rivals: number of rivals, including the value itself.
-        rank: rank, 1 for the best; equal values share the smaller rank; None without rivals.
-        place: place among the values as printed: 1 for all values that equal the best and are not
-            significantly worse, 2 for the next, else 0; 0 for all where all print the same.
-        best: model with the best value; empty if there is none.
-        p: p value of the difference from the best value, as in table ``comparisons``; if it is
-            None, ``reason`` says why, except for the best value itself.
-        corrected: ``p``, corrected for the tests of all pairs of rivals.
+        rank: rank, 1 for the best; equal values share the smallest rank; None without rivals.
+        place: highlighting of the value: 1 (best) if it prints like the best value and is not
+            significantly worse, 2 for the next best printed value, else 0; always 0 if all values
+            print the same.
+        best: model with the best value; empty without one.
+        p: p value of the difference from the best value, as in table ``comparisons``; None for the
+            best value itself, and if there is a ``reason``.
+        corrected: p value, corrected for the tests of all pairs of rivals.
         is_worse: whether the value is significantly worse than the best; None without a test.
-        reason: why there is no p value.
+        reason: reason why there is no p value.
     """
 
     rivals: int = 1
@@ -46,14 +47,14 @@ Standings = list[dict[str, Standing]]
 
 
 def standings(manifest: Manifest, rows: Sequence[Row], *, tested: bool = True) -> Standings:
-    """Rank the values of a table, and test each against the best of its rivals.
+    """Rank the values of a table, and test each value against the best of its rivals.
 
     Args:
-        tested: whether values are tested, which reads sums of scores from the store.
+        tested: whether to test values, which needs sums of scores from the store.
 
     Returns:
-        for each row, the standing of each column whose value has rivals and whose direction is
-        known; none where the manifest says that rows are not rivals.
+        for each row, the standing in each column with a known direction in which the value has
+        rivals; empty if the manifest declares that rows are not rivals.
 
     Raises:
         StpError: a file of the store is damaged.
@@ -79,7 +80,7 @@ def standings(manifest: Manifest, rows: Sequence[Row], *, tested: bool = True) -
 
 
 def leagues(manifest: Manifest, rows: Sequence[Row]) -> list[League]:
-    """Group the values of all rows: the values of one group are rivals of each other."""
+    """Group the values of all rows into leagues: values of a league are rivals of each other."""
     league_by_key: dict[tuple[object, ...], League] = {}
     for i, row in enumerate(rows):
         for column, entry in row.entries.items():
@@ -94,7 +95,7 @@ def contests(
     """Test all pairs of values within each league; see `stp.collect.pairwise_tests`.
 
     Yields:
-        each league, with the ranks of its values and the tests of their pairs.
+        each league, with the ranks of its values and the tests of all pairs.
 
     Raises:
         StpError: a file of the store is damaged.
@@ -124,9 +125,9 @@ def contests(
 
 
 def league_of(manifest: Manifest, row: Row, column: str) -> tuple[object, ...]:
-    """The properties that a value shares with its rivals, as in table ``ranks``.
+    """Key of a value's league: the properties shared by rivals, as in table ``ranks``.
 
-    The training data is one of them, except where tables name it beside the model.
+    The training data are one of these properties, unless the table names them beside the model.
     """
     entry = row.entries[column]
     first = row.cells[0] if row.cells else None

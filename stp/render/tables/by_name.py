@@ -1,4 +1,4 @@
-"""Finding the module of a table by the table's name. It imports little, since planning uses it."""
+"""Find the module of a table by name; it imports little, since planning uses it."""
 
 import importlib
 from pathlib import Path
@@ -11,10 +11,10 @@ ROOM = "stp.render.tables"
 
 
 def module_of(table: str) -> str:
-    """The name of a table's module, in `stp.render.tables` or in a suite.
+    """Full name of a table's module, in `stp.render.tables` or in a suite.
 
     Raises:
-        StpError: no module, or more than one, has the name of the table.
+        StpError: no module, or more than one module, has the name of the table.
     """
     names = named_modules.names_in(ROOM)
     if table not in names:
@@ -39,11 +39,11 @@ def render(table: str, source: Path, out: Path) -> None:
     """Write a table with the function ``render_<table>`` of its module.
 
     Args:
-        source: file that the table is made from: the manifest of its dimension, or the results
+        source: file from which the table is made: the manifest of its dimension, or the results
             store.
         out: path of the CSV file.
 
     Raises:
-        StpError: there is no such table, or a file is missing or damaged; nothing is written.
+        StpError: the table is unknown, or a file is missing or damaged; nothing is written.
     """
     getattr(imported(table), f"render_{table}")(source, out)

@@ -1,4 +1,4 @@
-"""All details of a cell or an artefact, as a page for a terminal."""
+"""Terminal page with all details of a cell or an artefact."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ from stp.render.direction import Direction
 
 
 def of_cell(database: Path, details: CellDetails) -> Grid:
-    """The page of a cell: data, scores, missing values, costs and provenance."""
+    """Make the page of a cell: data, scores, missing values, costs and provenance."""
     cell = details.cell
     return Grid(
         name="cell",
@@ -57,12 +57,12 @@ def _of_commit(steps: Sequence[Step]) -> str:
 
 
 def of_artefact(database: Path, artefact: Artefact, steps: Sequence[Step]) -> Grid:
-    """The page of an artefact that several cells share.
+    """Make the page of an artefact that several cells share.
 
     Args:
         database: the results store.
         artefact: the artefact, with the cells made from it.
-        steps: rows of the lineage to show; only that of the artefact.
+        steps: row of the lineage about the artefact, as a list.
     """
     row = artefact.row
     recipe = json.loads(row.recipe)
@@ -93,7 +93,7 @@ def of_artefact(database: Path, artefact: Artefact, steps: Sequence[Step]) -> Gr
 
 
 def of_missing(missing: Missing) -> Grid:
-    """The page of a planned cell without scores: where it stopped, and why."""
+    """Make the page of a planned cell without scores: the stage at which it stopped, and why."""
     row = missing.row
     detail = f" ({row.detail})" if row.detail else ""
     attempts = [
@@ -130,7 +130,7 @@ def of_missing(missing: Missing) -> Grid:
 
 
 def whose(row: Planned) -> str:
-    """Origin of the data and protocol, in a sentence."""
+    """Describe origin and protocol of a cell's data in a sentence."""
     release = f" (release {row.release})" if row.release else ""
     return f"{row.source.capitalize()} data{release}, {row.protocol} protocol, scale " + (
         f"{row.scale}."
@@ -197,7 +197,7 @@ def _scores(scores: Sequence[ScoreRow], cell: CellRow) -> Section:
 
 
 def interval(low: float | None, high: float | None) -> str:
-    """An interval as text; empty if an end is missing."""
+    """Format an interval; empty if an end is missing."""
     return "" if low is None or high is None else f"[{digits(low)}, {digits(high)}]"
 
 
@@ -223,7 +223,7 @@ def _reasons(scores: Sequence[ScoreRow]) -> Iterable[str]:
 def made_of(
     database: Path, steps: Sequence[Step], title: str = "Made of, and what it cost"
 ) -> Section:
-    """Artefacts in the order of the stages, with their cost; folders and logs are listed below."""
+    """Make a section that lists artefacts by stage, with costs and, below, folders and logs."""
     records = [
         {
             "stage": step.stage,

@@ -1,7 +1,7 @@
-"""The effect of conventions on values and ranks: a table of the view ``convention_effects``.
+"""Table of the effect of conventions on values and ranks, from view ``convention_effects``.
 
 Papers compute a metric in several ways: pooled or per frame, with one data range or another. The
-table compares the rankings of models by each of these conventions.
+table compares the rankings of models under each of these conventions.
 """
 
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ _PLACE = (*EVALUATION, "variable", "level", "threshold", "leads", "source", "lea
 
 
 def _joined(test: str, convention: str, model: str, other: str) -> str:
-    """SQL that joins the test of the two winners under one of the two conventions."""
+    """SQL that joins the test between the two winners under one of the two conventions."""
     alike = (f"{test}.{name} IS NOT DISTINCT FROM e.{name}" for name in _PLACE)
     pairs = (("model", f"{model}_model"), ("variant", f"{model}_variant"),
              ("other", f"{other}_model"), ("other_variant", f"{other}_variant"))  # fmt: skip
@@ -160,11 +160,10 @@ ORDER BY convention
 
 
 def render_convention_effects(database: Path, out: Path) -> None:
-    """Write ``<name>.csv`` with every pair of rankings, and summaries as ``.md``, ``.html`` and
-    ``.tex``.
+    """Write all pairs of rankings as ``<name>.csv``, and pages as ``.md``, ``.html`` and ``.tex``.
 
     Raises:
-        StpError: there is no store, or an older version of the code made it; nothing is written.
+        StpError: the store is missing, or was made by an older version; nothing is written.
     """
     with _opened(database) as connection:
         rows = connection.execute(f"SELECT {', '.join(COLUMNS)} FROM effects ORDER BY number")
@@ -174,10 +173,10 @@ def render_convention_effects(database: Path, out: Path) -> None:
 
 
 def page(database: Path) -> Grid:
-    """The table for people, as `stp table` shows it.
+    """Make the table for readers, as `stp table` shows it.
 
     Raises:
-        StpError: there is no store, or an older version of the code made it.
+        StpError: the store is missing, or was made by an older version.
     """
     with _opened(database) as connection:
         return _grid(connection, NAME)
@@ -191,7 +190,7 @@ def _opened(database: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 
 def _grid(connection: duckdb.DuckDBPyConnection, name: str) -> Grid:
-    """A row for each metric, then a section for each metric."""
+    """Make the table: a row for each metric, then a section for each metric."""
     data = data_used(connection)
     ((rankings, wins, moved),) = connection.execute(
         "SELECT count(*), count(*) FILTER (another_wins), count(*) FILTER (moved > 0) FROM effects"
@@ -257,7 +256,7 @@ def _counts(
     lowest: float | None,
     difference: float | None,
 ) -> list[str]:
-    """The values of `_COUNTS`, under the headings `_COLUMNS`."""
+    """Format the values of `_COUNTS` for the columns `_COLUMNS`."""
     text = "–" if correlation is None else f"{correlation:.2f}"
     if lowest is not None and f"{lowest:.2f}" != text:
         text += f" ({lowest:.2f})"
@@ -266,7 +265,7 @@ def _counts(
 
 
 def _difference(relative: float | None) -> str:
-    """A relative difference as text: in per cent, or as a multiple from ten times on."""
+    """Format a relative difference: in per cent or, from ten times on, as a multiple."""
     if relative is None:
         return "–"
     if relative < 1e-9:  # rounding
@@ -277,7 +276,7 @@ def _difference(relative: float | None) -> str:
 
 
 def _section(connection: duckdb.DuckDBPyConnection, metric: str, title: str) -> Section:
-    """A row for each pair of conventions and dataset."""
+    """Make the section of a metric: a row for each pair of conventions and dataset."""
 
     def ask(sql: str) -> list[tuple[Any, ...]]:
         return connection.execute(sql, [metric]).fetchall()

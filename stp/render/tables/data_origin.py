@@ -1,4 +1,4 @@
-"""The origin of the data in a results store, in words."""
+"""Describe the origin of the data in a results store."""
 
 from typing import NamedTuple
 
@@ -8,7 +8,7 @@ from stp.page.data_origin import origin
 
 
 class DataUsed(NamedTuple):
-    """Origin of the data and protocol of some cells."""
+    """Origin of the data, and protocol, of a group of cells."""
 
     source: str
     protocol: str
@@ -16,17 +16,17 @@ class DataUsed(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Origin and protocol, in words."""
+        """Describe origin and protocol in words."""
         return origin(self.source, self.protocol)
 
     @property
     def differs_from_paper(self) -> bool:
-        """Whether the paper used other data or another protocol; False for the user's own data."""
+        """Whether data or protocol differ from the paper's; False for the user's own data."""
         return not self.comparable and self.source != "own"
 
 
 def data_used(connection: duckdb.DuckDBPyConnection) -> list[DataUsed]:
-    """Origins and protocols of all cells of an open store."""
+    """Read the origins and protocols of all cells of an open store."""
     rows = connection.execute(
         "SELECT DISTINCT source, protocol, comparable FROM cells ORDER BY ALL"
     )

@@ -1,4 +1,4 @@
-"""What a scale must have for some tables. It imports little, since planning uses it."""
+"""Conditions that a scale must meet for some tables; it imports little, since planning uses it."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -11,14 +11,14 @@ FEWEST_RUNS = 4
 
 
 def demand_runs(runs: Iterable[tuple[str, int]], where: str) -> None:
-    """Refuse a study of too few repeated runs.
+    """Refuse a study with too few repeated runs.
 
     Args:
         runs: name and number of seeds of each training.
-        where: path of the file that lists the seeds, for the message.
+        where: path of the file that lists the seeds, for the error.
 
     Raises:
-        ConfigurationError: nothing is trained with seeds, or a training has too few.
+        ConfigurationError: no model is trained with seeds, or a training has too few seeds.
     """
     runs = list(runs)
     few = [f"{name}: {number}" for name, number in runs if number < FEWEST_RUNS]
@@ -38,8 +38,8 @@ def is_reproduced(
 
     Args:
         key: key of the cell.
-        tables: name of the table of published values, by dataset.
-        models: table and model of each published value.
+        tables: name of the table among the published values, by dataset.
+        models: pairs of table and model that have published values.
         names: names of models in the paper.
     """
     as_trained = key.trained_on == key.tested_on and key.train_subset == "all"

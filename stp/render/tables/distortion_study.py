@@ -17,30 +17,30 @@ WHERE = ("source", "scale", "protocol", "dataset")
 
 
 def cells_of(plan: Manifest) -> dict[str, Cell]:
-    """One cell of each dataset, by dataset; all cells of a dataset have the same real clips."""
+    """One cell for each dataset; all cells of a dataset have the same real clips."""
     return {cell.key.tested_on: cell for cell in plan.cells}
 
 
 def where(plan: Manifest, cell: Cell) -> list[str]:
-    """The values of `WHERE`."""
+    """Values of the columns `WHERE` for a cell."""
     return [cell.source, plan.scale, cell.protocol, cell.key.tested_on]
 
 
 def conventions_of(plan: Manifest, cell: Cell) -> list[str]:
-    """The conventions of a dataset's columns, in their order."""
+    """Conventions of the columns for a cell's dataset, in order."""
     columns = columns_of(plan, plan.dimension, cell).values()
     return list(dict.fromkeys(column.convention for column in columns))
 
 
 def meanings(plan: Manifest, conventions: Iterable[str]) -> list[str]:
-    """A line for each convention."""
+    """Explain each convention in a line."""
     return [
         f"`{name}`: {plan.conventions[name].description}" for name in dict.fromkeys(conventions)
     ]
 
 
 def write(out: Path, header: Sequence[str], rows: Sequence[Sequence[object]], grid: Grid) -> None:
-    """Write a table as CSV, and beside it .md, .tex and .html."""
+    """Write a table as .csv, .md, .tex and .html."""
     lines = [header, *([number(v) if isinstance(v, float) else v for v in row] for row in rows)]
     write_all({out: csv_text(lines), **texts(grid, out.parent)})
 
@@ -58,14 +58,14 @@ def write_study(
     made_from: str,
     legend: Iterable[str] | None = None,
 ) -> None:
-    """Write a table of a study as CSV, and beside it .md, .tex and .html.
+    """Write a table of a study as .csv, .md, .tex and .html.
 
     Args:
         header, rows: column names and rows of the CSV file.
-        title, intro: title and paragraphs above the sections, to which the scale and the origin of
-            the data are added.
-        conventions: conventions of the table; those of networks with random weights get a warning.
-        made_from: sentence on what the numbers are computed from.
+        title, intro: title and paragraphs above the sections; scale and origin of the data are
+            added.
+        conventions: conventions of the table; networks with random weights cause a warning.
+        made_from: sentence on the origin of the numbers.
         legend: lines below the sections; by default the meaning of each convention.
     """
     names = list(dict.fromkeys(conventions))
@@ -95,12 +95,12 @@ def section_of_distortions(
     texts: Mapping[tuple[str, str], str],
     reasons: Mapping[tuple[str, str], str],
 ) -> Section:
-    """A section with a metric in each row and a distortion in each column.
+    """Make a section with a row for each metric and a column for each distortion.
 
     Args:
         texts: values as text, by convention and distortion; a missing value is shown as a dash.
-        reasons: reasons of missing values, by convention and distortion; a reason that all values
-            of a row share is stated once.
+        reasons: reasons for missing values, by convention and distortion; a reason that applies to
+            a whole row is stated once.
     """
     distortions = list(dict.fromkeys(distortion for _, distortion in texts))
     titles = [plan.names.models[distortion] for distortion in distortions]

@@ -1,9 +1,10 @@
-"""The paper's findings with their verdicts: each is a query over results.duckdb.
+"""Judge the paper's findings, each defined by a query on results.duckdb.
 
-A file of config/suites/<suite>/findings begins with YAML in comments (``-- ``): the title, the
-paper's sentences, the criterion in words and numbers, and how vague words are read. Its query gives
-the evidence: a row for each comparison that the criterion needs, on our data and on the published
-numbers. `stp.render.tables.verdict` derives the verdict in the same way for every finding.
+A file in config/suites/<suite>/findings begins with YAML in comments (``-- ``): the title, the
+paper's sentences, the criterion in words and numbers, and the interpretation of vague words. Its
+query returns the evidence: a row for each comparison that the criterion needs, on our data and on
+the published numbers. `stp.render.tables.verdict` derives the verdict in the same way for every
+finding.
 """
 
 import textwrap
@@ -39,15 +40,15 @@ _KEYS = ("title", "paper", "criterion", "reading")
 
 @dataclass(frozen=True)
 class Question:
-    """A finding of the paper as its file states it.
+    """A finding of the paper, as stated in its file.
 
     Attributes:
         number: number of the finding in the paper.
         title: the finding in a few words.
         paper: the paper's sentences.
-        criterion: when the finding holds.
-        reading: how vague words are read, and which comparisons are fair.
-        sql: query for the evidence and the verdict.
+        criterion: condition under which the finding holds, in words.
+        reading: interpretation of vague words, and definition of fair comparisons.
+        sql: SQL query for the evidence and the verdict.
         path: file of the finding.
     """
 
@@ -62,26 +63,26 @@ class Question:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A comparison that a criterion needs: a row of its query.
+    """One comparison that a criterion needs: a row of its query.
 
     Attributes:
-        side: `OURS` or `PUBLISHED`.
+        side: origin of the compared values, `OURS` or `PUBLISHED`.
         verdict: verdict on the finding on this side.
-        about: data and protocol of this side.
+        about: data and protocol of this side, in words.
         part: part of the criterion, in words.
         part_verdict: verdict on the part.
-        yes, no: comparisons of the part that agree and disagree with the finding.
-        wanted: how many comparisons of the part have to agree.
+        yes, no: numbers of comparisons of the part that agree, and that disagree, with the finding.
+        wanted: number of comparisons of the part that have to agree.
         comparisons: number of comparisons of the part.
-        model: the model of the value; None for the best of all.
-        tested: title of the test.
+        model: model with the value; None for the best of all models.
+        tested: title of the test case.
         metric: column heading of the paper.
-        value: value of the model.
-        against: what the value is compared with.
-        other: value of `against`.
-        in_common: number of test clips of both values; None where the finding does not state it.
-        outcome: whether the comparison agrees with the finding; None where it is undecided.
-        remark: why the outcome is undecided.
+        value: first of the two compared values.
+        against: description of the second value.
+        other: second of the two compared values.
+        in_common: number of test clips behind both values; None if the finding does not state it.
+        outcome: whether the comparison agrees with the finding; None if undecided.
+        remark: reason why the outcome is undecided.
     """
 
     side: str
@@ -109,7 +110,7 @@ COLUMNS = tuple(field.name for field in fields(Comparison))
 
 
 class Part(NamedTuple):
-    """A part of a criterion on one side: `wanted` of `comparisons` have to agree."""
+    """A part of a criterion on one side; it holds if `wanted` of `comparisons` agree."""
 
     name: str
     verdict: str
@@ -121,13 +122,13 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Finding:
-    """A finding with its verdicts.
+    """A finding with evidence and verdicts.
 
     Attributes:
-        question: the finding as its file states it.
-        evidence: every comparison.
-        verdicts: verdict by side: holds, does not hold, not enough data, or not comparable.
-        about: data and protocol, by side.
+        question: the finding, as stated in its file.
+        evidence: all comparisons of the criterion.
+        verdicts: verdict (holds, does not hold, not enough data, or not comparable), by side.
+        about: data and protocol in words, by side.
         parts: parts of the criterion, by side.
     """
 
@@ -164,10 +165,10 @@ def read_questions(folder: Path) -> dict[int, Question]:
 
 
 def pick(questions: dict[int, Question], number: int) -> Question:
-    """The question of the finding with some number.
+    """Select a finding by its number.
 
     Raises:
-        StpError: no finding has this number.
+        StpError: no finding has the number.
     """
     if number not in questions:
         raise StpError(f"no finding {number}", expected=f"one of {', '.join(map(str, questions))}")
@@ -178,7 +179,7 @@ def judge(database: Path, questions: Iterable[Question]) -> list[Finding]:
     """Judge findings on a results store.
 
     Raises:
-        StpError: there is no store, an older version of the code made it, or a query is wrong.
+        StpError: the store is missing, was made by an older version, or a query is wrong.
     """
     expected = "a results store of the suite whose findings these are"
     with opened(database, expected) as connection:
@@ -213,7 +214,7 @@ def _finding(connection: duckdb.DuckDBPyConnection, question: Question) -> Findi
 
 
 def verdict_text(finding: Finding, side: str) -> str:
-    """The verdict on one side as text, with the number of parts that are not comparable."""
+    """Format the verdict on one side, with the number of parts that are not comparable."""
     verdict, parts = finding.verdicts[side], finding.parts[side]
     unfair = sum(part.verdict == "not comparable" for part in parts)
     if unfair and verdict != "not comparable":
@@ -222,25 +223,25 @@ def verdict_text(finding: Finding, side: str) -> str:
 
 
 def evidence(finding: Finding) -> tuple[list[str], list[tuple[object, ...]]]:
-    """Names of the columns, and a row for every comparison."""
+    """Make a table of the evidence: column names, and a row for every comparison."""
     return list(COLUMNS), [astuple(row) for row in finding.evidence]
 
 
 def parts(finding: Finding) -> tuple[list[str], list[tuple[object, ...]]]:
-    """Names of the columns, and a row for every part of the criterion on either side."""
+    """Make a table of the criterion: column names, and a row for every part on each side."""
     columns = ["side", "part", "verdict", "yes", "no", "needed", "comparisons"]
     return columns, [(side, *part) for side, of_side in finding.parts.items() for part in of_side]
 
 
 def for_people(finding: Finding) -> tuple[list[str], list[tuple[object, ...]]]:
-    """As `evidence`, but without the columns on the part of the criterion."""
+    """Make the table of `evidence` without the columns about parts of the criterion."""
     names = ["side", *COLUMNS[COLUMNS.index("model") :]]
     rows = [tuple(getattr(row, name) for name in names) for row in finding.evidence]
     return names, rows
 
 
 def heading(finding: Finding) -> str:
-    """The finding and its verdicts, in lines of text."""
+    """Describe the finding and its verdicts in lines of text."""
     question = finding.question
     lines = [f"Finding {question.number}: {question.title}", ""]
     for words in (f"The paper: {question.paper}", f"Criterion: {question.criterion}",
@@ -255,7 +256,7 @@ def heading(finding: Finding) -> str:
 
 
 def undecided(finding: Finding, side: str) -> list[str]:
-    """Which comparisons of one side are undecided, and why: a line for each reason."""
+    """List the undecided comparisons of one side, with a line for each reason."""
     why_of_place: dict[tuple[str, str], tuple[dict[str, None], dict[str, None]]] = {}
     for row in finding.evidence:
         if row.side == side and row.outcome is None:
@@ -272,9 +273,10 @@ def undecided(finding: Finding, side: str) -> list[str]:
 
 
 def notable_comparisons(finding: Finding, side: str) -> list[str]:
-    """The notable comparisons of one side, a line for each part of the criterion.
+    """List the notable comparisons of one side, with a line for each part of the criterion.
 
-    They are those that disagree with the finding; of a part with few comparisons, all decided ones.
+    These are the comparisons that disagree with the finding or, if a part has few comparisons, all
+    decided ones.
     """
     lines_of_part: dict[str, list[str]] = {}
     for row in finding.evidence:
@@ -298,7 +300,7 @@ ALL = 12
 
 
 def render_findings(database: Path, folder: Path, out: Path) -> None:
-    """Write ``<name>.csv`` with every comparison, and verdicts as ``.md``, ``.html`` and ``.tex``.
+    """Write all comparisons as ``<name>.csv``, and verdicts as ``.md``, ``.html`` and ``.tex``.
 
     Raises:
         StpError: see `judge`; nothing is written.
@@ -325,7 +327,7 @@ def _number(value: float | None) -> str:
 
 
 def grid(findings: list[Finding], name: str) -> Grid:
-    """The findings as a table for people: all verdicts, then each finding with its parts."""
+    """Lay out findings for readers: all verdicts, then each finding with its parts."""
     other_data = sorted({f.about[OURS] for f in findings if f.about[OURS].startswith(NEVER)})
     return Grid(
         name=name,

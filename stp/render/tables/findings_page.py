@@ -1,8 +1,9 @@
-"""The page of the paper's findings, with the verdicts on its own numbers: docs/findings.md."""
+"""Page of the paper's findings, with verdicts on the paper's own numbers: docs/findings.md."""
 
 from collections.abc import Iterator
+from itertools import groupby
 
-from stp.render.tables.findings import PUBLISHED, Finding, undecided, verdict_text
+from stp.render.tables.findings import PUBLISHED, Finding, Part, undecided, verdict_text
 
 HEAD = """\
 # The paper's findings
@@ -31,7 +32,7 @@ others.
 
 A part holds as soon as the needed number of comparisons agree, and does not hold as soon as that
 number can no longer be reached. Parts that are not comparable do not count; their number stands
-behind the verdict.
+behind the verdict. Columns with the same counts share a row.
 
 - Only the twelve models of the paper count; baselines do not. Seeds are averaged.
 - Differences count however small they are; the results store has their intervals.
@@ -49,10 +50,10 @@ behind the verdict.
 
 
 def page(findings: list[Finding]) -> str:
-    """Write the page.
+    """Make the page as Markdown.
 
     Args:
-        findings: findings with their verdicts; only those on published numbers are used.
+        findings: findings with their verdicts; only verdicts on published numbers are used.
     """
     return "\n".join([HEAD, *_overview(findings), *(line for f in findings for line in _one(f))])
 
@@ -75,7 +76,14 @@ def _one(finding: Finding) -> Iterator[str]:
     yield from (f"- **Open:** {note}" for note in undecided(finding, PUBLISHED))
     yield from ("", "| part | published numbers | agree | disagree | needed | of |")
     yield "|---|---|---:|---:|---:|---:|"
-    for part in finding.parts[PUBLISHED]:
-        counts = f"{part.yes} | {part.no} | {part.wanted} | {part.comparisons}"
-        yield f"| {part.name} | {part.verdict} | {counts} |"
+    for (test, result), parts in groupby(finding.parts[PUBLISHED], _test_and_result):
+        columns = " / ".join(part.name.removeprefix(test).removeprefix(", ") for part in parts)
+        yield f"| {', '.join(filter(None, (test, columns)))} | {result} |"
     yield ""
+
+
+def _test_and_result(part: Part) -> tuple[str, str]:
+    """What a part tests, without the column at its end, and the other cells of its row."""
+    test = part.name.rpartition(", ")[0] or part.name
+    counts = f"{part.yes} | {part.no} | {part.wanted} | {part.comparisons}"
+    return test, f"{part.verdict} | {counts}"

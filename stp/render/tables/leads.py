@@ -1,4 +1,4 @@
-"""Values at each lead time, as rows of a table."""
+"""Make table rows with the values at each lead time."""
 
 from dataclasses import dataclass, replace
 
@@ -16,9 +16,9 @@ class Leads:
     """The rows of a table at each lead time.
 
     Attributes:
-        rows: rows by lead time in steps, ascending; each as in the table over all lead times.
-        standings: standings of these rows, without tests, by lead time.
-        steps: seconds of one step, by dataset of a row; None where the data do not tell.
+        rows: rows as in the table over all lead times, by lead time in steps, ascending.
+        standings: standings of these rows, by lead time, without tests.
+        steps: duration of a step in seconds, by dataset of a row; None if the data do not state it.
     """
 
     rows: dict[int, list[Row]]
@@ -26,17 +26,17 @@ class Leads:
     steps: dict[str, float | None]
 
     def step(self, row: Row) -> float | None:
-        """Seconds from one lead time of a row to the next; None where the data do not tell."""
+        """Seconds between two lead times of a row; None if the data do not state it."""
         return self.steps[row.dataset]
 
 
 def read_leads(
     manifest: Manifest, table: str, scores: pa.Table, absent: dict[CellKey, str], rows: list[Row]
 ) -> Leads:
-    """Make the rows of each lead time; a suite's `curves` replace its columns.
+    """Make the rows at each lead time; a suite's `curves` replace its columns.
 
     Args:
-        absent: cells without scores, see `stp.render.tables.rows.make_rows`.
+        absent: reasons for missing scores, see `stp.render.tables.rows.make_rows`.
     """
     # Reads prepared data, which other tables do not need.
     from stp.render.figures.time_step import step_of
@@ -62,8 +62,10 @@ def read_leads(
 
 
 def _existing(rows: list[Row]) -> list[Row]:
-    """Leave out columns that no row of a dataset has at a lead time: distances between sets have no
-    values by lead time, and forecasts of another dataset may be longer.
+    """Leave out columns without values at a lead time in all rows of a dataset.
+
+    Distances between sets have no values by lead time, and forecasts of other datasets may be
+    longer.
     """
     scored = {
         (row.dataset, column)
@@ -78,7 +80,7 @@ def _existing(rows: list[Row]) -> list[Row]:
 
 
 def chosen_leads(available: list[int]) -> list[int]:
-    """The lead times at the start, at each quarter and at the end of an ascending list."""
+    """Select lead times at the start, at each quarter and at the end of an ascending list."""
     if not available:
         return []
     last = available[-1]

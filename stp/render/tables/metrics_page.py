@@ -1,4 +1,4 @@
-"""The page of all metrics, their conventions, and where they are used: docs/metrics.md."""
+"""Page of all metrics and conventions, and of their use in suites: docs/metrics.md."""
 
 from collections.abc import Iterator
 
@@ -34,12 +34,12 @@ adds a metric.
 
 
 def page(config: Config) -> str:
-    """The page, in Markdown."""
+    """Make the page as Markdown."""
     return "\n".join([HEAD, *_metrics(config), "", *_columns(config)]) + "\n"
 
 
 def better(metric: Metric, choice: str) -> str:
-    """Which values of a convention are better, in words: a direction, or the best value."""
+    """Describe which values of a convention are better: a direction, or the best value."""
     best_at = metric.conventions[choice].best_at
     if best_at is not None:
         return f"{best_at:g} is best"
@@ -47,7 +47,7 @@ def better(metric: Metric, choice: str) -> str:
 
 
 def _metrics(config: Config) -> Iterator[str]:
-    """A row for each metric, and one for each of its conventions."""
+    """Yield a table row for each metric, and for each of its conventions."""
     for name, metric in sorted(config.metrics.items()):
         notes = [f"not available: {metric.reason}"] if metric.reason else []
         notes += [f"{metric.success} success"] if metric.success else []

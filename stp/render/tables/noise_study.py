@@ -1,4 +1,4 @@
-"""The noise study: rank correlations of every metric with the intensity of distortions."""
+"""Table and figure of the noise study: rank correlations of metrics with distortion intensity."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ HEADER = (
 
 
 def render_noise_study(manifest: Path, out: Path) -> None:
-    """Write ``<name>.csv``, and beside it .md, .tex, .html, and the figure as .png and .svg.
+    """Write the table as .csv, .md, .tex and .html, and the figure as .png and .svg.
 
     Raises:
         StpError: a file is missing or damaged; nothing is written.
@@ -81,7 +81,7 @@ def _section(plan: Manifest, curves_here: list[Curve]) -> Section:
 
 
 def draw(plan: Manifest, all_curves: list[Curve], out: Path) -> None:
-    """Draw a heat map of each dataset, and below it the curves of each metric that has values."""
+    """Draw a heat map for each dataset and, below, the curves of each metric with values."""
     datasets = list(dict.fromkeys(curve.dataset for curve in all_curves))
     distortions = list(dict.fromkeys(curve.distortion for curve in all_curves))
     conventions = list(dict.fromkeys(curve.convention for curve in all_curves))

@@ -1,8 +1,8 @@
-"""Two models beside each other, wherever both were evaluated: ``stp compare A B``.
+"""Compare two models wherever both were evaluated: ``stp compare A B``.
 
 The tests are those of the tables and of table ``comparisons``: paired, and corrected for all pairs
 of the models that are ranked together (`stp.collect.pairwise_tests`). The smallest difference that
-four of five such tests would find shows whether there were enough clips.
+the test detects with a power of 80 % shows whether there were enough clips.
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,21 +30,21 @@ class Pair:
     """The values of two models, a and b, in one column of one case.
 
     Attributes:
-        direction: which values of the column are better.
+        direction: direction of better values in the column.
         tested: title of the case.
-        a, b: values of the two models, means over seeds.
-        b_minus_a: their difference; if it is tested, over the clips that both models have.
+        a, b: values of the two models, mean over seeds.
+        b_minus_a: difference of the values; if it is tested, over the clips that both models have.
         ci95_low, ci95_high: ends of the 95 % interval of the difference.
         p: p value of the difference, uncorrected.
-        p_corrected: p value, corrected for all pairs of the models that are ranked together.
-        p_sign, skewed: columns of these names in table ``comparisons``.
-        won: share of the clusters in which b is better.
-        better: the model that is significantly better, or empty.
-        detectable: the smallest difference that four of five such tests would find.
-        clusters: number of clusters of clips behind the test.
+        p_corrected: p value, corrected for all pairs of models that are ranked together.
+        p_sign, skewed: as the columns of these names in table ``comparisons``.
+        won: share of clusters in which b is better.
+        better: name of the significantly better model; empty if neither is.
+        detectable: smallest difference that the test detects with a power of 80 %.
+        clusters: number of clusters of clips in the test.
         n: number of clips in these clusters.
-        source: origin of the data of the test.
-        reason: why there is no test.
+        source: origin of the test data.
+        reason: reason why there is no test.
     """
 
     direction: Direction
@@ -87,13 +87,13 @@ def compare(
     """Compare two models wherever both were evaluated.
 
     Args:
-        results: the folder with ``collected/``.
+        results: folder of results with ``collected/``.
         a, b: names of the models, as in config/models.
-        on: name of a case (``kth``, ``bridge-interval-2``) or dataset; by default all cases.
-        column: column of the paper's tables, such as ``SSIM``; by default all columns.
+        on: name of a case (``kth``, ``bridge-interval-2``) or dataset; None for all cases.
+        column: column of the tables, such as ``SSIM``; None for all columns.
 
     Raises:
-        NothingFoundError: a name is not known, or nothing is left to compare.
+        NothingFoundError: a name is unknown, or the models have no value in common.
         StpError: nothing was collected.
     """
     if a == b:
@@ -132,12 +132,12 @@ def compare(
 
 
 def rows(pairs: Sequence[Pair]) -> list[tuple[object, ...]]:
-    """The comparisons as rows with the columns `COLUMNS`."""
+    """Convert comparisons to rows with the columns `COLUMNS`."""
     return [tuple(vars(pair).values())[1:] for pair in pairs]
 
 
 def grid(pairs: Sequence[Pair], a: str, b: str) -> Grid:
-    """The comparisons as a table for people, with significantly better values in bold."""
+    """Lay out comparisons for readers, with significantly better values in bold."""
     tested = [pair for pair in pairs if pair.p is not None]
     sources = sorted({pair.source for pair in pairs})
     sections = []
@@ -244,11 +244,11 @@ def _check_known(kind: str, names: Iterable[str], available: set[str]) -> None:
 
 
 class _Both(NamedTuple):
-    """One column of one case that both models have a value of.
+    """One column of one case in which both models have a value.
 
     Attributes:
         scores, case, column: scores of the dimension, case, and column.
-        one, other: numbers of the two models' rows among all rows of the dimension.
+        one, other: indices of the two models' rows among all rows of the dimension.
     """
 
     scores: Scores
@@ -280,9 +280,9 @@ def _both(scores: Scores, a: str, b: str, on: str | None) -> Iterable[_Both]:
 
 
 def _tests(scores: Scores, values: Sequence[_Both]) -> dict[tuple[str, int, int], Tested]:
-    """The tests of pairs of values, by column and the numbers of both rows.
+    """Test pairs of values, by column and indices of both rows.
 
-    Pairs of values that are not ranked together have no test.
+    Values that are not ranked together are not tested.
     """
     rows, tests_of = _rows(scores), {}
     pairs = {(both.column, both.one, both.other) for both in values}

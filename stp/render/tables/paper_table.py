@@ -1,7 +1,7 @@
-"""A table of a dimension: CSV and tidy CSV, and Markdown, LaTeX and HTML for people.
+"""Write the table of a dimension: CSV and tidy CSV, and Markdown, LaTeX and HTML for readers.
 
-A final table exists only when all of its cells do. The finished part of another table is written to
-another folder, with the reasons for its gaps.
+A final table exists only if all of its cells have scores. The finished part of an incomplete table
+is written to another folder, with reasons for the gaps.
 """
 
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 def render_table(manifest: Path, database: Path, out: Path) -> None:
     """Write the final table: ``<name>.csv``, ``.md``, ``.tex``, ``.html`` and ``_tidy.csv``.
 
-    Where the dimension is shown by lead time, ``<name>_leads.csv`` has values at each lead time.
+    If the dimension is shown by lead time, ``<name>_leads.csv`` has the values at each lead time.
 
     Args:
         manifest: path of the manifest with the cells of the table.
@@ -42,7 +42,7 @@ def render_table(manifest: Path, database: Path, out: Path) -> None:
         out: path of ``<name>.csv``; the other files are written next to it.
 
     Raises:
-        StpError: a cell of the table has no rows, or lacks a column; nothing is written.
+        StpError: a cell of the table lacks all rows or a column; nothing is written.
     """
     plan = load_manifest(manifest)
     rows = read_scores(database, plan)
@@ -51,17 +51,16 @@ def render_table(manifest: Path, database: Path, out: Path) -> None:
 
 
 def render_partial(manifest: Path, failures: Mapping[str, "Failure"], out_dir: Path) -> list[str]:
-    """Write the finished part of every table of the manifest from the score artefacts.
+    """Write the finished part of every table of a manifest, directly from score artefacts.
 
     Args:
         manifest: path of the manifest with the cells of the tables.
-        failures: failures by path. The path is that of an artefact of the cell, relative to the
-            store, with or without its fingerprint, or that of the cell below ``scores/``:
-            ``<dimension>/...``.
-        out_dir: folder for partial tables; never the folder of final tables.
+        failures: failures by path: path of an artefact of the cell, relative to the store, with or
+            without the fingerprint; or path of the cell below ``scores/``, ``<dimension>/...``.
+        out_dir: folder of partial tables, not of final tables.
 
     Returns:
-        Paths of the cells without scores, below ``scores/`` and without fingerprint.
+        paths of the cells without scores, below ``scores/`` and without fingerprint.
     """
     plan = load_manifest(manifest)
     collected = []
@@ -106,7 +105,7 @@ def read_scores(path: Path, plan: Manifest) -> pa.Table:
 
 
 def demand_complete(plan: Manifest, table: str, rows: pa.Table, database: Path) -> None:
-    """Refuse a table with gaps: every cell must have an overall row for every column.
+    """Refuse an incomplete table: every cell must have a value, or a reason, in every column.
 
     Raises:
         StpError: the table has gaps; the message names them.
@@ -142,14 +141,14 @@ def _why_missing(
 
 
 def _cell_path(plan: Manifest, cell: Cell) -> str:
-    """Return the path of a cell: its score folder below ``scores/``, without fingerprint."""
+    """Path of a cell: its score folder below ``scores/``, without fingerprint."""
     folder = Path(cell.scores).parent
     scores = Path(plan.store) / "scores"
     return (folder.relative_to(scores) if folder.is_relative_to(scores) else folder).as_posix()
 
 
 class PaperTable(NamedTuple):
-    """A table: rows, standings of their values and, for long forecasts, values by lead time."""
+    """A table: rows, standings of the values and, for long forecasts, values by lead time."""
 
     rows: list[Row]
     standings: Standings
@@ -157,13 +156,13 @@ class PaperTable(NamedTuple):
 
 
 def make(plan: Manifest, table: str, scores: pa.Table, absent: dict[CellKey, str]) -> PaperTable:
-    """Make the rows of a table, with their standings.
+    """Make the rows of a table, with standings.
 
     Args:
         plan: manifest of the dimension.
         table: name of the table.
-        scores: collected rows of scores.
-        absent: reasons of missing scores, by key of the cell.
+        scores: collected score rows.
+        absent: reasons for missing scores, by key of the cell.
 
     Raises:
         StpError: the published values or a file of the store are damaged.
@@ -179,7 +178,7 @@ def make(plan: Manifest, table: str, scores: pa.Table, absent: dict[CellKey, str
 def _write(
     plan: Manifest, table: str, scores: pa.Table, absent: dict[CellKey, str], out: Path
 ) -> None:
-    """Write all files of a table; the CSV, whose presence means all exist, is put in place last."""
+    """Write all files of a table; the CSV comes last, so that its presence means that all exist."""
     rows, ranked, leads = make(plan, table, scores, absent)
     pages = grid(plan, table, rows, ranked, partial=bool(absent), leads=leads)
     texts = {out: _table_csv(rows), out.with_name(f"{out.stem}_tidy.csv"): tidy_csv(rows, ranked)}
@@ -189,10 +188,10 @@ def _write(
 
 
 def _table_csv(rows: list[Row]) -> str:
-    """The table as CSV: a line for each row, with the columns of all datasets as they appear.
+    """Format the table as CSV: a line for each row, with the columns of all datasets.
 
-    Tables of people also have the numbers of people and episodes and, for each column, the standard
-    deviation over scenarios and the interval over episodes.
+    Tables about people also have the numbers of people and episodes and, for each column, the
+    standard deviation over scenarios and the interval over episodes.
     """
     columns = list(dict.fromkeys(column for row in rows for column in row.entries))
     of_people = any(row.counted for row in rows)
@@ -234,7 +233,7 @@ def _spread(entry: Entry | None) -> list[str]:
 
 
 def _three(entry: Entry | None) -> list[str]:
-    """Value, published value and difference as text; empty for a column that a dataset lacks."""
+    """Format value, published value and difference; empty for a column that the dataset lacks."""
     if entry is None:
         return ["", "", ""]
     published = entry.published.value if entry.published else None

@@ -1,4 +1,8 @@
-"""Additions to tables of people: lengths and numbers of scenarios, methods without values."""
+"""Additions to tables about people.
+
+These are the lengths and numbers of scenarios, methods without values, and differences between the
+paper and its code.
+"""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -12,12 +16,13 @@ from stp.plan.setting import setting_of
 
 
 class Counted(NamedTuple):
-    """Numbers behind a row.
+    """Numbers of scenarios, people and episodes behind a row.
 
     Attributes:
-        scenarios: scenarios of the test, which overlap with each other.
-        people: people in the scenarios; a person in two scenarios counts twice.
-        episodes: groups of overlapping scenarios; only these are independent of each other.
+        scenarios: number of scenarios of the test, which may overlap.
+        people: number of people in the scenarios; a person in two scenarios counts twice.
+        episodes: number of episodes (groups of overlapping scenarios), which are independent of
+            each other.
     """
 
     scenarios: int
@@ -26,17 +31,17 @@ class Counted(NamedTuple):
 
 
 def counted(cell: Cell) -> Counted:
-    """Read how many scenarios, people and episodes a cell was tested on.
+    """Read the numbers of scenarios, people and episodes on which a cell was tested.
 
     Raises:
-        StpError: its predictions have no receipt.
+        StpError: the predictions have no receipt.
     """
     extras = require_receipt(cell.demand_predictions()).extras
     return Counted(extras["scenarios"], extras["people"], extras["episodes"])
 
 
 def lengths(manifest: Manifest, cell: Cell) -> str:
-    """Numbers of observed and predicted positions: ``observe 6, predict 10 (4 s)``."""
+    """Describe the numbers of observed and predicted positions: ``observe 6, predict 10 (4 s)``."""
     setting, tested = setting_of(cell.key.setting), cell.key.tested_on
     observe, predict = setting.get("observe", manifest.datasets[tested].context), setting["horizon"]
     return f"observe {observe}, predict {predict} ({predict * manifest.steps[tested]:.3g} s)"
@@ -45,10 +50,10 @@ def lengths(manifest: Manifest, cell: Cell) -> str:
 def absent_methods(
     manifest: Manifest, cells: list[Cell], published: Sequence[PublishedValue]
 ) -> Iterable[tuple[str, str]]:
-    """Methods for which the paper has values and we have none, each with the reason.
+    """List methods with values in the paper but none in stp, each with the reason.
 
     Args:
-        manifest: manifest of the dimension, which lists such methods (``absent``).
+        manifest: manifest of the dimension, which states reasons in ``absent``.
     """
     computed = {manifest.published_names.of_model(cell.key) for cell in cells}
     printed = {value.model for value in beside(manifest, cells[0], published)}
@@ -58,9 +63,9 @@ def absent_methods(
 
 
 def sections(manifest: Manifest) -> list[Section]:
-    """A section on differences between the paper and its code; none for suites that state none.
+    """Make a section on differences between paper and code; empty for suites that declare none.
 
-    For suites of people, the columns also name the protocols ``atlas-paper`` and ``strict``.
+    For suites about people, the columns also name the protocols ``atlas-paper`` and ``strict``.
     """
     deviations = manifest.deviations
     if not deviations:

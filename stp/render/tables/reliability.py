@@ -1,6 +1,4 @@
-"""A table of repeated runs of one model, a training for each of several seeds, beside published
-ones: CSV, a table in the layout of the paper's, and a strip plot.
-"""
+"""Table and strip plot of repeated trainings of a model, beside published runs."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -52,9 +50,9 @@ class PublishedRuns:
 
     Attributes:
         runs: printed value of each run.
-        std, pvalue: standard deviation and p value printed below the runs.
-        note: why the column is doubtful; empty if it is not.
-        statistics: statistics by name, which we computed from the printed, rounded runs.
+        std, pvalue: printed standard deviation and p value of the runs.
+        note: reason why the column is doubtful; else empty.
+        statistics: statistics by name, computed by stp from the printed, rounded runs.
     """
 
     runs: tuple[str, ...]
@@ -70,10 +68,10 @@ class MetricRuns:
 
     Attributes:
         name: heading of the column.
-        convention: exact definition of the metric.
-        runs: overall value of each seed; if it is None, a reason is stored with it.
+        convention: name of the convention.
+        runs: overall value of each seed, with a reason if it is None.
         statistics: statistics by name; empty unless every run has a value.
-        published: runs that the paper prints; None if it prints none.
+        published: runs printed in the paper; None without any.
     """
 
     name: str
@@ -85,12 +83,12 @@ class MetricRuns:
 
 @dataclass(frozen=True)
 class RepeatedRuns:
-    """All runs of one model on one dataset.
+    """Repeated runs of one model on one dataset, with several seeds.
 
     Attributes:
-        row: row of the table with the means over all runs.
+        row: table row with the means over all runs.
         seeds: seed of each run.
-        columns: runs of each metric.
+        columns: runs in each column.
     """
 
     row: Row
@@ -99,11 +97,11 @@ class RepeatedRuns:
 
 
 def read_runs(manifest: Path) -> tuple[Manifest, list[RepeatedRuns]]:
-    """Read the runs of every model that was trained with seeds, in the order of the manifest.
+    """Read the repeated runs of every model that is trained with seeds, in the manifest's order.
 
     Raises:
-        StpError: a file is missing or damaged, there are fewer than four seeds, or a cell has no
-            rows or lacks a column.
+        StpError: a file is missing or damaged, there are fewer than four seeds, or a cell lacks all
+            rows or a column.
     """
     plan = load_manifest(manifest)
     groups: dict[CellKey, list[Cell]] = {}
@@ -154,7 +152,7 @@ def _all_published(
 
 
 def read_column(values: Mapping[str, PublishedValue]) -> PublishedRuns:
-    """A column of published runs from its values by name: run1, run2, ..., std, pvalue."""
+    """Make a column of published runs from its values by name: run1, run2, ..., std, pvalue."""
     runs = [values[f"run{number}"] for number in range(1, len(values) - 1)]
     return PublishedRuns(
         runs=tuple(value.raw for value in runs),
@@ -171,8 +169,10 @@ def _columns(
     scores: Overall,
     published: Mapping[CellKey, Mapping[str, PublishedRuns]],
 ) -> dict[str, tuple[Column, ...]]:
-    """Columns of each dataset: those of its other tables and, where all runs have them,
-    `FURTHER_COLUMNS`; the published ones come first, in the order of the paper.
+    """Choose the columns for each dataset.
+
+    They are the columns of the dataset's other tables and, if all runs have values for them,
+    `FURTHER_COLUMNS`. Columns with published runs come first, in the order of the paper.
     """
     columns: dict[str, tuple[Column, ...]] = {}
     for dataset in dict.fromkeys(key.tested_on for key in groups):
@@ -214,7 +214,7 @@ def _metrics(
 
 
 def render_reliability(manifest: Path, out: Path) -> None:
-    """Write ``<name>.csv``, pages (``.md``, ``.tex``, ``.html``) and a plot (``.png``, ``.svg``).
+    """Write the table as .csv, .md, .tex and .html, and the plot as .png and .svg.
 
     Args:
         manifest: path of the manifest.
@@ -246,7 +246,7 @@ def _csv(models: list[RepeatedRuns]) -> str:
 
 
 def _run_lines(model: RepeatedRuns, column: MetricRuns) -> Iterable[list[object]]:
-    """A line for each run; published runs stand beside ours in their printed order."""
+    """Yield a CSV line for each run, with published runs in their printed order."""
     published = column.published.runs if column.published else ()
     for i in range(max(len(column.runs), len(published))):
         has_run = i < len(column.runs)
@@ -318,14 +318,14 @@ def _sections(plan: Manifest, model: RepeatedRuns) -> Iterable[Section]:
 
 
 def _section(title: str, lines: Iterable[list[str]], intro: list[str], notes: list[str]) -> Section:
-    """A section of a page; the first of the lines has the headings of the columns."""
+    """Make a section of a page; the first line contains the column headings."""
     columns, *rows = lines
     numeric = [False, False, *[True] * (len(columns) - 2)]
     return Section(title, columns, [list(row) for row in rows], numeric, intro, notes)
 
 
 def _runs_table(plan: Manifest, model: RepeatedRuns) -> Iterable[list[str]]:
-    """The lines of a table with a metric in each row and a run in each column."""
+    """Yield the lines of a table with a metric in each row and a run in each column."""
     published = [column.published for column in model.columns if column.published]
     most = max([len(model.seeds), *(len(column.runs) for column in published)])
     yield ["metric", "values", *map(str, range(1, most + 1)), "std", "pvalue"]
@@ -385,7 +385,7 @@ def _heading(plan: Manifest, column: MetricRuns) -> str:
 
 
 def _digits(value: float | None, std: float | None) -> str:
-    """A value as text, with as many digits as show two digits of its runs' standard deviation."""
+    """Format a value with as many decimals as show two digits of the runs' standard deviation."""
     if value is None:
         return "–"
     if not std:
@@ -426,11 +426,11 @@ def _legend(plan: Manifest, models: list[RepeatedRuns]) -> Iterable[str]:
 def draw(models: Sequence[RepeatedRuns], out: Path) -> None:
     """Draw the runs: a row of panels for each model, a panel for each metric.
 
-    Published runs are drawn only beside runs on official data under the paper's protocol: values
-    on other data would be of another size.
+    Published runs are drawn only beside runs on official data under the paper's protocol, because
+    values on other data may have another magnitude.
 
     Args:
-        out: path of the PNG file; the SVG file is written next to it.
+        out: path of the PNG file; an SVG file is written next to it.
     """
     most = max(len(model.columns) for model in models)
     origins = dict.fromkeys(origin(model.row.source, model.row.protocol) for model in models)
@@ -472,7 +472,7 @@ def _strip(
     runs: Sequence[float],
     statistics: Mapping[str, float | None],
 ) -> None:
-    """Draw runs from left to right in their order, and the interval behind them."""
+    """Draw runs from left to right in order, in front of their interval."""
     low, high, mean = statistics["ci95_low"], statistics["ci95_high"], statistics["mean"]
     assert low is not None and high is not None and mean is not None
     sides = (x - WIDTH, x + WIDTH)

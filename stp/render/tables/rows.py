@@ -1,4 +1,4 @@
-"""Rows of a table from collected rows: one per dataset and model, seeds together."""
+"""Make table rows from collected score rows: one per dataset and model, averaged over seeds."""
 
 import statistics
 from collections.abc import Iterable, Sequence
@@ -33,9 +33,10 @@ Overall = dict[Place, ScoreRow]
 
 
 class PrintedValue(NamedTuple):
-    """A value printed in a paper; a ``note`` says that it is doubtful.
+    """A value printed in a paper; a ``note`` explains why it is doubtful.
 
-    ``sd`` is the printed standard deviation over test samples, ``sd_note`` a doubt about it.
+    ``sd`` is the printed standard deviation over test samples, ``sd_note`` explains a doubt about
+    it.
     """
 
     value: float
@@ -47,21 +48,21 @@ class PrintedValue(NamedTuple):
 
 @dataclass(frozen=True)
 class Entry:
-    """One column of one row.
+    """The value of one column in one row.
 
     Attributes:
-        convention: exact definition of the value.
-        part: what the value is restricted to: a variable, threshold, lead times or statistic.
-        n: number of samples behind the value; the smallest over seeds.
-        value: mean over seeds; if it is None, ``reason`` says why.
-        low, high: bounds of the 95 % interval over clusters, means over seeds of each seed's.
-        clusters: number of independent clusters behind the interval.
+        convention: name of the convention.
+        part: part of the convention's values: variable, threshold, lead times or statistic.
+        n: number of samples behind the value; minimum over seeds.
+        value: mean over seeds; None if there is a ``reason``.
+        low, high: ends of the 95 % interval over clusters, averaged over seeds.
+        clusters: number of clusters behind the interval.
         seed_sd: sample standard deviation over seeds; None for fewer than two.
-        published: the paper's value, or None.
-        difference: value - published.value; None where the comparison is not fair.
-        reason: why the value or its interval is absent; empty if both are present.
-        sd: standard deviation over test samples (ddof 0), mean over seeds; None if not scored.
-        unit: unit of the column, where it differs from that of the convention.
+        published: value in the paper, or None.
+        difference: difference from the published value; None if the comparison is not fair.
+        reason: reason why the value or its interval is missing; empty if both exist.
+        sd: standard deviation over test samples (ddof 0), averaged over seeds; None if not scored.
+        unit: unit of the column, if it differs from the unit of the convention.
         digits: number of significant digits that pages show.
     """
 
@@ -86,14 +87,15 @@ class Row:
     """One row of a table.
 
     Attributes:
-        comparable: whether values may be compared with published ones, as in table `cells`.
-        bytes_known_by: how surely the data are the official ones, as in table `cells`.
+        comparable: whether values may be compared with published values, as in table `cells`.
+        bytes_known_by: evidence that the data are official, as in table `cells`.
         seeds: number of seeds; None for a deterministic model.
-        samples: number of samples behind the values; the smallest if columns differ.
+        samples: number of samples behind the values; the minimum if columns differ.
         cells: cells with scores, one for each seed.
         key: key of the cells without their seed.
-        counted: numbers of scenarios, people and episodes; None for other tasks, or without scores.
-        is_printed: whether the row has published values only, since the method has no cells.
+        counted: numbers of scenarios, people and episodes; None for other tasks, and without
+            scores.
+        is_printed: whether the row has only published values, because the method has no cells.
     """
 
     source: str
@@ -115,7 +117,7 @@ class Row:
 
     @property
     def comparability(self) -> str:
-        """Whether values may be compared with published ones: yes, by counts, NO; or empty."""
+        """Whether values are comparable to published ones: yes, by counts, NO, or empty."""
         if self.is_printed:
             return ""
         if not self.comparable:
@@ -124,12 +126,12 @@ class Row:
 
 
 def overall(scores: pa.Table, lead: int | None = None) -> Overall:
-    """Pick the overall row of each place, for all lead times together or for one of them.
+    """Select the overall score row of each cell, convention and part, for all lead times or one.
 
-    The overall row of a variable is its row without level and threshold; that of a threshold, its
-    row without level and variable. That of all values together is the row with none of the three;
-    if there is no such row, it is the only row. Where there are several, such as one for each
-    variable, there is no overall row.
+    The overall row of a variable is its row without level and threshold; the overall row of a
+    threshold is its row without level and variable. The overall row of all values together has none
+    of the three, or is the only row. If there are several rows, such as one for each variable,
+    there is no overall row.
     """
     rows_of: Overall = {}
     alone_at: dict[Place, list[ScoreRow]] = {}
@@ -147,7 +149,7 @@ def overall(scores: pa.Table, lead: int | None = None) -> Overall:
 
 
 def gaps(manifest: Manifest, table: str, rows: pa.Table, scores: Overall) -> list[str]:
-    """A line for each cell that lacks rows of an artefact or the overall value of a column."""
+    """Describe, in a line each, the cells that lack rows of an artefact or a column's value."""
     fingerprints = set(rows["scores_fingerprint"].unique().to_pylist())
     lacking_cells = []
     for cell in manifest.cells:
@@ -176,7 +178,7 @@ def make_rows(
     """Make the rows of ``table`` in the order of the manifest's cells.
 
     Args:
-        absent: reasons of missing scores, by key of the cell. The values of such cells are None.
+        absent: reasons for missing scores, by key of the cell; the values of these cells are None.
     """
     groups: dict[CellKey, list[Cell]] = {}
     for cell in manifest.cells:
@@ -200,7 +202,7 @@ def make_rows(
 
 
 def _labels(manifest: Manifest, cells: list[Cell]) -> list[tuple[str, str]]:
-    """Titles of dataset and model of each row; equal titles are told apart by what differs."""
+    """Titles of dataset and model of each row; equal titles get additions that distinguish them."""
     names = manifest.names
 
     def dataset(cell: Cell) -> str:
@@ -291,7 +293,7 @@ def _printed_row(
     reason: str,
     published: Sequence[PublishedValue],
 ) -> Row:
-    """The row of a method that has published values only, for the test of ``cell``."""
+    """Make the row of a method that has only published values, for the test of ``cell``."""
     dataset, method = label
     entries = {}
     of_method = [value for value in beside(manifest, cell, published) if value.model == method]
@@ -364,7 +366,7 @@ def _absences(cells: list[Cell], absent: dict[CellKey, str]) -> Iterable[str]:
 
 
 def _reasons(entries: dict[str, Entry], scored: bool) -> Iterable[str]:
-    """Why values are missing, unless nothing was scored, and which published ones are doubtful."""
+    """Yield reasons for missing values, if scored, and for doubtful published values."""
     if scored:
         yield from _grouped(
             (column, entry.reason) for column, entry in entries.items() if entry.value is None
@@ -384,7 +386,7 @@ def _reasons(entries: dict[str, Entry], scored: bool) -> Iterable[str]:
 
 
 def _grouped(reasons: Iterable[tuple[str, str]]) -> list[str]:
-    """Lines such as "A, B: reason", with all columns that share a reason in one line."""
+    """Make lines such as "A, B: reason", with one line for all columns that share a reason."""
     columns: dict[str, list[str]] = {}
     for column, reason in reasons:
         columns.setdefault(reason, []).append(column)
@@ -398,7 +400,7 @@ def _entry(
     published: PrintedValue | None,
     comparable: bool,
 ) -> Entry:
-    """The entry of a column from the cells of all seeds; without a value if one seed has none."""
+    """Make the entry of a column from the cells of all seeds; no value if one seed has none."""
 
     def rows(statistic: str) -> list[ScoreRow | None]:
         return [scores.get((key, *_place(column), statistic)) for key in keys]
@@ -431,7 +433,7 @@ def _entry(
 
 
 def _place(column: Column) -> tuple[str, Part]:
-    """Convention and part of the rows of a column, whatever their statistic."""
+    """Convention and part of the score rows of a column, without the statistic."""
     return column.convention, column.part._replace(statistic="mean")
 
 
@@ -444,7 +446,7 @@ def _fewest(rows: list[ScoreRow | None]) -> int | None:
 
 
 def _mean(rows: list[ScoreRow | None]) -> float | None:
-    """The mean over seeds; None if there are no seeds or one of them has no value."""
+    """Mean over seeds; None if there are no seeds, or if one has no value."""
     values = _values(rows)
     return statistics.fmean(values) if values and len(values) == len(rows) else None
 
@@ -452,8 +454,8 @@ def _mean(rows: list[ScoreRow | None]) -> float | None:
 def _find(column: Column, values: Sequence[PublishedValue]) -> PrintedValue | None:
     """Find the published value of a column, and its standard deviation.
 
-    The published value must have the column's heading, variable, threshold and lead time. Where
-    several values match, the result is None, since any of them could be the wrong one.
+    The published value must have the column's heading, variable, threshold and lead time. If
+    several values match, the result is None, since the choice would be arbitrary.
     """
 
     def only(metric: str) -> PublishedValue | None:

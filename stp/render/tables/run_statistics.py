@@ -1,7 +1,8 @@
-"""Statistics of repeated runs of one model: spread, tests of halves, detectable differences.
+"""Statistics of repeated runs of a model: spread, tests between halves, detectable differences.
 
 ``std.population`` and ``p.larger`` reproduce Tables 17 and 18 of the PredBench paper (appendix
-C.3); they were found by trying all splits of the printed runs. See docs/statistics.md.
+C.3). The paper does not define them; they were identified by trying all splits of the printed runs.
+See docs/statistics.md.
 """
 
 import math
@@ -39,7 +40,7 @@ MEANINGS = {
 
 
 def meaning(statistic: str) -> str:
-    """The meaning of a statistic, such as ``mdd.5``, in words."""
+    """Explain a statistic, such as ``mdd.5``, in words."""
     kind, _, seeds = statistic.partition(".")
     if kind == "mdd":
         return (
@@ -57,8 +58,8 @@ def describe_runs(runs: Sequence[float]) -> dict[str, float | None]:
         runs: at least four values, in the order of their seeds.
 
     Returns:
-        value by statistic, in the unit of the runs except ``p.*`` and ``cv``; None where it is
-        undefined: a t-test without spread within its groups, ``cv`` of a mean of zero.
+        value by statistic, in the unit of the runs, except ``p.*`` and ``cv``. None if undefined: a
+        t-test if neither group has spread, ``cv`` if the mean is zero.
     """
     values = np.asarray(runs, dtype=np.float64)
     mean, sample = float(values.mean()), _std(values, 1)
@@ -89,14 +90,14 @@ def describe_runs(runs: Sequence[float]) -> dict[str, float | None]:
 
 
 def _std(values: np.ndarray, ddof: int) -> float:
-    """Standard deviation; exactly zero for equal values, whose computed mean may be off."""
+    """Standard deviation; exactly zero for equal values, despite rounding of their mean."""
     return float(values.std(ddof=ddof)) if values.min() < values.max() else 0.0
 
 
 def student(first: Sequence[float], second: Sequence[float]) -> float | None:
-    """Return the p-value of Student's two-sided t-test with equal variances.
+    """P value of Student's two-sided t-test with equal variances.
 
-    It is None where neither group has any spread.
+    None if neither group has spread.
     """
     if all(min(group) == max(group) for group in (first, second)):
         return None
@@ -106,9 +107,9 @@ def student(first: Sequence[float], second: Sequence[float]) -> float | None:
 
 
 def detectable_difference(std: float, seeds: int) -> float:
-    """Return the smallest true difference of two means that a t-test would usually find.
+    """Smallest true difference of two means that a t-test detects with a power of 80 %.
 
-    It is exact for normally distributed runs of equal standard deviation, by the noncentral t
+    It is exact for normally distributed runs with equal standard deviations, by the noncentral t
     distribution (Cohen, Statistical Power Analysis, chapter 2).
 
     Args:

@@ -1,6 +1,6 @@
-"""Runtimes of predictors of people by the number of people: a table of view ``runtime``.
+"""Table of the run times of predictors of people, by number of people, from view ``runtime``.
 
-Rows are medians over the cells of a model, since its calibration does not influence its runtime.
+Rows are medians over the cells of a model, because the calibration does not influence the run time.
 """
 
 from itertools import groupby
@@ -50,7 +50,7 @@ def render_runtime(database: Path, out: Path) -> None:
     """Write the table as ``<name>.csv``, ``.md``, ``.html`` and ``.tex``.
 
     Raises:
-        StpError: there is no store, or an older version of the code made it; nothing is written.
+        StpError: the store is missing, or was made by an older version; nothing is written.
     """
     rows = _read(database)
     lines = [[csv_value(row[name]) for name in COLUMNS] for row in rows]
@@ -65,16 +65,16 @@ def _read(database: Path) -> list[Row]:
 
 
 def page(database: Path) -> Grid:
-    """The table for people, as `stp table` shows it.
+    """Make the table for readers, as `stp table` shows it.
 
     Raises:
-        StpError: there is no store, or an older version of the code made it.
+        StpError: the store is missing, or was made by an older version.
     """
     return _grid(_read(database), NAME)
 
 
 def _grid(rows: list[Row], name: str) -> Grid:
-    """A section for each test, horizon and machine."""
+    """Make the table: a section for each test, horizon and machine."""
     origins = sorted({origin(row["source"], row["protocol"]) for row in rows})
     return Grid(
         name=name,

@@ -1,4 +1,4 @@
-"""Distances between sets of clips by the size of the sets (Unterthiner et al. 2018, Figure 4)."""
+"""Distances between sets of clips as a function of set size (Unterthiner et al. 2018, Figure 4)."""
 
 import math
 from dataclasses import dataclass
@@ -44,11 +44,11 @@ class Sizes:
     Attributes:
         dataset: the dataset of the test.
         convention: name of the metric's convention.
-        features: number of features that the network computes for each clip.
-        sizes: distances by the number of clips in each of two subsets, ascending.
-        infinite: distance between two halves, extrapolated to infinitely many clips; if it is
-            None, `why` has the reason.
-        why: why `infinite` is None; empty if it is not.
+        features: number of network features of each clip.
+        sizes: distances between subsets, ascending in the number of clips in each subset.
+        infinite: distance between two halves, extrapolated to infinitely many clips; None if there
+            is a reason in `why`.
+        why: reason why `infinite` is None; else empty.
     """
 
     dataset: str
@@ -89,7 +89,7 @@ def sizes_of(plan: Manifest) -> list[Sizes]:
 
 
 def too_few(cell: Cell, convention: str) -> str:
-    """Why a dataset has too few clips for the covariance of a Frechet distance; empty if enough."""
+    """Reason that a dataset has too few clips for a Frechet distance; empty if it has enough."""
     metric = convention_of(cell, convention)
     if not isinstance(metric, SetDistance) or metric.distance is not frechet.distance:
         return ""
@@ -100,7 +100,7 @@ def too_few(cell: Cell, convention: str) -> str:
 
 
 def render_sample_size(manifest: Path, out: Path) -> None:
-    """Write ``<name>.csv``, and beside it .md, .tex, .html, and the figure as .png and .svg.
+    """Write the table as .csv, .md, .tex and .html, and the figure as .png and .svg.
 
     Raises:
         StpError: a file is missing or damaged.

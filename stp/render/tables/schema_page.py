@@ -1,4 +1,4 @@
-"""The page of every table, view and column of results.duckdb: docs/results_store.md."""
+"""Page of all tables, views and columns of results.duckdb: docs/results_store.md."""
 
 import textwrap
 from collections import defaultdict
@@ -90,7 +90,7 @@ significant difference only with `--fail-if-alike`:
 
 ```sh
 stp query "FROM overall WHERE value IS NULL" --fail-if-empty -f csv > gaps.csv && echo "some gaps"
-stp compare simvpv2 convlstm --cell kth --column SSIM --fail-if-alike || echo "alike"
+stp compare simvpv2 convlstm --cell kth --metric SSIM --fail-if-alike || echo "alike"
 ```
 """
 
@@ -135,7 +135,7 @@ setting, seed`; `seed` is NULL for deterministic models, so join it with `IS NOT
 
 
 def page() -> str:
-    """The page as Markdown."""
+    """Make the page as Markdown."""
     lines = [_HEAD, "## Ten questions", ""]
     for question, about, sql in QUESTIONS:
         lines += [*_wrapped(f"**{question}** {about}"), "", "```sql", sql, "```", ""]
@@ -169,7 +169,7 @@ def _wrapped(paragraph: str) -> list[str]:
 
 
 def _suite_views() -> Iterator[tuple[str, str, list[View]]]:
-    """Name and title of each suite that defines views, and these views."""
+    """Yield name, title and views of each suite that defines views."""
     for name, suite in read_suites().items():
         about = suite_facts(name, suite)
         if views := views_of([(name, about.views)]):
@@ -201,13 +201,14 @@ def _section(
     columns: Iterable[tuple[str, str, str]],
     defined: dict[tuple[str, str], str],
 ) -> list[str]:
-    """Lines on a table or view; columns explained under an earlier one are only named.
+    """Describe a table or view; columns that an earlier one explained are only named.
 
     Args:
         table: name of the table or view.
         comment: meaning of a row.
         columns: name, type and meaning of each column.
-        defined: the first table with a column, by its name and meaning; the function extends it.
+        defined: first table that explained a column, by name and meaning of the column; extended by
+            this call.
     """
     rows, repeated = [], defaultdict(list)
     for name, kind, about in columns:

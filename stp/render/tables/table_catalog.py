@@ -1,9 +1,9 @@
-"""The list of tables, and the page of a table: ``stp table``.
+"""List tables, and make the page of a table: ``stp table``.
 
-The tables of the dimensions, the findings, the effects of conventions, running times and views are
-made from the results store, as their files are (`stp.render.tables.paper_table`,
+Pages of dimensions, findings, effects of conventions, run times and views are made from the results
+store, by the same code as their files (`stp.render.tables.paper_table`,
 `stp.render.tables.findings`), so they are never older than the store. Other tables are made from
-configuration, measurements and answers of raters; their files are read.
+configuration, measurements and answers of raters; for these, files are read.
 """
 
 from collections.abc import Iterable, Sequence
@@ -39,10 +39,10 @@ class KnownTable(NamedTuple):
     """A table that exists or can be made.
 
     Attributes:
-        suite: title of the table's suite; empty if stores of all suites have the table.
-        about: contents of the table, and where the paper prints it.
+        suite: title of the table's suite; empty if all suites have the table.
+        about: content of the table, and its place in the paper.
         is_dimension: whether the table is made from the scores of a dimension.
-        from_store: whether its page is made from the results store, but not from a dimension.
+        from_store: whether the page is made from the results store, but not from a dimension.
     """
 
     suite: str
@@ -52,7 +52,7 @@ class KnownTable(NamedTuple):
 
 
 def tables() -> dict[str, KnownTable]:
-    """All tables by name, in the order of the suites; those of all suites come last."""
+    """All tables by name, in the order of the suites; tables common to all suites come last."""
     tables_of_suites = {
         name: KnownTable(
             suite.title,
@@ -85,9 +85,9 @@ def is_view(name: str) -> bool:
 
 
 def listing(database: Path) -> list[tuple[str, ...]]:
-    """A row for each table, with the columns `LISTED`.
+    """Make a row for each table, with the columns `LISTED`.
 
-    The command in a row shows the table or, if the table does not exist yet, makes it.
+    The command in the last column shows the table or, if it does not exist yet, makes it.
     """
     lines: list[tuple[str, ...]] = []
     for name, table in tables().items():
@@ -101,7 +101,7 @@ def listing(database: Path) -> list[tuple[str, ...]]:
 
 
 def listing_grid(database: Path) -> Grid:
-    """The list of tables for people."""
+    """Lay out the list of tables for readers."""
     return Grid(
         name="tables",
         title="Tables",
@@ -133,17 +133,17 @@ def check_name(name: str) -> None:
 
 
 def is_about_scores(name: str) -> bool:
-    """Whether a table is made from the scores of a dimension; only such tables can be narrowed."""
+    """Whether a table is made from the scores of a dimension; only these can be narrowed."""
     return tables()[name].is_dimension
 
 
 def file_of(name: str, database: Path, ending: str) -> Path:
-    """Path of a file of a table that a run has made.
+    """Path of an existing file of a table.
 
     Args:
         name: name of the table.
-        database: the results store of the run.
-        ending: end of the file's name, such as ``.md``.
+        database: path of the results store of the run that made the table.
+        ending: end of the file name, such as ``.md``.
 
     Raises:
         FileError: the file is missing.
@@ -155,11 +155,11 @@ def file_of(name: str, database: Path, ending: str) -> Path:
 
 
 class Narrowed(NamedTuple):
-    """The part of a table that is kept; None keeps all.
+    """Selection of a part of a table; None selects all.
 
     Attributes:
-        cell: name or title of a test dataset, of a case such as ``bridge-interval-2``, or of a
-            model; or a dataset or case and a model with ``/`` between them.
+        cell: name or title of a test dataset, a case such as ``bridge-interval-2``, or a model; or
+            a dataset or case, then ``/``, then a model.
         metric: heading of a column, or name of a convention or metric.
     """
 
@@ -168,13 +168,14 @@ class Narrowed(NamedTuple):
 
 
 def of_scores(name: str, database: Path, narrowed: Narrowed) -> tuple[Grid, list[list[Field]]]:
-    """A table of a dimension, from the results store.
+    """Make the table of a dimension from the results store.
 
-    Ranks and tests include all models of the table, even those that are not kept; p values are
-    corrected within a dataset and column. So narrowing changes no number.
+    Ranks and tests include all models of the table, even those that are not selected; p values are
+    corrected within a dataset and column. A selection therefore changes no number.
 
     Returns:
-        the grid, and a line for each value with the columns `stp.render.tables.tidy.HEADER`.
+        the table for readers, and a line for each value with the columns
+        `stp.render.tables.tidy.HEADER`.
 
     Raises:
         StpError: the dimension was not collected, or a name is unknown.
@@ -217,10 +218,10 @@ TYPES = dict.fromkeys(HEADER, pa.string()) | {
 
 
 def of_store(name: str, database: Path) -> Grid:
-    """The page of a table that is made from the results store, but not from a dimension.
+    """Make the page of a table that is made from the results store, but not from a dimension.
 
     Raises:
-        StpError: see `findings.judge`, `view_table.read` and ``page`` of the table's module.
+        StpError: as in `findings.judge`, `view_table.read` and ``page`` of the table's module.
     """
     from stp.render.tables import findings
 
@@ -234,7 +235,7 @@ def of_store(name: str, database: Path) -> Grid:
 
 
 def write(name: str, database: Path, out: Path) -> None:
-    """Write a table of `of_store`: all rows as CSV, and its pages beside it.
+    """Write the files of a table of `of_store`: all rows as CSV, and pages beside it.
 
     Raises:
         StpError: as in `of_store`; nothing is written.
@@ -250,7 +251,7 @@ def write(name: str, database: Path, out: Path) -> None:
 
 
 def questions_of(name: str) -> "dict[int, Question]":
-    """The findings of a table of findings, by number.
+    """Read the findings of a table of findings, by number.
 
     Raises:
         StpError: the table is not a table of findings.
@@ -268,7 +269,7 @@ def questions_of(name: str) -> "dict[int, Question]":
 
 
 def _queries(name: str) -> Path:
-    """The folder of the queries of a table of findings."""
+    """Folder with the queries of a table of findings."""
     suite = next(suite for suite in read_suites().values() if suite.findings == name)
     return suite.folder / FINDINGS
 
@@ -293,13 +294,13 @@ def _is_there(name: str, table: KnownTable, database: Path) -> bool:
 
 
 def _suites(database: Path) -> set[str]:
-    """Titles of the suites that a results store holds results of."""
+    """Titles of the suites with results in a results store."""
     with opened(database, "a results store") as connection:
         return {title for (title,) in connection.execute("SELECT title FROM suites").fetchall()}
 
 
 def _made_by(name: str, database: Path) -> str:
-    """The command that makes a table at the scale of the store's folder, or else the last run's."""
+    """Command that makes a table, at the scale of the store's folder or else of the last run."""
     scale = database.resolve().parent.name
     if not (CONFIG_FOLDER / f"{scale}.yaml").is_file():
         scale = last_results().name
@@ -307,7 +308,7 @@ def _made_by(name: str, database: Path) -> str:
 
 
 def _cases_kept(plan: Manifest, words: Sequence[str]) -> Manifest:
-    """Keep the cells whose dataset or case has each of these words as a name or title."""
+    """Keep the cells for which every word is the name or title of their dataset or case."""
     kept = tuple(cell for cell in plan.cells if all(_is_case(word, plan, cell) for word in words))
     if not kept:
         raise _nothing("dataset or case", "/".join(words), _cases(plan))
@@ -360,7 +361,7 @@ def _is_metric(word: str, column: Column) -> bool:
 
 
 def _models_kept(table: PaperTable, plan: Manifest, models: Sequence[str]) -> PaperTable:
-    """Keep the rows of the model that has each of these words as a name or title."""
+    """Keep the rows of the model for which every word is a name or title."""
     if not models:
         return table
     numbers = [

@@ -1,4 +1,4 @@
-"""The rows of a table as a grid for people: one section per dataset, with its columns only."""
+"""Lay out table rows for readers: one section per dataset, with the dataset's columns."""
 
 from collections.abc import Iterable, Sequence
 
@@ -28,13 +28,13 @@ def grid(
     partial: bool,
     leads: Leads | None = None,
 ) -> Grid:
-    """Make the grid of a table.
+    """Lay out a table for readers.
 
     Args:
         table: name of the table.
         ranked: standings of the values of each row.
-        partial: whether the table is a partial one, with gaps.
-        leads: values at each lead time, for further sections; None for a table without them.
+        partial: whether the table is incomplete.
+        leads: values at each lead time, for additional sections; None without them.
     """
     sections = []
     for dataset in dict.fromkeys(row.dataset for row in rows):
@@ -63,7 +63,7 @@ def grid(
 
 
 def _is_own(rows: list[Row]) -> bool:
-    """Whether all rows are of the user's own data, for which nothing is published."""
+    """Whether all rows are on the user's own data, for which nothing is published."""
     return all(row.source == "own" for row in rows)
 
 
@@ -93,7 +93,7 @@ _SPLITS = (
 
 
 def _intro(rows: list[Row]) -> str:
-    """A sentence on what the numbers are; for the user's own data, no paper is mentioned."""
+    """Explain the numbers in a sentence, without mention of a paper for the user's own data."""
     is_own = _is_own(rows)
     if any(row.counted for row in rows):
         text = _PEOPLE + ("" if is_own else _PRINTED_PEOPLE) + _SPREAD
@@ -185,9 +185,10 @@ def _interval(entry: Entry | None) -> str:
 
 
 def _without_interval(rows: list[Row]) -> Iterable[str]:
-    """Which values have no interval, and why.
+    """List values without an interval, with reasons.
 
-    In tables of people, all such values are listed; in others, only those of too few clusters.
+    In tables about people, all of them are listed; in other tables, only those with too few
+    clusters.
     """
     reasons: dict[str, dict[str, None]] = {}
     for row in rows:
@@ -200,10 +201,10 @@ def _without_interval(rows: list[Row]) -> Iterable[str]:
 
 
 def _numbered(notes: list[list[str]]) -> tuple[list[str], list[list[str]]]:
-    """Number the notes of several rows; notes that all rows share get no number.
+    """Number the notes of rows; notes that all rows share get no number.
 
     Returns:
-        a line for each different note, and the numbers of each row's notes.
+        a line for each distinct note, and the numbers of each row's notes.
     """
     texts = list(dict.fromkeys(note for of_row in notes for note in of_row))
     of_all = [text for text in texts if all(text in of_row for of_row in notes)]
@@ -216,9 +217,9 @@ def _numbered(notes: list[list[str]]) -> tuple[list[str], list[list[str]]]:
 
 
 def _with_clips(manifest: Manifest, rows: list[Row], columns: list[str]) -> set[str]:
-    """Columns whose values depend on the number of clips, and whose numbers of clips differ.
+    """Columns with values that depend on the number of clips, if these numbers differ.
 
-    The numbers are those of our rows and, for the whole test split, that of the paper.
+    Compared are the numbers of clips of all rows and, for the whole test split, of the paper.
     """
     depending = set()
     for column in columns:
@@ -238,7 +239,7 @@ def _with_clips(manifest: Manifest, rows: list[Row], columns: list[str]) -> set[
 
 
 def _item(entry: Entry | None, standing: Standing | None, *, clips: bool) -> Item:
-    """A value with its sign; the published value and the number of clips are in parentheses."""
+    """Format a value with its mark, and published value and number of clips in parentheses."""
     if entry is None:
         return Item("")
     asides = []
@@ -272,7 +273,7 @@ def _untested(ranked: Sequence[dict[str, Standing]]) -> Iterable[str]:
 
 
 def _heading(manifest: Manifest, rows: Sequence[Row], column: str) -> str:
-    """A column with its direction, unless rows of one dataset differ in the direction."""
+    """Heading of a column with its direction, unless rows differ in the direction."""
     conventions = {row.entries[column].convention for row in rows if column in row.entries}
     directions = {Direction.of(manifest, convention) for convention in conventions}
     return heading(column, directions.pop()) if len(directions) == 1 else column
@@ -322,7 +323,7 @@ def _lead_section(
 
 
 def _lead(lead: int, step: float | None) -> str:
-    """A lead time in steps and, where the data tell it, in time."""
+    """Format a lead time in steps and, if the data state the duration of a step, in time."""
     if step is None:
         return f"lead {lead}"
     from stp.render.figures.time_step import SECONDS, unit_of
@@ -332,7 +333,7 @@ def _lead(lead: int, step: float | None) -> str:
 
 
 def _columns(manifest: Manifest, rows: list[Row]) -> Iterable[str]:
-    """A line for each column and convention behind it, which may differ between datasets."""
+    """Yield a line for each column and its convention, which may differ between datasets."""
     conventions = manifest.conventions
     meanings: dict[tuple[str, str, str], list[str]] = {}
     for row in rows:
@@ -355,7 +356,7 @@ def _columns(manifest: Manifest, rows: list[Row]) -> Iterable[str]:
 
 
 def _trust(manifest: Manifest, rows: list[Row], partial: bool) -> Iterable[str]:
-    """The command that shows a trust card; only a complete study of distortions has cards."""
+    """Yield the command that shows a trust card, for complete studies of distortions."""
     conventions = [entry.convention for row in rows for entry in row.entries.values()]
     if not manifest.are_rivals and conventions and not partial:
         yield (

@@ -1,4 +1,4 @@
-"""Tidy tables for programs: a line for each value, with all of its details."""
+"""Tidy tables for programs: a line for each value, with all details."""
 
 from collections.abc import Iterable, Sequence
 
@@ -49,7 +49,7 @@ LEADS_HEADER = (*WHOSE, *WHAT, "lead", "seconds", *VALUE, "reason")
 
 
 def tidy_rows(rows: Sequence[Row], ranked: Standings) -> list[list[Field]]:
-    """A line with the columns `HEADER` for each row and column of the table, with all digits."""
+    """Make a line, with the columns `HEADER` and all digits, for each row and column of a table."""
     lines = []
     for row, standing_of in zip(rows, ranked, strict=True):
         for column, entry in row.entries.items():
@@ -75,12 +75,12 @@ def tidy_rows(rows: Sequence[Row], ranked: Standings) -> list[list[Field]]:
 
 
 def tidy_csv(rows: Sequence[Row], ranked: Standings) -> str:
-    """Write one line per row of the table and column."""
+    """Format a table as tidy CSV: one line for each row and column."""
     return _rounded_csv([list[Field](HEADER), *tidy_rows(rows, ranked)])
 
 
 def leads_csv(leads: Leads) -> str:
-    """Write one line per row of the table, column and lead time."""
+    """Format values by lead time as tidy CSV: one line for each row, column and lead time."""
     lines = [list[Field](LEADS_HEADER)]
     for lead, rows in leads.rows.items():
         for row, standing_of in zip(rows, leads.standings[lead], strict=True):

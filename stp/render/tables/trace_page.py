@@ -1,4 +1,4 @@
-"""The provenance of a printed number, as a page for a terminal."""
+"""Terminal page of the provenance of a printed number."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,12 +16,12 @@ FEW = 3
 
 
 def page(database: Path, number: str, matches: Sequence[trace.Match]) -> Grid:
-    """The values in the store that are printed as a number, and the artefacts behind a few of them.
+    """Make the page: values printed like a number, and artefacts behind a few of them.
 
     Args:
         database: path of the results store.
         number: the number as printed.
-        matches: the values printed as this number; see `stp.collect.trace.matches`.
+        matches: values printed like the number; see `stp.collect.trace.matches`.
     """
     kinds = [match.kind for match in matches]
     counted = [f"{kinds.count(kind)} × {kind}" for kind in trace.KINDS if kind in kinds]

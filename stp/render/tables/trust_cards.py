@@ -1,4 +1,4 @@
-"""The trust cards of all metrics of a study in one table, a row for each metric."""
+"""Table of the trust cards of all metrics of a study, a row for each metric."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +19,7 @@ HEADER = (
 
 
 class Card(NamedTuple):
-    """The trust card of a metric on one dataset, in short."""
+    """Summary of the trust card of a metric on one dataset."""
 
     dataset: str
     convention: str
@@ -34,27 +34,27 @@ class Card(NamedTuple):
 
     @property
     def hidden_below(self) -> float | None:
-        """The value below which differences cannot be seen with half of the clips.
+        """Largest value that cannot be distinguished from no difference with half of the clips.
 
-        It is None for means over clips; see `stp.collect.trust_card.OfDataset`.
+        None for means over clips; see `stp.collect.trust_card.OfDataset`.
         """
         least = self.of.smallest
         return None if least is None else least.mean + 2 * least.deviation
 
     @property
     def why(self) -> str:
-        """Why the card has no results on the metric; empty if it has some."""
+        """Reason why the card has no results; empty if it has some."""
         if any(curve.correlation is not None for curve in self.of.curves) or self.blind:
             return ""
         return self.of.curves[0].why
 
 
 def render_trust_cards(manifest: Path, out: Path) -> None:
-    """Write ``<name>.csv``, and beside it .md, .tex and .html.
+    """Write the table of trust cards as .csv, .md, .tex and .html.
 
     Args:
         manifest: path of the study's manifest.
-        out: path of the CSV file. Agreement with people is read from a table in the same folder.
+        out: path of the CSV file; agreement with people is read from a table in the same folder.
 
     Raises:
         StpError: a file is missing or damaged.

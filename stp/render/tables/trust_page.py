@@ -1,4 +1,4 @@
-"""The trust card of a metric as a page: ``stp list metrics``."""
+"""Page with the trust card of a metric: ``stp list metrics``."""
 
 from collections.abc import Iterable
 
@@ -16,13 +16,13 @@ def page(
     of_datasets: dict[str, OfDataset],
     people: Iterable[AgreementRow] = (),
 ) -> Grid:
-    """The trust card of a metric as a grid.
+    """Lay out the trust card of a metric for readers.
 
     Args:
-        plan: manifest of the study that the card was made from.
+        plan: manifest of the study from which the card was made.
         convention: convention of the metric.
-        of_datasets: results by dataset, gathered by `stp.collect.trust_card.card`.
-        people: rows of a study with people, of any metric.
+        of_datasets: results by dataset, from `stp.collect.trust_card.card`.
+        people: rows of a human study, for any metric.
     """
     sections = []
     people_section = _people(convention, people)
@@ -56,7 +56,7 @@ def page(
 
 
 def _people(convention: str, people: Iterable[AgreementRow]) -> Section:
-    """Agreement with people in each scenario; without rows where nobody was asked."""
+    """Make a section on agreement with people in each scenario; empty without a human study."""
     rows: list[list[str | Item]] = []
     notes: dict[str, None] = {}
     for row in people:
@@ -110,7 +110,7 @@ def _sensitivity(plan: Manifest, title: str, of_dataset: OfDataset) -> Section:
 
 
 def _seen(plan: Manifest, of_dataset: OfDataset, *, temporal: bool) -> str:
-    """How many distortions of one kind a metric follows, and which ones it does not notice."""
+    """Describe how many distortions of a kind a metric follows, and which ones it misses."""
     number = sum(is_temporal(curve) == temporal for curve in of_dataset.curves)
     if not number:
         return ""

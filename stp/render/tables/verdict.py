@@ -1,7 +1,7 @@
-"""The verdict on a finding from its evidence, by the same SQL for every finding.
+"""Derive the verdict on a finding from its evidence, with the same SQL for every finding.
 
-A part of a criterion holds as soon as enough comparisons agree with the finding, and fails as soon
-as too many disagree; before that it is undecided. A finding holds if all of its parts hold.
+A part of a criterion holds if enough comparisons agree with the finding, fails if too many
+disagree, and is undecided otherwise. A finding holds if all of its parts hold.
 """
 
 _JUDGED = """
@@ -61,17 +61,17 @@ ORDER BY side, part, tested, metric, model, against;
 
 
 def judged(query: str) -> str:
-    """The SQL query for a finding's verdict, around the query for its evidence.
+    """Wrap the query for a finding's evidence in the SQL that derives the verdict.
 
     Args:
         query: query for the evidence, as in config/suites/<suite>/findings: a row for each
-            comparison. Its columns are at least `side`, `part`, `needed` (how many comparisons of
-            the part have to agree), `model`, `tested`, `metric`, `value`, `against`, `other`,
+            comparison. The required columns are `side`, `part`, `needed` (number of comparisons of
+            the part that have to agree), `model`, `tested`, `metric`, `value`, `against`, `other`,
             `outcome` (whether the comparison agrees), `fair` (whether a missing value could decide
-            it), `remark`, `bytes` and `comparable` (origin of the values); and perhaps
-            `in_common`, the number of test clips behind both values.
+            it), `remark`, `bytes` and `comparable` (origin of the values); `in_common`, the number
+            of test clips behind both values, is optional.
 
     Returns:
-        a query for the same rows, each with the verdicts on its part and on its side.
+        a query for the same rows, with the verdicts on the part and on the side added.
     """
     return _JUDGED.replace("{evidence}", query.rstrip().removesuffix(";"))

@@ -1,7 +1,7 @@
-"""A view of the results store as a table: its rows, and the meaning of its columns.
+"""Make a table from a view of the results store.
 
-The CSV file has all rows. Pages have the rows that meet a condition, in sections, since views may
-have thousands of rows.
+The CSV file has all rows. Because views may have thousands of rows, pages show only rows that meet
+a condition, in sections.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,12 +20,12 @@ from stp.render.tables.data_origin import DataUsed, data_used
 
 
 class Layout(NamedTuple):
-    """The layout of the pages of a view.
+    """Layout of the pages of a view.
 
     Attributes:
         title: heading of the page.
-        sections: columns whose values head the sections.
-        pages: condition in SQL on the rows of pages; empty for all rows.
+        sections: columns whose values become headings of sections.
+        pages: SQL condition on the rows of pages; empty for all rows.
     """
 
     title: str
@@ -35,14 +35,14 @@ class Layout(NamedTuple):
 
 @dataclass(frozen=True)
 class ViewRows:
-    """The rows of a view.
+    """Rows of a view, with the meaning of its columns.
 
     Attributes:
         view: name of the view.
         about: meaning of a row.
-        columns: meaning of each column by name, in the order of the columns.
-        rows: all rows, sorted; each has a value for each column.
-        on_pages: the rows that meet the condition of the pages.
+        columns: meaning of each column, by name, in order.
+        rows: all rows, sorted, with a value for each column.
+        on_pages: rows that meet the condition of the pages.
         data: origin and protocol of the data in the store.
     """
 
@@ -55,10 +55,10 @@ class ViewRows:
 
 
 def render_view(database: Path, view: str, layout: Layout, out: Path) -> None:
-    """Write ``<name>.csv`` with all rows, and pages as ``.md``, ``.html`` and ``.tex``.
+    """Write all rows as ``<name>.csv``, and pages as ``.md``, ``.html`` and ``.tex``.
 
     Raises:
-        StpError: see `read` and `grid`; nothing is written.
+        StpError: as in `read` and `grid`; nothing is written.
     """
     view_rows = read(database, view, layout.pages)
     lines = [[number(v) if isinstance(v, float) else v for v in row] for row in view_rows.rows]
@@ -67,14 +67,14 @@ def render_view(database: Path, view: str, layout: Layout, out: Path) -> None:
 
 
 def read(database: Path, view: str, pages: str = "") -> ViewRows:
-    """Read a view.
+    """Read all rows of a view, and the meaning of its columns.
 
     Args:
         view: name of the view.
-        pages: condition in SQL on the rows of pages; empty for all rows.
+        pages: SQL condition on the rows of pages; empty for all rows.
 
     Raises:
-        StpError: there is no store, it lacks the view, or the condition is not valid SQL.
+        StpError: the store is missing or lacks the view, or the condition is not valid SQL.
     """
     with opened(database, f"a results store with the view {view}") as connection:
         rows = connection.execute(
@@ -99,7 +99,7 @@ def read(database: Path, view: str, pages: str = "") -> ViewRows:
 
 
 def grid(view_rows: ViewRows, layout: Layout, name: str) -> Grid:
-    """The pages of a view.
+    """Lay out the page of a view for readers.
 
     Args:
         layout: sections and condition of the pages.

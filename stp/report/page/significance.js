@@ -121,7 +121,7 @@
     return [
       column && comparable ? [
         h("p", {}, "In a terminal:"),
-        stp.code(["stp compare", a.model, b.model, "--cell", one.first.case_name, "--column", heading,
+        stp.code(["stp compare", a.model, b.model, "--cell", one.first.case_name, "--metric", heading,
           "--results", `results/${one.first.scale}`]
           .map((word, i) => (i ? stp.shell(word) : word)).join(" "), "the command"),
       ] : h("p", {class: "note"}, comparable ? "`stp compare` knows only columns of the tables of results, and this is not one of them."

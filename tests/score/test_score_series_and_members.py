@@ -1,4 +1,4 @@
-"""Scores with several values (thresholds), sums without samples (spectra), and ensembles."""
+"""Scores with several values (thresholds), sums without samples (spectra), scores of members."""
 
 import shutil
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Means of weeks are scored as such, in any blocks, from forecasts that may lack lead times."""
+"""Means over windows of lead times, weeks, are scored as such, in any blocks, and without some."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,0 +1,297 @@
+"""Check whether imported frames are reversed, rolled, transposed or one frame early.
+
+Coordinates decide where predictions have them. Frames are compared with observed ones, too: in one
+layout, those of a sample of windows must fit far better than as they are. Forecasts that are merely
+bad fit no layout. Forecasts that are one frame late cannot be told from bad ones.
+"""
+
+from collections.abc import Callable, Mapping
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from stp.external.formats import Coordinate
+from stp.external.submitted import Source
+
+SAMPLE = 50
+"""Largest number of windows that are compared."""
+ASYMMETRIC = 0.05
+"""Smallest difference between the layouts of an observed frame that counts: mean square, relative
+to the variance of its pixels."""
+CLEAR = 0.1
+"""Largest error of predicted frames in the better layout that tells the two apart: mean square,
+relative to the difference between the layouts of the observed frame."""
+FEWEST = 3
+"""Smallest number of windows that must tell; also half of those whose layouts differ."""
+SHARE = 0.95
+"""Share of the windows that tell in which the other layout must be the better one."""
+SAME, MOVED = 1e-4, 1e-2
+"""Mean squared difference of equal frames, and of frames that differ, relative to that of two
+observed frames that follow each other."""
+MOST_LISTED = 20
+"""Length of an axis whose order is written out."""
+AXES = {"lead": -4, "channel": -3, "y": -2, "x": -1}
+ALIASES = {"lat": ("lat", "latitude"), "lon": ("lon", "longitude")}
+FULL_CIRCLE = 360.0
+
+
+class Mistake(NamedTuple):
+    """A likely mistake of the layout.
+
+    Attributes:
+        what: description of the mistake.
+        expected: description of the right layout.
+        remedy: advice on how to undo the mistake.
+    """
+
+    what: str
+    expected: str
+    remedy: str
+
+
+class Layout(NamedTuple):
+    """A wrong layout of frames.
+
+    Attributes:
+        what: description of the layout.
+        remedy: Python expression that undoes the layout.
+        steps: number of mistakes that lead to the layout.
+        undo: function that undoes the layout of frames, (C, H, W).
+    """
+
+    what: str
+    remedy: str
+    steps: int
+    undo: Callable[[np.ndarray], np.ndarray]
+
+
+def layouts(channels: int, height: int, width: int) -> list[Layout]:
+    """Wrong layouts that frames of this shape may have, those of one mistake first."""
+    listed = []
+    for exchanged, rows, columns, rolled in product((False, True), repeat=4):
+        steps = exchanged + rows + columns + rolled
+        if not steps or (exchanged and height != width):
+            continue
+
+        def undo(
+            frames: np.ndarray,
+            exchanged: bool = exchanged,
+            step: tuple[int, int] = (-1 if rows else 1, -1 if columns else 1),
+            shift: int = width // 2 if rolled else 0,
+        ) -> np.ndarray:
+            frames = np.swapaxes(frames, -1, -2) if exchanged else frames
+            return np.roll(frames[..., :: step[0], :: step[1]], shift, axis=-1)
+
+        names, remedy = [], "predictions"
+        if exchanged:
+            names.append("rows and columns exchanged")
+            remedy = f"np.swapaxes({remedy}, -1, -2)"
+        if rows:
+            names.append("rows in reverse order (upside down)")
+            remedy += "[..., ::-1, :]"
+        if columns:
+            names.append("columns in reverse order (mirrored)")
+            remedy += "[..., ::-1]"
+        if rolled:
+            names.append("columns rolled by half the width (longitudes -180..180 for 0..360)")
+            remedy = f"np.roll({remedy}, {width // 2}, axis=-1)"
+        listed.append(Layout(" and ".join(names), remedy, steps, undo))
+    if channels == 3:
+        what = "channels in reverse order (BGR for RGB)"
+        listed.append(Layout(what, "predictions[..., ::-1, :, :]", 1, lambda frames: frames[::-1]))
+    return sorted(listed, key=lambda layout: layout.steps)
+
+
+class LayoutCheck:
+    """Comparison of the first predicted frames with observed ones, while they are read.
+
+    The error of a predicted frame is that to the last context frame (small for persistence) or to
+    the true frame (small for a good forecast), whichever is less. Each channel is compared alone.
+
+    Args:
+        samples: number of all samples.
+        shape: channels, height and width of frames.
+        names: names of the channels.
+    """
+
+    def __init__(self, samples: int, shape: tuple[int, int, int], names: list[str]) -> None:
+        self._rows = set(np.linspace(0, samples - 1, min(samples, SAMPLE)).astype(int).tolist())
+        self._layouts, self._names = layouts(*shape), names
+        counts = np.zeros((3, len(self._layouts), shape[0]), np.int64)
+        self._differing, self._telling, self._fitting = counts
+        self._errors = np.zeros((len(self._layouts), shape[0]))
+        self._moving = self._early = 0
+
+    def add(
+        self, start: int, forecasts: np.ndarray, truth: np.ndarray, latest: np.ndarray | None
+    ) -> None:
+        """Compare some samples.
+
+        Args:
+            start: number of the first sample.
+            forecasts: forecasts of all members, (n, M, T, C, H, W).
+            truth: next frame, (n, C, H, W); NaN for missing values.
+            latest: last context frame, (n, C, H, W); None without context.
+        """
+        for i in range(len(forecasts)):
+            if start + i not in self._rows:
+                continue
+            first = forecasts[i, :, 0].mean(axis=0, dtype=np.float64)
+            observed = [
+                frames[i].astype(np.float64) for frames in (truth, latest) if frames is not None
+            ]
+            self._compare(first, observed)
+            if latest is not None and forecasts.shape[2] > 1:
+                second = forecasts[i, :, 1].mean(axis=0, dtype=np.float64)
+                self._compare_times(first, second, *observed)
+
+    def _compare(self, first: np.ndarray, observed: list[np.ndarray]) -> None:
+        frame = observed[-1]
+        spread = _error(frame, _mean(frame)[:, None, None])
+        error = np.min([_error(first, other) for other in observed], axis=0)
+        for number, layout in enumerate(self._layouts):
+            undone = layout.undo(first)
+            undone_error = np.min([_error(undone, other) for other in observed], axis=0)
+            difference = _error(layout.undo(frame), frame)
+            differs = difference > ASYMMETRIC * spread
+            tells = differs & (np.minimum(error, undone_error) < CLEAR * difference)
+            self._differing[number] += differs
+            self._telling[number] += tells
+            self._fitting[number] += tells & (undone_error < error)
+            self._errors[number, tells] += undone_error[tells] / spread[tells]
+
+    def _compare_times(
+        self, first: np.ndarray, second: np.ndarray, truth: np.ndarray, latest: np.ndarray
+    ) -> None:
+        moved = _error(truth, latest)
+        moves = moved > 0
+        same = _error(first, latest) <= SAME * moved
+        goes_on = _error(second, first) > MOVED * moved
+        self._moving += bool(moves.any())
+        self._early += bool(same[moves].all() and goes_on[moves].any())
+
+    def mistake(self) -> Mistake | None:
+        """The likely mistake; None if there is none."""
+        enough = self._telling >= np.maximum(FEWEST, self._differing / 2)
+        wrong = enough & (self._fitting >= SHARE * self._telling)
+        choices = [
+            (self._errors[number, wrong[number]].mean() * layout.steps, number)
+            for number, layout in enumerate(self._layouts)
+            if wrong[number].any()
+        ]
+        if choices:
+            number = min(choices)[1]
+            layout, channels = self._layouts[number], wrong[number]
+            count, compared = (
+                table[number, channels].max() for table in (self._fitting, self._telling)
+            )
+            names = [name for name, is_wrong in zip(self._names, channels, strict=True) if is_wrong]
+            of = "" if len(names) == len(channels) else f" of {', '.join(names)}"
+            return Mistake(
+                f"predicted frames{of} have {layout.what}, in {count} of {compared} windows that "
+                "were compared",
+                "the layout of the context frames",
+                f"write {layout.remedy}",
+            )
+        if self._moving >= FEWEST and self._early >= SHARE * self._moving:
+            return Mistake(
+                "predictions are one frame early: the first is the last context frame, in "
+                f"{self._early} of {self._moving} samples that were compared",
+                "the frame after the context as the first lead time",
+                "leave the context frame out, and predict one lead time more",
+            )
+        return None
+
+
+def _mean(frames: np.ndarray) -> np.ndarray:
+    """Mean of each channel over the pixels with values, (C,); 0 without any."""
+    has_value = np.isfinite(frames)
+    sums = np.where(has_value, frames, 0).sum(axis=(-1, -2))
+    return np.asarray(sums / np.maximum(has_value.sum(axis=(-1, -2)), 1))
+
+
+def _error(frames: np.ndarray, observed: np.ndarray) -> np.ndarray:
+    """Mean squared difference of each channel, (C,), as `_mean`."""
+    return _mean(np.square(frames - observed))
+
+
+def coordinate_names(coordinates: Mapping[str, Coordinate]) -> set[str]:
+    """Names under which predictions may have these coordinates."""
+    return {alias for name in coordinates for alias in ALIASES.get(name, (name,))}
+
+
+def compare_coordinates(source: Source, coordinates: Mapping[str, Coordinate]) -> Mistake | None:
+    """Find axes of predictions that differ from those of the windows, by the names of dimensions
+    and by coordinates; None if there are none.
+
+    Args:
+        source: predictions.
+        coordinates: coordinates of the windows.
+    """
+    axis_of = AXES | dict.fromkeys(ALIASES["lat"], -2) | dict.fromkeys(ALIASES["lon"], -1)
+    for axis, dim in enumerate(source.dims, -len(source.dims)):
+        if axis_of.get(dim, axis) != axis:
+            return Mistake(
+                f"the dimensions are {', '.join(source.dims)}",
+                "sample, lead, channel, y, x; or with members after the samples",
+                "transpose the predictions into this order",
+            )
+    for name, coordinate in coordinates.items():
+        (dim, *_) = coordinate.dims
+        aliases = ALIASES.get(name, (name,))
+        stored = next(
+            (source.coordinates[key] for key in aliases if key in source.coordinates), None
+        )
+        expected = coordinate.values
+        if dim not in AXES or stored is None or stored.shape != expected.shape:
+            continue
+        if name == "lead" and stored.dtype.kind not in "iu":  # time spans
+            continue
+        order = _order(stored, expected, name == "lon")
+        if order is None or (order != np.arange(len(order))).any():
+            return Mistake(
+                f"{name} is {_listed(stored)}",
+                f"{_listed(expected)}, as in the windows",
+                _reordering(order, AXES[dim]) or f"predict, or state, {name} of the windows",
+            )
+    return None
+
+
+def _order(stored: np.ndarray, expected: np.ndarray, is_circular: bool) -> np.ndarray | None:
+    """Indices that bring stored coordinates into the expected order; None if others are stored."""
+    in_place = np.arange(len(expected))
+    if expected.dtype.kind not in "biuf":
+        stored, expected = stored.astype(str), expected.astype(str)
+        if len(set(expected.tolist())) < len(expected) or (stored == expected).all():
+            return in_place
+        is_same = expected[:, None] == stored
+    else:
+        spacing = np.diff(np.sort(expected.astype(float)))
+        if not len(spacing) or not (spacing > 0).all():  # one value, repetitions or NaN
+            return in_place
+        if stored.dtype.kind not in "biuf":
+            return None
+        apart = np.abs(expected[:, None].astype(float) - stored)
+        if is_circular:
+            apart = np.minimum(apart % FULL_CIRCLE, -apart % FULL_CIRCLE)
+        is_same = apart < 0.01 * spacing.min()
+    return is_same.argmax(axis=1) if (is_same.sum(axis=1) == 1).all() else None
+
+
+def _reordering(order: np.ndarray | None, axis: int) -> str:
+    """The instruction that brings an axis into order; empty if there is none."""
+    if order is None:
+        return ""
+    count = len(order)
+    if (order == np.arange(count)[::-1]).all():
+        return f"write predictions[..., ::-1{', :' * (-axis - 1)}]"
+    if (order == np.roll(np.arange(count), count - order[0])).all():
+        return f"write np.roll(predictions, {count - order[0]}, axis={axis})"
+    listed = order.tolist() if count <= MOST_LISTED else "order"
+    return f"write np.take(predictions, {listed}, axis={axis})"
+
+
+def _listed(values: np.ndarray) -> str:
+    texts = [str(value) for value in values.tolist()]
+    return ", ".join(texts if len(texts) <= 4 else [*texts[:2], "...", *texts[-2:]])
