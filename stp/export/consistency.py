@@ -1,4 +1,4 @@
-"""Check that the files of a bundle agree with each other, and scores among themselves."""
+"""Check that the files of a bundle, and the scores in them, do not contradict each other."""
 
 import csv
 import io
@@ -26,7 +26,7 @@ _IDENTITY = (*CELL_KEYS, "source", "scale")
 
 @dataclass(frozen=True)
 class BundleManifest:
-    """Content of MANIFEST.json.
+    """Content of MANIFEST.json; see `Summary` for attributes that are not listed here.
 
     Attributes:
         format: name of the format.

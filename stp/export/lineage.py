@@ -105,7 +105,7 @@ def without_paths(value: object) -> object:
 
 
 def sql_without_paths(column: str) -> str:
-    """SQL expression that does the same as `without_paths`."""
+    """SQL expression that removes folders from a column, as `without_paths`."""
     pattern = _PATH.replace("'", "''")
     return f"regexp_replace({column}, '{pattern}', '\\1', 'g')"
 

@@ -169,7 +169,7 @@ def _digits(value: float) -> float:
 
 
 def as_grid(table: list[ProfileRow], name: str) -> Grid:
-    """Turn rows into a table for pages, with notes."""
+    """Make a table for pages from rows, with notes."""
     columns = {**_COUNTED, **_MEASURED}
     notes = [*_machines(table), f"Published speed: {CLIPS_PER_S}"]
     notes += [f"{row.title}: {row.notes}." for row in table if row.notes]

@@ -47,7 +47,7 @@ def render_preferences(
         key: key of the questionnaire.
         read: all answers.
         out: path of the CSV file of shares.
-        manifest: manifest of short_term, whose scores are compared with the answers.
+        manifest: manifest of the dimension short_term, whose scores are compared with the answers.
 
     Raises:
         StpError: the manifest or scores are missing or damaged; nothing is written.

@@ -59,7 +59,7 @@ def page_path(folder: Path, rater: int, session: int) -> Path:
 
 
 def ratings(study: Ratings, folder: Path, out: Path, study_file: Path, report: Report) -> Draft:
-    """Assign videos to raters, each with a natural video beside it, for a questionnaire.
+    """Assign videos to raters, and choose a natural video to show beside each, for a questionnaire.
 
     Args:
         study: configuration of the study.
@@ -70,8 +70,8 @@ def ratings(study: Ratings, folder: Path, out: Path, study_file: Path, report: R
         report: callback for the progress.
 
     Raises:
-        StpError: there are too few videos, one cannot be read or has no class, or there is no
-            natural video of its class and size.
+        StpError: there are too few videos, a video cannot be read or has no class, or no natural
+            video has its class and size.
     """
     root = folder.resolve()
     files = [p.relative_to(root.parent).as_posix() for p in root.rglob("*") if p.is_file()]
@@ -196,7 +196,9 @@ def _natural(study: Ratings, rated: Sequence[_Video], videos: Sequence[_Video]) 
 def _training(
     study: Ratings, rated: Sequence[_Video], number: int, assigned: np.ndarray
 ) -> list[list[int]]:
-    """Draw the training videos before each session: of all tags, and not rated by this rater."""
+    """Draw the training videos before each session, of all tags, without videos that the rater
+    rates.
+    """
     count = study.sessions * study.training
     others = np.setdiff1d(np.arange(len(rated)), assigned)
     if len(others) < count:
@@ -214,7 +216,7 @@ def write_ratings(key: RatingKey, read: Answers, out: Path) -> None:
     """Write ``Ratings.csv``, sorted by rater, session and name of the video.
 
     Raises:
-        StpError: somebody rates a video that was assigned to another rater, or two sessions of a
+        StpError: a rater rates a video that was not assigned to the rater, or two sessions of a
             rater are too close in time.
     """
     session_of = {

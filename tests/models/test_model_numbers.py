@@ -78,9 +78,10 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
 CASES = [f"{name} {i}" for name, variants in VARIANTS.items() for i in range(len(variants))]
 SCHEDULED = ("convlstm", "e3dlstm", "mau", "predrnn", "predrnnpp", "predrnnv2")
 STAGED = ("cdna", "sv2p", "savp")
-STEPS = {**dict.fromkeys(SCHEDULED + STAGED, (6_000, 30_000, 75_000))}
-"""Iterations: truths are shown often, less often and never; each has a stage of its own."""
+STEPS = dict.fromkeys(SCHEDULED + STAGED, (6_000, 30_000, 75_000))
+"""Iterations of losses: truths are shown often, less often and never, in three stages."""
 EPOCH = 100
+"""In which PhyDNet shows the truth with a probability of 0.7."""
 SIDES = {"savp": (16, 18), "lagged_ae": (32, 40), "resnet": (32, 40)}
 """Others have (8, 12); norms of a few pixels would enlarge the rounding."""
 GAIN = {"phydnet": 0.5}

@@ -131,12 +131,17 @@ def test_a_model_without_options():
 
 
 REFUSED = {
-    "convlstm": [{"num_hidden": []}, {"num_hidden": 64}, {"filter_size": 4}],
+    "convlstm": [
+        {"num_hidden": []},
+        {"num_hidden": [8, 0]},
+        {"num_hidden": 64},
+        {"filter_size": 4},
+    ],
     "e3dlstm": [{"num_hidden": [4, 5]}, {"filter_size": 4}, {"attention": "mixed"}],
     "mau": [{"scale": 3}, {"num_hidden": [4, 5]}],
     "phydnet": [{"scale": 3}, {"bounded": 1}, {"teacher_forcing": "no"}],
     **{
-        name: [{"num_hidden": [4, 5]}, {"filter_size": 4}]
+        name: [{"num_hidden": [4, 5]}, {"num_hidden": [0, 0]}, {"filter_size": 4}]
         for name in ("predrnn", "predrnnpp", "predrnnv2")
     },
     "simvpv1": [{"groups": 3}],
@@ -144,23 +149,34 @@ REFUSED = {
     "earthformer": [
         *({"enc_depth": []}, {"dec_depth": [1]}, {"stem_channels": [7]}, {"stem_scales": [2]}),
         *({"stem_channels": [12], "heads": 8}, {"head_convs": [0]}, {"position": "h+w"}),
-        *({"decoder_frames": "all"}, {"drop": 1}),
+        *({"decoder_frames": "all"}, {"drop": 1}, {"enc_depth": [0, 1]}, {"stem_convs": [0]}),
+        {"stem_scales": [[0, 2]]},
     ],
     "mcvd": [
-        *({"multipliers": []}, {"blocks": 1.5}, {"attention_widths": 8}, {"dropout": 1}),
+        *({"multipliers": []}, {"multipliers": [1, 0]}, {"blocks": 1.5}, {"dropout": 1}),
+        *({"attention_widths": 8}, {"attention_widths": [0]}),
         *({"betas": [0.02]}, {"betas": [0.02, 0]}, {"data_range": [1, 0]}),
     ],
     "climax": [
         *({"width": 10}, {"leads": [9]}, {"variables": ["z500"]}, {"drop": 1.0}),
         *({"predicts": "days"}, {"initial_std": 0}, {"hours": 0}),
     ],
-    "unet": [{"channels": [8]}, {"predicts": "nothing"}],
-    "resnet": [{"blocks": []}],
-    "fno": [{"modes": [4]}, {"join": "add"}, {"output": "mixed"}],
+    "unet": [{"channels": [8]}, {"channels": [8, 0]}, {"predicts": "nothing"}],
+    "resnet": [{"blocks": []}, {"blocks": [1, 0]}],
+    "fno": [{"modes": [4]}, {"modes": [4, 0]}, {"join": "add"}, {"output": "mixed"}],
     "vae": [{"bounded": 1}],
-    "cdna": [{"widths": [3, 4]}, {"kernel": 4}, {"all_kernels": 1}],
-    "sv2p": [{"stages": [3, 2, 1]}, {"latent_widths": [3]}, {"annealing": "cosine"}],
-    "svg": [{"prior": "none"}, {"seen": "none"}, {"widths": []}, {"batch_norm": 1}],
+    "cdna": [{"widths": [3, 4]}, {"widths": [3] * 6 + [0]}, {"kernel": 4}, {"all_kernels": 1}],
+    "sv2p": [
+        *({"stages": [3, 2, 1]}, {"stages": [-1, 2, 3]}, {"latent_widths": [3]}),
+        *({"latent_widths": [3, 4, 0]}, {"annealing": "cosine"}),
+    ],
+    "svg": [
+        {"prior": "none"},
+        {"seen": "none"},
+        {"widths": []},
+        {"widths": [3, 0]},
+        {"batch_norm": 1},
+    ],
     "savp": [{"smooth": 1}],
 }
 LEAST = {

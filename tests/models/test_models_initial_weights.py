@@ -44,7 +44,7 @@ TINY: dict[str, dict[str, Any]] = {
     **{name: {} for name in ("predrnnv2", "simvpv1", "simvpv2", "tau", "mcvd", "small_convnet")},
     **{name: {} for name in ("climax", "lagged_ae", "resnet", "unet", "fno", "vae")},
     **{name: {} for name in ("cdna", "sv2p", "savp")},
-    "earthformer": {"global_vectors": 2, "enc_depth": [1, 1], "dec_depth": [1, 1]},
+    "earthformer": {"global_vectors": 2},
     "svg": {"prior": "learned"},
 }
 """Options that add layers to tiny networks."""

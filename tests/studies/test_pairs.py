@@ -182,6 +182,9 @@ def test_raters_who_like_fvd_agree_with_it_and_are_at_chance_where_it_is_equal(
     people = [replace(row, simulated=False) for row in rows]
     assert with_people(people, FVD) == (found["spr. FVD", "FVD", "decided"].value, "")
     assert with_people(people, KVD) == (None, "no study with people has compared it")
+    for reason in ("too few answers", ""):
+        without = [replace(row, value=None, reason=reason) for row in people]
+        assert with_people(without, FVD) == (None, reason or "no study with people has compared it")
     # The results store has all of it.
     folder = Path(key.population).parent
     database = out.with_suffix(".duckdb")

@@ -133,7 +133,7 @@ def check_name(name: str) -> None:
 
 
 def is_about_scores(name: str) -> bool:
-    """Whether a table is made from the scores of a dimension; only these can be narrowed."""
+    """Whether a table is made from scores; only such tables take ``--cell`` and ``--metric``."""
     return tables()[name].is_dimension
 
 
