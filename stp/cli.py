@@ -1,4 +1,4 @@
-"""The command line `stp VERB`; the verbs are in the modules of stp.verbs."""
+"""The command line `stp VERB`; each verb (command) is a module of stp.verbs."""
 
 import functools
 import os
@@ -46,7 +46,7 @@ from stp.verbs import (  # noqa: F401
 
 @functools.cache
 def command() -> Callable[[], Any]:
-    """The command line with all verbs, built once: by the job server before it forks jobs."""
+    """Build the command line with all verbs; cached, so that jobs of the job server share it."""
     group = cast(TyperGroup, get_command(app))
     for verb in _all_of(group):
         # Typer keeps the line breaks of docstrings, which many terminals are too narrow for.

@@ -1,6 +1,6 @@
-"""The start of a verb: it hands its work over to the job server of the run (job_server.py).
+"""Hand the work of a command over to the job server of the run (job_server.py).
 
-Each job of a local run starts a Python for this alone, so little is imported.
+Each job of a local run starts a Python process that only does this, so little is imported.
 """
 
 import array
@@ -23,10 +23,10 @@ Json = dict[str, Any]
 
 
 def handed_over() -> int | None:
-    """Let the job server of this run do the work of this process.
+    """Ask the job server of this run to do the work of this process.
 
     Returns:
-        the exit status; None if there is no server, or if it refuses.
+        the exit status of the command; None if there is no server or the server refuses.
     """
     address = os.environ.get(ADDRESS)
     if address is None:
@@ -64,7 +64,7 @@ def handed_over() -> int | None:
 
 
 def place() -> Json:
-    """What a child must have in common with the process that asks."""
+    """Properties of this process that a forked child must share, as JSON."""
     return {
         "python": sys.executable,
         "folder": str(Path.cwd()),

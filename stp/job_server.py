@@ -1,13 +1,13 @@
 """The job server: a process from which the jobs of a local run are forked, to start them faster.
 
-Python, the plan and torch take two CPU seconds to start, longer than most jobs of a small run. So
-the main process of a local run starts a server, which imports what every job needs besides its
-core, and makes the plan. ``stp VERB ...`` hands its arguments and open files to the server
-(job_client.py), which forks a child that runs the verb. The child imports the core itself. Signals
-are passed to the child, and its exit status is returned.
+Starting Python, importing torch and making the plan take two CPU seconds, longer than most jobs of
+a small run. So the main process of a local run starts a server, which imports what all jobs need
+except for their cores, and makes the plan. ``stp VERB ...`` passes its arguments and open files to
+the server (job_client.py), which forks a child that runs the command. The child imports the core
+itself. Signals are passed to the child, and its exit status is returned.
 
-A child behaves like a process of its own. Where it would not, the verb runs in its own process, as
-on a cluster: with another Python or environment (more threads, an environment of conda), after a
+A child behaves like a separate process. If it could not, the command runs in its own process, as on
+a cluster: with another Python or environment (more threads, an environment of conda), after a
 change of the code or the configuration, or if the server has several threads or has ended.
 """
 
@@ -53,15 +53,15 @@ FORKED = {"jemalloc_bg_thd"}
 
 
 def start(configfile: Path) -> Callable[[], None] | None:
-    """Start a server for the jobs of this process; it ends with this process.
+    """Start a server for the jobs of this process; the server ends with this process.
 
-    Jobs that are started from now on find it by the environment.
+    Later jobs find the server by an environment variable.
 
     Args:
-        configfile: the scale file that the jobs will name.
+        configfile: the scale file of the jobs.
 
     Returns:
-        a function that ends it sooner; None if there can be no server.
+        a function that stops the server; None if there can be no server.
     """
     if sys.platform != "linux":  # elsewhere, forks after such imports may fail
         return None
@@ -95,7 +95,7 @@ def start(configfile: Path) -> Callable[[], None] | None:
 
 
 def serve(address: str, configfile: Path) -> None:
-    """Fork a child for each verb that asks, until standard input is closed.
+    """Fork a child for each requested command, until standard input is closed.
 
     Args:
         address: path of the socket; only this user may write to its folder.
@@ -137,7 +137,7 @@ def serve(address: str, configfile: Path) -> None:
 
 
 def _is_served(request: Json) -> bool:
-    """Whether a child would behave like the process that asks; it cannot copy other threads."""
+    """Whether a child would behave like the requesting process; other threads are not forked."""
     alike = all(request.get(key) == value for key, value in place().items())
     threads = [name.read_text().strip() for name in Path("/proc/self/task").glob("*/comm")]
     return alike and len([name for name in threads if name not in FORKED]) == 1
@@ -178,7 +178,7 @@ def _import_the_shell(configfile: Path) -> None:
 
 
 def _import_for(verb: str = "") -> None:
-    """Import the libraries of a verb, without changes of the environment."""
+    """Import the libraries of a command, and undo changes of the environment by them."""
     settings = set(os.environ)
     for library, verbs in NEEDED.items():
         if verb in verbs:
@@ -193,7 +193,7 @@ def _import_for(verb: str = "") -> None:
 
 
 def _received(connection: socket.socket) -> tuple[Json, list[int]]:
-    """The request of a verb, empty if it is incomplete, and its open files."""
+    """Receive the request for a command, empty if incomplete, and the open files of its process."""
     files = array.array("i")
     try:
         head, passed, *_ = connection.recvmsg(4, socket.CMSG_SPACE(3 * files.itemsize))
@@ -208,7 +208,9 @@ def _received(connection: socket.socket) -> tuple[Json, list[int]]:
 
 
 def _become(request: Json, files: list[int], connection: socket.socket) -> NoReturn:
-    """Take the place of the process that asked, with its arguments, environment and open files."""
+    """Adopt the arguments, environment and open files of the requesting process, and run the
+    command.
+    """
     for number, file in enumerate(files):
         os.dup2(file, number)
         os.close(file)
@@ -244,7 +246,7 @@ def _become(request: Json, files: list[int], connection: socket.socket) -> NoRet
 
 
 def _heed(connection: socket.socket) -> None:
-    """Receive the signals of the process that asked, and end with it."""
+    """Receive the signals of the requesting process, and end if that process ends."""
     while received := connection.recv(1):
         if signal.getsignal(received[0]) == signal.SIG_DFL:
             connection.sendall(bytes([128 + received[0]]))  # this process ends before it could

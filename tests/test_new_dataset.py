@@ -18,6 +18,7 @@ from stp.cli import app
 from stp.core.errors import StpError
 from stp.core.lock import matches
 from stp.data.prepared import Clips, Prepared
+from stp.data.raw_files import UnlockedFiles
 from stp.fetch import raw as raw_files
 from stp.inspect import own_options
 from stp.inspect.draft import draft_dataset
@@ -30,7 +31,6 @@ from stp.inspect.first_look import (
     look_at_videos,
 )
 from stp.inspect.new_dataset import new_dataset
-from stp.inspect.own_files import UnlockedFiles
 from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.checked_config import CONFIG_FOLDER, in_order

@@ -263,6 +263,20 @@ def test_a_project_of_another_user_is_refused(clone, monkeypatch):
     assert project.project_folder(clone) == clone.parent
 
 
+def test_root_trusts_the_user_behind_sudo_and_nobody_else_does(clone, monkeypatch):
+    if os.geteuid() == 0:
+        os.chown(clone.parent / MARK, 54321, -1)
+    owner = (clone.parent / MARK).stat().st_uid
+    for user, behind in ((0, ""), (0, "me"), (0, str(owner + 1)), (owner + 2, str(owner))):
+        monkeypatch.setattr(os, "geteuid", lambda user=user: user)
+        monkeypatch.setenv("SUDO_UID", behind)
+        with pytest.raises(StpError, match="belongs to another user"):
+            project.project_folder(clone)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setenv("SUDO_UID", str(owner))
+    assert project.project_folder(clone) == clone.parent
+
+
 @pytest.mark.parametrize("name", [".", "modules", MARK])
 def test_a_project_that_everybody_can_write_to_is_refused(clone, name):
     path = clone.parent / name

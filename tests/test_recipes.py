@@ -176,3 +176,13 @@ def test_a_dataset_of_a_scale_file_is_named_where_it_is(tmp_path, change, named)
     with pytest.raises(StpError) as caught:
         Plan.load(scale)
     assert named in str(caught.value) and "config/datasets" not in str(caught.value)
+
+
+def test_lead_times_of_a_network_each_are_those_within_the_horizon():
+    recipes = Plan.load(CONFIG_FOLDER / "chaosbench.yaml").recipes
+    leads = recipes.leads("fno", "direct", 20)
+    assert leads.lead_times == (1, 5, 10, 15, 20) and leads.per_lead
+    assert recipes.leads("fno", "direct", 1).lead_times == (1,)
+    assert recipes.leads("fno", "default", 20).lead_times == ()
+    with pytest.raises(StpError, match="fno, direct"):
+        recipes.leads("fno", "direct", 0)

@@ -160,8 +160,9 @@ def test_the_lease_of_a_dead_process_is_taken_over_at_once(tmp_path):
         "held = store.lease(Path(sys.argv[1])); held.__enter__(); os._exit(9)"
     )
     subprocess.run([sys.executable, "-c", code, str(tmp_path)])
-    assert (tmp_path / "lease.json").exists()
+    assert (tmp_path / "lease.json").exists() and not store.is_held(tmp_path)
     with store.lease(tmp_path):
+        assert store.is_held(tmp_path)
         holder = json.loads((tmp_path / "lease.json").read_text())
         assert holder["pid"] == os.getpid()
     assert not (tmp_path / "lease.json").exists()

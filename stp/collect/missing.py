@@ -1,6 +1,6 @@
 """Find planned cells without scores, the stage at which each stopped, and the reason.
 
-Planned cells are listed in the manifests of all dimensions (results/plan); how far they are is read
+Planned cells are listed in the manifests of all dimensions (results/plan). Their progress is read
 from the state folders of the store, as in `stp status`. State folders are not read if every planned
 cell is collected, so that the database of a finished run depends on its artefacts only.
 """

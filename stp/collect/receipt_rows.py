@@ -10,7 +10,14 @@ from stp.collect.schema import ArtefactRow, AttemptRow, RawFileRow
 from stp.core.disk import below, write_text
 from stp.core.errors import StpError
 from stp.core.json_files import read_json
-from stp.core.receipts import Receipt, RecordedAttempt, RecordedCode, making, require_receipt
+from stp.core.receipts import (
+    Json,
+    Receipt,
+    RecordedAttempt,
+    RecordedCode,
+    making,
+    require_receipt,
+)
 from stp.plan.manifest import Cell, Manifest
 
 MADE_FROM = ".made_from"
@@ -140,22 +147,26 @@ def raw_file_rows(plans: list[Manifest], receipts: list[Receipt]) -> Iterable[Ra
             remedy = "delete it and run again: the raw files are locked again"
             locked = read_json(path, dict, expected, remedy)
             try:
-                files = sorted(locked["files"].items())
+                yield from rows_of_lock(lock, locked)
             except (KeyError, AttributeError) as error:
                 raise StpError(
                     f"{path}: cannot be read ({error!r})", expected=expected, remedy=remedy
                 ) from None
-            for name, file in files:
-                yield RawFileRow(
-                    lock=lock,
-                    dataset=locked.get("dataset"),
-                    release=locked.get("release"),
-                    source=locked.get("source"),
-                    file=name,
-                    bytes=file.get("bytes"),
-                    sha256=file.get("sha256"),
-                )
             break
+
+
+def rows_of_lock(lock: str, content: Json) -> Iterable[RawFileRow]:
+    """A row for each raw file in a lock."""
+    for name, file in sorted(content["files"].items()):
+        yield RawFileRow(
+            lock=lock,
+            dataset=content.get("dataset"),
+            release=content.get("release"),
+            source=content.get("source"),
+            file=name,
+            bytes=file.get("bytes"),
+            sha256=file.get("sha256"),
+        )
 
 
 def _json(value: object) -> str:

@@ -66,7 +66,7 @@ class KeyRow:
 
     @property
     def key(self) -> CellKey:
-        """The key as an object of the plan."""
+        """The values of these columns as a `CellKey`."""
         return CellKey(**{field.name: getattr(self, field.name) for field in fields(CellKey)})
 
 

@@ -16,7 +16,7 @@ NOTHING = 3
 
 
 class NothingFoundError(StpError):
-    """A query has no results: no mistake, but scripts can tell by the exit code."""
+    """A query has no results. This is no mistake, but the exit code tells scripts."""
 
 
 def told(error: StpError) -> str:

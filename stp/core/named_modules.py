@@ -58,9 +58,9 @@ def module_of(room: str, name: str, folder: Path = SOURCE_FOLDER) -> str:
     """Find the module of a metric, model, table or figure, in its room or in a suite.
 
     Args:
-        room: full name of a package, such as ``stp.metrics``; suites have a folder with its last
-            part, ``metrics``.
-        name: name of the module in the room, or in that folder of a suite.
+        room: full name of a package, such as ``stp.metrics``. The folder ``metrics`` of each suite
+            is searched as well.
+        name: name of the module in the room or in the suite's folder.
         folder: folder that holds the package.
 
     Returns:

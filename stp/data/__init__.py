@@ -1,5 +1,5 @@
-"""Prepared data, as the stages share them: arrays, index, windows, virtual clips.
+"""Prepared data that the stages exchange: arrays, index, windows, virtual clips.
 
-This package reads and writes Zarr and Parquet, and makes what is derived from prepared data while
-they are read, such as distortions.
+This package reads and writes Zarr and Parquet. It also computes data that are derived during
+reading, such as distorted clips.
 """

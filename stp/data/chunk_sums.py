@@ -1,9 +1,9 @@
 """Checksums of the chunks of arrays that are mapped into memory.
 
 The file ``crc32c`` in the folder of an array holds the CRC-32C (Castagnoli) of the rows of each
-chunk, little-endian u32, in the order of the chunks. The Zarr codec of that name writes checksums
-between the rows of a shard, which could then not be mapped. Zarr readers ignore the file;
-``stp.data.zarr_rows`` compares each chunk with it at its first access.
+chunk, little-endian u32, in the order of the chunks. Zarr's own codec ``crc32c`` is not used,
+because it writes checksums between the rows of a shard, which could then not be mapped. Zarr
+readers ignore the file; ``stp.data.zarr_rows`` compares each chunk with it at its first access.
 """
 
 from pathlib import Path

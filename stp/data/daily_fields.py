@@ -131,7 +131,8 @@ def read_surface(
     shown_by: str,
     between: Mapping[str, tuple[float, float]],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Read variables without levels that exist on land or in the ocean alone, and are 0 elsewhere.
+    """Read variables without levels that exist only on land or only in the ocean, and are 0
+    elsewhere.
 
     Args:
         name: name of the group, for errors.
@@ -220,7 +221,8 @@ def _variable(
 
 
 def check_times(name: str, opened: xr.Dataset, days: np.ndarray) -> None:
-    """Refuse a forecast with contradictory times: ``time`` and ``valid_time``, if there are any.
+    """Refuse a forecast whose ``time`` and ``valid_time``, if present, contradict its start and
+    steps.
 
     Args:
         name: name of the group, which ends with the date of the start.
@@ -228,8 +230,8 @@ def check_times(name: str, opened: xr.Dataset, days: np.ndarray) -> None:
         days: lead time of each step, days, (steps,).
 
     Raises:
-        StpError: the start is not that of the name, a valid time is not start + step, or times
-            cannot be read.
+        StpError: the start differs from the date in the name, a valid time is not start + step, or
+            times cannot be read.
     """
     start = np.datetime64(str(date_of(name)), "ns")
     valid = xr.DataArray(start + days.astype("timedelta64[D]"), dims="step")
@@ -266,12 +268,13 @@ def _hour(time: Any) -> str:
 
 
 def orientation(name: str, opened: xr.Dataset, grid: Grid) -> tuple[bool, int]:
-    """Whether latitudes run from south to north, and number of columns to roll longitudes by.
+    """Determine whether latitudes run from south to north, and by how many columns to roll
+    longitudes.
 
     Args:
         name: name of the dataset, for errors.
         opened: dataset with coordinates latitude and longitude, degrees.
-        grid: expected grid, up to these two differences.
+        grid: expected grid; only these two differences are allowed.
 
     Raises:
         StpError: the grid differs.

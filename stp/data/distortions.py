@@ -56,12 +56,12 @@ def partners(count: int, number: int, others: int, seed: int) -> np.ndarray:
 
     Args:
         count: number of all clips.
-        number: number of the clip, from 0.
+        number: index of the clip, from 0.
         others: number of clips to choose.
         seed: seed of the order.
 
     Returns:
-        numbers of the chosen clips, int64 (others,).
+        indices of the chosen clips, int64 (others,).
 
     Raises:
         StpError: there are too few clips.
@@ -173,7 +173,7 @@ def global_swap(
 def interleaving(
     clip: np.ndarray, sequences: float, random: np.random.Generator, others: Others, *, time: str
 ) -> np.ndarray:
-    """Interleave the frames of several clips: frame t is one of clip t mod ``sequences``."""
+    """Interleave the frames of several clips: frame t is taken from clip t mod ``sequences``."""
     clips, n = (clip, *others), int(sequences)
     times = np.arange(len(clip))
     return np.stack([clips[t % n][t if time == "kept" else t // n] for t in times])
@@ -259,7 +259,7 @@ class Distorter:
         self.others = self._of.others(intensity)
 
     def partners(self, count: int, number: int) -> np.ndarray:
-        """Numbers of the other clips that one of ``count`` clips is mixed with."""
+        """Indices of the clips that clip ``number`` of ``count`` clips is mixed with."""
         if not self.others:
             return np.empty(0, np.int64)
         return partners(count, number, self.others, self._seed)

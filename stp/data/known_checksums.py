@@ -1,8 +1,8 @@
 """Known checksums of files, so that a job reads only files that have changed since.
 
-A file is unchanged if its path, size, inode, modification time and change time (which no tool can
-set back) are those of the last reading. Damage by a disk, which changes none of these, is noticed
-by `stp fetch --check` only, which reads everything.
+A file counts as unchanged if its path, size, inode, modification time and change time (which no
+tool can set back) are the same as at the last reading. Damage by a disk changes none of these; only
+`stp fetch --check`, which reads all files, detects it.
 """
 
 import hashlib
@@ -17,13 +17,13 @@ systems count in steps."""
 
 
 class KnownChecksums:
-    """SHA-256 of files at their last reading, in a text file with a line for each.
+    """SHA-256 of files at their last reading, kept in a text file with one line per file.
 
     Any process may add lines at any time; incomplete lines, left by a crash, are ignored. The file
     may be deleted at any time.
 
     Args:
-        path: path of the text file, which is read with the first request.
+        path: path of the text file, which is read at the first lookup.
     """
 
     def __init__(self, path: Path) -> None:
@@ -36,7 +36,7 @@ class KnownChecksums:
         return cls(lock.with_suffix(".known"))
 
     def get(self, file: Path, seen: os.stat_result) -> str | None:
-        """SHA-256 (hexadecimal) of a file that is unchanged since it was read, or None."""
+        """SHA-256 (hexadecimal) of a file; None if it is unknown or the file has changed since."""
         if self._known is None:
             self._known = self._read()
         return self._known.get(_state(file, seen))

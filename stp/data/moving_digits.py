@@ -26,7 +26,7 @@ def render(
     directions: int | None = None,
     stream: int = 0,
 ) -> np.ndarray:
-    """Draw clips, each of which depends on (seed, stream, epoch, row) alone.
+    """Draw clips, each of which depends on (seed, stream, epoch, row) only.
 
     Args:
         digits: pictures to choose from, uint8 (N, h, w).

@@ -67,7 +67,8 @@ class Prepared:
             interval: spacing of the frames of a clip, 1 in training.
 
         Raises:
-            StpError: there is no such split, or its clips have no fixed frames to skip.
+            StpError: the split does not exist, or an interval above 1 is requested of random
+                windows.
         """
         split = split if subset == "all" else f"{subset}-{split}"
         splits = list(dict.fromkeys([*SPLITS, *self.index["split"]]))
@@ -77,7 +78,7 @@ class Prepared:
         return Clips(self, split, interval)
 
     def only(self, channels: np.ndarray) -> "Prepared":
-        """These data, restricted to some channels.
+        """Return a copy restricted to some channels.
 
         ``frames`` still has all channels; clips have the selected ones.
 
@@ -100,10 +101,10 @@ class Prepared:
         return part
 
     def named(self, patterns: Sequence[str]) -> "Prepared":
-        """These data, restricted to the channels whose names match a pattern.
+        """Return a copy restricted to the channels whose names match one of the patterns.
 
         Args:
-            patterns: shell patterns of names; none for all channels.
+            patterns: shell patterns of names; empty for all channels.
 
         Raises:
             StpError: no channel matches one of the patterns.
@@ -197,10 +198,10 @@ class Clips:
         epoch: int = 0,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Read clips by their numbers.
+        """Read clips by their indices.
 
         Args:
-            rows: B clip numbers, 0..len-1, in any order.
+            rows: indices of B clips, 0..len-1, in any order.
             length: number of frames of a clip; by default context + horizon.
             frames: numbers of the frames to read, from 0, ascending, (T,) or (B, T); all by
                 default.
@@ -211,7 +212,7 @@ class Clips:
             float32 (B, T, C, H, W) in the dataset's units.
 
         Raises:
-            IndexError: there is no such clip.
+            IndexError: an index is out of range.
             StpError: a clip has fewer frames than ``length``.
         """
         n_frames = self.prepared.context + self.prepared.horizon if length is None else length

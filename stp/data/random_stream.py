@@ -1,7 +1,7 @@
 """Random numbers as a function of seed, stream, epoch and row.
 
 The numbers depend neither on the order of clips, nor on their distribution to workers, nor on
-resumed runs.
+whether a run was interrupted.
 """
 
 import numpy as np

@@ -109,3 +109,14 @@ class RawFiles:
             "of your own again as long as nothing was prepared from them; otherwise declare a new "
             "release: another name in `release` and `releases` of the dataset",
         )
+
+
+class UnlockedFiles(RawFiles):
+    """Raw files without a lock file, below one folder."""
+
+    def __init__(self, root: Path, names: Sequence[str]) -> None:
+        self.root, self.names = root, sorted(names)
+
+    def find(self, name: str) -> Path:
+        """Path of a file."""
+        return self.root / name

@@ -67,7 +67,7 @@ class _Joined(io.RawIOBase):
 
 
 class _Unpacked(gzip.GzipFile):
-    """The decompressed tar archive, of which the last bytes read are kept."""
+    """The decompressed tar archive; keeps the last bytes that were read."""
 
     last = b""
 
@@ -88,7 +88,7 @@ def folders(
 
     Args:
         parts: parts of one .tar.gz, in order.
-        wanted: function from the name of a folder to whether it is selected.
+        wanted: function that returns whether the folder with a name is selected.
         suffix: suffix of the names of folders, such as ``.zarr``; other files are ignored.
         aside: folder for the files of one folder of the stream at a time; None to keep them in
             memory.

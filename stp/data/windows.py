@@ -23,7 +23,7 @@ def starts(first: int, stop: int, span: int, stride: int) -> np.ndarray:
 
 
 def starts_from_the_end(numbers: Sequence[int], span: int, stride: int) -> np.ndarray:
-    """Starts of windows of consecutive frame numbers, searched from the last frame backwards.
+    """Find windows of consecutive frame numbers, searching from the last frame backwards.
 
     This is the rule of the KTH clips of PredRNN, OpenSTL and PredBench: go back one frame at a
     time; if a window of consecutive numbers ends there, take it and go back by `stride`.

@@ -56,10 +56,11 @@ class MappedRows:
         return self.shape[0]
 
     def read(self, start: int, stop: int) -> np.ndarray:
-        """Rows start..stop-1, shape (stop - start, ...); a view of the file where possible.
+        """Read rows start..stop-1, shape (stop - start, ...); a view of the mapped file where
+        possible.
 
         Raises:
-            IndexError: there are no such rows.
+            IndexError: the range is outside the array.
             StpError: the data differ from their checksums.
         """
         if not 0 <= start <= stop <= len(self):
@@ -171,7 +172,7 @@ class MappedRows:
 
 
 def is_mapped(meta: dict[str, Any]) -> bool:
-    """Whether the rows of an array can be mapped, as those written by `stp.data.zarr_write`.
+    """Whether the rows of an array can be mapped, as can arrays written by `stp.data.zarr_write`.
 
     Args:
         meta: ``zarr.json`` of the array.

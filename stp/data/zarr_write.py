@@ -47,9 +47,9 @@ def create_array(
         shape: shape of the array.
         dtype: NumPy type.
         dims: name of each axis; within a group, axes of one name have one length.
-        chunk: shape of the part that one read needs. An array whose axes but the first are whole
-            can be read by ``stp.data.zarr_rows``.
-        max_files: largest number of shards.
+        chunk: shape of a chunk, the smallest part that can be read. ``stp.data.zarr_rows`` reads
+            arrays whose chunks are divided along the first axis only.
+        max_files: maximum number of shards.
 
     Returns:
         the array. Write to it in multiples of ``array.shards[0]`` rows or with `SequentialWriter`,
@@ -82,7 +82,7 @@ class RowWriter:
     been written are zero.
 
     Args:
-        array: array whose axes but the first are whole in a chunk.
+        array: array whose chunks are divided along the first axis only.
         create: whether to create the shard files; False in further processes.
     """
 

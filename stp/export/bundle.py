@@ -1,6 +1,6 @@
-"""A submission bundle: one model's scores with all that others need to judge and reproduce them.
+"""Write a submission bundle: a model's scores, with all files needed to judge and reproduce them.
 
-The same store gives the same files: date and place of the export are not part of them.
+The same store gives the same files: the bundle does not contain date and place of the export.
 """
 
 import json
@@ -95,7 +95,7 @@ def export(
         report: callback for the progress, in files.
 
     Returns:
-        the summary of its check.
+        summary from the check of the written bundle.
 
     Raises:
         StpError: the model has no scores, an artefact is missing or damaged, ``out`` exists, or a
@@ -218,7 +218,7 @@ def _cells(cells: Iterable[CellRow]) -> str:
 
 def _csv(kind: type["DataclassInstance"], rows: Iterable["DataclassInstance"]) -> str:
     names = [field.name for field in fields(kind)]
-    lines = ([lineage.without_paths(getattr(row, name)) for name in names] for row in rows)
+    lines = (map(lineage.without_paths, vars(row).values()) for row in rows)
     return csv_text([names, *lines])
 
 

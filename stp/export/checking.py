@@ -45,13 +45,11 @@ COLUMNS = {
 """Columns of scores.parquet, in order."""
 LATER = ("accepted",)
 """Columns that older bundles lack."""
-_PLACE = (
+_KEYS = (
     *(*CELL_KEYS, "convention", "variable", "level", "threshold", "leads", "lead"),
     *("source", "scale"),
 )
 _REMEDY = "ask for the bundle again, or export it again: stp store export --model NAME"
-
-
 _SCHEMA = TypeAdapter(BundleManifest)
 
 
@@ -60,31 +58,13 @@ class Summary:
     """Summary of a bundle.
 
     Attributes:
-        model: name of the model.
-        title: title of the model.
-        scales: scales of the scores.
-        sources: origins of the test data.
-        cells: number of evaluations, one for each seed.
-        comparable: number of cells that are comparable with published values.
-        rows: number of values in scores.parquet.
-        sample_rows: number of rows of sample_scores.parquet; None without the file.
-        checkpoints: whether trained models are included.
-        files: number of files.
+        manifest: content of MANIFEST.json.
         bytes: size of all files.
-        identity: SHA-256 of the list of files, which identifies the bundle.
+        identity: SHA-256 of MANIFEST.json, which identifies the bundle.
         dimensions: number of cells by dimension.
     """
 
-    model: str
-    title: str
-    scales: tuple[str, ...]
-    sources: tuple[str, ...]
-    cells: int
-    comparable: int
-    rows: int
-    sample_rows: int | None
-    checkpoints: bool
-    files: int
+    manifest: BundleManifest
     bytes: int
     identity: str
     dimensions: Mapping[str, int]
@@ -129,27 +109,13 @@ def check(path: Path) -> Summary:
     """
     try:
         with _opened(path) as bundle:
-            described = _manifest(bundle)
-            _check_files(bundle, described.files)
-            dimensions = _check_scores(bundle, described)
+            manifest = _manifest(bundle)
+            _check_files(bundle, manifest.files)
+            dimensions = _check_scores(bundle, manifest)
             identity = hashlib.sha256(bundle.read(MANIFEST)).hexdigest()
     except _DAMAGED as error:
         _refuse(path, f"is damaged ({error})", "a zip file as stp store export writes it")
-    return Summary(
-        model=described.model,
-        title=described.title,
-        scales=described.scales,
-        sources=described.sources,
-        cells=described.cells,
-        comparable=described.comparable_cells,
-        rows=described.rows,
-        sample_rows=described.sample_rows,
-        checkpoints=described.checkpoints,
-        files=len(described.files) + 1,
-        bytes=sum(bundle.sizes.values()),
-        identity=identity,
-        dimensions=dimensions,
-    )
+    return Summary(manifest, sum(bundle.sizes.values()), identity, dimensions)
 
 
 def _refuse(path: Path, problem: str, expected: str) -> NoReturn:
@@ -231,7 +197,7 @@ def _check_files(bundle: _Bundle, listed: Mapping[str, RecordedFile]) -> None:
             )
 
 
-def _check_scores(bundle: _Bundle, described: BundleManifest) -> dict[str, int]:
+def _check_scores(bundle: _Bundle, manifest: BundleManifest) -> dict[str, int]:
     try:
         table = pq.read_table(io.BytesIO(bundle.read("scores.parquet")))
     except pa.ArrowException as error:
@@ -247,11 +213,11 @@ def _check_scores(bundle: _Bundle, described: BundleManifest) -> dict[str, int]:
             ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items()),
         )
     lines = sum(1 for _ in csv.reader(io.StringIO(bundle.read("scores.csv").decode()))) - 1
-    if not len(table) == lines == described.rows:
+    if not len(table) == lines == manifest.rows:
         _refuse(
             bundle.path,
             f"scores.parquet has {len(table)} rows, scores.csv {lines}",
-            f"{described.rows}, as in {MANIFEST}",
+            f"{manifest.rows}, as in {MANIFEST}",
         )
     with duckdb.connect() as database:
         database.register("scores", table)
@@ -260,18 +226,18 @@ def _check_scores(bundle: _Bundle, described: BundleManifest) -> dict[str, int]:
             answer = database.execute(f"SELECT count(*) FROM scores WHERE {condition}").fetchone()
             return int(answer[0]) if answer else 0
 
-        model = described.model.replace("'", "''")
+        model = manifest.model.replace("'", "''")
         numbers = ("value", "ci95_low", "ci95_high")
         odd_number = " OR ".join(f"NOT isfinite({name})" for name in numbers)
         problems = {
-            f"rows of another model than {described.model}": f"model IS DISTINCT FROM '{model}'",
+            f"rows of another model than {manifest.model}": f"model IS DISTINCT FROM '{model}'",
             "values that are not finite": odd_number,
             "missing values without a reason": "value IS NULL AND reason IS NULL",
         }
-        for what, condition in problems.items():
+        for problem, condition in problems.items():
             if number := count(condition):
-                _refuse(bundle.path, f"scores.parquet: {number} {what}", "none")
-        group = ", ".join(_PLACE)
+                _refuse(bundle.path, f"scores.parquet: {number} {problem}", "none")
+        group = ", ".join(_KEYS)
         if twice := count(f"true GROUP BY {group} HAVING count(*) > 1"):
             _refuse(bundle.path, f"scores.parquet: one value {twice} times", "every value once")
         cells = database.execute(
@@ -279,8 +245,8 @@ def _check_scores(bundle: _Bundle, described: BundleManifest) -> dict[str, int]:
             "GROUP BY 1 ORDER BY 1"
         ).fetchall()
     try:
-        for said, expected in contradictions(described, table, bundle.read):
-            _refuse(bundle.path, said, expected)
+        for statement, expected in contradictions(manifest, table, bundle.read):
+            _refuse(bundle.path, statement, expected)
     except (ValueError, KeyError, TypeError, AttributeError, csv.Error) as error:
         _refuse(bundle.path, f"not files of an export ({error!r})", "files of stp store export")
     return {str(dimension): int(number) for dimension, number in cells}

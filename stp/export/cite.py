@@ -1,4 +1,4 @@
-"""Find the works to cite for results: of the benchmark, datasets, models and metrics."""
+"""Find the works to cite for results: works on the benchmark, datasets, models and metrics."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +31,7 @@ class Subject:
         title: title of the subject.
         stated: reference in the configuration of the subject; empty if there is none.
         licence: licence of a dataset.
-        origin: origin of the data of a dataset behind the results, such as official.
+        origin: for a dataset, origin of the data behind the results, such as official.
     """
 
     kind: str
@@ -155,7 +155,7 @@ def _cited(subjects: Iterable[Subject]) -> list[Citation]:
 
 
 def _works(subject: Subject, references: Mapping[str, Reference]) -> dict[str, Reference]:
-    """Works of a subject by BibTeX key; if it has none, the reference in its configuration."""
+    """Works of a subject by BibTeX key; without works, the reference in its configuration."""
     words = {f"{subject.kind} {subject.name}", f"{subject.kind} {subject.name.partition('.')[0]}"}
     works = {key: work for key, work in references.items() if words & set(work.of)}
     if not works and subject.stated:

@@ -1,4 +1,4 @@
-"""Check that the files of a bundle agree with each other, and scores among themselves."""
+"""Check that the files of a bundle, and the scores in them, do not contradict each other."""
 
 import csv
 import io
@@ -26,13 +26,21 @@ _IDENTITY = (*CELL_KEYS, "source", "scale")
 
 @dataclass(frozen=True)
 class BundleManifest:
-    """Content of MANIFEST.json; attributes that are not listed are those of `Summary`.
+    """Content of MANIFEST.json; see `Summary` for attributes that are not listed here.
 
     Attributes:
         format: name of the format.
         version: version of the format.
         stp: version of stp that wrote the bundle.
-        comparable_cells: `Summary.comparable`.
+        model: name of the model.
+        title: title of the model.
+        scales: scales of the scores.
+        sources: origins of the test data.
+        cells: number of evaluations, one for each seed.
+        comparable_cells: number of cells that are comparable with published values.
+        rows: number of values in scores.parquet.
+        sample_rows: number of rows of sample_scores.parquet; None without the file.
+        checkpoints: whether trained models are included.
         files: all other files by path in the bundle.
     """
 
@@ -54,7 +62,7 @@ class BundleManifest:
 class Contradiction(NamedTuple):
     """A statement of a bundle, and the contradicting statement of other files."""
 
-    said: str
+    statement: str
     expected: str
 
 

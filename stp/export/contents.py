@@ -219,10 +219,10 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class Contents:
-    """All that a bundle is made from.
+    """Everything that a bundle is made from.
 
     Attributes:
-        results: values of the model as tables show them.
+        results: values of the model, as in tables.
         trainings: all trainings behind the cells.
         without_value, not_evaluated, planned: missing values, with reasons.
         conventions: conventions that the model was scored with.

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import overload
 
 from stp.collect.query import answer
+from stp.collect.receipt_rows import rows_of_lock
 from stp.collect.schema import RawFileRow
 from stp.core.json_files import json_or_none
 from stp.core.receipts import Json, Receipt, require_receipt
@@ -104,7 +105,7 @@ def without_paths(value: object) -> object:
 
 
 def sql_without_paths(column: str) -> str:
-    """SQL expression that does the same as `without_paths`."""
+    """SQL expression that removes folders from a column, as `without_paths`."""
     pattern = _PATH.replace("'", "''")
     return f"regexp_replace({column}, '{pattern}', '\\1', 'g')"
 
@@ -112,17 +113,8 @@ def sql_without_paths(column: str) -> str:
 def raw_files(ancestors: Lineage) -> Iterable[RawFileRow]:
     """Rows of all raw files in the locks."""
     for path, lock in ancestors.locks.items():
-        content = lock or {}
-        for name, file in sorted(content.get("files", {}).items()):
-            yield RawFileRow(
-                lock=path,
-                dataset=content.get("dataset"),
-                release=content.get("release"),
-                source=content.get("source"),
-                file=name,
-                bytes=file.get("bytes"),
-                sha256=file.get("sha256"),
-            )
+        if lock and "files" in lock:
+            yield from rows_of_lock(path, lock)
 
 
 def environments(ancestors: Lineage) -> list[Json]:

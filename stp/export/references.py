@@ -1,4 +1,4 @@
-"""Works to cite, from config/references.yaml and those of suites, as BibTeX and as text."""
+"""Read works to cite from config/references.yaml and from suites; format as BibTeX or text."""
 
 import re
 import unicodedata
@@ -27,16 +27,16 @@ class Reference(Strict):
     """A work to cite.
 
     Attributes:
-        of: subjects that it is cited for, such as ``dataset kth`` or ``metric crps.fair``.
+        of: subjects for which the work is cited, such as ``dataset kth`` or ``metric crps.fair``.
         type: type of the entry in BibTeX.
         author: ``Family, Given; Family, Given``; an organisation in braces.
         title: title of the work.
         booktitle: conference or book, for ``inproceedings``.
-        journal: name, for ``article``.
+        journal: name of the journal, for ``article``.
         publisher: publisher of a book.
         volume: volume of the journal.
         number: number of the issue.
-        pages: first and last, ``1--20``.
+        pages: first and last page, ``1--20``.
         year: year of publication.
         eprint: number of the preprint on arXiv.
         note: additional text.
@@ -68,7 +68,7 @@ def load_all() -> dict[str, Reference]:
     """Read the works of the configuration and of suites with a file of their own.
 
     Raises:
-        StpError: a file is wrong, or two have one key.
+        StpError: a file is malformed, or two files have the same key.
     """
     references: dict[str, Reference] = {}
     beside = (path.with_name(FILE.name) for path in entries("suites").values())

@@ -1,4 +1,4 @@
-"""Export windows to models outside this project, and check and import their predictions.
+"""Export windows for models outside this project, and check and import their predictions.
 
-The package also scores videos of no benchmark, with or without reference videos.
+The package also scores videos that belong to no benchmark, with or without reference videos.
 """

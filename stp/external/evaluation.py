@@ -20,7 +20,7 @@ class Evaluation(NamedTuple):
         train_subset: "all", or a subset of the training data.
         tested_on: dataset whose windows are predicted.
         subset: split or subset of the windows.
-        setting: name of the horizon, and of the interval where it is not 1.
+        setting: name of the horizon, and of the interval if it is not 1.
     """
 
     dimension: str
@@ -81,9 +81,9 @@ def choose(
     horizon: int | None = None,
     interval: int | None = None,
 ) -> Evaluation:
-    """Find the only evaluation of a scale file that matches; None matches everything.
+    """Find the only evaluation of a scale file that has the given values; None matches every value.
 
-    The windows of the splits ``train`` and ``val`` are for training models outside.
+    Windows of the splits ``train`` and ``val`` are exported for training external models.
 
     Raises:
         StpError: no evaluation matches, or several do.

@@ -37,10 +37,10 @@ class Writer(Protocol):
     """Writer of the frames of all samples in order, a few samples at a time."""
 
     def append(self, name: str, frames: np.ndarray) -> None:
-        """Add frames (n, T, C, H, W) to ``context`` or ``truth``."""
+        """Append frames (n, T, C, H, W) to the array ``name``: ``context`` or ``truth``."""
 
     def close(self) -> None:
-        """Finish the files."""
+        """Complete and close the files."""
 
 
 class NpyWriter:
@@ -52,7 +52,7 @@ class NpyWriter:
         np.lib.format.write_array_header_1_0(self.file, header)  # type: ignore[no-untyped-call, unused-ignore]
 
     def append(self, rows: np.ndarray) -> None:
-        """Add rows."""
+        """Append rows, (n, ...)."""
         self.file.write(np.ascontiguousarray(rows, "<f4").data)
 
     def close(self) -> None:
@@ -81,17 +81,17 @@ class ZarrWindows:
             self._writers[name] = SequentialWriter(array)
 
     def append(self, name: str, frames: np.ndarray) -> None:
-        """Add frames."""
+        """See `Writer.append`."""
         self._writers[name].append(frames)
 
     def close(self) -> None:
-        """Close the files."""
+        """See `Writer.close`."""
         for writer in self._writers.values():
             writer.close()
 
 
 class NpzWindows:
-    """Writer of ``windows.npz``: the arrays and their coordinates, not compressed."""
+    """Writer of ``windows.npz``: the uncompressed arrays and their coordinates."""
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class NpzWindows:
         self._writers = {name: NpyWriter(self._spool(name), s) for name, s in shapes.items()}
 
     def append(self, name: str, frames: np.ndarray) -> None:
-        """Add frames."""
+        """See `Writer.append`."""
         self._writers[name].append(frames)
 
     def close(self) -> None:

@@ -49,7 +49,7 @@ ABANDONED_SECONDS = 3600
 
 
 class Statement(NamedTuple):
-    """The submitter's description of a model; None keeps that of an earlier submission."""
+    """The submitter's description of a model; None keeps the value of an earlier submission."""
 
     title: str | None = None
     reference: str | None = None
@@ -62,7 +62,7 @@ class Imported(NamedTuple):
     Attributes:
         entry: path of the file of the model.
         submission: entry that was added to this file.
-        warnings: oddities that were not refused, as texts.
+        warnings: texts about suspicious properties that were accepted.
         replaced: whether the submission replaces an older one.
     """
 
@@ -99,20 +99,20 @@ def import_predictions(
     models: Path | None = None,
     report: Report = silent,
 ) -> Imported:
-    """Check a submission, copy it into the raw folder, and enter it into the model's file.
+    """Check a submission, copy it into the raw folder, and record it in the file of the model.
 
     Nothing is written unless all checks pass.
 
     Args:
         plan: plan of the scale file whose windows were exported.
         folder: folder of the submission.
-        name: name of a new model, or of an external one.
+        name: name of a new or existing external model.
         statement: title, reference and training of the model.
-        statistic: the statistic of several members that metrics of one forecast use
+        statistic: the statistic of several members for metrics of single forecasts
             (stp/score/members.py).
-        accept_values: whether to import values that look like those of other units.
-        accept_order: whether to import samples that look misplaced.
-        accept_layout: whether to import frames that look reversed, rolled, transposed or early.
+        accept_values: whether to import values that seem to have other units.
+        accept_order: whether to import forecasts that seem to belong to other samples.
+        accept_layout: whether to import frames that seem reversed, rolled, transposed or early.
         models: folder of the model files.
         report: callback for the progress.
 
@@ -232,7 +232,7 @@ def _describe(evaluation: Evaluation) -> str:
 
 @contextmanager
 def _temporary(target: Path) -> Iterator[Path]:
-    """Yield a temporary folder on the same file system, so that its files can be renamed."""
+    """Context manager: make a temporary folder on the file system of ``target``, for renaming."""
     with writing(target):
         target.mkdir(parents=True, exist_ok=True)
         for leftover in target.glob(".import-*"):

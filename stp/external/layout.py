@@ -1,8 +1,9 @@
 """Check whether imported frames are reversed, rolled, transposed or one frame early.
 
-Coordinates decide where predictions have them. Frames are compared with observed ones, too: in one
-layout, those of a sample of windows must fit far better than as they are. Forecasts that are merely
-bad fit no layout. Forecasts that are one frame late cannot be told from bad ones.
+If predictions have coordinates, these decide. Otherwise, the frames of a sample of windows are
+compared with observed frames: a layout is wrong if its correction makes frames fit far better.
+Forecasts that are merely bad fit in no layout. Forecasts that are one frame late cannot be
+distinguished from bad ones.
 """
 
 from collections.abc import Callable, Mapping
@@ -67,7 +68,9 @@ class Layout(NamedTuple):
 
 
 def layouts(channels: int, height: int, width: int) -> list[Layout]:
-    """Wrong layouts that frames of this shape may have, those of one mistake first."""
+    """Wrong layouts that are possible for frames of this shape; layouts with one mistake come
+    first.
+    """
     listed = []
     for exchanged, rows, columns, rolled in product((False, True), repeat=4):
         steps = exchanged + rows + columns + rolled
@@ -106,11 +109,12 @@ def layouts(channels: int, height: int, width: int) -> list[Layout]:
 class LayoutCheck:
     """Comparison of the first predicted frames with observed ones, while they are read.
 
-    The error of a predicted frame is that to the last context frame (small for persistence) or to
-    the true frame (small for a good forecast), whichever is less. Each channel is compared alone.
+    The error of a predicted frame is its difference from the last context frame (small for
+    persistence) or from the true frame (small for a good forecast), whichever is smaller. Each
+    channel is compared separately.
 
     Args:
-        samples: number of all samples.
+        samples: total number of samples.
         shape: channels, height and width of frames.
         names: names of the channels.
     """
@@ -129,7 +133,7 @@ class LayoutCheck:
         """Compare some samples.
 
         Args:
-            start: number of the first sample.
+            start: index of the first sample.
             forecasts: forecasts of all members, (n, M, T, C, H, W).
             truth: next frame, (n, C, H, W); NaN for missing values.
             latest: last context frame, (n, C, H, W); None without context.
@@ -172,7 +176,7 @@ class LayoutCheck:
         self._early += bool(same[moves].all() and goes_on[moves].any())
 
     def mistake(self) -> Mistake | None:
-        """The likely mistake; None if there is none."""
+        """The likely mistake; None if the layout seems right."""
         enough = self._telling >= np.maximum(FEWEST, self._differing / 2)
         wrong = enough & (self._fitting >= SHARE * self._telling)
         choices = [
@@ -205,7 +209,7 @@ class LayoutCheck:
 
 
 def _mean(frames: np.ndarray) -> np.ndarray:
-    """Mean of each channel over the pixels with values, (C,); 0 without any."""
+    """Mean of each channel over the pixels with values, (C,); 0 if no pixel has a value."""
     has_value = np.isfinite(frames)
     sums = np.where(has_value, frames, 0).sum(axis=(-1, -2))
     return np.asarray(sums / np.maximum(has_value.sum(axis=(-1, -2)), 1))
@@ -217,7 +221,7 @@ def _error(frames: np.ndarray, observed: np.ndarray) -> np.ndarray:
 
 
 def coordinate_names(coordinates: Mapping[str, Coordinate]) -> set[str]:
-    """Names under which predictions may have these coordinates."""
+    """Names that predictions may use for these coordinates."""
     return {alias for name in coordinates for alias in ALIASES.get(name, (name,))}
 
 
@@ -259,7 +263,7 @@ def compare_coordinates(source: Source, coordinates: Mapping[str, Coordinate]) -
 
 
 def _order(stored: np.ndarray, expected: np.ndarray, is_circular: bool) -> np.ndarray | None:
-    """Indices that bring stored coordinates into the expected order; None if others are stored."""
+    """Indices that sort stored coordinates into the expected order; None if coordinates differ."""
     in_place = np.arange(len(expected))
     if expected.dtype.kind not in "biuf":
         stored, expected = stored.astype(str), expected.astype(str)
@@ -280,7 +284,7 @@ def _order(stored: np.ndarray, expected: np.ndarray, is_circular: bool) -> np.nd
 
 
 def _reordering(order: np.ndarray | None, axis: int) -> str:
-    """The instruction that brings an axis into order; empty if there is none."""
+    """The instruction how to sort an axis; empty without an order."""
     if order is None:
         return ""
     count = len(order)

@@ -1,7 +1,7 @@
 """Predict opinions about the user's own videos (`stp videos quality`).
 
-A measure of a plan of opinions (docs/pvqa.md) has learnt from rated videos. The metric
-`stp.metrics.predicted_quality` needs a saved measure.
+A measure of quality in a plan of opinions (docs/pvqa.md) is trained on rated videos. The metric
+`stp.metrics.predicted_quality` needs such a measure, saved to a file.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -78,7 +78,7 @@ class Rating:
         low, high: ends of the 95 % interval.
         distance: distance from the nearest rated video; see `stp.metrics.fitted_quality.Estimate`.
         features: kind of features, `EXACT` or `POOLED`.
-        reason: reason why the value is missing.
+        reason: reason why the quality is missing.
     """
 
     clip: str
@@ -111,7 +111,7 @@ class ClipRatings:
     Attributes:
         ratings: ratings of each clip.
         trained: accuracy by kind of features.
-        rated: number of rated videos that the measure has learnt from.
+        rated: number of rated videos that the measure was trained on.
         source: source of the rated videos, such as official or synthetic.
     """
 
@@ -192,7 +192,7 @@ class Measure:
             size (``bytes``) and checksums of the file.
 
         Raises:
-            StpError: the file has another suffix; the weights are damaged.
+            StpError: the file has the wrong suffix; the weights are damaged.
         """
         state, _ = read_verified(self.weights, self.identity)
         fitted_quality.write(path, self.fitted(), state)
@@ -239,8 +239,8 @@ def open_measure(plan: Plan, model: str, variant: str = "default") -> Measure:
     """Open a measure with its rated videos.
 
     Raises:
-        StpError: the plan has no such measure; the measure needs true futures or learns nothing;
-            its weights are missing; its data or features are not finished.
+        StpError: the plan does not have the measure; the measure needs true futures or is not
+            trained; its weights are missing; its data or features are not finished.
     """
     cell = _planned(plan, model, variant)
     assert cell.predictions is not None
@@ -303,7 +303,7 @@ def of_folder(folder: Path, context: int, count: int | None = None) -> Iterator[
     Args:
         folder: folder of the clips.
         context: number of observed frames at the beginning of each clip.
-        count: largest number of clips, evenly spread; None for all.
+        count: maximum number of clips, evenly spread; None for all.
 
     Raises:
         StpError: there are no clips, or a clip is damaged.
@@ -330,13 +330,13 @@ def find_cell(database: Path, what: str) -> CellRow:
 
 
 def of_cell(cell: CellRow, count: int | None = None) -> Iterator[Clip]:
-    """Yield observed frames with the stored prediction of a cell, the first of several.
+    """Yield each clip of a cell: its observed frames, and the first of its stored predictions.
 
-    If nothing was observed, as for distortions of whole clips, the first frames are those of the
-    real clip.
+    For distortions of whole clips, which have no observed frames, the first frames are taken from
+    the real clip.
 
     Raises:
-        StpError: predictions are not stored, not videos of 1 or 3 channels, or damaged.
+        StpError: predictions are not stored, do not have 1 or 3 channels, or are damaged.
     """
     stored = predictions(cell)
     for number in _some(len(stored.index), count):

@@ -1,8 +1,8 @@
-"""Check the units and the order of forecasts, from a few numbers for each sample.
+"""Check the units and the order of forecasts, using a few statistics of each sample.
 
-Both checks look for likely mistakes: units in which forecasts fit the data far better than in the
-required units, or other samples that forecasts fit far better than their own. Forecasts that are
-merely bad pass.
+Both checks look for likely mistakes: other units in which forecasts fit the data far better than in
+the required units, or samples that forecasts fit far better than their own sample. Forecasts that
+are merely bad pass.
 """
 
 from collections.abc import Callable, Iterable
@@ -44,10 +44,10 @@ class Problem(NamedTuple):
     """A failed check.
 
     Attributes:
-        sample: number of the first sample that shows the problem.
+        sample: index of the first sample that has the problem.
         what: description of the problem.
         remedy: advice on how to solve the problem.
-        others: number of further samples that show the problem.
+        others: number of further samples that have the problem.
     """
 
     sample: int
@@ -107,10 +107,10 @@ class SampleStatistics:
         self.forecasts, self.latest, self.observed = np.zeros((3, samples, size), np.float32)
 
     def add(self, start: int, forecasts: np.ndarray, latest: np.ndarray, truth: np.ndarray) -> None:
-        """Include some samples.
+        """Record the statistics of some samples.
 
         Args:
-            start: number of the first sample.
+            start: index of the first sample.
             forecasts: forecasts of all members, (n, M, T, C, H, W).
             latest: last context frame, (n, C, H, W).
             truth: next frame, (n, C, H, W).
@@ -153,7 +153,7 @@ def _pooled(frames: np.ndarray) -> np.ndarray:
 
 
 def units(tables: SampleStatistics, names: list[str]) -> Problem | None:
-    """Find a likely mistake of units, or impossible values; None if there is no such problem."""
+    """Find a likely mistake of units, or impossible values; None without a problem."""
     mean, std = _pooled_moments(tables.mean, tables.square)
     centre, spread = _pooled_moments(tables.before, tables.before_square)
     for channel, name in enumerate(names):
@@ -222,19 +222,20 @@ def order(
 ) -> Problem | None:
     """Find forecasts that seem to belong to other samples.
 
-    The distance between a forecast of the first lead time and a sample is that to the last context
-    frame (near for persistence) or to the true frame (near for a good model), whichever is less. A
-    forecast is misplaced where its distance to another sample is less than half of that to its own,
-    and less than half of that of the other sample's own forecast, so that similar forecasts are not
-    mistaken for misplaced ones. Overlapping windows are not compared.
+    The distance between a forecast of the first lead time and a sample is the distance to the last
+    context frame (small for persistence) or to the true frame (small for a good model), whichever
+    is smaller. A forecast is misplaced if its distance to another sample is less than half the
+    distance to its own sample, and less than half the distance between the other sample and its own
+    forecast, so that similar forecasts are not mistaken for misplaced ones. Overlapping windows are
+    not compared.
 
     Args:
         tables: statistics of all samples.
-        starts, stops: numbers of the first frame of each window, and of the frame after its last.
+        starts, stops: indices of the first frame of each window, and of the frame after its last.
         report: callback for the progress.
 
     Returns:
-        the first misplaced sample and the number of others, as a problem; None if there is none.
+        the problem, with the first misplaced sample and the number of others; None without any.
     """
     scale = max(float(tables.latest.std(axis=0).max()), 1e-12)
     forecasts, latest, observed = (
@@ -266,7 +267,7 @@ def order(
 
 
 def is_misplaced(problem: Problem, samples: int) -> bool:
-    """Whether more samples are misplaced than by coincidence."""
+    """Whether more samples are misplaced than expected by coincidence."""
     return problem.others + 1 >= max(2.0, MISPLACED * samples)
 
 

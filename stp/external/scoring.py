@@ -1,4 +1,4 @@
-"""Scores of videos against the true ones, from two folders or two arrays, without a plan.
+"""Score predicted videos against true ones, from two folders or two arrays, without a plan.
 
 In a notebook::
 
@@ -7,7 +7,7 @@ In a notebook::
     for score in evaluate(predicted, true, ["psnr.per_frame", "ssim.range1"]):
         print(score)
 
-Values are those of the score stage (`stp.score.run`); each clip is a cluster of its own.
+Values are the same as in the score stage (`stp.score.run`); each clip is a separate cluster.
 """
 
 import importlib
@@ -54,7 +54,8 @@ class Score(NamedTuple):
         n: number of clips.
         reason: reason why the value is missing.
         threshold: threshold of events, if the convention has several.
-        note: oddities of the predictions, such as that they equal the truth; may be empty.
+        note: text about suspicious properties of the predictions, such as equality with the truth;
+            may be empty.
     """
 
     convention: str
@@ -84,8 +85,8 @@ def evaluate(
     Args:
         predicted: a folder of clips (videos, arrays, folders of pictures; see
             `stp.score.video_folder`), or an array (N, T, C, H, W), C is 1 or 3, of uint8, of
-            floating-point numbers in [0, 1], or of integers that are all 0 or 1 (masks); or its
-            file (.npy, or .npz with one array).
+            floating-point numbers in [0, 1], or of integers that are all 0 or 1 (masks); or a file
+            with such an array (.npy, or .npz with one array).
         true: true clips in the same forms; clips of two folders are paired by name, others by
             order.
         metrics: names of conventions, ``<metric>.<choice>``.
@@ -230,7 +231,7 @@ class VideoData:
         return np.arange(self.shape[0])
 
     def only(self, channels: np.ndarray) -> "VideoData":
-        """The data of some channels."""
+        """Return a copy restricted to some channels, by index."""
         return VideoData((len(channels), *self.shape[1:]))
 
 
@@ -274,7 +275,7 @@ class PairedClips(Samples):
         self._layout = LayoutCheck(self.shape[0], shape, channel_names({"shape": shape}))
 
     def note(self) -> str:
-        """Oddities of the predictions that were read; may be empty."""
+        """Text about suspicious properties of the predictions read so far; may be empty."""
         mistake = self._layout.mistake()
         remarks = [f"{mistake.what}: {mistake.remedy}"] if mistake else []
         agreement = self._agreement.note(self.index["clip"].tolist())

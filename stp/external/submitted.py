@@ -96,7 +96,7 @@ class ExportedWindows(NamedTuple):
         clips: name of the clip of each sample.
         checksums: checksum of the context frames of each sample
             (`stp.predict.windows.window_checksum`).
-        order: number of the sample in each row of `index.csv`.
+        order: index of the sample in each row of `index.csv`.
     """
 
     evaluation: Evaluation
@@ -106,7 +106,7 @@ class ExportedWindows(NamedTuple):
     order: list[int]
 
     def name(self, sample: int) -> str:
-        """Text with the number and clip of a sample, for messages."""
+        """Text with the index and clip of a sample, for messages."""
         return f"sample {sample} ({self.clips[sample]})"
 
 
@@ -114,8 +114,8 @@ def read_windows(folder: Path) -> ExportedWindows:
     """Read the windows of a submission.
 
     Raises:
-        StpError: a file is missing or damaged, a sample is missing or repeated, or the index is not
-            that of `windows.json`.
+        StpError: a file is missing or damaged, a sample is missing or repeated, or the index does
+            not match `windows.json`.
     """
     path = require_regular(folder / DESCRIPTION)
     expected = f"the file that `stp external windows` wrote beside the windows, of format {VERSION}"
@@ -157,11 +157,11 @@ def _read_index(path: Path) -> pd.DataFrame:
 
 
 def complete(where: Path, samples: list[int], count: int, clips: Mapping[int, str]) -> None:
-    """Require every sample exactly once.
+    """Require that every sample occurs exactly once.
 
     Args:
         where: file or folder, for messages.
-        samples: sample numbers in any order.
+        samples: indices of samples in any order.
         count: required number of samples.
         clips: names of the clips of samples, as far as known.
 
@@ -191,7 +191,7 @@ class Source(Protocol):
         path: path of the file or folder, for messages.
         shape: shape of the array, (rows, [member,] lead, channel, y, x).
         dtype: stored type.
-        samples: number of the sample of each row, if the predictions state it.
+        samples: index of the sample of each row, if the predictions state it.
         dims: names of the dimensions; empty if the file has none.
         coordinates: coordinates beside the predictions, by name.
     """
@@ -204,7 +204,7 @@ class Source(Protocol):
     coordinates: Mapping[str, np.ndarray]
 
     def read(self, rows: list[int]) -> np.ndarray:
-        """Read the given rows."""
+        """Read rows by index, (n, [member,] lead, channel, y, x)."""
 
 
 class ArraySource:
@@ -222,14 +222,14 @@ class ArraySource:
         self.samples = None if samples is None else _numbers(path, samples)
 
     def read(self, rows: list[int]) -> np.ndarray:
-        """Read the given rows; consecutive rows are read at once."""
+        """Read rows by index; consecutive rows are read at once."""
         if rows == list(range(rows[0], rows[-1] + 1)):
             return np.asarray(self._array[rows[0] : rows[-1] + 1])
         return np.stack([np.asarray(self._array[row]) for row in rows])
 
 
 class FileSource:
-    """Predictions in a .npy file for each sample, named by its number or clip."""
+    """Predictions in a .npy file for each sample, named by index or clip."""
 
     dims: tuple[str, ...] = ()
 
@@ -258,7 +258,7 @@ class FileSource:
         self.samples: list[int] | None = list(range(len(clips)))
 
     def read(self, rows: list[int]) -> np.ndarray:
-        """Read the given samples."""
+        """Read samples by index."""
         return np.stack([self._load(row) for row in rows])
 
     def _load(self, sample: int) -> np.ndarray:

@@ -38,7 +38,7 @@ BLOCK_BYTES = 64_000_000
 
 
 def clips_of(data: Prepared, evaluation: Evaluation) -> Clips:
-    """The clips whose windows an evaluation predicts.
+    """The clips that are predicted in an evaluation.
 
     Raises:
         StpError: the clips are missing, redrawn in each epoch, or too short.
@@ -80,8 +80,8 @@ def export(
 ) -> int:
     """Write the windows of an evaluation, their index, `windows.json` and a README.
 
-    Files are written beside ``out`` and renamed at the end; the next export removes those of a
-    killed one.
+    Files are written beside ``out`` and renamed at the end; the next export removes files of an
+    export that was killed.
 
     Args:
         plan: plan of the scale file.
@@ -207,7 +207,7 @@ class ChannelStatistics:
         self.low, self.high = np.full(channels, np.inf), np.full(channels, -np.inf)
 
     def add(self, frames: np.ndarray) -> None:
-        """Include frames (n, T, C, H, W)."""
+        """Add the values of frames (n, T, C, H, W) to the statistics."""
         over = (0, 1, 3, 4)
         self.count += frames.size // frames.shape[2]
         self.sums += frames.sum(axis=over, dtype=np.float64)

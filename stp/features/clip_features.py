@@ -1,4 +1,4 @@
-"""Features of all clips of a split, computed block by block."""
+"""Compute the features of all clips of a split, block by block."""
 
 import importlib
 from collections.abc import Iterable, Iterator
@@ -30,15 +30,15 @@ def write_features(
         job: the job, for its folder, progress and ``weights`` of the runtime.
         options: options of the recipe.
         clips: clips of the split.
-        predicted: forecasts of the clips, in order, each block float32 (n, M, T, C, H, W); None:
-            the network reads the observed frames.
+        predicted: blocks of forecasts in the order of the clips, float32 (n, M, T, C, H, W); None
+            for features of the observed frames.
 
     Returns:
-        numbers of clips and of features, and the ``reason`` where there are none.
+        numbers of clips and of features, and the ``reason`` if there are no features.
 
     Raises:
-        StpError: the network has no such layer, its weights are missing or changed, or the
-            number of forecasts is not that of clips.
+        StpError: the network lacks the layer, its weights are missing or changed, or the numbers of
+            forecasts and clips differ.
     """
     module = _module(options)
     names = [str(clip) for clip in clips.index["clip"]]
@@ -64,7 +64,7 @@ def write_features(
 
 
 def blocks_of(parts: Iterable[np.ndarray], size: int = BLOCK) -> Iterator[np.ndarray]:
-    """Regroup arrays along their first axis into blocks of `size` rows; the last has the rest.
+    """Regroup arrays along their first axis into blocks of `size` rows; the last may be smaller.
 
     The number of clips in a batch may change the last bits of features, so it must not depend on
     where forecasts come from.
@@ -85,7 +85,7 @@ def blocks_of(parts: Iterable[np.ndarray], size: int = BLOCK) -> Iterator[np.nda
 def _shown(
     options: FeatureOptions, clips: Clips, predicted: Iterable[np.ndarray] | None
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Context and frames of each block, float32 (n, T, C, H, W)."""
+    """Yield the context and the frames after it of each block, float32 (n, T, C, H, W) each."""
     context = clips.prepared.context
     if predicted is None:
         for start in range(0, len(clips), BLOCK):
@@ -129,7 +129,7 @@ def _weights(job: Job, options: FeatureOptions) -> Weights:
 
 
 def _why_too_short(options: FeatureOptions, context: int, shortest: int) -> str:
-    """The reason why clips are too short for the network; empty if they are not."""
+    """The reason why clips are too short for the network; empty if they are long enough."""
     clip = (np.empty((1, n, 1, 1, 1)) for n in (context, options.lead_times))
     length = CHOICES[options.frames](*clip).shape[1]
     return f"clips of {length} frames; the network needs {shortest}" if length < shortest else ""

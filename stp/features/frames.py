@@ -1,7 +1,7 @@
 """Functions that choose the frames of a clip that a network reads.
 
-Each takes the context and the predicted or observed frames after it, (N, T, C, H, W) each, and
-returns the chosen frames, (N, T', C, H, W).
+Each function takes two arrays (N, T, C, H, W), the context and the predicted or observed frames
+after it, and returns the chosen frames, (N, T', C, H, W).
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Features of forecasts that are read from elsewhere, or derived from observed clips."""
+"""Compute features of forecasts that are read from an archive or derived from observed clips."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,18 +15,18 @@ from stp.predict.source import Source, open_source, request_for
 
 
 def run(job: Job) -> dict[str, Any]:
-    """Write what `stp.features.run` writes, for forecasts that are read on demand.
+    """Write ``features.parquet``, as `stp.features.run`, from forecasts that are read on demand.
 
     Args:
         job: the recipe is a `FeatureOptions` with ``rollout``, a recipe of forecasts with
-            ``source``; inputs are those of `stp.score.read.run`. Runtime: ``weights``, ``device``,
-            ``raw_roots`` of an archive.
+            ``source``; the inputs are the same as for `stp.score.read.run`. Runtime: ``weights``,
+            ``device``, ``raw_roots`` of an archive.
 
     Returns:
-        What `stp.features.run` returns.
+        facts for the receipt, as from `stp.features.run`.
 
     Raises:
-        StpError: whatever `stp.score.read.run` and `stp.features.run` refuse.
+        StpError: as in `stp.score.read.run` and `stp.features.run`.
     """
     recipe = dict(job.recipe)
     rollout = recipe.pop("rollout")

@@ -1,10 +1,10 @@
-"""Features of forecasts that are not stored, which are made again for the features and dropped.
+"""Compute features of forecasts that are not stored: forecasts are computed again and discarded.
 
-A forecast that is too large to be stored is made once for all metrics of single clips
+A forecast that is too large to be stored is computed once for all metrics of single clips
 (`stp.score.rollout`), and once more for each network and layer. Thus scores do not wait for the
-weights of networks, a further network leaves other results untouched, and features are in the same
-place whether predictions are stored or not. Of several forecasts of a clip only those that the
-network reads are drawn.
+weights of networks, a further network does not change other results, and features have the same
+artefact whether or not predictions are stored. Of several forecasts of a clip, only those that the
+network needs are drawn.
 """
 
 from stp.core.job import Extras, Job
@@ -17,17 +17,17 @@ from stp.predict.forecasts import Forecasts
 
 
 def run(job: Job) -> Extras:
-    """Write what `stp.features.run` writes: the same values as of stored predictions.
+    """Write ``features.parquet`` with the same values as `stp.features.run` for stored predictions.
 
     Args:
-        job: the recipe is a `FeatureOptions` with ``rollout``, a recipe of `stp.predict.run`;
-            inputs are those of a prediction. Runtime: ``weights``, ``device``.
+        job: the recipe is a `FeatureOptions` with ``rollout``, a recipe of `stp.predict.run`; the
+            inputs are the same as for a prediction. Runtime: ``weights``, ``device``.
 
     Returns:
-        What `stp.features.run` returns, device and precision.
+        facts for the receipt, as from `stp.features.run`, with device and precision.
 
     Raises:
-        StpError: whatever `stp.predict.run` and `stp.features.run` refuse.
+        StpError: as in `stp.predict.run` and `stp.features.run`.
     """
     recipe = dict(job.recipe)
     rollout = recipe.pop("rollout")

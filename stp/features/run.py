@@ -1,4 +1,4 @@
-"""Features of the observed clips of a split, or of stored predictions of them."""
+"""Compute features of the observed clips of a split, or of their stored predictions."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +21,7 @@ def run(job: Job) -> Extras:
             clips, ``predictions``. Runtime: ``weights`` (network -> file), ``device``.
 
     Returns:
-        Numbers of clips and features.
+        facts for the receipt: numbers of clips and features.
 
     Raises:
         StpError: a bad recipe, damaged inputs, missing or changed weights, or

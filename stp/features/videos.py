@@ -1,4 +1,4 @@
-"""Features of single videos and of their true future (`stp.opinions.network_features`)."""
+"""Compute features of single videos and of their true future (`stp.opinions.network_features`)."""
 
 import time
 from collections.abc import Iterator
@@ -51,13 +51,14 @@ def run(job: Job) -> Extras:
             file), ``device``.
 
     Returns:
-        Numbers of videos and of maps; seconds per video, in all and for each of `STEPS`; dependence
-        of features on each other (two coefficients for each pair; see `stp.opinions.dependence`);
-        and difference between the first observed and the last predicted frame (median over videos).
+        facts for the receipt: numbers of videos and of maps; seconds per video, in total and for
+        each of `STEPS`; dependence between parts of the features (two coefficients for each pair;
+        see `stp.opinions.dependence`); and median over videos of the difference between the first
+        observed and the last predicted frame.
 
     Raises:
-        StpError: a bad recipe, damaged inputs, weights that are gone or have other bytes, or videos
-            that are too small for the network.
+        StpError: a bad recipe, damaged inputs, missing or changed weights, or videos that are too
+            small for the network.
     """
     options = build(VideoOptions, job.recipe, "recipe of features")
     is_known = options.network in NETWORKS
@@ -136,14 +137,14 @@ def features_of(
 ) -> dict[str, np.ndarray]:
     """Features of one video: the parts of `stp.opinions.network_features.PARTS`.
 
-    A network of clips has no maps of single frames: all parts but ``ssa`` are NaN. So are those
-    that need a true future, or a classifier, where it is absent.
+    A network of clips has no maps of single frames, so all parts except ``ssa`` are NaN. Parts that
+    need a true future or a classifier are NaN if it is missing.
 
     Args:
         video: the video.
         looker: the network.
         context: number of observed frames.
-        seconds: seconds that each step of `STEPS` has taken so far; those of this video are added.
+        seconds: total seconds of each step of `STEPS`; the seconds of this video are added.
 
     Returns:
         float arrays by part.

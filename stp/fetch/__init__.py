@@ -1,4 +1,4 @@
-"""Raw files: downloads, archives, verification, lock files, and weights of networks.
+"""Fetch and verify raw files and weights of networks: downloads, archives, lock files.
 
-The generators of stand-ins (`stp.datasets`) share the scenes and file formats of this package.
+The generators of synthetic data (`stp.datasets`) use the scenes and file formats of this package.
 """

@@ -1,10 +1,10 @@
-"""Unpacking of selected members of an archive, which can be interrupted and resumed.
+"""Unpack selected members of an archive; unpacking can be interrupted and resumed.
 
-It is meant for archives without random access (.tar.gz, .tgz); .tar and .zip work as well, but
-readers can use them packed (stp.prepare.members).
+This is meant for archives without random access (.tar.gz, .tgz). Archives .tar and .zip can be
+unpacked too, but readers can also use them packed (stp.prepare.members).
 
-``<archive>.unpacked`` in the raw folder lists sizes and names of unpacked files: while all of them
-exist, the archive is not needed and may be deleted.
+``<archive>.unpacked`` in the raw folder lists sizes and names of unpacked files. While all of these
+files exist, the archive is not needed and may be deleted.
 """
 
 import gzip
@@ -53,7 +53,7 @@ def unpack(
     strip: int | Literal["any"] = 0,
     advance: Callable[[int], None] = lambda count: None,
 ) -> int:
-    """Unpack the wanted members of an archive, except files that exist with the right size.
+    """Unpack the selected members of an archive, except files that exist with the right size.
 
     Every file is written under a temporary name and renamed.
 
@@ -65,15 +65,15 @@ def unpack(
         wanted: function that returns whether to unpack a file, given its path below the root.
         find: function that returns the existing file for a path below the root, or None.
         strip: number of leading folders that are dropped from names in the archive, or "any": the
-            smallest number for which a name is wanted.
-        advance: called with numbers of (packed) bytes that were read.
+            smallest number for which the name is selected.
+        advance: function that is called with the number of packed bytes read since the last call.
 
     Returns:
-        number of wanted members.
+        number of selected members.
 
     Raises:
-        StpError: the archive is damaged or has no wanted file; a name leads out of the folder,
-            occurs twice, or is a link; the disk refuses.
+        StpError: the archive is damaged or has no selected file; a member would lie outside the
+            folder, occurs twice, or is a link; a file cannot be written.
     """
     places: dict[str, int] = {}
     with open_part(listing) as lines:  # locked: of two processes, one waits
@@ -131,7 +131,7 @@ def _has_size(name: str, size: int, find: Callable[[str], Path | None]) -> bool:
 
 
 def _places(archive: Path, name: str, into: str, strip: int | Literal["any"]) -> list[str]:
-    """Possible paths of a member below the raw folder; none if all its folders are stripped."""
+    """Possible paths of a member below the raw folder; empty if its whole name is stripped."""
     parts = below(Path(), name, archive).parts
     strips = range(len(parts)) if strip == "any" else [strip]
     rests = [parts[count:] for count in strips]

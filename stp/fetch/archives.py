@@ -1,4 +1,4 @@
-"""The archives of a release: their places, possible contents, and unpacked files."""
+"""Find, download and unpack the archives of a release."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from stp.fetch.parallel import FileToFetch, download_all
 
 
 def find(name: str, roots: Iterable[Path]) -> Path | None:
-    """Find a file in the first of some folders that has it; None where none does.
+    """Find a file in the first folder that has it; None if no folder has it.
 
     Args:
         name: path relative to the folders.
@@ -75,7 +75,7 @@ class Archives:
         self.find = partial(find, roots=roots)
 
     def all(self) -> list[Archive]:
-        """All archives, with their present state."""
+        """All archives, with their current paths."""
         return [
             Archive(entry, self.find(entry["path"]), is_unpacked(self._listing(entry), self.find))
             for entry in self.declared

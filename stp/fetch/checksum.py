@@ -1,4 +1,4 @@
-"""Checksums of raw files, read in blocks, several files at a time."""
+"""Compute checksums of raw files, several files at a time."""
 
 import gzip
 import hashlib
@@ -51,8 +51,8 @@ def checksum(path: Path, advance: Callable[[int], None] = lambda count: None) ->
 def md5_uncompressed(path: Path) -> str:
     """MD5 (hexadecimal) of the decompressed content of a gzip file.
 
-    The header of a gzip file holds a time, so equal content can come in different files; some
-    publishers therefore state the MD5 of the content only.
+    The header of a gzip file contains a time, so files with equal content can differ; some
+    publishers therefore state only the MD5 of the content.
 
     Raises:
         StpError: the file is cut short or damaged.
@@ -121,8 +121,8 @@ def verified(
     Args:
         path: path of the file.
         declared: see `require_declared`.
-        remembered: checksums of files that need not be read again; without it, all files are read.
-        advance: called with numbers of bytes that were read, or need not be read.
+        remembered: known checksums of unchanged files; None to read the file in any case.
+        advance: function that is called with numbers of bytes that were read or skipped.
 
     Raises:
         StpError: the file is not as declared, or cannot be read.
@@ -154,7 +154,7 @@ def in_threads(
     Args:
         work: ``work(item, advance)`` reads the file of one item.
         items: items whose files are read.
-        advance: called with the number of bytes of every block, from all threads.
+        advance: function that all threads call with the number of bytes of every block.
 
     Yields:
         each item with its checksum, or with its error, in the order of the items.

@@ -1,8 +1,8 @@
-"""Download of one file over HTTP, with resumption and retries.
+"""Download one file over HTTP, with resumption and retries.
 
-An unfinished file is called ``<name>.part``. Beside it, ``<name>.part.version`` holds the server's
-name of the version that is being downloaded (ETag or Last-Modified): it is sent back with a
-resumed request (``If-Range``, RFC 9110 section 13.1.5), so that halves of two versions of a file
+An unfinished file is called ``<name>.part``. Beside it, ``<name>.part.version`` contains the
+server's name of the version that is being downloaded (ETag or Last-Modified). A resumed request
+repeats this name (``If-Range``, RFC 9110 section 13.1.5), so that halves of two versions of a file
 are never joined.
 """
 
@@ -40,14 +40,14 @@ class Manners:
     """Limits and settings of downloads.
 
     Attributes:
-        connections: largest number of simultaneous connections to a host.
+        connections: maximum number of simultaneous connections to a host.
         attempts: number of successive attempts without new data before a download is given up.
         backoff_s: seconds before the second attempt; doubled for every further one.
         timeout_s: seconds without data after which a connection is closed.
-        most_wait_s: largest accepted Retry-After of a host, seconds.
+        most_wait_s: maximum accepted Retry-After of a host, seconds.
         credentials: ``name:password`` by host.
-        proxy: address of the proxy for all requests; that of the environment if empty.
-        certificates: file of trusted certificates; those of the system if empty.
+        proxy: address of the proxy for all requests; if empty, the proxy of the environment.
+        certificates: file of trusted certificates; if empty, the certificates of the system.
     """
 
     connections: int = 3
@@ -79,7 +79,7 @@ def require_web(url: str, problem: str, before: str = "http") -> None:
         before: scheme of the address that redirects to this one; https must stay https.
 
     Raises:
-        StpError: the scheme is another one, such as ``file`` or ``data``.
+        StpError: the scheme is not http or https, but for example ``file`` or ``data``.
     """
     allowed = ("https://",) if before == "https" else ("http://", "https://")
     if not url.lower().startswith(allowed):
@@ -108,7 +108,7 @@ def _opener(proxy: str, certificates: str) -> urllib.request.OpenerDirector:
 
 
 def _open(url: str, headers: Mapping[str, str], manners: Manners) -> http.client.HTTPResponse:
-    """Ask for an address of the web.
+    """Send a request to a web address.
 
     Raises:
         OSError: the address cannot be reached, or the server refuses.
@@ -155,11 +155,11 @@ class Stopped(Exception):  # noqa: N818 (not an error)
 
 
 class Host:
-    """State that all downloads from one host share: when it is busy, all of them wait.
+    """State that all downloads from one host share; when the host is busy, all of them wait.
 
     Attributes:
         failed: number of successive files that failed because of the host.
-        pointless: reason why no further file is tried; empty while files are tried.
+        pointless: reason why further files are not tried; empty while files are tried.
     """
 
     def __init__(self, manners: Manners, stop: threading.Event | None = None) -> None:
@@ -170,7 +170,7 @@ class Host:
         self._free = 0.0
 
     def leave_alone(self, seconds: float) -> None:
-        """Send no request for some seconds."""
+        """Suspend requests to the host for some seconds."""
         self._free = max(self._free, time.monotonic() + seconds)
 
     def wait(self, seconds: float = 0.0) -> None:
@@ -207,7 +207,7 @@ class _PassingError(Exception):
 
 @contextmanager
 def open_part(target: Path) -> Iterator[FileIO]:
-    """The unfinished file of ``target``, locked against other processes.
+    """Context manager: open the unfinished file of ``target``, locked against other processes.
 
     Raises:
         StpError: the file cannot be written.
@@ -270,7 +270,7 @@ def download(
     checked: bool = False,
     advance: Callable[[int, int | None], None] = lambda have, total: None,
 ) -> None:
-    """Append to the unfinished ``file`` of ``target`` until it holds all bytes of ``url``.
+    """Append to the unfinished ``file`` of ``target`` until it is complete.
 
     Args:
         url: address of the file.
@@ -279,8 +279,8 @@ def download(
         host: state that all downloads from this host share.
         size: declared number of bytes, if known.
         checked: whether the result is compared with a declared checksum, so that resuming is safe
-            even where the server does not name the version of its file.
-        advance: called with the present number of bytes, and the total if known.
+            even if the server does not name the version of its file.
+        advance: function that is called with the current number of bytes, and the total if known.
 
     Raises:
         GivenUpError: the server keeps failing.
@@ -418,7 +418,7 @@ def _restart(target: Path, file: FileIO) -> int:
 
 
 def _content_range(header: str | None) -> tuple[int | None, int | None]:
-    """First byte and total of a ``Content-Range`` header; None where it does not state them."""
+    """First byte and total of a ``Content-Range`` header; None if they are not stated."""
     match = re.fullmatch(r"bytes (?:(\d+)-\d+|\*)/(\d+|\*)", (header or "").strip())
     if not match:
         return None, None
@@ -436,7 +436,7 @@ def _version(target: Path) -> str:
 
 
 def _name_of_version(response: http.client.HTTPResponse) -> str:
-    """The server's name of this version of the file; empty without one."""
+    """The server's name of this version of the file; empty if the server does not name it."""
     etag, modified = response.headers.get("ETag"), response.headers.get("Last-Modified")
     # A weak ETag (W/"...") allows different data and must not be used to join parts.
     return (etag if etag and not etag.startswith("W/") else modified) or ""

@@ -1,4 +1,4 @@
-"""Reproducible files of pictures and videos: equal frames give equal files."""
+"""Write pictures and videos reproducibly: equal frames give equal files."""
 
 import io
 from typing import Any

@@ -1,4 +1,4 @@
-"""Instructions for files that cannot be downloaded: one error for all of them."""
+"""Make errors with instructions for all files that cannot be downloaded."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,13 +13,13 @@ SHOWN = 3
 
 
 class Missing(NamedTuple):
-    """Something that is missing: a file, an archive, or files that match a pattern.
+    """A missing file or archive, or missing files that match a pattern.
 
     Attributes:
         path: path, or pattern of paths, below the raw folder.
         note: size, or present and required numbers of files.
         declared: declaration in the configuration.
-        files: least number of missing files.
+        files: minimum number of missing files.
     """
 
     path: str
@@ -35,12 +35,12 @@ def missing_error(
     root: Path,
     accept: str = "",
 ) -> StpError:
-    """Make the error that lists missing files, their places and how to get them.
+    """Make the error that lists missing files, their expected paths and how to get them.
 
     Args:
         title: title of dataset and release.
         files: missing files.
-        archives: missing archives that hold such files.
+        archives: missing archives that contain such files.
         root: the raw folder.
         accept: name of the dataset, if it may be locked without these files.
     """
@@ -73,7 +73,7 @@ def removed_error(title: str, names: Sequence[str], root: Path) -> StpError:
 
 
 def how(missing: Iterable[Missing]) -> list[str]:
-    """The steps to obtain missing files; if there are several, each names its files."""
+    """The steps to obtain missing files; if there are several steps, each names its files."""
     steps: dict[str, list[str]] = {}
     silent: list[Missing] = []
     for file in missing:
@@ -97,7 +97,7 @@ def how(missing: Iterable[Missing]) -> list[str]:
 
 
 def some(names: Sequence[str], most: int = FOLDED) -> str:
-    """A text with the first `most` names, and the number of the others."""
+    """Text with the first `most` names and the number of further names."""
     rest = len(names) - most
     return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 

@@ -14,12 +14,12 @@ class TransferMeter:
     """Reports the total progress of files that several threads download, read or unpack.
 
     Data that existed before do not count for the speed. Files of unknown size are assumed to have
-    the mean size of the others.
+    the mean size of files of known size.
 
     Args:
         title: name of the work: "download", "verify kth".
         sizes: size of each file in bytes; None if unknown.
-        report: function that receives the line as text; its arguments for numbers are not used.
+        report: function that receives the line as text; the numbers passed to it are 0.
         clock: function that returns the time in seconds.
     """
 
@@ -41,7 +41,9 @@ class TransferMeter:
         self._lock = threading.Lock()
 
     def at(self, name: str, have: int, total: int | None = None) -> None:
-        """Set how many bytes of a file exist, and its size; bytes of the first call are old."""
+        """Set how many bytes of a file exist, and its size; bytes of the first call do not count as
+        new.
+        """
         with self._lock:
             if total is not None and self._sizes.get(name) is None:
                 self._sizes[name] = total

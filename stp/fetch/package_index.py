@@ -1,8 +1,8 @@
-"""Addresses of files of packages on the index that pip is configured with; nothing is installed.
+"""Find addresses of package files on the index that pip is configured with; nothing is installed.
 
 Settings are read with pip's command, without importing pip: ``pip.conf``, the environment
-(``PIP_INDEX_URL``) and pip's default have the same effect as for ``pip install``. An index answers
-with the simple page of a package (PEP 503 in HTML, PEP 691 in JSON): a list of files and checksums.
+(``PIP_INDEX_URL``) and pip's default have the same effect as for ``pip install``. An index has a
+simple page for each package (PEP 503 in HTML, PEP 691 in JSON) with a list of files and checksums.
 """
 
 import ast
@@ -34,8 +34,8 @@ class Indexes:
     Attributes:
         urls: URLs of the indexes in the order of requests, without names and passwords.
         credentials: ``name:password`` by host.
-        proxy: address of the proxy for all requests; that of the environment if empty.
-        certificates: file of trusted certificates; those of the system if empty.
+        proxy: address of the proxy for all requests; if empty, the proxy of the environment.
+        certificates: file of trusted certificates; if empty, the certificates of the system.
     """
 
     urls: tuple[str, ...]
@@ -44,7 +44,7 @@ class Indexes:
     certificates: str = ""
 
     def manners(self, manners: Manners) -> Manners:
-        """The same limits, with the settings of these indexes."""
+        """Return limits of downloads with credentials, proxy and certificates of the indexes."""
         return replace(
             manners,
             credentials=self.credentials,
@@ -89,13 +89,13 @@ def find_url(package: str, file: str, sha256: str, indexes: Indexes, manners: Ma
 
     Args:
         package: name of the package.
-        file: name of the file, which is compared where an index states no SHA-256.
+        file: name of the file, which is compared if an index states no SHA-256.
         sha256: checksum of the file, hexadecimal.
-        indexes: indexes that are asked.
+        indexes: indexes to search.
         manners: limits of requests.
 
     Raises:
-        StpError: no index has the file, or none can be reached.
+        StpError: no index has the file, or no index can be reached.
     """
     problems = []
     name = re.sub(r"[-_.]+", "-", package).lower()

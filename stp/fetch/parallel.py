@@ -1,4 +1,4 @@
-"""Several downloads at a time, a few from each host; a failed one does not stop the others."""
+"""Download several files at a time, a few from each host; a failure does not stop the others."""
 
 import contextlib
 import errno
@@ -37,7 +37,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class NotTriedError(StpError):
-    """A file was not tried, since others could not be downloaded."""
+    """A file was not tried, since other files of the host could not be downloaded."""
 
 
 class FileToFetch(NamedTuple):
@@ -66,13 +66,14 @@ def download_all(
         files: files to download.
         manners: limits and settings.
         report: callback for the progress.
-        remembered: record of checksums, to which those of the files are added.
+        remembered: record of checksums, to which the checksums of the files are added.
 
     Returns:
         checksums by name.
 
     Raises:
-        StpError: some files could not be downloaded; the others were, and unfinished files stay.
+        StpError: some files could not be downloaded; the other files are complete, and unfinished
+            files are kept.
     """
     if not files:
         return {}
@@ -193,7 +194,7 @@ def _download(
 
 
 def _require_space(files: Sequence[FileToFetch]) -> None:
-    """Refuse files that do not fit on the disk before the download begins."""
+    """Refuse downloads that do not fit on the disk."""
     folder = files[0].target.parent
     while not folder.is_dir() and folder != folder.parent:
         folder = folder.parent

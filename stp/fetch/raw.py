@@ -2,9 +2,8 @@
 
 A release is one declared version of a dataset's raw files (``config/datasets/<name>.yaml``). Its
 files have the same relative paths below every raw root: the user's raw folder, a mirror, or the
-folder of a generated release. The lock file, written when a release is complete for the first
-time, holds size and SHA-256 of each file; from then on, other bytes under the same release name
-are refused.
+folder of a generated release. The lock file, written when a release is complete for the first time,
+contains size and SHA-256 of each file; later, files that differ from the lock file are refused.
 """
 
 import importlib
@@ -124,42 +123,41 @@ def fetch(
 ) -> None:
     """Make the raw files of a release available and verified, and write its lock file.
 
-    Each file is taken from the first of ``roots`` that has it (in place, never copied), else
-    unpacked or downloaded into the first root. Files that need a registration or a manual step end
-    in one error that lists all of them; nothing is downloaded before that is clear. A generated
-    release is generated instead, into the first root, unless that exists; files that it declares
-    are copied there from ``beside``, in the place of generated ones.
+    Each file is used where it is, in the first of ``roots`` that has it; otherwise it is unpacked
+    or downloaded into the first root. If files need a registration or a manual step, one error
+    lists all of them, and nothing is downloaded. A generated release is generated into the first
+    root, unless this root exists; files that the release declares are copied there from ``beside``,
+    in place of generated files.
 
-    Files that were read before, and have not changed since, are not read again; ``check`` reads
-    everything.
+    Files that have not changed since they were last read are not read again; ``check`` reads all
+    files.
 
     Args:
-        release: ``source``, and ``files`` or ``generator`` with ``options``. An entry of
-            ``files`` has ``path``, and optionally ``url``, ``bytes``, ``sha256``,
-            ``md5_uncompressed`` (of the content of a gzip file), ``licence``, ``access``
-            ("open", "registration" or "manual") and ``instructions``. With ``many: true`` its
-            ``path`` is a pattern (``*`` within one folder; ``**/*`` at its end for whatever lies
-            below, as in a Zarr store) and stands for all files that match, at least ``min_files``;
-            once there is a lock, for those that are in the lock. An entry of ``archives`` has
-            ``path``, and optionally ``url``, ``bytes``, ``sha256``, ``access``, ``instructions``,
-            ``into`` (the folder that names in it are relative to; its own unless given) and
-            ``strip`` (number of leading folders to drop, or "any"): files that are declared are
-            unpacked from it.
+        release: ``source``, and ``files`` or ``generator`` with ``options``. An entry of ``files``
+            has ``path``, and optionally ``url``, ``bytes``, ``sha256``, ``md5_uncompressed`` (of
+            the content of a gzip file), ``licence``, ``access`` ("open", "registration" or
+            "manual") and ``instructions``. With ``many: true``, its ``path`` is a pattern (``*``
+            within one folder; ``**/*`` at its end for all files below, as in a Zarr store) for all
+            files that match, at least ``min_files``; once there is a lock, for the matching files
+            in the lock. An entry of ``archives`` has ``path``, and optionally ``url``, ``bytes``,
+            ``sha256``, ``access``, ``instructions``, ``into`` (the folder that names in the archive
+            are relative to; by default the folder of the archive) and ``strip`` (number of leading
+            folders to drop, or "any"); declared files are unpacked from the archive.
         dataset: name of the dataset, for messages and the lock.
         name: name of the release.
-        roots: folders of the same layout in order of preference: the user's raw folder, the only
-            one that is written to, and perhaps a mirror. A generated release has one root, its
-            own, so that generated files never stand in for official ones.
-        beside: of a generated release: folders that the files it declares are in.
-        lock: the lock file; written if it is missing, else every file has to agree with it, and it
-            has to agree with the declarations.
+        roots: folders of the same layout in order of preference: the user's raw folder, which is
+            the only one that is written to, and perhaps a mirror. A generated release has a root of
+            its own, so that generated files are never used in place of official ones.
+        beside: for a generated release, folders with the files that it declares.
+        lock: path of the lock file, which is written if it is missing. Otherwise, every file has to
+            agree with the lock file, and the lock file with the declarations.
         registered: a lock file with checksums of the official release, which all files must have;
             it may be missing.
-        accept_incomplete: whether to lock the present files though others are missing; the lock
-            lists the missing ones.
+        accept_incomplete: whether to lock the present files although others are missing; the lock
+            lists missing files.
         report: callback for the progress.
         manners: limits and settings of downloads.
-        watch: runs the generator, and refuses files that it must not read.
+        watch: function that runs the generator, and refuses reading of files that it must not read.
 
     Raises:
         StpError: no files are declared, files are missing, differ from their declaration or from
@@ -238,10 +236,10 @@ def check(
     registered: Path | None = None,
     report: Report = silent,
 ) -> list[FileState]:
-    """The state of every raw file of a release, without downloading, unpacking or generating.
+    """Check every raw file of a release, without downloading, unpacking or generating files.
 
-    Arguments as for ``fetch``. All bytes are read. Where that finds damage, checksums that were
-    remembered are forgotten, so that no job uses the file.
+    Arguments are those of ``fetch``. All files are read completely. If a file is damaged, known
+    checksums are deleted, so that no job uses the file.
 
     Raises:
         StpError: no files are declared; the lock file is damaged or belongs to another release.
@@ -338,7 +336,7 @@ def _read(
 
 
 def _declared_files(release: Release, title: str, roots: Sequence[Path]) -> dict[str, Path]:
-    """Files that a generated release declares, by name; their bytes are as declared.
+    """Find and verify the files that a generated release declares, by name.
 
     Raises:
         StpError: a file is missing, or differs from its declaration.
@@ -361,15 +359,14 @@ def run_generator(
     watch: Watch = unwatched,
     declared: Mapping[str, Path] = MappingProxyType({}),
 ) -> None:
-    """Generate a stand-in for a dataset below ``out``, a new raw root.
+    """Generate a synthetic dataset in ``out``, a new raw root.
 
     ``generate(folder, options, report)`` of the module (`leaves.generator`) writes into a folder
-    beside ``out``, which gets its name when it is complete. Files that are
-    ``declared``, by their names, take the place of generated ones. If another process was faster,
-    its equal files are kept.
+    beside ``out``, which is renamed to ``out`` when it is complete. Files in ``declared``, by name,
+    replace generated files. If another process was faster, its files, which are equal, are kept.
 
     Raises:
-        StpError: no such generator, wrong options, or the disk refuses.
+        StpError: the generator does not exist, options are wrong, or a file cannot be written.
     """
     name, generators = named_modules.generator(generator), named_modules.generators()
     if name not in generators:
@@ -413,7 +410,7 @@ def _require_content(release: Release, dataset: str, name: str) -> None:
 def _with_registered(
     release: Release, registered: Path | None, header: Mapping[str, str]
 ) -> Release:
-    """A release whose files are declared one by one, with the checksums that are registered.
+    """Return the release with each file declared separately, with its registered checksum.
 
     Raises:
         StpError: the registered checksums cannot be read, or differ from declared ones.

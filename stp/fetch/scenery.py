@@ -59,7 +59,7 @@ class Street:
             width: width of the picture, pixels.
 
         Returns:
-            uint8 (height, width, 3).
+            picture, uint8 RGB (height, width, 3).
         """
         focal = _FOCAL * width
         x = (np.arange(width) + 0.5 - width / 2) / focal

@@ -1,4 +1,4 @@
-"""A table of the state of raw files, which stays readable for 100,000 files."""
+"""Format a table of the states of raw files, which is readable even for 100,000 files."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
@@ -17,14 +17,14 @@ class FileState(NamedTuple):
     """State of a file.
 
     Attributes:
-        path: below a raw folder; a pattern, if too few files match it.
+        path: path below a raw folder; a pattern, if too few files match it.
         state: "present", "missing" or "damaged"; or "ignored": the file matches a pattern, but did
             not exist when the release was locked.
-        detail: place, or problem.
-        bytes: size; of a missing file the declared size, 0 if it is unknown.
+        detail: folder of the file, or the problem.
+        bytes: size; for a missing file, its declared size, or 0 if unknown.
         entry: the pattern in the configuration that the file matches, if any.
         files: number of missing files of a pattern; 1 for a file.
-        how: remedy.
+        how: advice on how to obtain the file.
     """
 
     path: str

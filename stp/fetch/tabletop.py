@@ -1,10 +1,10 @@
 """Seeded scenes of a robot arm that pushes objects on a table, seen by several cameras.
 
-The stand-ins for BAIR, RoboNet and BridgeData share these scenes. The gripper goes from object to
-object, approaches each from a random side and pushes it; objects push one another and stay on the
-table. Like real recordings, pictures have a still camera, a textured table, sensor noise, and
-occlusion of objects by the arm. There is no physics beyond contact, no grasping, lifting or
-changing light.
+The synthetic versions of BAIR, RoboNet and BridgeData share these scenes. The gripper goes from
+object to object, approaches each from a random side and pushes it; objects push one another and
+stay on the table. Like real recordings, pictures have a still camera, a textured table, sensor
+noise, and occlusion of objects by the arm. There is no physics beyond contact, no grasping, lifting
+or changing light.
 """
 
 from dataclasses import dataclass
@@ -58,7 +58,9 @@ class Camera:
         return cls(rng.uniform(-0.7, 0.7), rng.uniform(0.2, 0.6), rng.uniform(0.85, 1.1))
 
     def project(self, x: np.ndarray, y: np.ndarray, z: np.ndarray | float = 0.0) -> np.ndarray:
-        """Table coordinates to (column, row, magnification), in parts of the picture; (..., 3)."""
+        """Project table coordinates to (column, row, magnification), (..., 3), as fractions of the
+        picture.
+        """
         cos, sin = np.cos(self.turn), np.sin(self.turn)
         right = cos * (x - 0.5) - sin * (y - 0.5)
         away = sin * (x - 0.5) + cos * (y - 0.5) + 0.5
@@ -68,7 +70,7 @@ class Camera:
 
 
 def simulate(rng: np.random.Generator, frames: int, objects: int) -> Motion:
-    """Let the arm push some objects for some frames."""
+    """Simulate an arm that pushes a number of objects for a number of frames."""
     radii = rng.uniform(0.05, 0.09, objects)
     places = rng.uniform(0.15, 0.85, (objects, 2))
     hand = rng.uniform(0.2, 0.8, 2)
@@ -117,10 +119,10 @@ def _leave(point: np.ndarray, other: np.ndarray, distance: float) -> None:
 def render(
     motion: Motion, camera: Camera, height: int, width: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Film a motion.
+    """Draw the frames of a motion, seen by a camera.
 
     Returns:
-        uint8 RGB (T, height, width, 3).
+        frames, uint8 RGB (T, height, width, 3).
     """
     background = _background(camera, height, width, rng)
     frames = np.empty((len(motion.gripper), height, width, 3), np.uint8)

@@ -1,4 +1,4 @@
-"""Writing of TFRecord files: framing, and the protocol buffers Example and SequenceExample.
+"""Write TFRecord files: framing, and the protocol buffers Example and SequenceExample.
 
 stp/prepare/tfrecord.py describes the format. Its code is not used here, so that reader and writer
 are independent.

@@ -1,4 +1,4 @@
-"""Download of the weights of networks that metrics need."""
+"""Download the weights of networks that metrics need."""
 
 import math
 import tempfile
@@ -29,10 +29,10 @@ def fetch(
     manners: Manners | None = None,
     report: Report = silent,
 ) -> list[Path]:
-    """Download weights that are absent, and verify them.
+    """Download missing weights, and verify them.
 
-    Of the files of a network, the one with the smallest download is fetched, and the next one
-    where that fails.
+    Several files may contain the weights of a network. The smallest download is tried first, then
+    the next one if that fails.
 
     Args:
         folder: folder of the weights.
@@ -46,7 +46,7 @@ def fetch(
 
     Raises:
         StpError: a name is unknown, its network cannot be downloaded, or a download failed; the
-            others were downloaded.
+            other networks were downloaded.
     """
     names = list(names)
     for name in names:

@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from stp.core.errors import StpError
+from stp.data.raw_files import UnlockedFiles
 from stp.inspect.first_look import FIRST_LOOKS
-from stp.inspect.own_files import UnlockedFiles, members_of, root_of
+from stp.inspect.own_files import members_of, root_of
 from stp.models.compute import settle
 from stp.models.create import create
 from stp.models.normalisation import Normalisation
@@ -73,15 +74,17 @@ class FrameModel:
 
         Args:
             frames: observed frames, (N, context, C, H, W) or (context, C, H, W), in the units and
-                at the time step of the training data; of more frames the last ones are used.
-            leads: number of lead times T; by default that of the training.
-            samples: number M of forecasts of each recording, for a model that draws them.
-            phase: phase of the first observed frame, such as its month from 0, for a model that
-                needs it (climatology).
+                at the time step of the training data; if there are more frames, the last ones are
+                used.
+            leads: number of lead times T; by default as in training.
+            samples: number M of forecasts of each recording, for a model that draws forecasts at
+                random.
+            phase: phase of the first observed frame, such as its month from 0, for models that need
+                it (climatology).
             device: device to compute on: auto, cpu or cuda.
 
         Returns:
-            float32 (N, M, T, C, H, W) in the same units, unclipped.
+            forecasts, float32 (N, M, T, C, H, W) in the same units, unclipped.
 
         Raises:
             StpError: the frames have another shape, are too few or not finite; several forecasts
@@ -126,7 +129,7 @@ class FrameModel:
         return np.stack(forecasts, axis=1)
 
     def _recipe(self, frames: np.ndarray, leads: int) -> dict[str, Any]:
-        """The recipe, completed from the observed frames where the model is untrained."""
+        """The recipe; for an untrained model, completed with the shape of the observed frames."""
         shape = list(frames.shape[2:])
         return {"shape": shape, "context": self.context, "horizon": leads, **self.recipe}
 

@@ -51,14 +51,13 @@ class TrackModel:
 
         Args:
             positions: observed positions of all people present, (N, observed, 2), metres.
-            leads: number of predicted positions T; by default that of the training.
+            leads: number of predicted positions T; by default as in training.
             dt: seconds between two positions.
-            person: numbers of the people, (N,); they seed a predictor that draws paths.
+            person: numbers that identify the people, (N,); seeds for predictors that draw paths.
             obstacles: obstacles of the scene.
 
         Returns:
-            float64 (M, N, T, 2), metres: one path for each person, or M samples of a predictor
-            that draws them.
+            positions, float64 (M, N, T, 2), metres; M is 1 unless the predictor draws samples.
 
         Raises:
             StpError: positions have another shape, are too few or not finite.
@@ -114,17 +113,18 @@ def read(
 ) -> Crowd:
     """Read the last positions of people from detections.
 
-    Gaps are filled and positions smoothed from observed positions alone, as under ``strict``.
+    Gaps are filled and positions smoothed without use of later positions, as in the protocol
+    ``strict``.
 
     Args:
-        path: file of detections, or folder of such files, which follow one another unless the
-            options make them one recording.
-        observe: number of positions to read of each person.
+        path: file of detections, or folder of such files, which are successive recordings unless
+            the options join them.
+        observe: number of positions to read for each person.
         options: options of the reader; by default guessed as `stp new-dataset` does.
-        fps: frames per second, where the options are guessed.
+        fps: frames per second, if the options are guessed.
 
     Raises:
-        StpError: files cannot be read, or nobody has a track that is long enough at their end.
+        StpError: files cannot be read, or no track at the end of the recording is long enough.
     """
     files = members(path)
     if not files:

@@ -1,4 +1,4 @@
-"""Loading of a model, given its folder or file, its name, or words that select a training."""
+"""Load a model by its folder or file, by its name, or by words that select a training."""
 
 from importlib import import_module
 from importlib.util import find_spec
@@ -27,8 +27,8 @@ def load(source: str | Path, configfile: Path) -> FrameModel | TrackModel:
     """Load a model.
 
     Args:
-        source: folder of a trained model, ``model.pt`` or snapshot file, words of a training in the
-            plan (``convlstm/kth``), or name of a model without parameters.
+        source: folder of a trained model, ``model.pt`` or snapshot file, words that select a
+            training of the plan (``convlstm/kth``), or name of a model without parameters.
         configfile: scale file of the plan.
 
     Raises:
@@ -49,7 +49,7 @@ def _in_folder(folder: Path) -> FrameModel | TrackModel:
 
 
 def _in_file(path: Path) -> FrameModel:
-    """A model of frames from its file, which holds its recipe."""
+    """Load a model of frames from a file with weights and recipe."""
     expected = "a folder or file of a trained model (model.pt)"
     if not path.is_file():
         raise StpError(f"{path} is missing", expected=expected, remedy="`stp plan --list` has all")
@@ -68,7 +68,7 @@ def _in_file(path: Path) -> FrameModel:
 
 
 def _predictor(folder: Path) -> TrackModel:
-    """A predictor of people from the files of its calibration or training."""
+    """Load a predictor of people from the folder of its calibration or training."""
     receipt = read_receipt(folder)
     if receipt is None:
         raise StpError(f"{folder} has no receipt", expected="artefact.json beside parameters.json")

@@ -1,4 +1,4 @@
-"""Files of a forecast: Zarr, a picture and a movie."""
+"""Write the files of a forecast: Zarr, a picture and a movie."""
 
 import shutil
 from pathlib import Path

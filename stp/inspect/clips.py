@@ -102,8 +102,7 @@ def section(dataset: Dataset) -> Iterator[str]:
 
 def _split_text(dataset: Dataset, split: str) -> str:
     """Text with the number of clips of a split: ``val 1,801 (Table 1: 1,628)``."""
-    ours: int | None = getattr(dataset.counts, split)
-    published: int | None = getattr(dataset.counts.published, split)
+    ours, published = (c.by_split[split] for c in (dataset.counts, dataset.counts.published))
     notes = [] if published is None else [f"Table 1: {number(published)}"]
     notes += filter(None, [dataset.counts.explained.get(split)])
     return f"{split} {number(ours)}" + (f" ({'; '.join(notes)})" if notes else "")

@@ -27,12 +27,15 @@ def prepared_folder(plan: Plan, name: str) -> Path:
     Raises:
         StpError: the dataset is not prepared.
     """
+    # Before `plan.data`, which adds the dataset to the plan.
+    is_planned = name in [artefact.dataset for artefact in plan.prepared]
     folder = plan.store / plan.data(name).folder
     if not store.is_complete(folder):
         raise StpError(
             f"{name} is not prepared at scale {plan.config.scale.scale}",
             expected=f"a finished folder {folder}",
-            remedy=how_to_prepare(name),
+            remedy=("" if is_planned else f"add `prepared: [{name}]` to the scale file, and ")
+            + how_to_prepare(name),
         )
     return folder
 
@@ -172,7 +175,7 @@ def rows(plan: Plan, counts: ClipCounts) -> list[Row]:
     comparable = is_published_protocol(plan, counts.dataset)
     listed = []
     for split in names:
-        published = getattr(dataset.counts.published, split, None) if comparable else None
+        published = dataset.counts.published.by_split.get(split) if comparable else None
         declared = _declared(dataset, split)
         is_known = counts.planned is not None or counts.prepared is not None
         has_none = split not in {**counted, **unknown, **prepared}
@@ -209,8 +212,7 @@ def is_published_protocol(plan: Plan, name: str) -> bool:
 def _declared(dataset: Dataset, split: str) -> int | None:
     """The number of clips that the configuration declares for estimates."""
     if split in SPLITS:
-        declared: int | None = getattr(dataset.counts, split)
-        return declared
+        return dataset.counts.by_split[split]
     return dataset.subsets[split].clips if split in dataset.subsets else None
 
 

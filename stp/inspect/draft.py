@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from stp.core.errors import StpError
+from stp.data.raw_files import UnlockedFiles
 from stp.inspect import more_clusters
 from stp.inspect.first_look import FIRST_LOOKS, PIXEL_METRICS, Metrics
 from stp.inspect.own_files import (
-    UnlockedFiles,
     dataset_name,
     members_of,
     release_entries,

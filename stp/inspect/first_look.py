@@ -10,8 +10,8 @@ import xarray as xr
 from PIL import Image
 
 from stp.core.errors import FileError, StpError
-from stp.data.raw_files import RawFiles
-from stp.inspect.own_files import VIDEO_SUFFIXES, UnlockedFiles
+from stp.data.raw_files import RawFiles, UnlockedFiles
+from stp.inspect.own_files import VIDEO_SUFFIXES
 from stp.plan.checked_config import in_order
 from stp.prepare.own import arrays, grids, pictures, videos
 from stp.prepare.own.axis_names import USUAL_NAMES, coordinate_name

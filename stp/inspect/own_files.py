@@ -8,7 +8,6 @@ from typing import Any
 
 from stp.core.disk import files_below, is_hidden, require_regular
 from stp.core.errors import FileError, StpError
-from stp.data.raw_files import RawFiles
 from stp.inspect import guess_tracks
 from stp.plan.scale import Paths, folders
 from stp.prepare.own import arrays, grids, pictures
@@ -20,16 +19,6 @@ SUFFIXES = {
     "arrays": arrays.SUFFIXES,
     "grids": grids.SUFFIXES,
 }
-
-
-class UnlockedFiles(RawFiles):
-    """Raw files without a lock file."""
-
-    def __init__(self, root: Path, names: Sequence[str]) -> None:
-        self.root, self.names = root, sorted(names)
-
-    def find(self, name: str) -> Path:
-        return self.root / name
 
 
 def members_of(path: Path) -> tuple[str, list[Path]]:

@@ -1,5 +1,5 @@
-"""Forecast models of frames, one file each, and the few pieces that they share.
+"""Forecast models of frames, one module each, and the building blocks that they share.
 
-A model is a class `Model` that takes context frames and a horizon; nothing registers it, an entry
-`config/models/<name>.yaml` names it.
+A model is a class `Model` that maps context frames and a horizon to a forecast. It is not
+registered in code: an entry `config/models/<name>.yaml` names its module.
 """

@@ -1,10 +1,10 @@
-"""CDNA: the next frame is a masked mixture of the last one moved by kernels (Finn et al. 2016).
+"""CDNA: predict the next frame as a masked mixture of shifted last frames (Finn et al. 2016).
 
 Finn, Goodfellow and Levine, "Unsupervised Learning for Physical Interaction through Video
-Prediction", https://arxiv.org/abs/1605.07157, without actions, in the form of Tensor2Tensor's
-``next_frame_sv2p`` with ``model_options: CDNA``, with which Unterthiner et al. 2018 compared it
-(https://github.com/tensorflow/tensor2tensor, models/video/sv2p.py, layers/common_video.py).
-Its tower of seven convolutional LSTMs is also that of SV2P and SAVP (sv2p.py, savp.py).
+Prediction", https://arxiv.org/abs/1605.07157, without actions. The implementation follows
+Tensor2Tensor's ``next_frame_sv2p`` with ``model_options: CDNA``, which Unterthiner et al. 2018 used
+(https://github.com/tensorflow/tensor2tensor, models/video/sv2p.py, layers/common_video.py). SV2P
+and SAVP use the same tower of seven convolutional LSTMs (sv2p.py, savp.py).
 """
 
 import math
@@ -29,10 +29,10 @@ Memory = list[tuple[Tensor, Tensor]]
 
 
 class Conv(nn.Conv2d):
-    """A convolution that pads as TensorFlow's SAME does where sides are multiples of the stride.
+    """Convolution with TensorFlow's padding SAME, for sides that are multiples of the stride.
 
-    What is missing is padded with zeros, the odd row and column behind the end. Initial weights are
-    uniform with variance 2 / (fan-in + fan-out), biases zero.
+    Padding is with zeros; an odd number of rows or columns has the larger half at the end. Initial
+    weights are uniform with variance 2 / (fan-in + fan-out), biases are zero.
     """
 
     def __init__(self, inputs: int, outputs: int, size: int, stride: int = 1) -> None:
@@ -54,12 +54,12 @@ def fill(layer: nn.Conv2d | nn.ConvTranspose2d | nn.Linear) -> None:
 
 
 def layer_norm(channels: int) -> nn.GroupNorm:
-    """A norm over positions and channels, with a learned factor and offset for each channel."""
+    """Make a norm over positions and channels, with a learned scale and offset for each channel."""
     return nn.GroupNorm(1, channels, eps=1e-12)
 
 
 class LSTM(nn.Module):
-    """A 5 x 5 convolutional LSTM cell that adds 1 to its forget gate, as TensorFlow does."""
+    """Convolutional LSTM cell with 5 x 5 kernels and a forget bias of 1, as in TensorFlow."""
 
     def __init__(self, inputs: int, hidden: int) -> None:
         super().__init__()
@@ -74,12 +74,12 @@ class LSTM(nn.Module):
 
 
 class Up(nn.Module):
-    """Doubles the resolution, with 3 x 3 weights and ReLU.
+    """Layer that doubles the resolution, with a 3 x 3 kernel and ReLU.
 
     Args:
         channels: number of channels of input and output.
-        smooth: whether to interpolate linearly and then convolve with mirrored borders, instead of
-            a transposed convolution.
+        smooth: whether to use linear interpolation, followed by a convolution with mirrored
+            borders, in place of a transposed convolution.
     """
 
     def __init__(self, channels: int, smooth: bool) -> None:
@@ -100,21 +100,21 @@ class Up(nn.Module):
 
 
 def _doubled(x: Tensor, axis: int) -> Tensor:
-    """Double an axis by linear interpolation as in TensorFlow 1, which repeats the last line."""
+    """Double an axis by linear interpolation as in TensorFlow 1, repeating the last line."""
     n = x.shape[axis]
     following = torch.cat([x.narrow(axis, 1, n - 1), x.narrow(axis, n - 1, 1)], dim=axis)
     return torch.stack([x, (x + following) / 2], dim=axis + 1).flatten(axis, axis + 1)
 
 
 def moved(frame: Tensor, kernels: Tensor) -> Tensor:
-    """Apply N kernels to every channel of a frame, which is padded with zeros.
+    """Convolve every channel of each frame, padded with zeros, with N kernels.
 
     Args:
-        frame: frame of each clip, (B, C, H, W).
-        kernels: kernels for each clip, (B, N, k, k), k odd.
+        frame: frames, (B, C, H, W).
+        kernels: kernels for each frame, (B, N, k, k), k odd.
 
     Returns:
-        (B, N, C, H, W).
+        convolved frames, (B, N, C, H, W).
     """
     batch, channels = frame.shape[:2]
     n, size = kernels.shape[1:3]
@@ -125,19 +125,20 @@ def moved(frame: Tensor, kernels: Tensor) -> Tensor:
 
 
 class Tower(nn.Module):
-    """Predicts the next frame from a frame, a latent variable and the memory of seven LSTMs.
+    """Network that predicts the next frame from a frame, a latent variable and LSTM states.
 
     Args:
         shape: (C, H, W) of a frame; padded where sides are not multiples of 8.
-        widths: channels of the LSTMs, the first also those of the convolution before it.
-        masks: number of kernels; the frames that they move are mixed with the last frame and a new
-            one.
-        kernel: side of a kernel.
-        all_kernels: whether each kernel has a mask. As released, there is one mask less than frames
-            to mix, so the last kernel has no influence.
-        latent: number of channels of a latent variable that joins the narrowest layer.
-        striped: whether a latent vector of length n joins every layer as one channel, whose row r
-            has the value with number r modulo n.
+        widths: channels of the seven LSTMs; the first number is also that of the convolution before
+            them.
+        masks: number of kernels; the frames convolved with them are mixed with the last frame and a
+            newly generated one.
+        kernel: side of a kernel, pixels.
+        all_kernels: whether each kernel has a mask. In the released code there is one mask less
+            than frames to mix, so the last kernel has no influence.
+        latent: number of channels of a latent variable that is concatenated to the narrowest layer.
+        striped: whether a latent vector of length n is concatenated to every layer as one channel;
+            row r of that channel has the value with index r modulo n.
         smooth: see `Up`.
     """
 
@@ -182,7 +183,7 @@ class Tower(nn.Module):
         fill(self.kernels)
 
     def empty(self, frame: Tensor) -> Memory:
-        """The memory before the first frame."""
+        """Initial memory (LSTM states of zero), before the first frame."""
         height, width = self.sides
         scales = (4, 4, 2, 2, 1, 2, 4)
         zeros = [
@@ -199,11 +200,11 @@ class Tower(nn.Module):
         Args:
             frame: latest frame, (B, C, H, W), in 0..1.
             memory: states of the LSTMs; None before the first frame.
-            latent: latent variable (B, latent, H / 8, W / 8), or (B, n) if it is a vector; None:
-                the network has none.
+            latent: latent variable, (B, latent, H / 8, W / 8), or latent vector, (B, n); None for
+                networks without one.
 
         Returns:
-            (B, C, H, W), a mixture of frames: in 0..1, too.
+            next frame, (B, C, H, W), in 0..1, and next memory.
         """
         parts, masks, states = self.mixture(frame, memory, latent)
         out = (parts * masks[:, :, None]).sum(dim=1)
@@ -212,10 +213,12 @@ class Tower(nn.Module):
     def mixture(
         self, frame: Tensor, memory: Memory | None, latent: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Memory]:
-        """The mixed frames (B, N, C, H', W'), their masks (B, N, H', W'), and the next memory.
+        """Compute the frames to mix, (B, N, C, H', W'), their masks, (B, N, H', W'), and the next
+        memory.
 
-        The first is the frame itself, the second a new one, the others are moved by kernels. Sides
-        are multiples of 8. Arguments are those of `forward`.
+        The first is the frame itself, the second a newly generated one, the others are convolved
+        with kernels. H' and W' are H and W padded to multiples of 8. The arguments are those of
+        `forward`.
         """
         padded = pad(frame, SHRINK)
         old = memory or self.empty(padded)
@@ -250,7 +253,7 @@ class Tower(nn.Module):
         return torch.cat(parts, dim=1), masks, new
 
     def normal_kernels(self, narrow: Tensor) -> Tensor:
-        """Kernels (B, masks, k, k) of the narrowest layer: positive, each with sum 1."""
+        """Positive kernels with sum 1, (B, masks, k, k), computed from the narrowest layer."""
         kernels = self.kernels(narrow.flatten(1)).float()
         kernels = F.relu(kernels - LEAST) + LEAST
         kernels = kernels.unflatten(1, (self.masks, self.kernel, self.kernel))
@@ -265,19 +268,20 @@ class Tower(nn.Module):
 def shown_clips(
     step: int, clips: int, inputs: int, k: float, whole_batch: WholeBatch | None = None
 ) -> Tensor:
-    """Draw the clips of a batch that a network is shown in training, bool (clips, inputs).
+    """Draw which inputs after the context are true frames in training, bool (clips, inputs).
 
-    Their share is ``k / (k + exp(step / k))``, rounded to whole clips; they are drawn anew for
-    each input (Bengio et al. 2015, inverse sigmoid decay; Tensor2Tensor's mode "count"). With
-    k = 0, no clip is shown.
+    For each input, clips are drawn that get the true frame; all others get the last output of the
+    network. The share of these clips is ``k / (k + exp(step / k))``, rounded to whole clips
+    (scheduled sampling with inverse sigmoid decay, Bengio et al. 2015; Tensor2Tensor's mode
+    "count"). With k = 0 no input is a true frame.
 
     Args:
         step: training iteration, from 0.
         clips: number of clips that are computed at once.
         inputs: number of inputs after the context.
         k: constant of the decay, in iterations.
-        whole_batch: batch that the clips are a part of. None: the clips are a whole batch, for
-            which torch's global generator draws.
+        whole_batch: batch to which the clips belong. None: the clips are a whole batch, and torch's
+            global generator is used.
     """
     share = 1 / (1 + math.exp(min(step / k, 700)) / k) if k else 0.0
     if whole_batch is None:
@@ -290,7 +294,7 @@ def shown_clips(
 
 
 class Model(ForecastModel):
-    """Moves the pixels of the last frame by kernels, frame by frame.
+    """Predicts frame by frame, moving the pixels of the last frame by kernels.
 
     Args:
         shape: (C, H, W) of a frame in 0..1; padded where H or W are not multiples of 8.
@@ -298,9 +302,10 @@ class Model(ForecastModel):
         horizon: number of lead times in training; forecasts can have any number.
         widths: channels of the seven LSTMs.
         masks: number of kernels.
-        kernel: side of the kernels.
-        all_kernels: whether each kernel has a mask; as released, the last has none.
-        sampling_k: constant of `shown_clips`, which falls below a half after k ln k iterations.
+        kernel: side of the kernels, pixels.
+        all_kernels: whether each kernel has a mask; in the released code, the last kernel has none.
+        sampling_k: constant k of `shown_clips`; the share of true frames falls below a half after k
+            ln k iterations.
 
     Raises:
         StpError: an option is out of range.
@@ -334,7 +339,7 @@ class Model(ForecastModel):
         return Tower(shape, widths, masks, kernel, all_kernels=all_kernels)
 
     def following(self, latent: Tensor | None = None) -> Callable[[Tensor], Tensor]:
-        """Frame (B, C, H, W) -> the next one, starting without memory."""
+        """Stateful function of a frame (B, C, H, W) to the next frame, initially without memory."""
 
         def step(frame: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:
             outputs: tuple[Tensor, Memory] = self.tower(frame, memory, latent)
@@ -368,7 +373,7 @@ class Model(ForecastModel):
 def check_tower(
     widths: object, masks: object, kernel: object, all_kernels: object, sampling_k: object
 ) -> None:
-    """Refuse options of a tower that are out of range.
+    """Refuse options of `Tower` that are out of range.
 
     Raises:
         StpError: an option is out of range.

@@ -1,4 +1,4 @@
-"""Climatology: every forecast frame is the mean training frame of its time of the year."""
+"""Climatology: forecast the mean training frame of the time of the year."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -11,10 +11,10 @@ from stp.models.model import ForecastModel
 
 
 class Model(ForecastModel):
-    """Forecasts the mean of all training frames of the same phase, such as the calendar month.
+    """Forecasts the mean of all training frames with the same phase, such as the calendar month.
 
-    A frame counts once for every clip that it is part of. Each frame is one phase later than the
-    frame before it.
+    A frame counts once for every clip that contains it. Each frame is one phase later than the
+    frame before.
 
     Args:
         shape: (C, H, W) of a frame.
@@ -32,11 +32,10 @@ class Model(ForecastModel):
     def fit(self, batches: Iterable[tuple[Tensor, Tensor]], phases: int) -> None:
         """Compute the mean frame of each phase, with sums in float64.
 
-        The mean of a phase that never occurs is NaN, as where clips begin at fixed times of the
-        day.
+        The mean of a phase that never occurs in training is NaN.
 
         Args:
-            batches: pairs of clips (B, T, C, H, W) and the phase of their first frames (B,).
+            batches: pairs of clips, (B, T, C, H, W), and the phases of their first frames, (B,).
             phases: number of phases in a cycle, >= 1.
         """
         sums = torch.zeros(phases, *self.means.shape[1:], dtype=torch.float64)
@@ -50,16 +49,16 @@ class Model(ForecastModel):
     def forward(  # type: ignore[override]  # models with `needs_phase` get the phase
         self, frames: Tensor, horizon: int, phase: Tensor, interval: int = 1
     ) -> Tensor:
-        """Forecast, for each lead time, the mean frame of its phase.
+        """Forecast the mean frame of each lead time's phase.
 
         Args:
             frames: context (B, T_in, C, H, W); only its length matters.
             horizon: number of lead times T.
             phase: phase of the first context frames, int64 (B,).
-            interval: number of phases from one frame to the next.
+            interval: number of phases between two frames.
 
         Returns:
-            (B, T, C, H, W).
+            forecast, (B, T, C, H, W).
 
         Raises:
             StpError: a phase never occurred in training.
@@ -78,7 +77,7 @@ class Model(ForecastModel):
     def load_state_dict(
         self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
     ) -> Any:
-        """Load means of any number of phases, which is known only after fitting."""
+        """Load the means of any number of phases, since that number is only known after fitting."""
         if "means" in state_dict:
             self.means = self.means.new_zeros(len(state_dict["means"]), *self.means.shape[1:])
         return super().load_state_dict(state_dict, strict, assign)

@@ -1,8 +1,8 @@
-"""ClimaX (Nguyen et al. 2023, https://arxiv.org/abs/2301.10343): a transformer for any lead time.
+"""ClimaX (Nguyen et al. 2023, https://arxiv.org/abs/2301.10343): transformer for any lead time.
 
-Each variable of each patch is a token; a learnt query combines the tokens of a patch into one, to
-which embeddings of its position and of the lead time are added; blocks of attention and a head
-follow. Names and shapes of its weights are those of microsoft/ClimaX (src/climax/arch.py @4cd87c7),
+Each variable of each patch is a token. A learnt query combines the tokens of a patch into one
+token, to which embeddings of position and lead time are added. Transformer blocks and a head
+follow. Names and shapes of the weights are those of microsoft/ClimaX (src/climax/arch.py @4cd87c7),
 so that published weights can be imported (`Model.from_published`).
 """
 
@@ -38,14 +38,14 @@ LEAD_UNIT = 100.0
 
 
 def attention(q: Tensor, k: Tensor, v: Tensor, heads: int) -> Tensor:
-    """Softmax attention of several heads: q (B, N, D), k and v (B, M, D) -> (B, N, D)."""
+    """Multi-head softmax attention: q (B, N, D), k and v (B, M, D) -> (B, N, D)."""
     q, k, v = (x.unflatten(-1, (heads, -1)).transpose(1, 2) for x in (q, k, v))
     shares = (q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])).softmax(dim=-1)
     return (shares @ v).transpose(1, 2).flatten(2)
 
 
 class Aggregation(nn.Module):
-    """A query attends to the variables of a patch; weights named as in nn.MultiheadAttention."""
+    """Attention of a query to a patch's variables; weights named as in nn.MultiheadAttention."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ class Aggregation(nn.Module):
 
 
 class SelfAttention(nn.Module):
-    """Self-attention of N tokens, whose queries, keys and values come from one linear layer."""
+    """Self-attention with one linear layer for queries, keys and values."""
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ class SelfAttention(nn.Module):
 
 
 class Perceptron(nn.Module):
-    """Two linear layers with a GELU between them."""
+    """Two linear layers with a GELU between."""
 
     def __init__(self, width: int, inner: int) -> None:
         super().__init__()
@@ -94,14 +94,14 @@ class Perceptron(nn.Module):
 
 
 class Block(nn.Module):
-    """A block of a vision transformer (Dosovitskiy et al. 2020, arXiv:2010.11929).
+    """Block of a vision transformer (Dosovitskiy et al. 2020, arXiv:2010.11929).
 
     Args:
         width: width of tokens.
         heads: number of attention heads.
-        ratio: how much wider the perceptron is inside.
-        drop: share of values that are dropped in training.
-        drop_path: share of clips that skip each branch in training.
+        ratio: hidden width of the perceptron divided by `width`.
+        drop: dropout probability.
+        drop_path: probability that a clip skips a branch in training (stochastic depth).
     """
 
     def __init__(self, width: int, heads: int, ratio: float, drop: float, drop_path: float) -> None:
@@ -125,32 +125,34 @@ class Block(nn.Module):
 
 
 class Model(ForecastModel):
-    """Forecasts each lead time directly, from the context and the lead time.
+    """Forecasts each lead time directly, with the lead time as an input.
 
-    In training each clip has one lead time, drawn from those of `leads` that the clip has. Where
-    the training draws it itself, it reads no other future frame (`stp.train`).
+    In training, one lead time is drawn for each clip from `leads`, as far as the clip is long
+    enough. If the training draws it (`stp.train`), no other future frame is read.
 
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of `patch`.
-        context: number of context frames; each variable of each is a token.
+        context: number of context frames; each variable of each frame is a token.
         horizon: number of lead times in training; forecasts can have any number.
-        patch: side of the patches.
+        patch: side of the patches, pixels.
         width: width of tokens; a multiple of 4 and of `heads`.
         depth: number of blocks.
-        decoder_depth: number of layers of the head before the last.
+        decoder_depth: number of layers of the head before its last layer.
         heads: number of attention heads.
-        mlp_ratio: how much wider the perceptrons are inside.
-        drop: share of values that are dropped in training.
-        drop_path: share of clips that skip a branch of the last block in training; less before.
+        mlp_ratio: hidden width of the perceptrons divided by `width`.
+        drop: dropout probability.
+        drop_path: probability that a clip skips a branch of the last block in training; it
+            increases linearly over the blocks.
         hours: hours between two frames.
-        leads: lead times that are trained, in proportion to how often they are listed; empty: all,
+        leads: lead times to train, drawn in proportion to how often they are listed; empty for all,
             equally often.
-        variables: name in `VARIABLES` of each channel, for published weights; null for channels
-            without one.
-        predicts: state, or change: the difference from the latest frame.
-        initial_std: standard deviation of initial weights of linear layers and patches. That of the
-            release is meant for tokens of 1024 values; with 64 it makes the fields much weaker than
-            the position embeddings.
+        variables: name in `VARIABLES` of each channel, needed for published weights; null for other
+            channels.
+        predicts: output of the network: ``state``, the frame, or ``change``, its difference from
+            the latest context frame.
+        initial_std: standard deviation of the initial weights of linear layers and patches. The
+            released value is meant for tokens of width 1024; with width 64, tokens would be much
+            smaller than the position embeddings.
 
     Raises:
         StpError: an option is out of range.
@@ -227,7 +229,9 @@ class Model(ForecastModel):
     def forward(
         self, frames: Tensor, horizon: int, lead_times: Sequence[int] | None = None
     ) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast of these lead times, (B, horizon, C, H, W)."""
+        """Context (B, T_in, C, H, W) -> forecast of `lead_times` (default 1, 2, ...), (B, horizon,
+        C, H, W).
+        """
         leads = range(1, horizon + 1) if lead_times is None else lead_times
         tokens = self._tokens(frames)
         leads_of_clips = (torch.full((len(frames),), lead, device=frames.device) for lead in leads)
@@ -240,9 +244,10 @@ class Model(ForecastModel):
 
         Args:
             clip: context and later frames, (B, T_in + T_out, C, H, W).
-            step: training iteration; without influence.
-            leads: lead time of each clip, int64 (B,): its frame is the only one after the context,
-                T_out = 1. None: clips have all frames, and the lead times are drawn at random.
+            step: training iteration; ignored.
+            leads: lead time of each clip, int64 (B,); the clip then has only this frame after the
+                context (T_out = 1). None: clips have all frames, and lead times are drawn at
+                random.
 
         Returns:
             predicted and observed frames, (B, 1, C, H, W) each.
@@ -267,21 +272,20 @@ class Model(ForecastModel):
         return F.mse_loss(predicted.float(), observed)
 
     def from_published(self, published: Mapping[str, Tensor]) -> dict[str, Tensor]:
-        """Turn published weights into those of this network.
+        """Convert published weights to a state_dict of this network.
 
-        The names of a Lightning module (``net.``) and of older files (``channel_embed``) are
-        understood. Tokens and outputs of the variables that `variables` names are copied; other
-        channels keep their own. Embeddings of positions are interpolated to the grid of this
-        network.
+        Names of a Lightning module (``net.``) and of older files (``channel_embed``) are accepted.
+        Weights of tokens and outputs are copied for the channels in `variables`; other channels
+        keep their own. Position embeddings are interpolated to the grid of this network.
 
         Args:
-            published: tensors by their name in the file.
+            published: tensors by name in the file.
 
         Returns:
-            Tensors by their name in `state_dict`.
+            tensors by name in `state_dict`.
 
         Raises:
-            StpError: the weights are of other variables, or `variables` is not set.
+            StpError: the weights are for other variables, or `variables` is not set.
         """
         by_name = {
             name.removeprefix("net.").replace("channel_", "var_"): tensor
@@ -319,7 +323,7 @@ class Model(ForecastModel):
         return own | {n: t for n, t in by_name.items() if not n.startswith(of_variables)}
 
     def _tokens(self, frames: Tensor) -> Tensor:
-        """Context (B, T_in, C, H, W) -> a token for each patch (B, N, D)."""
+        """Context (B, T_in, C, H, W) -> one token for each patch, (B, N, D)."""
         fields = pad(frames, self.patch).flatten(1, 2)
         tokens = torch.stack(
             [embed(fields[:, i : i + 1]) for i, embed in enumerate(self.token_embeds)], dim=2
@@ -344,7 +348,7 @@ class Model(ForecastModel):
 
 
 class Patches(nn.Module):
-    """Patches of one variable as tokens; weights named as in timm's PatchEmbed."""
+    """Patch embedding of one variable; weights named as in timm's PatchEmbed."""
 
     def __init__(self, patch: int, width: int, initial_std: float) -> None:
         super().__init__()
@@ -352,20 +356,20 @@ class Patches(nn.Module):
         nn.init.trunc_normal_(self.proj.weight, std=initial_std)
 
     def forward(self, field: Tensor) -> Tensor:
-        """(B, 1, H, W) -> (B, N, D), rows of patches one after the other."""
+        """(B, 1, H, W) -> (B, N, D), patches in row-major order."""
         tokens: Tensor = self.proj(field)
         return tokens.flatten(2).transpose(1, 2)
 
 
 def waves(positions: Tensor, width: int) -> Tensor:
-    """Sines, then cosines, of positions (N,) at `width` / 2 frequencies, (N, width)."""
+    """Sinusoidal embeddings, first sines, then cosines: positions (N,) -> (N, width)."""
     frequencies = 10_000.0 ** -(torch.arange(width // 2) / (width / 2))
     angles = positions[:, None] * frequencies
     return torch.cat([angles.sin(), angles.cos()], dim=1)
 
 
 def places(sides: tuple[int, int], width: int) -> Tensor:
-    """Embeddings (rows * columns, width) of a grid of patches: `waves` of columns, then of rows."""
+    """Position embeddings of a grid, (rows * columns, width): `waves` of column, then of row."""
     rows, columns = (torch.arange(side) for side in sides)
     along = waves(columns, width // 2).repeat(sides[0], 1)
     down = waves(rows, width // 2).repeat_interleave(sides[1], dim=0)
@@ -373,7 +377,7 @@ def places(sides: tuple[int, int], width: int) -> Tensor:
 
 
 def _interpolated(embedding: Tensor, sides: tuple[int, int]) -> Tensor:
-    """Embeddings of positions (1, N, D) of a grid twice as wide as high, on another grid."""
+    """Interpolate position embeddings, (1, N, D), of a 1 : 2 grid to another grid."""
     rows = math.isqrt(embedding.shape[1] // 2)
     if (rows, 2 * rows) == sides:
         return embedding

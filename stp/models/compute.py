@@ -1,4 +1,4 @@
-"""Where and how networks compute: device, threads, precision, reproducibility."""
+"""Choose device, threads and precision of networks, and make computations reproducible."""
 
 import os
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ from stp.core.errors import StpError
 
 @dataclass(frozen=True)
 class Compute:
-    """The device, number of threads and precision with which a network computes.
+    """Device, number of threads and precision of a network's computations.
 
     Attributes:
         device: device that holds the network.
         threads: number of CPU threads of one operation.
-        requested: precision that the recipe asks for, "bf16" or "float32".
-        used: precision that is used, "bf16" or "float32".
-        why: reason for the precision that is used, in words.
+        requested: precision in the recipe, "bf16" or "float32".
+        used: precision in use, "bf16" or "float32".
+        why: reason for the precision in use, in words.
     """
 
     device: torch.device
@@ -30,7 +30,7 @@ class Compute:
     why: str
 
     def autocast(self) -> AbstractContextManager[Any]:
-        """Context manager in which operations run in the precision `used`."""
+        """Context manager: run operations in the precision `used`."""
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.used == "bf16")
 
     def describe(self) -> dict[str, Any]:
@@ -45,17 +45,17 @@ class Compute:
 
 @contextmanager
 def settle(requested: str, threads: int, precision: str) -> Iterator[Compute]:
-    """Choose device and precision, and compute reproducibly until the end of the block.
+    """Context manager: choose device and precision, and make computations reproducible.
 
     Results repeat exactly on machines of the same type with the same number of threads.
 
     Args:
         requested: "auto" (a GPU if there is one), "cpu" or "cuda".
-        threads: number of CPU threads of one operation, >= 1.
-        precision: "bf16" (mixed precision, where the device computes it) or "float32".
+        threads: number of CPU threads per operation, >= 1.
+        precision: "bf16" (mixed precision, if the device supports it) or "float32".
 
     Raises:
-        StpError: there is no such device, or its memory is used up.
+        StpError: the device does not exist, or has no free memory.
     """
     if requested not in ("auto", "cpu", "cuda"):
         raise StpError(

@@ -1,4 +1,4 @@
-"""Context mean: every forecast frame is the mean of the context frames."""
+"""Context mean: forecast the mean of the context frames at every lead time."""
 
 from torch import Tensor
 

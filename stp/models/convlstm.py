@@ -1,9 +1,9 @@
-"""ConvLSTM (Shi et al. 2015, https://arxiv.org/abs/1506.04214), as benchmarks train it.
+"""ConvLSTM (Shi et al. 2015, https://arxiv.org/abs/1506.04214), in the benchmarks' variant.
 
-Differences to the paper, all shared with OpenSTL and PredBench: no peepholes and no biases; frames
-are cut into patches that become channels; one stack predicts the next frame and reads its own
-output after the context, instead of an encoder and a forecaster; scheduled sampling. The hidden
-state is o * tanh(c), as in the paper; PredBench's release has lost the cell state there.
+As in OpenSTL and PredBench, it differs from the paper: there are no peepholes and no biases; frames
+are cut into patches that become channels; one stack predicts the next frame, and reads its own
+output after the context, in place of an encoder and a forecaster; training uses scheduled sampling.
+The hidden state is o * tanh(c), as in the paper; PredBench's release omits the cell state there.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ State = tuple[Tensor, Tensor]
 
 
 class Cell(nn.Module):
-    """One layer: convolutions of input and hidden state give the gates of a cell state.
+    """One ConvLSTM layer.
 
     ``i, f, g, o = Wx * x + Wh * h``; ``c' = sigmoid(f) c + sigmoid(i) tanh(g)``;
     ``h' = sigmoid(o) tanh(c')`` (Shi et al. 2015, equation 3 without peepholes and biases).
@@ -35,14 +35,14 @@ class Cell(nn.Module):
         self.from_hidden = RepeatedConv2d(hidden, 4 * hidden, filter_size)
 
     def forward(self, x: Tensor, state: State | None) -> State:
-        """One time step.
+        """Compute one time step.
 
         Args:
             x: input (B, channels, H, W).
             state: states after the previous step; None for zeros.
 
         Returns:
-            the next state.
+            states after this step.
         """
         if state is None:
             zeros = x.new_zeros(x.shape[0], self.hidden, *x.shape[-2:])
@@ -61,8 +61,8 @@ class Model(Recurrent):
         context: number of context frames.
         horizon: number of lead times in training; forecasts can have any number.
         num_hidden: number of channels of each layer.
-        filter_size: side of the convolutions; odd.
-        patch_size: side of the square patches that become channels.
+        filter_size: side of the kernels, pixels; odd.
+        patch_size: side of the square patches that become channels, pixels.
         scheduled_sampling: options of `ScheduledSampling`, by name; others have their defaults.
 
     Raises:
@@ -92,7 +92,7 @@ class Model(Recurrent):
         self.readout = nn.Conv2d(num_hidden[-1], channels, 1, bias=False)
 
     def step(self, frame: Tensor, memory: list[State] | None) -> tuple[Tensor, list[State]]:
-        """Frame (B, C, H, W) and the states of the layers -> the next ones."""
+        """Frame (B, C, H, W) and states of the layers -> next frame and states."""
         x, states = to_patches(frame, self.patch), []
         for layer, cell in enumerate(self.cells):
             states.append(cell(x, None if memory is None else memory[layer]))

@@ -1,4 +1,4 @@
-"""Creation of a model from its recipe."""
+"""Create a model from its recipe."""
 
 import importlib
 import inspect
@@ -17,17 +17,17 @@ RECIPE_KEYS = ("model", "class", "options", "shape", "context", "horizon")
 
 
 def create(recipe: Mapping[str, Any]) -> ForecastModel:
-    """Build the model that a recipe names, with fresh weights from torch's global generator.
+    """Build the model of a recipe, with random weights from torch's global generator.
 
-    Calling the model raises an StpError where its forecast has the wrong shape.
+    Calling the model raises an StpError if its forecast has the wrong shape.
 
     Args:
-        recipe: has ``model`` (a module of stp.models), ``options``, ``shape`` (C, H, W),
-            ``context`` and ``horizon``, and perhaps ``class`` (``package.module:Class``), which
-            takes the place of the module's class.
+        recipe: dict with ``model`` (a module of stp.models), ``options``, ``shape`` (C, H, W),
+            ``context``, ``horizon`` and, optionally, ``class`` (``package.module:Class``), a class
+            in place of the one in the module.
 
     Raises:
-        StpError: the model does not exist, or refuses an option or its value.
+        StpError: the model does not exist, or refuses an option or a value.
     """
     name, options, shape = recipe["model"], recipe["options"], tuple(recipe["shape"])
     context, horizon = recipe["context"], recipe["horizon"]
@@ -77,7 +77,7 @@ def _own_class(name: str) -> type[ForecastModel]:
 
 
 def _named_class(name: str, chosen: str) -> type[nn.Module]:
-    """The class that ``class: package.module:Class`` in a model's configuration names."""
+    """Import the class that ``class: package.module:Class`` in a model's configuration names."""
     module_name, _, class_name = chosen.partition(":")
     where, expected = f"config/models/{name}.yaml: class: {chosen}", "package.module:Class"
     try:

@@ -1,4 +1,4 @@
-"""Random numbers of a forecast, which depend on its clip, a seed and its member alone."""
+"""Random numbers for forecasts that depend only on the clip, a seed and the member."""
 
 import hashlib
 from collections.abc import Sequence
@@ -8,12 +8,12 @@ from torch import Tensor
 
 
 def generator_of(frames: Tensor, seed: int, member: int = 0) -> torch.Generator:
-    """Make the random number generator for the forecast of one clip, on the device of its frames.
+    """Make the random number generator for the forecast of a clip, on the device of the frames.
 
     Args:
         frames: context frames of the clip, of any shape.
         seed: seed of the model.
-        member: number of the ensemble member, from 0.
+        member: index of the ensemble member, from 0.
     """
     content = frames.detach().float().cpu().contiguous().numpy().tobytes()
     key = f"{seed}/{member}" if member else str(seed)
@@ -22,5 +22,5 @@ def generator_of(frames: Tensor, seed: int, member: int = 0) -> torch.Generator:
 
 
 def white_noise(shape: Sequence[int], generators: Sequence[torch.Generator]) -> Tensor:
-    """Draw white noise (len(generators), *shape), the n-th entry from the n-th generator."""
+    """Draw white noise, (len(generators), *shape), the n-th entry with the n-th generator."""
     return torch.stack([torch.randn(shape, generator=g, device=g.device) for g in generators])

@@ -1,14 +1,16 @@
-"""E3D-LSTM (Wang et al., ICLR 2019), as benchmarks train it.
+"""E3D-LSTM (Wang et al., ICLR 2019), in the benchmarks' variant.
 
-Every state is a short film of `window` frames, every gate reads all of it, and a cell recalls its
-own past by attention. As in OpenSTL and PredBench: patches become channels, no layer normalisation
-but that of the recalled memory, scheduled sampling, and the whole past is recalled. Tokens of the
-attention are positions, as in the authors' channels-last code; the ports to PyTorch reshape
-channels-first arrays the same way, which mixes channels with positions. PredBench's published
-values come from such a port: option ``attention: released`` does the same.
+Every state is a short film of `window` frames, every gate reads the whole film, and a cell recalls
+its own past states by attention. As in OpenSTL and PredBench, patches become channels, only the
+recalled memory has a layer normalisation, training uses scheduled sampling, and the whole past is
+recalled. Tokens of the attention are positions, as in the authors' channels-last code. Ports to
+PyTorch reshape channels-first arrays in the same way, which mixes channels with positions.
+PredBench's published values come from such a port, which the option ``attention: released``
+reproduces.
 
-A convolution whose kernel is as deep as the film gives one frame, which the ports repeat to fill
-the film again. Here it stays one and is broadcast: the same numbers for half the work.
+A convolution with a kernel as deep as the film results in one frame, which the ports repeat to fill
+the film. This implementation broadcasts the frame, which halves the work and gives the same
+numbers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,19 +28,18 @@ from stp.models.st_lstm import FORGET_BIAS
 
 
 class Eidetic3DLSTM(nn.Module):
-    """One layer: a memory of its own that it recalls, and one that visits all layers.
+    """One layer, with its own memory, which it recalls, and a memory shared by all layers.
 
-    ``r, i, g = sigmoid, sigmoid, tanh(Wx * x + Wh * h)``;
-    ``c' = norm(c + attention(r; past c)) + i g``;
-    ``i', f', g' = Wx' * x + Wm * m``; ``m' = f' tanh(mm) + i' g'``;
-    ``o = sigmoid(tanh(Wxo * x + Who * h + Wc * c' + Wm' * m'))``; ``h' = o tanh(W1 * [c', m'])``
-    (Wang et al. 2019, equations 1 and 2; m' as OpenSTL has it).
+    ``r, i, g = sigmoid, sigmoid, tanh(Wx * x + Wh * h)``; ``c' = norm(c + attention(r; past c)) + i
+    g``; ``i', f', g' = Wx' * x + Wm * m``; ``m' = f' tanh(mm) + i' g'``; ``o = sigmoid(tanh(Wxo * x
+    + Who * h + Wc * c' + Wm' * m'))``; ``h' = o tanh(W1 * [c', m'])`` (Wang et al. 2019, equations
+    1 and 2; m' as in OpenSTL).
 
     Args:
-        channels: channels of a frame of the input.
+        channels: channels of an input frame.
         hidden: channels of all states.
-        filter_size: side of the convolutions; odd. None has a bias.
-        window: frames of a film.
+        filter_size: side of the kernels, pixels; odd. Convolutions have no biases.
+        window: number of frames in a film.
         height: height of a state.
         width: width of a state.
         attention: ``positions`` or ``released``, see `tokens`.
@@ -72,17 +73,17 @@ class Eidetic3DLSTM(nn.Module):
     def forward(
         self, x: Tensor, h: Tensor, c: Tensor, m: Tensor, past: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """One time step.
+        """Compute one time step.
 
         Args:
-            x: a film (B, channels, window, H, W).
+            x: input film (B, channels, window, H, W).
             h: hidden state (B, hidden, window, H, W).
-            c: own memory, of the same shape.
-            m: memory from the layer below, of the same shape.
-            past: own memories to recall, as tokens (B, N, hidden).
+            c: own memory, with the same shape.
+            m: shared memory from the layer below, with the same shape.
+            past: earlier own memories to recall, as tokens (B, N, hidden).
 
         Returns:
-            the next h, c and m.
+            h, c and m after this step.
         """
         # One frame for the whole film: (B, 1, H, W) pieces are broadcast along the film.
         ih, gh, rh, oh = _pieces(self.from_hidden, h, 4)
@@ -106,18 +107,18 @@ class Eidetic3DLSTM(nn.Module):
 
 
 def _pieces(conv: nn.Conv2d, film: Tensor, count: int) -> tuple[Tensor, ...]:
-    """Convolve a film (B, C, window, H, W), and split it into `count` of (B, hidden, 1, H, W)."""
+    """Convolve a film (B, C, window, H, W) to `count` tensors (B, hidden, 1, H, W)."""
     return conv(film.flatten(1, 2)).unsqueeze(2).chunk(count, dim=1)
 
 
 def tokens(film: Tensor, attention: str = "positions") -> Tensor:
-    """Tokens of the attention: (B, C, window, H, W) -> (B, window * H * W, C).
+    """Make the tokens of the attention: (B, C, window, H, W) -> (B, window * H * W, C).
 
     Args:
         film: memory or query, (B, C, window, H, W).
-        attention: ``positions``: token n is all channels at position n, in the order of window, H,
-            W. ``released``: token n is the C values from n * C on, in the order of C, window, H, W;
-            mostly of one channel at C neighbouring positions.
+        attention: ``positions``: token n contains all channels at position n, in the order of
+            window, H, W. ``released``: token n contains C consecutive values from n * C on, in the
+            order of C, window, H, W; these are mostly one channel at C neighbouring positions.
     """
     if attention == "released":
         return film.reshape(len(film), -1, film.shape[1])
@@ -125,10 +126,10 @@ def tokens(film: Tensor, attention: str = "positions") -> Tensor:
 
 
 def _recall(query: Tensor, past: Tensor, attention: str = "positions") -> Tensor:
-    """Softmax attention without scaling: query (B, C, frames, H, W), past (B, N, C).
+    """Softmax attention without scaling of a query (B, C, frames, H, W) to the past (B, N, C).
 
-    The inputs get a dimension for one head, and tokens are contiguous: otherwise torch stores the
-    matrix of all pairs of tokens.
+    Inputs get an axis for one head, and tokens are made contiguous, because torch would otherwise
+    store the matrix of all pairs of tokens.
     """
     queries, past = tokens(query, attention).unsqueeze(1), past.unsqueeze(1)
     recalled = F.scaled_dot_product_attention(queries, past, past, scale=1.0).squeeze(1)
@@ -138,13 +139,13 @@ def _recall(query: Tensor, past: Tensor, attention: str = "positions") -> Tensor
 
 
 class Memory(NamedTuple):
-    """The memory between steps.
+    """Memory of the network between steps.
 
     Attributes:
-        frames: the last frames, as patches; (B, channels, H, W) each.
+        frames: the last frames, as patches, (B, channels, H, W) each.
         states: hidden state and own memory of each layer.
         past: earlier own memories of each layer, as tokens (B, N, hidden).
-        shared: the memory that visits all layers.
+        shared: memory shared by all layers.
     """
 
     frames: list[Tensor]
@@ -154,21 +155,20 @@ class Memory(NamedTuple):
 
 
 class Model(Recurrent):
-    """Predicts frame t + 1 from the last frames and its memory.
+    """Predicts frame t + 1 from the last frames and a memory.
 
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of `patch_size`.
         context: number of context frames.
         horizon: number of lead times in training; forecasts can have any number.
-        num_hidden: number of channels of each layer; all equal, as the layers share a memory.
-        filter_size: side of the convolutions; odd.
-        patch_size: side of the square patches that become channels.
-        window: frames of a film; before the first frame they are zero.
-        l1_weight: weight of the mean absolute error, which is added to the mean squared one.
-        attention: tokens of the recall. ``positions``: the channels at each position.
-            ``released``: as in OpenSTL and PredBench, whose reshaping mixes channels with
-            positions (`tokens`); the recall then takes `window` times as many multiply-adds. The
-            parameters are the same.
+        num_hidden: number of channels of each layer; all equal, because the layers share a memory.
+        filter_size: side of the kernels, pixels; odd.
+        patch_size: side of the square patches that become channels, pixels.
+        window: number of frames in a film; frames before the first one are zero.
+        l1_weight: weight of the mean absolute error, which is added to the mean squared error.
+        attention: tokens of the recall. ``positions``: the channels at each position. ``released``:
+            as in OpenSTL and PredBench, where reshaping mixes channels with positions (`tokens`);
+            the recall then needs `window` times as many multiply-adds, with the same parameters.
         scheduled_sampling: options of `ScheduledSampling`, by name; others have their defaults.
 
     Raises:
@@ -206,9 +206,9 @@ class Model(Recurrent):
         self.readout = nn.Conv2d(window * num_hidden[-1], channels, 1, bias=False)
 
     def loss(self, clip: Tensor, step: int) -> Tensor:
-        """Mean squared error of all predictions, of context frames too, plus the absolute one.
+        """Mean squared plus weighted mean absolute error of all predictions, context included.
 
-        With a weight of 1 the authors' loss, and that of PredBench's appendix D (L2 + L1).
+        With a weight of 1 this is the authors' loss, and that of PredBench's appendix D (L2 + L1).
 
         Args:
             clip: context and later frames, (B, T_in + T_out, C, H, W).
@@ -218,7 +218,7 @@ class Model(Recurrent):
         return F.mse_loss(outputs, observed) + self.l1_weight * F.l1_loss(outputs, observed)
 
     def step(self, frame: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:
-        """Frame (B, C, H, W) and memory -> the next frame and memory."""
+        """Frame (B, C, H, W) and memory -> next frame and memory."""
         latest = to_patches(frame, self.patch)
         if memory is None:
             hidden = self.readout.in_channels // self.window

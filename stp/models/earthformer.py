@@ -1,11 +1,11 @@
-"""Earthformer: a transformer whose attention stays within cuboids of space and time.
+"""Earthformer: a transformer with attention within cuboids of space and time.
 
 Gao et al. 2022, "Earthformer: Exploring Space-Time Transformers for Earth System Forecasting",
-https://arxiv.org/abs/2207.05833. Convolutions make frames smaller, an encoder of two or more
-resolutions turns them into memories, a decoder with one learned query for each forecast frame and
-position attends to these, and convolutions turn its output into frames. The cuboids are those
-that the paper found best and PredBench uses: axial ones in self-attention (all of T, all of H, all
-of W, one after the other) and columns of 1 x 1 x T in cross-attention.
+https://arxiv.org/abs/2207.05833. Convolutions reduce the resolution of frames, an encoder with two
+or more resolutions maps them to memories, a decoder with a learned query for each forecast frame
+and position attends to the memories, and convolutions map its output to frames. The cuboids are
+those that the paper found best and PredBench uses: axial in self-attention (all of T, then all of
+H, then all of W), and columns of 1 x 1 x T in cross-attention.
 """
 
 import math
@@ -34,32 +34,35 @@ from stp.models.recompute import run_block
 class Model(ForecastModel):
     """Forecasts T_out frames at once from T_in context frames.
 
-    Frames are padded with zeros, below and to the right, to what patches and resolutions need,
-    and the forecast is cropped. Some parameters count in the published sizes but never learn: rows
-    of the cross-attention's bias (`CrossAttention`) and, with global vectors, the layers of their
-    last update, which nothing reads.
+    Frames are padded with zeros, below and to the right, to the multiples that patches and
+    resolutions need, and the forecast is cropped. Some parameters are included in published sizes
+    but are never trained: rows of the cross-attention's bias (`CrossAttention`) and, with global
+    vectors, the layers of the last update of these vectors, which is not used.
 
     Args:
         shape: (C, H, W) of a frame.
         context: number of context frames T_in.
-        horizon: number of lead times T_out of one pass. More are made block by block, each from
-            the last T_in frames known; of fewer, the first of a block are kept.
-        enc_depth: blocks of the encoder at each resolution; one resolution halves H and W of the
-            one before and doubles its channels.
-        dec_depth: likewise of the decoder.
-        stem_channels: channels of the stages of convolutions before the encoder; the last is the
-            width of its first resolution ("base units"). The stages after the decoder mirror them.
-        stem_scales: (H, W) of the patches that become one position after each stage.
-        stem_convs: convolutions of each stage.
-        head_convs: convolutions of each mirrored stage, in the order of `stem_channels`.
-        position: ``t+h+w`` or ``t+hw``: how positions are embedded.
-        global_vectors: number of vectors that attend to the whole clip; 0: none.
-        decoder_frames: most frames of a cuboid in time of the decoder. ``horizon``: all T_out, so
-            that attention covers the whole axis as in the encoder. ``context``: T_in, as in the
-            releases of the authors and of PredBench, which size the decoder by its memory; where
-            T_out > T_in, forecast frames then see only those of their own group of T_in.
-        heads: number of attention heads; divides the widths.
-        drop: probability of dropout, in all places.
+        horizon: number of lead times T_out of one pass. Longer forecasts are made in blocks, each
+            from the latest T_in observed or predicted frames; shorter ones use the first lead times
+            of a block.
+        enc_depth: number of encoder blocks at each resolution; from one resolution to the next, H
+            and W are halved and channels are doubled.
+        dec_depth: number of decoder blocks at each resolution.
+        stem_channels: channels of each convolutional stage before the encoder; the last is the
+            width of the encoder's first resolution ("base units"). The stages after the decoder
+            mirror them.
+        stem_scales: height and width of the patches that are merged into one position after each
+            stage.
+        stem_convs: number of convolutions of each stage.
+        head_convs: number of convolutions of each mirrored stage, in the order of `stem_channels`.
+        position: kind of position embedding, ``t+h+w`` or ``t+hw``.
+        global_vectors: number of global vectors, which attend to the whole clip; 0 for none.
+        decoder_frames: maximum number of frames of a decoder cuboid in time. ``horizon``: all
+            T_out, so that attention covers the whole axis, as in the encoder. ``context``: T_in, as
+            in the releases of the authors and of PredBench; if T_out > T_in, a forecast frame then
+            attends only to frames in its own group of T_in.
+        heads: number of attention heads; must divide all widths.
+        drop: dropout probability everywhere.
 
     Raises:
         StpError: an option is out of range.
@@ -173,7 +176,7 @@ class Model(ForecastModel):
         return frames_so_far[:, self.context : self.context + horizon]
 
     def _block(self, frames: Tensor) -> Tensor:
-        """Context (B, T_in, C, H, W) -> the next T_out frames (B, T_out, C, H, W)."""
+        """Context (B, T_in, C, H, W) -> next T_out frames (B, T_out, C, H, W)."""
         height, width = frames.shape[-2:]
         x = pad(frames, self.multiple).movedim(2, -1)
         for stage in self.stem:
@@ -184,7 +187,7 @@ class Model(ForecastModel):
         return self.readout(x).movedim(-1, 2)[..., :height, :width]
 
     def _encode(self, x: Tensor) -> list[Tensor]:
-        """Output of the first convolutions -> memory of each resolution, (B, T_in, H', W', C')."""
+        """Output of the convolutions -> memory of each resolution, (B, T_in, H', W', C')."""
         vectors = None if self.vectors is None else self.vectors.expand(len(x), -1, -1)
         memories = []
         for level in range(len(self.encoder)):

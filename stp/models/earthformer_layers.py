@@ -1,7 +1,7 @@
-"""Layers of Earthformer: attention within cuboids of space and time, patches and positions.
+"""Layers of Earthformer: attention within cuboids, patches and position embeddings.
 
 Layers and initial weights are those of the authors' release (https://arxiv.org/abs/2207.05833), so
-that sizes agree to the parameter. Frames have the layout (B, T, H, W, C).
+the numbers of parameters agree exactly. Frames have the layout (B, T, H, W, C).
 """
 
 import math
@@ -17,7 +17,7 @@ TIME, HEIGHT, WIDTH = 1, 2, 3
 
 
 def linear(inputs: int, outputs: int, *, bias: bool = False) -> nn.Linear:
-    """A linear layer whose initial weights keep the variance of its input, with biases of zero."""
+    """Make a linear layer with variance-preserving initial weights and biases of zero."""
     layer = nn.Linear(inputs, outputs, bias=bias)
     nn.init.normal_(layer.weight, std=inputs**-0.5)
     if bias:
@@ -26,7 +26,7 @@ def linear(inputs: int, outputs: int, *, bias: bool = False) -> nn.Linear:
 
 
 def table(rows: int, columns: int) -> nn.Parameter:
-    """A learned matrix (rows, columns) with small initial values."""
+    """Make a learned matrix (rows, columns) with small initial values."""
     return nn.Parameter(nn.init.trunc_normal_(torch.empty(rows, columns), std=0.02))
 
 
@@ -46,12 +46,13 @@ def scores(q: Tensor, k: Tensor) -> Tensor:
 
 
 class DistanceBias(nn.Module):
-    """A matrix (heads, rows, columns) with a learned number for each distance of row and column.
+    """Relative position bias: a learned number for each head and distance of row and column.
 
     Args:
         rows: number of rows.
         columns: number of columns.
-        reach: least distance without a number; those from -(reach - 1) to reach - 1 have one.
+        reach: number that limits distances: those from -(reach - 1) to reach - 1 have a learned
+            number.
         heads: number of heads.
     """
 
@@ -64,23 +65,23 @@ class DistanceBias(nn.Module):
         self.register_buffer("distance", distance + reach - 1, persistent=False)
 
     def forward(self) -> Tensor:
-        """(heads, rows, columns)."""
+        """The bias, (heads, rows, columns)."""
         return self.numbers[self.distance].permute(2, 0, 1)
 
 
 class AxialAttention(nn.Module):
-    """Self-attention along one axis; each line of positions is a cuboid of its own.
+    """Self-attention along one axis: each line of positions is a cuboid.
 
-    A learned bias depends on the distance and on the head.
+    A learned bias depends on distance and head.
 
     Args:
         width: number of channels C.
-        axis: number of the axis, TIME, HEIGHT or WIDTH.
+        axis: index of the axis, TIME, HEIGHT or WIDTH.
         length: length of the axis.
-        most: greatest length of a cuboid; longer lines are padded with zeros and cut into several.
-        heads: number of heads; divides `width`.
-        drop: probability of dropout.
-        exchange: whether global vectors take part; they cannot where lines are padded.
+        most: maximum length of a cuboid; longer lines are padded with zeros and cut into several.
+        heads: number of heads; must divide `width`.
+        drop: dropout probability.
+        exchange: whether global vectors take part, which is impossible if lines are padded.
     """
 
     def __init__(
@@ -105,7 +106,7 @@ class AxialAttention(nn.Module):
         self.exchange = Exchange(width, heads, drop) if exchange else None
 
     def forward(self, x: Tensor, vectors: Tensor | None) -> tuple[Tensor, Tensor | None]:
-        """Positions (B, T, H, W, C), global vectors (B, N, C) -> the changes of both."""
+        """Positions (B, T, H, W, C) and global vectors (B, N, C) -> additive updates of both."""
         lines = self.norm(x).movedim(self.axis, -2)  # (B, two axes, length, C)
         lines = F.pad(lines, (0, 0, 0, -self.length % self.cuboid))
         lines = lines.unflatten(-2, (-1, self.cuboid))  # (B, two axes, cuboids, cuboid, C)
@@ -123,9 +124,9 @@ class AxialAttention(nn.Module):
 class Exchange(nn.Module):
     """Attention between positions and global vectors (Gao et al. 2022).
 
-    A position attends to its line and, with a second query, to the vectors; both share one
-    softmax. A vector attends to all positions and to all vectors. The last layer keeps torch's
-    initial weights, as in the release.
+    A position attends to its line and, with a second query, to the global vectors; both share one
+    softmax. A vector attends to all positions and to all vectors. The last layer has torch's
+    default initial weights, as in the release.
     """
 
     def __init__(self, width: int, heads: int, drop: float) -> None:
@@ -141,7 +142,7 @@ class Exchange(nn.Module):
         self.leave = nn.Sequential(nn.Linear(width, width), nn.Dropout(drop))
 
     def read(self, lines: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
-        """Scores and values of the vectors for the positions of each cuboid.
+        """Compute scores and values of the global vectors for the positions of each cuboid.
 
         Args:
             lines: normalised cuboids (B, a, b, c, n, C).
@@ -155,7 +156,7 @@ class Exchange(nn.Module):
         return scores(q, k), v.expand(-1, *lines.shape[1:4], -1, -1, -1)
 
     def collect(self, lines: Tensor, vectors: Tensor) -> Tensor:
-        """Normalised cuboids and global vectors -> the changes of the vectors, (B, N, C)."""
+        """Normalised cuboids and global vectors -> additive updates of the vectors, (B, N, C)."""
         every = lines.flatten(1, 4)
         (q,) = split(self.collect_q(vectors), self.heads)
         k, v = (split(layer(every), self.heads)[0] for layer in self.collect_kv)
@@ -166,10 +167,10 @@ class Exchange(nn.Module):
 
 
 class CrossAttention(nn.Module):
-    """Every forecast frame attends to all frames of a memory, at its own position.
+    """Attention of every forecast frame to all frames of a memory at the same position.
 
-    Positions do not attend to each other. The bias has as many rows as in the authors' release,
-    2 (T_in + T_out) - 1, of which T_in + T_out - 1 occur.
+    The bias has as many rows as in the authors' release, 2 (T_in + T_out) - 1, of which only T_in +
+    T_out - 1 are used.
     """
 
     def __init__(self, width: int, inputs: int, outputs: int, heads: int, drop: float) -> None:
@@ -183,7 +184,7 @@ class CrossAttention(nn.Module):
         self.leave = nn.Sequential(linear(width, width, bias=True), nn.Dropout(drop))
 
     def forward(self, x: Tensor, memory: Tensor) -> Tensor:
-        """Frames (B, T_out, H, W, C), memory (B, T_in, H, W, C) -> the change of the frames."""
+        """Frames (B, T_out, H, W, C), memory (B, T_in, H, W, C) -> additive update of frames."""
         (q,) = split(self.q(self.norm(x).movedim(TIME, -2)), self.heads)
         k, v = split(self.kv(memory.movedim(TIME, -2)), self.heads, 2)
         weights = (scores(q, k) + self.bias()).softmax(dim=-1)
@@ -192,7 +193,7 @@ class CrossAttention(nn.Module):
 
 
 class FeedForward(nn.Module):
-    """Adds to each position the output of two linear layers with 4 C channels between them."""
+    """Residual feed-forward block: two linear layers with 4 C hidden channels."""
 
     def __init__(self, width: int, drop: float) -> None:
         super().__init__()
@@ -216,10 +217,10 @@ class SelfBlock(nn.Module):
 
     Args:
         size: sizes (T, H, W) of the input.
-        frames: greatest number of frames of a cuboid.
+        frames: maximum number of frames of a cuboid.
         width: number of channels C.
         heads: number of heads.
-        drop: probability of dropout.
+        drop: dropout probability.
         exchange: whether global vectors take part.
     """
 
@@ -242,7 +243,7 @@ class SelfBlock(nn.Module):
         self.feed = nn.ModuleList(FeedForward(width, drop) for _ in size)
 
     def forward(self, x: Tensor, vectors: Tensor | None = None) -> tuple[Tensor, Tensor | None]:
-        """Positions (B, T, H, W, C), global vectors (B, N, C) -> the updated ones."""
+        """Positions (B, T, H, W, C) and global vectors (B, N, C) -> both updated."""
         for attention, feed in zip(self.attention, self.feed, strict=True):
             change, vector_change = attention(x, vectors)
             x = feed(x + change)
@@ -251,16 +252,16 @@ class SelfBlock(nn.Module):
 
 
 class ReadBlock(nn.Module):
-    """One block of the decoder: self-attention, then cross-attention and a feed-forward layer.
+    """Decoder block: self-attention, then cross-attention and a feed-forward layer.
 
     Args:
         size: sizes (T_out, H, W) of the input.
-        frames: greatest number of frames of a cuboid of the self-attention.
-        context: number of frames of the memory, T_in.
+        frames: maximum number of frames of a cuboid in the self-attention.
+        context: number T_in of frames in the memory.
         width: number of channels C.
         heads: number of heads.
-        drop: probability of dropout.
-        first: whether it is the first block of the decoder, which has no self-attention.
+        drop: dropout probability.
+        first: whether this is the first block of the decoder, which has no self-attention.
     """
 
     def __init__(
@@ -288,7 +289,7 @@ class ReadBlock(nn.Module):
 
 
 class PatchMerge(nn.Module):
-    """Makes one position of each patch: normalises it, and maps it to `outputs` channels."""
+    """Merges each patch into one position: normalises it, and maps it to `outputs` channels."""
 
     def __init__(self, inputs: int, outputs: int, scale: tuple[int, int]) -> None:
         super().__init__()
@@ -323,7 +324,7 @@ class Upsample(nn.Module):
 
 
 class Convolutions(nn.Sequential):
-    """3x3 convolutions, each with a norm of `groups` groups and a leaky ReLU; (B, T, H, W, C)."""
+    """Sequence of 3x3 convolutions, each with a norm of `groups` groups and a leaky ReLU."""
 
     def __init__(self, inputs: int, outputs: int, number: int, groups: int) -> None:
         layers: list[nn.Module] = []
@@ -338,13 +339,13 @@ class Convolutions(nn.Sequential):
 
 
 class Position(nn.Module):
-    """Adds learned embeddings of times and positions to (B, T, H, W, C).
+    """Adds learned position embeddings to (B, T, H, W, C).
 
     Args:
         size: sizes (T, H, W) of the input.
         width: number of channels C.
-        kind: ``t+h+w``: a sum of three vectors, of time, row and column; ``t+hw``: of two, of time
-            and position.
+        kind: ``t+h+w``: sum of embeddings of time, row and column; ``t+hw``: sum of embeddings of
+            time and position.
     """
 
     def __init__(self, size: Sequence[int], width: int, kind: str) -> None:

@@ -1,14 +1,14 @@
 """Fourier neural operator of ChaosBench (https://arxiv.org/abs/2402.00712, E.4 and Table S6).
 
-After Li et al. 2020, https://arxiv.org/abs/2010.08895, whose linear layers at all points are
-decoders of 1 x 1 convolutions here (leap-stc/ChaosBench, chaosbench/models/fno.py). Two things
-differ between paper and release, and one is an error of the release:
+After Li et al. 2020, https://arxiv.org/abs/2010.08895; a decoder of 1 x 1 convolutions takes the
+place of their pointwise linear layers (leap-stc/ChaosBench, chaosbench/models/fno.py). Paper and
+release differ in one point, and all published versions have an error:
 
-- The paper concatenates what is computed of the lowest modes and what is computed at each point;
-  the release adds them (`join`).
-- Every published version ends by moving axes of fields that are in order already, so that channels,
-  latitudes and longitudes are mixed up in what is compared with the truth. `output: scrambled`
-  repeats it: the published scores of FNO were most likely made with it.
+- The paper concatenates the outputs of the spectral and the 1 x 1 convolution of a layer; the
+  release adds them (option `join`).
+- Every published version finally permutes the axes of fields that are already in order, so that
+  channels, latitudes and longitudes of the forecast are mixed up. The option `output: scrambled`
+  reproduces this, since the published scores of FNO were most likely computed with it.
 """
 
 from collections.abc import Sequence
@@ -28,13 +28,13 @@ JOINS, OUTPUTS = ("sum", "concatenate"), ("fields", "scrambled")
 
 
 class SpectralConvolution(nn.Module):
-    """Multiplies the lowest Fourier modes by matrices over channels, and sets all others to 0.
+    """Multiplies the lowest Fourier modes by learned matrices over channels; other modes become 0.
 
     Args:
         before: channels of the input.
         after: channels of the output.
-        modes: rows and columns of the spectrum that are kept, of both signs of the rows. A grid
-            that has fewer uses fewer.
+        modes: number of modes that are kept: columns, and rows of each sign. On a small grid, fewer
+            are used.
     """
 
     def __init__(self, before: int, after: int, modes: tuple[int, int]) -> None:
@@ -62,7 +62,7 @@ class SpectralConvolution(nn.Module):
 
 
 class Layer(nn.Module):
-    """A spectral and a 1 x 1 convolution of the same input, added up or concatenated."""
+    """A spectral and a 1 x 1 convolution of the same input, added or concatenated."""
 
     def __init__(self, before: int, after: int, modes: tuple[int, int], join: str) -> None:
         super().__init__()
@@ -83,10 +83,12 @@ class Model(OneStep):
         shape: (C, H, W) of a frame, of any size.
         context: number of context frames, stacked as channels.
         horizon: number of lead times in training; forecasts can have any number.
-        channels: channels after lifting and of each layer; the decoder has them in reverse.
-        modes: rows and columns of the spectrum that layers keep.
-        join: sum (as released) or concatenate (as printed; a layer then has twice the channels).
-        output: fields, or scrambled as in all published versions.
+        channels: channels after lifting, then of each layer; the decoder has the same in reverse
+            order.
+        modes: number of Fourier modes in each direction that layers keep.
+        join: ``sum`` (as released) or ``concatenate`` (as in the paper; layers then have twice as
+            many channels).
+        output: ``fields``, or ``scrambled`` as in all published versions.
         predicts: output of the network: ``state``, the next frame, or ``change``, its difference
             from the latest frame.
 
@@ -128,7 +130,7 @@ class Model(OneStep):
         self.leave = nn.Conv2d(channels[0], shape[0], 1)
 
     def following(self, frames: Tensor) -> Tensor:
-        """Context frames (B, T_in * C, H, W) -> the next frame (B, C, H, W)."""
+        """Context frames (B, T_in * C, H, W) -> next frame (B, C, H, W)."""
         x = F.pad(self.lift(frames), (0, BORDER, 0, BORDER))
         for i, layer in enumerate(self.layers):
             x = layer(x if i == 0 else F.gelu(x))

@@ -1,6 +1,6 @@
-"""Blocks of convolutional networks that halve the sides of frames and double them again.
+"""Blocks of convolutional encoder-decoders, which halve and double height and width.
 
-Poolings are written as maxima of slices, whose gradients are deterministic on a GPU.
+Max pooling is implemented with slices, because these have deterministic gradients on a GPU.
 """
 
 from collections import OrderedDict
@@ -18,13 +18,13 @@ Activation = Callable[[], nn.Module]
 
 
 def check_channels(channels: Any) -> None:
-    """Refuse numbers of channels unless they are a list with one number for each level.
+    """Refuse an option ``channels`` that is not a list with a number of channels for each level.
 
     Args:
         channels: value of the option ``channels``.
 
     Raises:
-        StpError: `channels` is no list of two or more whole numbers from 1.
+        StpError: `channels` is not a list of at least two whole numbers >= 1.
     """
     ok = isinstance(channels, (list, tuple)) and len(channels) > 1
     ok = ok and all(whole(n, 1) for n in channels)
@@ -32,13 +32,13 @@ def check_channels(channels: Any) -> None:
 
 
 def normed(convolution: nn.Module, channels: int, activation: nn.Module) -> nn.Sequential:
-    """A convolution, a batch norm over its channels, and an activation."""
+    """Append a batch norm over its channels, and an activation, to a convolution."""
     parts = {"convolution": convolution, "norm": nn.BatchNorm2d(channels), "activation": activation}
     return nn.Sequential(OrderedDict(parts))
 
 
 def double_convolution(before: int, after: int, activation: Activation) -> nn.Sequential:
-    """Two 3 x 3 convolutions, (B, before, H, W) -> (B, after, H, W)."""
+    """Make two 3 x 3 convolutions, (B, before, H, W) -> (B, after, H, W)."""
     return nn.Sequential(
         normed(nn.Conv2d(before, after, 3, padding=1), after, activation()),
         normed(nn.Conv2d(after, after, 3, padding=1), after, activation()),
@@ -46,16 +46,16 @@ def double_convolution(before: int, after: int, activation: Activation) -> nn.Se
 
 
 def doubling(before: int, after: int, activation: Activation) -> nn.Sequential:
-    """A transposed 2 x 2 convolution, (B, before, H, W) -> (B, after, 2 H, 2 W)."""
+    """Make a transposed 2 x 2 convolution, (B, before, H, W) -> (B, after, 2 H, 2 W)."""
     return normed(nn.ConvTranspose2d(before, after, 2, stride=2), after, activation())
 
 
 class Encoder(nn.Module):
-    """Double convolutions, one for each level; height and width are halved between levels.
+    """Double convolution at each level; height and width are halved between levels.
 
     Args:
         channels: number of channels of the input, then of each level.
-        activation: activation of all layers.
+        activation: activation function of all layers.
     """
 
     def __init__(self, channels: Sequence[int], activation: Activation) -> None:
@@ -65,7 +65,7 @@ class Encoder(nn.Module):
         )
 
     def forward(self, x: Tensor) -> list[Tensor]:
-        """(B, C, H, W) -> the output of each level, sides H, H // 2, H // 4, ..."""
+        """(B, C, H, W) -> output of each level, (B, C', H, W), (B, C'', H // 2, W // 2), ..."""
         levels: list[Tensor] = []
         for level in self.levels:
             levels.append(level(halve(levels[-1]) if levels else x))
@@ -73,20 +73,20 @@ class Encoder(nn.Module):
 
 
 def halve(x: Tensor) -> Tensor:
-    """Maxima of squares of 2 x 2, (..., H, W) -> (..., H // 2, W // 2)."""
+    """2 x 2 max pooling, (..., H, W) -> (..., H // 2, W // 2)."""
     height, width = x.shape[-2] // 2, x.shape[-1] // 2
     squares = x[..., : 2 * height, : 2 * width]
     return squares.unflatten(-2, (height, 2)).unflatten(-1, (width, 2)).amax((-3, -1))
 
 
 def halve_overlapping(x: Tensor) -> Tensor:
-    """Maxima of 3 x 3 squares around every second point of each axis.
+    """3 x 3 max pooling with stride 2.
 
     Args:
-        x: (..., H, W).
+        x: input, (..., H, W).
 
     Returns:
-        (..., (H + 1) // 2, (W + 1) // 2).
+        output, (..., (H + 1) // 2, (W + 1) // 2).
     """
     x = F.pad(x, (1, 1, 1, 1), value=-torch.inf)
     x = torch.maximum(x[..., :-2:2, :], x[..., 1:-1:2, :]).maximum(x[..., 2::2, :])
@@ -94,7 +94,7 @@ def halve_overlapping(x: Tensor) -> Tensor:
 
 
 def resize(x: Tensor, like: Tensor) -> Tensor:
-    """Interpolate `x` bilinearly, with aligned corners, to height and width of `like`."""
+    """Interpolate `x` bilinearly, with aligned corners, to the height and width of `like`."""
     sides = like.shape[-2:]
     if x.shape[-2:] == sides:
         return x

@@ -1,9 +1,10 @@
 """Lagged autoencoder of ChaosBench (Nathaniel et al. 2024, https://arxiv.org/abs/2402.00712, E.1).
 
-An encoder of five levels; a decoder whose blocks pass on, beside their features, three maps in 0..1
-that are predicted from its input. No connections bypass the narrowest level. The
-paper names five decoder blocks; the release has four, and a convolution (leap-stc/ChaosBench,
-chaosbench/models/ae.py). Nothing is lagged: it maps a day to the next one like the other networks.
+The encoder has five levels. Each block of the decoder outputs its features and three maps in 0..1,
+which are predicted from the block's input. There are no skip connections. The paper states five
+decoder blocks; the release has four and a convolution (leap-stc/ChaosBench,
+chaosbench/models/ae.py). Despite its name, it maps a day to the next day, like ChaosBench's other
+networks.
 """
 
 from collections.abc import Sequence
@@ -34,7 +35,7 @@ class DecoderBlock(nn.Module):
 
 
 class Decoder(nn.Sequential):
-    """Maps features of the narrowest level to a frame, by blocks and a last convolution.
+    """Maps features of the narrowest level to a frame, with several blocks and a convolution.
 
     Args:
         channels: number of channels of each level of the encoder.
@@ -51,13 +52,13 @@ class Decoder(nn.Sequential):
 
 
 class Model(OneStep):
-    """Encodes the latest frame, and decodes the next one.
+    """Encodes the context frames, and decodes the next frame.
 
     Args:
         shape: (C, H, W) of a frame; padded where a side is too short for all levels.
         context: number of context frames, stacked as channels.
         horizon: number of lead times in training; forecasts can have any number.
-        channels: number of channels of each level; H and W are halved from one to the next.
+        channels: number of channels of each level; H and W are halved from level to level.
         predicts: output of the network: ``state``, the next frame, or ``change``, its difference
             from the latest frame.
 
@@ -81,7 +82,7 @@ class Model(OneStep):
         self.decoder = Decoder(channels, shape[0])
 
     def following(self, frames: Tensor) -> Tensor:
-        """Context frames (B, T_in * C, H, W) -> the next frame (B, C, H, W)."""
+        """Context frames (B, T_in * C, H, W) -> next frame (B, C, H, W)."""
         height, width = frames.shape[-2:]
         x = at_least(frames, self.least)
         return resize(self.decoder(self.encoder(x)[-1]), x)[..., :height, :width]

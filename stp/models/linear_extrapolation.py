@@ -1,4 +1,4 @@
-"""Linear extrapolation: the last change of every pixel is repeated at each lead time."""
+"""Linear extrapolation: repeat the last change of every pixel at each lead time."""
 
 import torch
 from torch import Tensor
@@ -7,9 +7,9 @@ from stp.models.model import ForecastModel
 
 
 class Model(ForecastModel):
-    """Forecasts, at lead time t, the last frame plus t times the difference of the last two.
+    """Forecasts the last frame plus t times the difference of the last two, at lead time t.
 
-    With a context of one frame, which has no difference, the last frame is repeated.
+    With a context of one frame, this frame is repeated.
 
     Args:
         shape: (C, H, W) of a frame.

@@ -1,9 +1,9 @@
-"""MAU, the motion-aware unit (Chang et al., NeurIPS 2021), as PredBench trains it.
+"""MAU, the motion-aware unit (Chang et al., NeurIPS 2021), in PredBench's variant.
 
-A cell weighs its last `tau` states by the similarity of their appearance to the present one, and
-fuses this motion with the present motion. Frames are encoded to a smaller grid and decoded again,
-without the skip connections and residuals that the authors also offer. The released benchmark
-cannot run, for a wrongly indented line; here the line is where it was meant to be.
+A cell averages its last `tau` temporal states, weighted by the similarity of their appearance to
+the present one, and fuses this motion with the present motion. Frames are encoded to a smaller grid
+and decoded again, without the optional skip connections and residuals of the authors. PredBench's
+release cannot run because of a wrongly indented line, which is corrected here.
 """
 
 import math
@@ -25,15 +25,15 @@ Memory = list[tuple[list[Tensor], list[Tensor]]]
 
 
 class Cell(nn.Module):
-    """One layer: temporal state T and spatial state S (Chang et al. 2021, equations 1 to 6).
+    """One layer with a temporal state T and a spatial state S (Chang et al. 2021, equations 1-6).
 
-    ``w_i = softmax_i(<S_i, Ws * S> / sqrt(d))`` over the last tau; ``T_att = sum_i w_i T_i``;
-    ``u = sigmoid(Wt * T)``; ``T_aug = u T + (1 - u) T_att``; and the two states exchange what their
-    gates let through.
+    ``w_i = softmax_i(<S_i, Ws * S> / sqrt(d))`` over the last tau steps; ``T_att = sum_i w_i T_i``;
+    ``u = sigmoid(Wt * T)``; ``T_aug = u T + (1 - u) T_att``; finally, gates control an exchange
+    between the two states.
 
     Args:
         hidden: channels of both states.
-        filter_size: side of the convolutions; odd.
+        filter_size: side of the kernels, pixels; odd.
         height: height of a state.
         width: width of a state.
     """
@@ -53,16 +53,16 @@ class Cell(nn.Module):
     def forward(
         self, t: Tensor, s: Tensor, past_t: Tensor, past_s: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """One time step.
+        """Compute one time step.
 
         Args:
             t: temporal state (B, hidden, H, W).
-            s: spatial state, from the layer below.
+            s: spatial state from the layer below, (B, hidden, H, W).
             past_t: the last temporal states, (tau, B, hidden, H, W).
-            past_s: the last spatial states, of the same shape.
+            past_s: the last spatial states, with the same shape.
 
         Returns:
-            the next t and s.
+            t and s after this step.
         """
         key = self.spatial_key(s)
         alike = torch.einsum("nbchw,bchw->nb", past_s, key) / math.sqrt(key[0].numel())
@@ -84,11 +84,12 @@ class Model(Recurrent):
         shape: (C, H, W) of a frame; padded where H or W are not multiples of patch and scale.
         context: number of context frames.
         horizon: number of lead times in training; forecasts can have any number.
-        num_hidden: number of channels of each layer; all equal, as each layer reads the one below.
-        filter_size: side of the convolutions of a cell; odd.
-        patch_size: side of the square patches that become channels.
+        num_hidden: number of channels of each layer; all equal, because each layer reads the one
+            below.
+        filter_size: side of a cell's kernels, pixels; odd.
+        patch_size: side of the square patches that become channels, pixels.
         scale: factor by which the encoder divides H and W; a power of 2.
-        tau: number of last states that a cell reads; zeros before the first frame.
+        tau: number of past states that a cell reads; these are zero before the first frame.
         scheduled_sampling: options of `ScheduledSampling`, by name; others have their defaults.
 
     Raises:
@@ -133,7 +134,7 @@ class Model(Recurrent):
         self.readout = nn.Conv2d(hidden, channels, 1)
 
     def step(self, frame: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:
-        """Frame (B, C, H, W) and the last states of each layer -> the next frame and states."""
+        """Frame (B, C, H, W) and past states of each layer -> next frame and states."""
         whole_cells = pad(frame, self.patch * self.scale)
         s = self.encoder(to_patches(whole_cells, self.patch))
         if memory is None:

@@ -1,9 +1,9 @@
 """MCVD: a diffusion model of future frames, conditioned on the context frames.
 
 Voleti et al. 2022, "MCVD: Masked Conditional Video Diffusion for Prediction, Generation, and
-Interpolation", https://arxiv.org/abs/2205.09853, in the variant that PredBench trains: a U-Net
-(`stp.models.mcvd_unet`) gets all T_out frames side by side as channels, finds the noise in them,
-and reads the context through its normalisations (SPADE).
+Interpolation", https://arxiv.org/abs/2205.09853, in PredBench's variant: a U-Net
+(`stp.models.mcvd_unet`) gets all T_out frames stacked as channels, estimates the noise in them, and
+is conditioned on the context through its normalisations (SPADE).
 """
 
 import math
@@ -28,23 +28,22 @@ KEPT_BYTES = 2**32
 
 @dataclass(frozen=True)
 class Sampler:
-    """Options that determine how frames are drawn from noise.
+    """Options of the sampler, which draws frames from noise.
 
     Attributes:
         name: ``ddpm``: each step draws from the posterior of Ho et al. 2020; ``ddim``: steps are
-            deterministic (Song et al. 2021), only the first noise is drawn. PredBench's class
-            DDIMSampler calls ddpm.
-        steps: evaluations of the network, evenly spaced in the noise levels. 250 in the paper
-            (PredBench, appendix D); 100 in the released configurations.
-        clip: largest absolute value of the clean frames that a step may estimate, in the range
-            that the network works in ([-1, 1]); None: no limit.
-        denoise: whether to take out, after the last step, the noise that the network still sees at
-            the last level. The release asks for the noise of level `steps` - 1 there, and leaves
-            out the division by the root of the share of signal.
-        seed: whole number. Each forecast has noise of its own, made from the seed, the bytes of
-            the context frames and the number of the forecast of these (its member): it does not
-            depend on the other clips of the batch, their order or their number, nor on how many
-            forecasts are drawn.
+            deterministic (Song et al. 2021), and only the initial noise is random. PredBench's
+            class DDIMSampler in fact uses ddpm.
+        steps: number of evaluations of the network, evenly spaced in the noise levels: 250 in the
+            paper (PredBench, appendix D), 100 in the released configurations.
+        clip: maximum absolute value of the clean frames that a step estimates, on the network's
+            scale [-1, 1]; None for no limit.
+        denoise: whether to remove, after the last step, the noise that the network estimates at the
+            last level. The release estimates the noise of level `steps` - 1 instead, and omits the
+            division by the square root of the signal share.
+        seed: seed, a whole number. The noise of a forecast depends only on the seed, the context
+            frames and the index of the forecast (its member); it does not depend on other clips of
+            the batch or on the number of forecasts.
     """
 
     name: Literal["ddpm", "ddim"] = "ddpm"
@@ -63,16 +62,16 @@ class Sampler:
         signal: Sequence[float],
         draw: Callable[[], Tensor],
     ) -> Tensor:
-        """Draw samples.
+        """Draw samples by removing noise step by step.
 
         Args:
-            noise_in: (noisy samples, index of their noise level) -> noise in them, mean 0 and
-                variance 1.
-            signal: share of the variance that is signal at each noise level, from the noisiest.
-            draw: gives new white noise of the shape of the samples at each call.
+            noise_in: function of noisy samples and the index of their noise level that estimates
+                the noise, with mean 0 and variance 1.
+            signal: share of signal in the variance at each noise level, from the noisiest.
+            draw: function that returns new white noise with the shape of the samples.
 
         Returns:
-            Samples of the same shape.
+            samples with the same shape.
         """
         steps = min(self.steps, len(signal))
         chosen = [i * len(signal) // steps for i in range(steps)]
@@ -100,43 +99,45 @@ class Sampler:
 
 
 def signal_shares(levels: int, betas: Sequence[float]) -> list[float]:
-    """Share of the variance that is still signal at each noise level, from the noisiest.
+    """Share of signal in the variance at each noise level, from the noisiest.
 
-    A frame of level i is sqrt(share) times the clean one and sqrt(1 - share) times white noise.
-    The share is the product of 1 - beta over this and all less noisy levels; beta is linear in
-    the level, from the first to the second of `betas`.
+    A frame at a noise level is sqrt(share) times the clean frame plus sqrt(1 - share) times white
+    noise. The share is the product of 1 - beta over this level and all less noisy ones; beta is
+    linear in the level, from ``betas[0]`` to ``betas[1]``.
     """
     shares: list[float] = np.cumprod(1 - np.linspace(betas[1], betas[0], levels))[::-1].tolist()
     return shares
 
 
 class Model(ForecastModel):
-    """Draws T_out frames at once, given T_in context frames.
+    """Draws T_out frames at once, conditioned on T_in context frames.
 
-    Normalised frames are mapped linearly from `data_range` to [-1, 1], the range the network works
-    in, and back; video normalised to [0, 1] thus becomes value / 127.5 - 1, as published. They are
-    padded with zeros, below and to the right, to a multiple of 2^(resolutions - 1); what is added
-    is predicted like the rest and then cut off.
+    Normalised frames are mapped linearly from `data_range` to [-1, 1], the scale of the network,
+    and back; video normalised to [0, 1] thus becomes value / 127.5 - 1, as published. Frames are
+    padded with zeros, below and to the right, to a multiple of 2^(resolutions - 1); the padding is
+    predicted too and then cut off.
 
-    Epochs are compared by how well the network finds noise, not by forecasts, which take hundreds
-    of its evaluations. The published protocol validates and keeps a moving average of the weights:
-    0.001 of the newest ones in each step (``train.ema``).
+    Epochs are compared by the error of the estimated noise, not of forecasts, which need hundreds
+    of evaluations of the network. The published protocol validates and stores a moving average of
+    the weights, with a weight of 0.001 for the newest (``train.ema``).
 
     Args:
         shape: (C, H, W) of a frame.
         context: number of context frames T_in.
-        horizon: number of lead times T_out of one block. More are drawn block by block, each
-            given the last T_in frames known; of fewer, the first of a block are kept.
+        horizon: number of lead times T_out of one block. Longer forecasts are drawn in blocks, each
+            conditioned on the latest T_in observed or predicted frames; shorter ones use the first
+            lead times of a block.
         width: channels at the full resolution.
-        multipliers: how many times as wide each resolution is; the next has half its sides.
-        blocks: residual blocks of a resolution on the way down.
-        attention_widths: W of the resolutions with attention.
+        multipliers: channels of each resolution divided by `width`; H and W are halved from one
+            resolution to the next.
+        blocks: number of residual blocks per resolution in the encoder.
+        attention_widths: widths W of the resolutions with attention.
         spade_width: hidden channels of the normalisations.
         dropout: dropout probability.
         noise_levels: number of noise levels.
-        betas: variance of the noise that the noisiest and the least noisy level add.
-        mask_context: probability that a clip is trained without its context (zeros).
-        data_range: normalised values that become -1 and 1.
+        betas: variance of the noise added at the noisiest and at the least noisy level.
+        mask_context: probability that the context of a training clip is replaced by zeros.
+        data_range: normalised values that are mapped to -1 and 1.
         sampler: options of `Sampler`, by name; others have their defaults.
 
     Raises:
@@ -211,7 +212,7 @@ class Model(ForecastModel):
         )
 
     def forward(self, frames: Tensor, horizon: int, member: int = 0) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W); another for each member."""
+        """Context (B, T_in, C, H, W) -> forecast number `member`, (B, horizon, C, H, W)."""
         height, width = frames.shape[-2:]
         context = self._scale(frames)
         together = max(1, KEPT_BYTES // self.network.modulation_bytes(*context.shape[-2:]))
@@ -227,11 +228,12 @@ class Model(ForecastModel):
         return forecast[..., :height, :width]
 
     def loss(self, clip: Tensor, step: int) -> Tensor:
-        """Half the squared error of the noise, summed over pixels and frames, mean over clips.
+        """Half the squared error of the estimated noise, summed over pixels and frames, mean over
+        clips.
 
         Args:
             clip: context and later frames, (B, T_in + T_out, C, H, W).
-            step: training iteration; without influence.
+            step: training iteration; ignored.
         """
         index = torch.randint(len(self.signal), (len(clip),), device=clip.device)
         is_shown = torch.rand(len(clip), device=clip.device) >= self.mask_context
@@ -239,14 +241,15 @@ class Model(ForecastModel):
         return errors.flatten(1).sum(dim=1).mean() / 2
 
     def validation_errors(self, clips: Tensor, **arguments: Any) -> Tensor:
-        """Squared errors of noise that depends on each clip and the sampler's seed alone.
+        """Squared errors of the estimated noise, reproducible for each clip.
 
         Args:
             clips: context and later frames, (B, T_in + T_out, C, H, W).
-            arguments: none.
+            arguments: ignored.
 
         Returns:
-            (B, T_out * C, H, W).
+            squared errors, (B, T_out * C, H, W). The added noise and the noise level depend only on
+            the clip and the sampler's seed.
         """
         generators = [generator_of(clip, self.sampler.seed) for clip in clips]
         levels = [
@@ -263,16 +266,16 @@ class Model(ForecastModel):
         draw: Callable[[Tensor], Tensor],
         shown: Tensor | None,
     ) -> Tensor:
-        """Squared errors of the noise.
+        """Squared errors of the estimated noise.
 
         Args:
             clips: context and later frames, (B, T_in + T_out, C, H, W).
             index: index of each clip's noise level, (B,).
-            draw: function that draws white noise like a tensor.
-            shown: whether the context of each clip is shown, bool (B,); None: all are.
+            draw: function that draws white noise with the shape of a tensor.
+            shown: whether each clip is conditioned on its context, bool (B,); None for all clips.
 
         Returns:
-            (B, T_out * C, H, W).
+            squared errors, (B, T_out * C, H, W).
         """
         clips = self._scale(clips)
         context = clips[:, : self.context].flatten(1, 2)
@@ -291,7 +294,7 @@ class Model(ForecastModel):
         return share.sqrt() * clean + (1 - share).sqrt() * noise
 
     def _forecast(self, known: Tensor, generators: list[torch.Generator], horizon: int) -> Tensor:
-        """T_in frames in [-1, 1] -> the frames after them, (B, horizon, C, H, W)."""
+        """T_in frames in [-1, 1] -> next frames, (B, horizon, C, H, W)."""
         while known.shape[1] < self.context + horizon:
             context = known[:, -self.context :].flatten(1, 2)
             known = torch.cat([known, self._block(context, generators)], dim=1)
@@ -316,7 +319,7 @@ class Model(ForecastModel):
         return frames
 
     def _scale(self, frames: Tensor) -> Tensor:
-        """Pad, and map `data_range` to [-1, 1]."""
+        """Pad frames, and map `data_range` to [-1, 1]."""
         return (pad(frames, self.multiple) - self.low) / (self.high - self.low) * 2 - 1
 
 

@@ -1,7 +1,7 @@
-"""The network of MCVD: a U-Net that finds the noise in frames, modulated by the context frames.
+"""Network of MCVD: a U-Net that estimates the noise in frames, modulated by the context.
 
-Layers and widths are those of the authors' release (https://arxiv.org/abs/2205.09853), so that
-sizes agree to the parameter.
+Layers and widths are those of the authors' release (https://arxiv.org/abs/2205.09853), so the
+numbers of parameters agree exactly.
 """
 
 import math
@@ -19,10 +19,10 @@ SILENT = 1e-10
 
 
 def conv(inputs: int, outputs: int, size: int = 3, *, scale: float = 1.0) -> nn.Conv2d:
-    """A convolution that keeps height and width.
+    """Make a convolution that keeps height and width.
 
-    Initial weights are uniform with variance `scale` over the mean of fan-in and fan-out, biases
-    zero: `init_scale` of the release.
+    Initial weights are uniform with the variance `scale` (`init_scale` of the release) divided by
+    the mean of fan-in and fan-out; biases are zero.
     """
     layer = nn.Conv2d(inputs, outputs, size, padding=size // 2)
     nn.init.xavier_uniform_(layer.weight, gain=math.sqrt(scale))
@@ -32,7 +32,7 @@ def conv(inputs: int, outputs: int, size: int = 3, *, scale: float = 1.0) -> nn.
 
 
 def dense(inputs: int, outputs: int) -> nn.Linear:
-    """A linear layer with Glorot-uniform initial weights and biases of zero."""
+    """Make a linear layer with Glorot-uniform initial weights and biases of zero."""
     layer = nn.Linear(inputs, outputs)
     nn.init.xavier_uniform_(layer.weight)
     nn.init.zeros_(layer.bias)
@@ -40,7 +40,7 @@ def dense(inputs: int, outputs: int) -> nn.Linear:
 
 
 def groups(channels: int) -> int:
-    """Number of groups of a group norm: at most 32, each of the same four or more channels."""
+    """Number of groups of a group norm: at most 32, with at least four channels each."""
     number = max(1, min(channels // 4, 32))
     while channels % number:
         number -= 1
@@ -48,16 +48,16 @@ def groups(channels: int) -> int:
 
 
 class Spade(nn.Module):
-    """Group norm whose factor and offset at each position are computed from the context frames.
+    """Group norm with scale and offset at each position computed from the context frames.
 
-    Park et al. 2019, https://arxiv.org/abs/1903.07291. The noise level gives each channel one more
-    factor and offset.
+    From Park et al. 2019, https://arxiv.org/abs/1903.07291. The noise level adds a further scale
+    and offset for each channel.
 
     Args:
         channels: channels of the input.
-        context: channels of all context frames.
-        hidden: channels between the two convolutions of the context.
-        level: length of the embedding of the noise level; 0: there is none.
+        context: channels of all context frames together.
+        hidden: hidden channels between the two convolutions of the context.
+        level: length of the embedding of the noise level; 0 for no embedding.
     """
 
     def __init__(self, channels: int, context: int, hidden: int, level: int = 0) -> None:
@@ -69,12 +69,12 @@ class Spade(nn.Module):
         self.level = dense(level, 2 * channels) if level else None
 
     def modulation(self, context: Tensor) -> Modulation:
-        """Context (B, T_in * C, H, W) at this resolution -> factor and offset."""
+        """Context (B, T_in * C, H, W) at this resolution -> scale and offset."""
         hidden = F.silu(self.enter(context))
         return self.factor(hidden), self.offset(hidden)
 
     def forward(self, x: Tensor, modulation: Modulation, level: Tensor | None = None) -> Tensor:
-        """(B, channels, H, W) -> the same shape: normalised, modulated, then SiLU."""
+        """Normalise (B, channels, H, W), modulate it, and apply SiLU; the shape stays the same."""
         factor, offset = modulation
         x = self.norm(x) * (1 + factor) + offset
         if self.level is not None and level is not None:
@@ -84,7 +84,7 @@ class Spade(nn.Module):
 
 
 class Resample(nn.Module):
-    """Halves or doubles the resolution with the binomial filter 1, 3, 3, 1 and zeros outside."""
+    """Halves or doubles the resolution with the binomial filter 1, 3, 3, 1 and zero padding."""
 
     kernel: Tensor
 
@@ -103,14 +103,14 @@ class Resample(nn.Module):
 
 
 class ResBlock(nn.Module):
-    """Two convolutions beside a shortcut, as in BigGAN (Brock et al. 2019).
+    """Residual block of two convolutions, as in BigGAN (Brock et al. 2019).
 
     Args:
         inputs: number of channels of the input.
         outputs: number of channels of the output.
-        resample: ``up`` or ``down``; None: same resolution.
-        dropout: probability of dropout before the second convolution.
-        spade: the other arguments of `Spade`.
+        resample: ``up`` or ``down``; None to keep the resolution.
+        dropout: dropout probability before the second convolution.
+        spade: further arguments of `Spade`.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class ResBlock(nn.Module):
         self.shortcut = nn.Identity() if same else conv(inputs, outputs, 1)
 
     def forward(self, x: Tensor, modulations: Sequence[Modulation], level: Tensor) -> Tensor:
-        """(B, inputs, H, W) and the embedding of the noise level -> (B, outputs, H', W')."""
+        """(B, inputs, H, W) and embedding of the noise level -> (B, outputs, H', W')."""
         first, second = modulations
         h = self.enter(self.resample(self.enter_norm(x, first, level)))
         h = self.leave(self.dropout(self.leave_norm(h, second, level)))
@@ -140,7 +140,7 @@ class ResBlock(nn.Module):
 
 
 class Attention(nn.Module):
-    """Adds to its input the self-attention of all positions."""
+    """Residual self-attention over all positions."""
 
     def __init__(self, channels: int, heads: int) -> None:
         super().__init__()
@@ -165,13 +165,13 @@ class Attention(nn.Module):
 
 
 class Stage(nn.Module):
-    """A residual block, followed by attention or not.
+    """A residual block with optional attention.
 
     Args:
         block: the residual block.
-        before: how often the resolution of its input has been halved.
-        after: how often the resolution of its output has been halved.
-        attention: applied to the output; None: no attention.
+        before: number of halvings of the input's resolution.
+        after: number of halvings of the output's resolution.
+        attention: attention applied to the output; None for none.
     """
 
     def __init__(
@@ -182,12 +182,12 @@ class Stage(nn.Module):
         self.levels = before, after
 
     def norms(self) -> list[tuple[Spade, int]]:
-        """The normalisations of the stage, each with how often its resolution has been halved."""
+        """Normalisations of the stage, each with the number of halvings of its resolution."""
         before, after = self.levels
         return [(self.block.enter_norm, before), (self.block.leave_norm, after)]
 
     def forward(self, x: Tensor, modulations: Sequence[Modulation], level: Tensor) -> Tensor:
-        """(B, inputs, H, W) and the embedding of the noise level -> (B, outputs, H', W')."""
+        """(B, inputs, H, W) and embedding of the noise level -> (B, outputs, H', W')."""
         x = self.block(x, modulations, level)
         return x if self.attention is None else self.attention(x)
 
@@ -198,12 +198,13 @@ class UNet(nn.Module):
     Args:
         frames: channels of all noisy frames together.
         context: channels of all context frames together.
-        columns: width W of a frame, which decides where there is attention.
+        columns: width W of a frame, which determines the resolutions with attention.
         width: channels at the full resolution.
-        multipliers: how many times as wide each resolution is; it has half the sides of the one
-            before.
-        blocks: residual blocks of a resolution on the way down; one more on the way up.
-        attention_widths: W of resolutions with attention; the lowest has it in any case.
+        multipliers: channels of each resolution divided by `width`; H and W are halved from one
+            resolution to the next.
+        blocks: number of residual blocks per resolution in the encoder; the decoder has one more.
+        attention_widths: widths W of the resolutions with attention, besides the lowest, which
+            always has it.
         spade_width: hidden channels of the normalisations.
         dropout: dropout probability.
     """
@@ -263,7 +264,7 @@ class UNet(nn.Module):
         self.leave = conv(now, frames, scale=SILENT)
 
     def modulations(self, context: Tensor) -> Iterator[tuple[Modulation, ...]]:
-        """Modulations of each stage by the context (B, T_in * C, H, W), in the order of use."""
+        """Yield each stage's modulations by the context (B, T_in * C, H, W), in order of use."""
         # Every 2^level-th pixel: nearest-neighbour interpolation of sides that divide.
         pyramid = [context[..., :: 2**level, :: 2**level] for level in range(self.levels)]
         for stage in self._stages():
@@ -271,7 +272,7 @@ class UNet(nn.Module):
         yield (self.norm.modulation(context),)
 
     def modulation_bytes(self, height: int, width: int) -> int:
-        """Bytes of all modulations of one clip of H x W pixels, in float32."""
+        """Size in bytes of all float32 modulations of one clip with H x W pixels."""
         norms = [(self.norm, 0)]
         for stage in self._stages():
             norms += stage.norms()
@@ -288,7 +289,7 @@ class UNet(nn.Module):
             modulations: modulations of all stages, from the method `modulations`.
 
         Returns:
-            (B, frames, H, W).
+            estimated noise, (B, frames, H, W).
         """
         pairs = iter(modulations)
         level = self.level(waves(index, self.width))
@@ -314,9 +315,9 @@ class UNet(nn.Module):
 
 
 def waves(index: Tensor, length: int) -> Tensor:
-    """Sines and cosines of an index (B,), with wavelengths from 2 pi to 20,000 pi: (B, length).
+    """Sinusoidal embedding of an index (B,), with wavelengths from 2 pi to 20,000 pi: (B, length).
 
-    Vaswani et al. 2017, as in denoising diffusion (Ho et al. 2020).
+    From Vaswani et al. 2017, as in denoising diffusion (Ho et al. 2020).
     """
     half = length // 2
     rates = torch.exp(torch.arange(half, device=index.device) * -math.log(1e4) / max(1, half - 1))

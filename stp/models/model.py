@@ -1,11 +1,10 @@
-"""The base class of all models of frames, and the check of the shapes that they return.
+"""Base class of all models of frames, and checks of the shapes that models return.
 
-A model implements `ForecastModel.forward`, and `ForecastModel.loss` if it is trained on anything
-but the squared error of its forecast. All other methods and attributes that trainings, predictions
-and measurements use have defaults here that fit most models.
+A model implements `ForecastModel.forward` and, unless it is trained on the squared error of its
+forecast, `ForecastModel.loss`. All other methods and attributes have defaults that fit most models.
 
-Shapes are checked because arrays of different shapes can often be compared all the same, by
-broadcasting, with meaningless results.
+Shapes are checked because broadcasting often allows arrays of different shapes to be compared, with
+meaningless results.
 """
 
 import inspect
@@ -24,12 +23,12 @@ AXES = "clips, lead times, channels, height, width"
 
 
 class WholeBatch(NamedTuple):
-    """The batch that a part belongs to, for random numbers that concern the batch as a whole.
+    """The batch to which a micro-batch belongs, for random numbers that concern the whole batch.
 
     Attributes:
-        clips: number of clips of the whole batch.
-        first: number of the first clip of this part, from 0.
-        seed: seed of random numbers of the batch, the same in all of its parts.
+        clips: number of clips in the whole batch.
+        first: index in the batch of the first clip of the micro-batch, from 0.
+        seed: seed of the batch's random numbers, the same in all of its micro-batches.
     """
 
     clips: int
@@ -38,7 +37,7 @@ class WholeBatch(NamedTuple):
 
 
 class ForecastModel(nn.Module, ABC):
-    """A network or a rule that forecasts the frames that follow a context.
+    """Base class of networks and rules that forecast the frames after a context.
 
     Frames are normalised. Shape letters: B clips, T_in context frames, T_out lead times in
     training; C, H and W are channels, height and width of a frame.
@@ -50,26 +49,26 @@ class ForecastModel(nn.Module, ABC):
         context: number of context frames T_in.
 
     Attributes:
-        is_sampled: whether forecasts are drawn: `forward` has an argument ``member``, from 0, and
-            draws a different forecast for each. A forecast depends on its clip, a seed and the
-            member alone.
-        needs_phase: whether `forward` has the arguments ``phase``, the phase of the first context
-            frames, int64 (B,), such as the month of the year, and ``interval``, the number of
-            phases between two frames.
+        is_sampled: whether forecasts are random draws: `forward` then has an argument ``member``,
+            from 0, and draws a different forecast for each member. A forecast depends only on its
+            clip, a seed and the member.
+        needs_phase: whether `forward` has the arguments ``phase`` (phase of the first context
+            frames, such as the month of the year, int64 (B,)) and ``interval`` (number of phases
+            between two frames).
         needs_lead_times: whether `forward` has an argument ``lead_times``, a list of ``horizon``
-            lead times from 1, which are forecast instead of the first ones.
-        leads: lead times to draw from in training, for models that need lead times. Each clip has
-            one of them in an epoch, only the frame at that lead time is read after the context, and
-            `loss` and `outputs` are given the lead times of the clips, int64 (B,). Empty: a
-            training shows all frames.
-        criterion: description, as a sentence, of the criterion by which epochs are compared where
-            this is not the squared error of forecasts, because a forecast takes too long. Then none
-            is made while training, `validation_errors` returns the criterion, and ``train.loss`` is
-            refused.
-        recompute: whether activations should be computed again in the backward pass, with the same
-            result, instead of being kept (``runtime.recompute``).
-        whole_batch: the batch that the next clips are a part of (``runtime.micro_batch`` and
-            ``runtime.gpus`` divide batches). None: the clips are a whole batch.
+            lead times, from 1, to forecast in place of the first ones.
+        leads: lead times to draw from in training, for models that need lead times. In each epoch,
+            one lead time is drawn for each clip, only the frame at that lead time is read after the
+            context, and `loss` and `outputs` get the lead times of the clips, int64 (B,). Empty if
+            trainings use all frames.
+        criterion: sentence that describes the validation error, if it is not the squared error of
+            forecasts because a forecast takes too long. No forecast is then computed in training,
+            `validation_errors` returns this error, and ``train.loss`` is refused.
+        recompute: whether to recompute activations in the backward pass, with the same result, in
+            place of storing them (``runtime.recompute``).
+        whole_batch: batch to which the next clips belong, if they are a part of a batch
+            (``runtime.micro_batch`` and ``runtime.gpus`` divide batches); None if they are a whole
+            batch.
     """
 
     is_sampled: bool = False
@@ -87,100 +86,102 @@ class ForecastModel(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
-        """Forecast frames. In evaluation a forecast is deterministic and depends on its clip alone.
+        """Forecast frames. In evaluation mode, a forecast must be deterministic and depend only on
+        its clip.
 
         Args:
             frames: context (B, T_in, C, H, W).
-            horizon: number of lead times, from 1; it may differ from that of the training.
+            horizon: number of lead times, >= 1, which may differ from the horizon in training.
 
         Returns:
-            (B, horizon, C, H, W).
+            forecast, (B, horizon, C, H, W).
         """
 
     def loss(self, clip: Tensor, step: int) -> Tensor:
-        """The loss of a training step: by default the mean squared error of `outputs`.
+        """Compute the loss of a training step; by default the mean squared error of `outputs`.
 
         Args:
             clip: context and later frames, (B, T_in + T_out, C, H, W).
             step: training iteration, from 0.
 
         Returns:
-            a float32 scalar, the mean over the clips.
+            loss, a float32 scalar, averaged over clips.
         """
         predicted, observed = self.outputs(clip, step)
         return F.mse_loss(predicted.float(), observed)
 
     def outputs(self, clip: Tensor, step: int) -> tuple[Tensor, Tensor]:
-        """The frames that ``train.loss`` compares: by default forecast and truth after the context.
+        """Compute the frames that ``train.loss`` compares; by default forecast and truth.
 
-        Overridden by models that are trained on more than their forecast. For models that draw
-        forecasts `drawn_forecast` is called instead.
+        Models that are trained on more than their forecast override this method. For models that
+        draw forecasts, `drawn_forecast` is called instead.
 
         Args:
             clip: context and later frames, (B, T_in + T_out, C, H, W).
             step: training iteration, from 0.
 
         Returns:
-            predicted and observed frames of one shape, (B, T, C, H, W).
+            predicted and observed frames with equal shapes, (B, T, C, H, W).
         """
         context, future = clip[:, : self.context], clip[:, self.context :]
         return self(context, future.shape[1]), future
 
     def drawn_forecast(self, frames: Tensor, horizon: int, values: int) -> tuple[Tensor, Tensor]:
-        """A drawn forecast for ``train.loss``, and a term to add to any loss.
+        """Draw a forecast for ``train.loss``, and compute a term to add to the loss.
 
-        Overridden by models that draw latent codes; by default a forecast and 0.
+        Models with latent codes override this method; by default the term is 0.
 
         Args:
             frames: context (B, T_in, C, H, W).
             horizon: number of lead times.
-            values: number of values of a frame that are compared.
+            values: number of compared values in a frame.
 
         Returns:
-            the forecast (B, horizon, C, H, W), and a scalar, such as the weighted divergence of the
-            codes per compared value.
+            the forecast, (B, horizon, C, H, W), and the term, a scalar, such as the weighted
+            divergence of latent codes per compared value.
         """
         return self(frames, horizon), frames.new_zeros(())
 
     def validation_errors(self, clips: Tensor, **arguments: Any) -> Tensor:
-        """Squared errors whose mean is the criterion of an epoch; see also `criterion`.
+        """Compute errors whose mean is the validation error of an epoch; see also `criterion`.
 
         Args:
             clips: context and later frames, (B, T_in + T_out, C, H, W).
             arguments: further arguments of `forward`.
 
         Returns:
-            reproducible errors of any shape; by default of the forecast, (B, T_out, C, H, W).
+            reproducible errors of any shape; by default squared errors of the forecast, (B, T_out,
+            C, H, W).
         """
         context, future = clips[:, : self.context], clips[:, self.context :]
         forecast: Tensor = self(context, future.shape[1], **arguments)
         return (forecast.double() - future).square()
 
     def parts(self, frames: Tensor, horizon: int) -> Iterator[Tensor]:
-        """The forecast of `forward` in parts of consecutive lead times, (B, t, C, H, W).
+        """Yield the forecast of `forward` in parts of consecutive lead times, (B, t, C, H, W).
 
-        A forecast that is scored while it is computed then needs the memory of one part only.
+        If a forecast is scored while it is computed, only one part is then in memory.
         """
         yield self(frames, horizon)
 
     @property
     def has_parts(self) -> bool:
-        """Whether the class overrides `parts`, so that forecasts come in several parts."""
+        """Whether the class overrides `parts`, so that forecasts can have several parts."""
         return type(self).parts is not ForecastModel.parts
 
     def begin_epoch(self, epoch: int) -> None:
-        """Hook that is called before each step with the number of its epoch, from 0."""
+        """Hook that is called before each step with the index of its epoch, from 0."""
 
     def fit(self, batches: Iterable[tuple[Tensor, Tensor]], phases: int) -> None:
         """Fit the model in one pass over the training clips (``fit: closed_form``).
 
         Args:
-            batches: pairs of clips (B, T, C, H, W), overwritten by the next batch, and the phase
-                of their first frames (B,).
+            batches: pairs of clips, (B, T, C, H, W), which the next batch overwrites, and phases of
+                their first frames, (B,).
             phases: number of phases in a cycle, >= 1.
 
         Raises:
-            StpError: the model has no such fit.
+            StpError: the model has no closed-form fit.
         """
         raise StpError(
             f"{file_of(self)}: {self.implementation.__name__} cannot be fitted in closed form",
@@ -192,7 +193,7 @@ class ForecastModel(nn.Module, ABC):
         """Convert published weights to a state_dict of this model.
 
         Args:
-            tensors: tensors of the file that ``weights`` names, by name.
+            tensors: tensors of the weights file, by name.
 
         Raises:
             StpError: the weights are those of another model.
@@ -201,12 +202,12 @@ class ForecastModel(nn.Module, ABC):
 
     @property
     def implementation(self) -> type[nn.Module]:
-        """The class that errors name, in which the model is implemented."""
+        """The class that implements the model, named in errors."""
         return type(self)
 
 
 def file_of(model: ForecastModel) -> Path | str:
-    """The source file of a model; the name of its class in a notebook."""
+    """Source file of a model; in a notebook, the name of its class."""
     try:
         return Path(inspect.getfile(model.implementation))
     except (OSError, TypeError):  # defined in a notebook
@@ -220,12 +221,12 @@ def require_parts(
 
     Args:
         model: the model, for errors.
-        parts: parts of its forecast, of consecutive lead times.
+        parts: parts of the forecast, with consecutive lead times.
         frames: context of the forecast, (B, T_in, C, H, W).
-        leads: number of lead times of all parts together.
+        leads: expected number of lead times of all parts together.
 
     Raises:
-        StpError: a part has another shape, or there are too few or too many lead times.
+        StpError: a part has the wrong shape, or there are too few or too many lead times.
     """
     count = 0
     for part in parts:
@@ -245,16 +246,16 @@ def require_parts(
 
 
 def require_shape(model: ForecastModel, result: object, shape: Sequence[int], method: str) -> None:
-    """Refuse a result of a model unless it is a tensor of the expected shape.
+    """Refuse a result of a model that is not a tensor with the expected shape.
 
     Args:
         model: the model, for errors.
         result: return value of the method.
         shape: expected shape.
-        method: name of the method.
+        method: name of the model's method, for errors.
 
     Raises:
-        StpError: `result` is no tensor of this shape.
+        StpError: `result` is not a tensor with this shape.
     """
     if isinstance(result, Tensor) and tuple(result.shape) == tuple(shape):
         return
@@ -267,18 +268,18 @@ def require_shape(model: ForecastModel, result: object, shape: Sequence[int], me
 
 
 def try_forecast(model: ForecastModel, frames: Tensor, leads: int, **arguments: Any) -> None:
-    """Check the shape of a forecast before a training begins; the model is left as it was.
+    """Check the shape of a forecast before a training begins, without changing the model.
 
-    Models with a `criterion` are not tried, because one forecast of theirs takes long.
+    Models with a `criterion` are skipped, because their forecasts take too long.
 
     Args:
         model: the network.
-        frames: context (B, T_in, C, H, W), whose values do not matter.
+        frames: context (B, T_in, C, H, W); the values do not matter.
         leads: number of lead times.
         arguments: further arguments of `forward`.
 
     Raises:
-        StpError: the forecast has another shape.
+        StpError: the forecast has the wrong shape.
     """
     if model.criterion is not None:
         return

@@ -1,4 +1,4 @@
-"""Normalisation of frames: from the units of a dataset to the input of networks, and back."""
+"""Normalise frames from the units of a dataset to the input of networks, and back."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +9,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Normalisation:
-    """A linear map of values, ``normalised = (value - offset) / scale``, and its inverse.
+    """The linear map ``normalised = (value - offset) / scale``, and its inverse.
 
     Attributes:
         offset: one number, or one per channel, in the dataset's units.
@@ -25,9 +25,9 @@ class Normalisation:
         return cls(attrs["normalisation"]["offset"], attrs["normalisation"]["scale"])
 
     def apply_(self, values: Tensor) -> Tensor:
-        """Normalise values (..., C, H, W) in place, as a batch of global fields takes 0.4 GB.
+        """Normalise values (..., C, H, W) in place, because a batch of global fields takes 0.4 GB.
 
-        NaN, where a variable does not exist (such as soil moisture at sea), becomes 0, the mean.
+        NaN, which marks points without the variable (soil moisture at sea), becomes 0, the mean.
         """
         normalised = values.sub_(_column(self.offset, values)).div_(_column(self.scale, values))
         return normalised.nan_to_num_(nan=0.0, posinf=torch.inf, neginf=-torch.inf)

@@ -1,4 +1,4 @@
-"""Autoregressive networks, which predict the next frame and continue from their own forecasts."""
+"""Base class of autoregressive networks that predict the next frame from the latest ones."""
 
 from collections.abc import Callable, Iterator
 
@@ -15,15 +15,15 @@ PREDICTS = ("state", "change")
 class OneStep(ForecastModel):
     """Base class of networks that forecast one frame at a time, from the latest frames.
 
-    A subclass has a method ``following(frames)``, which maps the latest frames, stacked as channels
-    (B, T_in * C, H, W), to the next frame (B, C, H, W); or it overrides `parts`.
+    A subclass either has a method ``following(frames)``, which maps the latest frames, stacked as
+    channels, (B, T_in * C, H, W), to the next frame, (B, C, H, W); or it overrides `parts`.
 
     Args:
-        context: number of frames T_in that the network sees.
-        predicts: one of `PREDICTS`.
+        context: number T_in of input frames.
+        predicts: output of the network, one of `PREDICTS`.
 
     Raises:
-        StpError: the option is out of range.
+        StpError: ``predicts`` is none of `PREDICTS`.
     """
 
     following: Callable[[Tensor], Tensor]
@@ -38,13 +38,13 @@ class OneStep(ForecastModel):
         return torch.cat(list(self.parts(frames, horizon)), dim=1)
 
     def parts(self, frames: Tensor, horizon: int) -> Iterator[Tensor]:
-        """The forecast, one lead time at a time, (B, 1, C, H, W) each."""
+        """Yield the forecast one lead time at a time, (B, 1, C, H, W) each."""
         return self._rolled_out(self.following, frames, horizon)
 
     def _rolled_out(
         self, following: Callable[[Tensor], Tensor], frames: Tensor, horizon: int
     ) -> Iterator[Tensor]:
-        """Apply `following` repeatedly to its own forecasts, and yield one lead time at a time."""
+        """Apply `following` to its own forecasts repeatedly, and yield one lead time at a time."""
         context = frames[:, -self.context :]
         for _ in range(horizon):
             frame = following(context.flatten(1, 2)).to(frames.dtype).unsqueeze(1)

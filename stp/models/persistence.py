@@ -1,4 +1,4 @@
-"""Persistence: every forecast frame is the last context frame."""
+"""Persistence: forecast the last context frame at every lead time."""
 
 from collections.abc import Iterator
 
@@ -24,6 +24,6 @@ class Model(ForecastModel):
         return frames[:, -1:].repeat(1, horizon, 1, 1, 1)
 
     def parts(self, frames: Tensor, horizon: int) -> Iterator[Tensor]:
-        """The forecast, one lead time at a time, (B, 1, C, H, W) each."""
+        """Yield the forecast one lead time at a time, (B, 1, C, H, W) each."""
         for _ in range(horizon):
             yield frames[:, -1:]

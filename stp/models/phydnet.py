@@ -1,8 +1,9 @@
-"""PhyDNet (Le Guen and Thome, CVPR 2020, https://arxiv.org/abs/2003.01460), as benchmarks train it.
+"""PhyDNet (Le Guen and Thome, CVPR 2020, https://arxiv.org/abs/2003.01460).
 
-Two branches see the encoded frame: PhyCell, a partial differential equation with learned
-derivatives that is corrected by what is observed, and a ConvLSTM for everything else. Widths are
-the authors' for Moving-MNIST (49 filters of 7x7; ConvLSTM 128, 128, 64).
+The encoded frame enters two branches: PhyCell, a partial differential equation with learned
+derivatives that is corrected by the observation, and a ConvLSTM for everything else. The model is
+trained as in benchmarks; widths are the authors' for Moving-MNIST (49 filters of 7x7; ConvLSTM 128,
+128, 64).
 """
 
 import math
@@ -30,7 +31,7 @@ Memory = tuple[Tensor, list[tuple[Tensor, Tensor]]]
 
 
 class Block(nn.Sequential):
-    """3x3 convolution, group norm, leaky ReLU; divides H, W by `stride`, with `up` multiplies."""
+    """3x3 convolution, group norm, leaky ReLU; divides (`up`: multiplies) H, W by `stride`."""
 
     def __init__(self, before: int, after: int, stride: int = 1, *, up: bool = False) -> None:
         super().__init__(_conv(before, after, stride, up), nn.GroupNorm(GROUPS, after))
@@ -48,11 +49,11 @@ def _conv(before: int, after: int, stride: int, up: bool) -> nn.Module:
 
 
 class PhyCell(nn.Module):
-    """A cell that predicts its state h, and corrects it by the input x (equations 6 and 7).
+    """Cell that predicts its next state h, and corrects it by the input x (equations 6 and 7).
 
-    ``h~ = h + F(h)``, ``h' = h~ + K (x - h~)``, ``K = sigmoid(W * [x, h])``.
-    F is a sum of 49 filters, which the moment loss makes approximate the partial derivatives up to
-    order 6 along each axis, and a 1x1 convolution that combines them.
+    ``h~ = h + F(h)``, ``h' = h~ + K (x - h~)``, ``K = sigmoid(W * [x, h])``. F consists of 49
+    filters, which approximate the partial derivatives up to order 6 along each axis because of the
+    moment loss, and a 1x1 convolution that combines them.
     """
 
     def __init__(self) -> None:
@@ -64,14 +65,14 @@ class PhyCell(nn.Module):
         self.gate = RepeatedConv2d(2 * FEATURES, FEATURES, 3, bias=True)
 
     def forward(self, x: Tensor, h: Tensor) -> Tensor:
-        """Input and state, (B, 64, H, W) each -> the next h."""
+        """Input x and state h, (B, 64, H, W) each -> next h."""
         predicted = h + self.combine(self.norm(self.derivatives(h)))
         gain = torch.sigmoid(self.gate(torch.cat([x, h], dim=1)))
         return predicted + gain * (x - predicted)
 
 
 class LSTM(nn.Module):
-    """A convolutional LSTM cell, with one 3x3 convolution with bias for all gates."""
+    """Convolutional LSTM cell with one 3x3 convolution, with bias, for all gates."""
 
     def __init__(self, channels: int, hidden: int) -> None:
         super().__init__()
@@ -79,23 +80,23 @@ class LSTM(nn.Module):
         self.gates = RepeatedConv2d(channels + hidden, 4 * hidden, 3, bias=True)
 
     def forward(self, x: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
-        """Input (B, channels, H, W), states (B, hidden, H, W) -> the next h and c."""
+        """Input (B, channels, H, W) and states (B, hidden, H, W) -> next h and c."""
         i, f, o, g = self.gates(torch.cat([x, h], dim=1)).chunk(4, dim=1)
         c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
         return torch.sigmoid(o) * torch.tanh(c), c
 
 
 def moments(filters: Tensor) -> Tensor:
-    """Moments of filters, the coefficients of the partial derivatives that a filter mixes.
+    """Compute the moments of filters: the coefficients of partial derivatives in each filter.
 
-    ``m[i, j] = sum_pq k[p, q] (p - 3)^i / i! (q - 3)^j / j!``: by Taylor's theorem the filter is
-    ``sum_ij m[i, j] d^i/dy^i d^j/dx^j`` (section 3.1.1).
+    ``m[i, j] = sum_pq k[p, q] (p - 3)^i / i! (q - 3)^j / j!``. By Taylor's theorem, the filter k
+    approximates ``sum_ij m[i, j] d^i/dy^i d^j/dx^j`` (section 3.1.1).
 
     Args:
         filters: filters (..., 7, 7).
 
     Returns:
-        (..., 7, 7), float64.
+        moments, float64 (..., 7, 7).
     """
     offsets = torch.arange(ORDERS, dtype=torch.float64, device=filters.device) - ORDERS // 2
     rows = [offsets**i / math.factorial(i) for i in range(ORDERS)]
@@ -110,12 +111,13 @@ class Model(ForecastModel):
         shape: (C, H, W) of a frame; padded where H or W are not multiples of `scale`.
         context: number of context frames.
         horizon: number of lead times in training; forecasts can have any number.
-        scale: factor by which the encoder divides H and W, 2 or 4; it does not change the sizes of
+        scale: factor by which the encoder divides H and W, 2 or 4; it does not change the shapes of
             weights.
-        bounded: whether forecasts pass a sigmoid, as published, for frames normalised to 0..1.
+        bounded: whether forecasts pass through a sigmoid, as published, for frames normalised to
+            0..1.
         moment_weight: weight of the moment loss.
-        teacher_forcing: decrease per epoch, from 1, of the probability that inputs after the
-            context are true frames.
+        teacher_forcing: decrease per epoch of the probability that inputs after the context are
+            true frames, which is 1 at first.
 
     Raises:
         StpError: an option is out of range.
@@ -168,11 +170,11 @@ class Model(ForecastModel):
         return roll(self.following(), frames, context, context + horizon - 1)[:, -horizon:]
 
     def begin_epoch(self, epoch: int) -> None:
-        """Set the epoch, from 0, that the next steps belong to."""
+        """Set the epoch, from 0, of the next steps."""
         self.epoch = epoch
 
     def shows_truth(self, step: int) -> bool:
-        """Draw whether the inputs of a step are true frames, alike for all parts of its batch."""
+        """Draw whether the inputs of a step are true frames, once for all of its micro-batches."""
         number = torch.Generator().manual_seed((self.draws + step * SPREAD) % 2**63)
         return torch.rand((), generator=number).item() < 1 - self.teacher_forcing * self.epoch
 
@@ -188,25 +190,26 @@ class Model(ForecastModel):
         return errors.mean(dim=(0, 2, 3, 4)).sum() + self.moment_weight * self.moment_loss()
 
     def outputs(self, clip: Tensor, step: int) -> tuple[Tensor, Tensor]:
-        """All frames but the first, as predicted in training and as observed.
+        """Predict, in training mode, all frames except the first, and return them with the truth.
 
-        All inputs of a batch are the truth with a probability that falls from epoch to epoch.
+        With a probability that decreases from epoch to epoch, all inputs of a batch are true
+        frames.
 
         Args:
             clip: context and later frames, (B, T_in + T_out, C, H, W).
             step: training iteration, from 0.
 
         Returns:
-            (B, T_in + T_out - 1, C, H, W) each.
+            predicted and observed frames, (B, T_in + T_out - 1, C, H, W) each.
         """
         steps = clip.shape[1] - 1
         context = steps if self.shows_truth(step) else self.context
         return roll(self.following(), clip, context, steps).float(), clip[:, 1:]
 
     def moment_loss(self) -> Tensor:
-        """Squared difference of the moments of each filter from those of its derivative.
+        """Squared difference between the moments of each filter and those of its derivative.
 
-        Mean over filters and moments, sum over the 64 features (as in the authors' code).
+        Averaged over filters and moments, summed over the 64 features, as in the authors' code.
         """
         filters = self.physics.derivatives.weight  # (49, 64, 7, 7)
         identity = torch.eye(ORDERS**2, dtype=torch.float64, device=filters.device)
@@ -215,11 +218,11 @@ class Model(ForecastModel):
         return (off.mean(dim=(0, 2, 3)).sum()).float()
 
     def following(self) -> Callable[[Tensor], Tensor]:
-        """Frame (B, C, H, W) -> the next one, starting without memory."""
+        """Stateful function of a frame (B, C, H, W) to the next frame, initially without memory."""
         return remembering(self, self._step, self.recompute)
 
     def _step(self, frame: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:
-        """Frame and memory -> the next frame and memory."""
+        """Frame and memory -> next frame and memory."""
         encoded = self.encoder(pad(frame, self.scale))
         if memory is None:
             widths = [cell.hidden for cell in self.rest]

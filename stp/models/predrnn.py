@@ -1,7 +1,7 @@
-"""PredRNN (Wang et al. 2017), as benchmarks train it.
+"""PredRNN (Wang et al. 2017), in the benchmarks' variant.
 
-As in OpenSTL and PredBench: frames are cut into patches that become channels, no layer
-normalisation, scheduled sampling, and one 1x1 convolution as the readout.
+As in OpenSTL and PredBench, frames are cut into patches that become channels, there is no layer
+normalisation, training uses scheduled sampling, and the readout is a 1x1 convolution.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,9 +21,9 @@ class Model(Recurrent):
         shape: (C, H, W) of a frame; padded where H or W are not multiples of `patch_size`.
         context: number of context frames.
         horizon: number of lead times in training; forecasts can have any number.
-        num_hidden: number of channels of each layer; all equal, as the layers share a memory.
-        filter_size: side of the convolutions; odd.
-        patch_size: side of the square patches that become channels.
+        num_hidden: number of channels of each layer; all equal, because the layers share a memory.
+        filter_size: side of the kernels, pixels; odd.
+        patch_size: side of the square patches that become channels, pixels.
         scheduled_sampling: options of `ScheduledSampling`, by name; others have their defaults.
 
     Raises:
@@ -52,7 +52,7 @@ class Model(Recurrent):
         self.readout = nn.Conv2d(num_hidden[-1], channels, 1, bias=False)
 
     def step(self, frame: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:
-        """Frame (B, C, H, W) and memory -> the next frame and memory."""
+        """Frame (B, C, H, W) and memory -> next frame and memory."""
         x = to_patches(frame, self.patch)
         before, m = memory or no_memory(x, self.readout.in_channels, len(self.cells))
         states = []

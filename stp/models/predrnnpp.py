@@ -1,9 +1,10 @@
-"""PredRNN++ (Wang et al. 2018, https://arxiv.org/abs/1804.06300), as benchmarks train it.
+"""PredRNN++ (Wang et al. 2018, https://arxiv.org/abs/1804.06300), in the benchmarks' variant.
 
-Causal LSTM cells, in which the spatial memory reads the new temporal one, and a gradient highway
-between the first two layers. As in OpenSTL and PredBench: patches become channels, no layer
-normalisation, no biases, scheduled sampling. PredBench's release reads the spatial memory where the
-temporal one is meant; here it is the temporal one, as in the paper's equation 1.
+It has causal LSTM cells, in which the spatial memory depends on the new temporal memory, and a
+gradient highway between the first two layers. As in OpenSTL and PredBench, patches become channels,
+there are no layer normalisations and no biases, and training uses scheduled sampling. PredBench's
+release reads the spatial memory in place of the temporal one at one point; here the temporal memory
+is read, as in the paper's equation 1.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,12 +20,12 @@ from stp.models.st_lstm import FORGET_BIAS, Memory, no_memory
 
 
 class CausalLSTM(nn.Module):
-    """One layer: temporal memory c, then spatial memory m, then the hidden state (equation 1).
+    """One layer: updates the temporal memory c, the spatial memory m, then the hidden state h.
 
     Args:
         channels: channels of the input.
         hidden: channels of all states.
-        filter_size: side of the convolutions; odd. None has a bias.
+        filter_size: side of the kernels, pixels; odd. Convolutions have no biases.
     """
 
     def __init__(self, channels: int, hidden: int, filter_size: int) -> None:
@@ -43,7 +44,7 @@ class CausalLSTM(nn.Module):
         self.to_hidden = nn.Conv2d(2 * hidden, hidden, 1, bias=False)
 
     def forward(self, x: Tensor, h: Tensor, c: Tensor, m: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """One time step: input (B, channels, H, W) and the last states -> h, c, m."""
+        """One time step (equation 1): input (B, channels, H, W) and last states -> next h, c, m."""
         three = 3 * self.hidden
         of_c, of_m, of_o = self.from_input(x).split([three, three, self.hidden], dim=1)
         of_h, of_ho = self.from_hidden(h).split([three, self.hidden], dim=1)
@@ -61,7 +62,7 @@ class CausalLSTM(nn.Module):
 
 
 class GradientHighway(nn.Module):
-    """A recurrent layer with one state z (equation 2).
+    """Recurrent layer with one state z (equation 2).
 
     ``z' = s p + (1 - s) z`` with ``p, s = Wx * x + Wz * z``.
     """
@@ -77,7 +78,7 @@ class GradientHighway(nn.Module):
             nn.init.uniform_(conv.weight, -self.SMALL, self.SMALL)
 
     def forward(self, x: Tensor, z: Tensor) -> Tensor:
-        """Input and state, (B, hidden, H, W) each -> the next z."""
+        """Input x and state z, (B, hidden, H, W) each -> next z."""
         p, s = (self.from_input(x) + self.from_state(z)).chunk(2, dim=1)
         share = torch.sigmoid(s)
         return share * torch.tanh(p) + (1 - share) * z
@@ -90,10 +91,10 @@ class Model(Recurrent):
         shape: (C, H, W) of a frame; padded where H or W are not multiples of `patch_size`.
         context: number of context frames.
         horizon: number of lead times in training; forecasts can have any number.
-        num_hidden: number of channels of each layer, at least two layers; all equal, as they share
-            a memory.
-        filter_size: side of the convolutions; odd.
-        patch_size: side of the square patches that become channels.
+        num_hidden: number of channels of each of at least two layers; all equal, because the layers
+            share a memory.
+        filter_size: side of the kernels, pixels; odd.
+        patch_size: side of the square patches that become channels, pixels.
         scheduled_sampling: options of `ScheduledSampling`, by name; others have their defaults.
 
     Raises:
@@ -125,7 +126,7 @@ class Model(Recurrent):
     def step(
         self, frame: Tensor, memory: tuple[Memory, Tensor] | None
     ) -> tuple[Tensor, tuple[Memory, Tensor]]:
-        """Frame (B, C, H, W), and memory with the state of the highway -> the next of each."""
+        """Frame (B, C, H, W), and memory with the highway's state -> next frame and memory."""
         x = to_patches(frame, self.patch)
         if memory is None:
             nothing = no_memory(x, self.readout.in_channels, len(self.cells))

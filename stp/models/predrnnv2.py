@@ -1,7 +1,8 @@
-"""PredRNNv2 (Wang et al. 2021, https://arxiv.org/abs/2103.09504), as benchmarks train it.
+"""PredRNNv2 (Wang et al. 2021, https://arxiv.org/abs/2103.09504), in the benchmarks' variant.
 
-PredRNN with a loss that decouples the two memories of each layer, and with reverse scheduled
-sampling. As in OpenSTL and PredBench: patches become channels, no layer normalisation.
+This is PredRNN with a loss that decouples the two memories of each layer, and with reverse
+scheduled sampling. As in OpenSTL and PredBench, patches become channels, and there is no layer
+normalisation.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,9 +28,9 @@ class Model(ForecastModel):
         shape: (C, H, W) of a frame; padded where H or W are not multiples of `patch_size`.
         context: number of context frames.
         horizon: number of lead times in training; forecasts can have any number.
-        num_hidden: number of channels of each layer; all equal, as the layers share a memory.
-        filter_size: side of the convolutions; odd.
-        patch_size: side of the square patches that become channels.
+        num_hidden: number of channels of each layer; all equal, because the layers share a memory.
+        filter_size: side of the kernels, pixels; odd.
+        patch_size: side of the square patches that become channels, pixels.
         decouple_beta: weight of the decoupling loss.
         scheduled_sampling: options of `ReverseScheduledSampling`, by name; others have their
             defaults.
@@ -87,7 +88,7 @@ class Model(ForecastModel):
     def outputs(
         self, clip: Tensor, step: int, alike: list[Tensor] | None = None
     ) -> tuple[Tensor, Tensor]:
-        """All frames but the first, as predicted in training and as observed.
+        """Predict, in training mode, all frames except the first, and return them with the truth.
 
         Args:
             clip: context and later frames, (B, T_in + T_out, C, H, W).
@@ -95,7 +96,7 @@ class Model(ForecastModel):
             alike: see `following`.
 
         Returns:
-            (B, T_in + T_out - 1, C, H, W) each.
+            predicted and observed frames, (B, T_in + T_out - 1, C, H, W) each.
         """
         batch, length = clip.shape[:2]
         # The first frame is always shown, the last one never read.
@@ -104,11 +105,11 @@ class Model(ForecastModel):
         return outputs.float(), clip[:, 1:]
 
     def following(self, alike: list[Tensor] | None = None) -> Callable[[Tensor], Tensor]:
-        """Frame (B, C, H, W) -> the next one, starting without memory.
+        """Stateful function of a frame (B, C, H, W) to the next frame, initially without memory.
 
         Args:
-            alike: list that gets the similarity of the additions to the two memories, for each
-                layer and step; None: it is not computed.
+            alike: list to which the function appends, for each layer and step, the similarity of
+                the updates of the two memories; None to not compute it.
         """
         step = partial(self._step, compare=alike is not None)
         following = remembering(self, step, self.recompute)
@@ -125,7 +126,7 @@ class Model(ForecastModel):
     def _step(
         self, frame: Tensor, memory: Memory | None, *, compare: bool
     ) -> tuple[tuple[Tensor, list[Tensor]], Memory]:
-        """Frame and memory -> the next frame and memory, and similarities if `compare`."""
+        """Frame and memory -> next frame and memory, with similarities if `compare`."""
         x = to_patches(frame, self.patch)
         before, m = memory or no_memory(x, self.readout.in_channels, len(self.cells))
         states, similar = [], []

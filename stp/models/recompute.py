@@ -1,4 +1,4 @@
-"""Recomputation of activations in the backward pass, which then need not be kept."""
+"""Recompute activations in the backward pass, to save memory."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -10,14 +10,14 @@ from torch.utils.checkpoint import checkpoint
 
 
 def run_block(block: Callable[..., Any], *inputs: Any, again: bool) -> Any:
-    """Apply a block of a network, and optionally recompute it in the backward pass.
+    """Apply a block of a network, optionally with recomputation in the backward pass.
 
     Args:
-        block: function of its inputs alone. Where it is run a second time, its dropout draws the
-            same random numbers.
-        inputs: inputs of the block, which are kept for the backward pass.
-        again: whether to keep only the result of the block, and run it a second time in the
-            backward pass.
+        block: function that depends on its inputs only; in the second run, dropout draws the same
+            random numbers.
+        inputs: inputs of the block; they stay in memory for the backward pass.
+        again: whether to store no activations, and run the block a second time in the backward
+            pass.
 
     Returns:
         ``block(*inputs)``.
@@ -33,7 +33,7 @@ def run_block(block: Callable[..., Any], *inputs: Any, again: bool) -> Any:
 
 @contextmanager
 def _statistics_kept(block: Callable[..., Any]) -> Iterator[None]:
-    """Discard updates of the statistics of batch norms, so that each batch is counted only once."""
+    """Context manager: discard updates of batch norm statistics, so that each batch counts once."""
     modules = block.modules() if isinstance(block, nn.Module) else ()
     norms = [module for module in modules if isinstance(module, nn.modules.batchnorm._BatchNorm)]
     kept = [dict(norm.named_buffers()) for norm in norms]

@@ -1,4 +1,4 @@
-"""Base class and helpers of networks that predict one frame after the other."""
+"""Base class and helpers of recurrent networks, which predict frame by frame."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
@@ -23,18 +23,18 @@ def roll(
     steps: int,
     shown: Tensor | None = None,
 ) -> Tensor:
-    """Read frames one by one; output t predicts frame t + 1.
+    """Run a recurrent network over frames; output t predicts frame t + 1.
 
     Args:
-        following: stateful function of a frame (B, C, H, W) to the next one.
-        frames: frames to read, (B, T, C, H, W).
-        context: number of first frames that are always read.
+        following: stateful function of a frame (B, C, H, W) to the next frame.
+        frames: input frames, (B, T, C, H, W).
+        context: number of initial frames that are always inputs.
         steps: number of outputs.
-        shown: after the context, read the frame itself where this is true and the last output
-            elsewhere, bool (B, steps - context); always the last output if None.
+        shown: whether the input after the context is the true frame, bool (B, steps - context); if
+            False, or if None, it is the last output.
 
     Returns:
-        (B, steps, C, H, W).
+        outputs, (B, steps, C, H, W).
     """
     outputs: list[Tensor] = []
     for t in range(steps):
@@ -52,16 +52,16 @@ def roll(
 def remembering(
     network: nn.Module, step: Callable[[Tensor, Any], tuple[Any, Any]], recompute: bool
 ) -> Callable[[Tensor], Any]:
-    """Turn a function of frame and memory into a function of frames that keeps the memory itself.
+    """Make a stateful function of frames from a function of frame and memory.
 
-    Filters of repeated convolutions are mapped here, once for all frames.
+    Filters of `RepeatedConv2d` are transformed once for all frames.
 
     Args:
-        network: network with the convolutions that the step uses.
-        step: function of frame and memory (None at first) to result and memory, and of nothing
-            else.
-        recompute: whether to keep only frames and memories for the backward pass, and compute the
-            rest of each step again there.
+        network: network with the convolutions used by ``step``.
+        step: function of a frame and a memory (None at first) that returns a result and the next
+            memory, and depends on nothing else.
+        recompute: whether to store only frames and memories for the backward pass, and recompute
+            the rest of each step.
     """
     kernels, memory = mapped_kernels(network), None
 
@@ -78,13 +78,13 @@ def remembering(
 
 
 class Recurrent(ForecastModel):
-    """A network that predicts frame t + 1 from frame t and its memory.
+    """Base class of networks that predict frame t + 1 from frame t and a memory.
 
     Subclasses implement `step`.
 
     Args:
         context: number of context frames in training.
-        patch_size: side of the square patches that become channels.
+        patch_size: side of the square patches that become channels, pixels.
         scheduled_sampling: options of `ScheduledSampling`, by name; others have their defaults.
 
     Raises:
@@ -102,12 +102,12 @@ class Recurrent(ForecastModel):
         )
 
     def following(self) -> Callable[[Tensor], Tensor]:
-        """Frame (B, C, H, W) -> the next one, starting without memory."""
+        """Stateful function of a frame (B, C, H, W) to the next frame, initially without memory."""
         return remembering(self, self.step, self.recompute)
 
     @abstractmethod
     def step(self, frame: Tensor, memory: Any) -> tuple[Tensor, Any]:
-        """Frame (B, C, H, W) and memory, None at first -> the next frame and memory."""
+        """Frame (B, C, H, W) and memory (None at first) -> next frame and memory."""
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
         """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
@@ -115,14 +115,14 @@ class Recurrent(ForecastModel):
         return roll(self.following(), frames, context, context + horizon - 1)[:, -horizon:]
 
     def outputs(self, clip: Tensor, step: int) -> tuple[Tensor, Tensor]:
-        """All frames but the first, of the context too, as predicted in training and as observed.
+        """Predict, in training mode, all frames except the first, and return them with the truth.
 
         Args:
             clip: context and later frames, (B, T_in + T_out, C, H, W).
             step: training iteration, from 0.
 
         Returns:
-            (B, T_in + T_out - 1, C, H, W) each.
+            predicted and observed frames, (B, T_in + T_out - 1, C, H, W) each.
         """
         inputs = clip.shape[1] - self.context - 1
         shown = self.sampling.draw(step, clip.shape[0], inputs).to(clip.device)
@@ -131,28 +131,28 @@ class Recurrent(ForecastModel):
 
 
 def to_patches(frame: Tensor, patch: int) -> Tensor:
-    """Cut frames into patches that become channels, after padding with zeros.
+    """Pad frames with zeros, and cut them into patches that become channels.
 
     Pixel (i, j) of a patch in channel c becomes channel (c * patch + i) * patch + j.
 
     Args:
         frame: frames to cut, (B, C, H, W).
-        patch: side of a patch.
+        patch: side of a patch, pixels.
 
     Returns:
-        (B, C * patch * patch, ceil(H / patch), ceil(W / patch)).
+        patches, (B, C * patch * patch, ceil(H / patch), ceil(W / patch)).
     """
     return F.pixel_unshuffle(pad(frame, patch), patch)
 
 
 def from_patches(x: Tensor, patch: int, like: Tensor) -> Tensor:
-    """Undo `to_patches`, and crop the result to height and width of `like`."""
+    """Undo `to_patches`, and crop to the height and width of `like`."""
     height, width = like.shape[-2:]
     return F.pixel_shuffle(x, patch)[..., :height, :width]
 
 
 def equal_widths(where: str, num_hidden: Any, least: int = 1) -> None:
-    """Refuse the widths of layers that share a memory unless they are equal.
+    """Refuse unequal widths of layers that share a memory.
 
     Raises:
         StpError: widths differ, or there are fewer than `least` layers.
@@ -163,10 +163,10 @@ def equal_widths(where: str, num_hidden: Any, least: int = 1) -> None:
 
 
 def odd(where: str, filter_size: Any) -> None:
-    """Refuse the side of a convolution unless it is odd.
+    """Refuse an even side of a convolution.
 
     Raises:
-        StpError: `filter_size` is no odd whole number.
+        StpError: `filter_size` is not an odd whole number.
     """
     ok = whole(filter_size, 1) and filter_size % 2 == 1
     require(ok, where, filter_size, "an odd whole number")

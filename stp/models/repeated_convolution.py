@@ -1,15 +1,15 @@
-"""Convolutions that are applied many times with the same weights, as in recurrent networks.
+"""Faster convolutions for repeated use with the same weights, as in recurrent networks.
 
-On a CPU, in float32, a convolution of many channels is limited by its multiplications. Winograd's
-minimal filtering needs fewer: tiles of input and the filters are mapped to a space in which the
+On a CPU, in float32, a convolution with many channels is limited by its multiplications. Winograd's
+minimal filtering needs fewer: input tiles and filters are transformed to a space in which the
 convolution is one matrix product per coordinate (Lavin and Gray, CVPR 2016, arXiv 1509.09308,
-section 4.1). Filters become larger there, which does not pay for one application, but a recurrent
-network applies them once per frame: they are mapped once per pass, and so is their gradient, which
-is added up over frames in matrix products. Elsewhere (GPU, bf16, few channels, torch.compile) these
-are torch's convolutions.
+section 4.1). Transformed filters are larger, so the transform does not pay off for a single
+application. A recurrent network applies its filters once per frame, but transforms them, and their
+gradient summed over frames, only once per pass. In all other cases (GPU, bf16, few channels,
+torch.compile) torch's convolutions are used.
 
-Rounding errors are about 4e-6 of the result (root mean square) for 5x5 filters, 2e-6 for 3x3, and
-4e-7 in torch's convolutions.
+Relative rounding errors (root mean square) are about 4e-6 for 5x5 filters and 2e-6 for 3x3 filters,
+against 4e-7 for torch's convolutions.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,13 +36,13 @@ enough not to keep many."""
 
 
 class Maps(NamedTuple):
-    """Matrices of Winograd's filtering along one axis, for n coordinates and t tiles.
+    """Transform matrices of Winograd's filtering along one axis, for n coordinates and t tiles.
 
     Attributes:
-        inputs: matrix (n * t, length) from a line to coordinates of its overlapping tiles, which
-            are padded with zeros.
-        filters: matrix (n, side) from a line of a filter to coordinates.
-        outputs: matrix (tile, n) from coordinates to a line of a tile of the result.
+        inputs: matrix (n * t, length) from a line to the coordinates of its overlapping,
+            zero-padded tiles.
+        filters: matrix (n, side) from a line of a filter to its coordinates.
+        outputs: matrix (tile, n) from coordinates to a line of a result tile.
     """
 
     inputs: Tensor
@@ -53,11 +53,11 @@ class Maps(NamedTuple):
 @cache
 @torch.inference_mode(False)  # they are kept for training, too
 def maps(side: int, length: int) -> Maps:
-    """The maps of the Toom-Cook algorithm that Winograd's filtering is the transpose of.
+    """Compute the transform matrices, from the Toom-Cook algorithm by transposition.
 
     Args:
         side: side of the filters, one of the keys of `POINTS`.
-        length: length of the axis of the input, and of the result.
+        length: length of the axis in input and result.
     """
     points = [Fraction(p) for p in POINTS[side]]
     n = len(points) + 1
@@ -83,7 +83,7 @@ def maps(side: int, length: int) -> Maps:
 
 
 def _polynomial(roots: Sequence[Fraction]) -> list[Fraction]:
-    """Coefficients of prod (x - root), constant first."""
+    """Coefficients of the product of (x - root), constant term first."""
     coefficients = [Fraction(1)]
     for root in roots:
         lower = [-root * c for c in coefficients] + [Fraction(0)]
@@ -96,7 +96,7 @@ def _tensor(rows: Sequence[Sequence[Fraction]]) -> Tensor:
 
 
 class Geometry:
-    """Maps between pictures (B, C, H, W) and tiles (n * n, tiles * B, C); all are linear.
+    """Linear transforms between frames (B, C, H, W) and tiles (n * n, tiles * B, C).
 
     Args:
         side: side of the filters.
@@ -112,7 +112,7 @@ class Geometry:
         self.tiles = -(-height // self.tile), -(-width // self.tile)
 
     def of_inputs(self, x: Tensor) -> Tensor:
-        """Map pictures (B, C, H, W) to their overlapping tiles (n * n, tiles * B, C)."""
+        """Transform frames (B, C, H, W) to their overlapping tiles (n * n, tiles * B, C)."""
         (height, width), (tall, wide), n = self.size, self.tiles, self.n
         batch, channels = x.shape[:2]
         v = self.rows.inputs @ x.permute(2, 3, 0, 1).reshape(height, -1)
@@ -121,7 +121,7 @@ class Geometry:
         return v.reshape(n * n, -1, channels)
 
     def to_inputs(self, v: Tensor) -> Tensor:
-        """The transpose of `of_inputs`: tiles (n * n, tiles * B, C) to pictures (B, C, H, W)."""
+        """Transpose of `of_inputs`: tiles (n * n, tiles * B, C) to frames (B, C, H, W)."""
         (height, width), (tall, wide), n = self.size, self.tiles, self.n
         channels = v.shape[-1]
         v = v.view(n, n, tall, -1).transpose(1, 2).reshape(n * tall, n * wide, -1)
@@ -130,11 +130,11 @@ class Geometry:
         return x.view(height, width, -1, channels).permute(2, 3, 0, 1)
 
     def _columns_inputs(self, tall: int) -> Tensor:
-        """The map of columns, for each coordinate and tile of the rows."""
+        """Transform matrix of the columns, for each coordinate and tile of the rows."""
         return self.columns.inputs.expand(self.n * tall, -1, -1)
 
     def to_outputs(self, m: Tensor) -> Tensor:
-        """Map tiles (n * n, tiles * B, O) to the convolved pictures (B, O, H, W)."""
+        """Transform tiles (n * n, tiles * B, O) to the convolved frames (B, O, H, W)."""
         (height, width), (tall, wide), n = self.size, self.tiles, self.n
         tile, channels = self.tile, m.shape[-1]
         y = (self.rows.outputs @ m.view(n, -1)).view(tile, n, -1)
@@ -143,7 +143,7 @@ class Geometry:
         return y[:, :height, :width].permute(0, 3, 1, 2)
 
     def of_outputs(self, y: Tensor) -> Tensor:
-        """The transpose of `to_outputs`: pictures (B, O, H, W) to tiles (n * n, tiles * B, O)."""
+        """Transpose of `to_outputs`: frames (B, O, H, W) to tiles (n * n, tiles * B, O)."""
         (height, width), (tall, wide), n = self.size, self.tiles, self.n
         tile, (batch, channels) = self.tile, y.shape[:2]
         y = F.pad(y.permute(0, 2, 3, 1), (0, 0, 0, -width % tile, 0, -height % tile))
@@ -153,7 +153,7 @@ class Geometry:
 
 
 class Kernel:
-    """The filters of a convolution, mapped for one pass through a network.
+    """Filters of a convolution, transformed for one pass through a network.
 
     Args:
         weight: filters (O, C, side, side).
@@ -173,17 +173,17 @@ class Kernel:
         self.collected = _Collected.apply(self.mapped, self)
 
     def __call__(self, x: Tensor) -> Tensor:
-        """Convolve pictures (B, C, H, W); the result has channels last in memory."""
+        """Convolve frames (B, C, H, W); the result is in torch's memory format channels_last."""
         result: Tensor = _Convolution.apply(x, self.collected, self)
         return result
 
     def add(self, geometry: Geometry, x: Tensor, gradient: Tensor) -> None:
-        """Collect a term of the gradient of the filters, computed later for several terms at once.
+        """Store a term of the filters' gradient, to be computed later together with other terms.
 
         Args:
-            geometry: maps between pictures and tiles.
+            geometry: transforms between frames and tiles.
             x: input of an application, (B, C, H, W).
-            gradient: gradient of its result, (B, O, H, W).
+            gradient: gradient of the loss by the result, (B, O, H, W).
         """
         task = torch._C._current_graph_task_id()
         if task != self.task:  # what an earlier backward pass did not take is not ours
@@ -204,7 +204,7 @@ class Kernel:
         self.waiting = []
 
     def take(self) -> Tensor | None:
-        """Return the collected gradient of the mapped filters, (n * n, C, O), and forget it."""
+        """Return the accumulated gradient of the transformed filters, (n * n, C, O); reset it."""
         self._multiply()
         gradient, self.gradient = self.gradient, None
         return gradient
@@ -216,7 +216,7 @@ def _geometry(side: int, height: int, width: int) -> Geometry:
 
 
 class _Collected(torch.autograd.Function):
-    """Stands for the filters in the graph: their gradient is complete when its backward runs."""
+    """Represents the filters in the graph; its backward runs when their gradient is complete."""
 
     @staticmethod
     def forward(ctx: Any, mapped: Tensor, kernel: Kernel) -> Tensor:
@@ -248,7 +248,7 @@ class _Convolution(torch.autograd.Function):
 
 
 class RepeatedConv2d(nn.Conv2d):
-    """A convolution that keeps height and width, and uses mapped filters inside `using`."""
+    """Convolution that keeps height and width, and uses transformed filters inside `using`."""
 
     kernel: Kernel | None = None
 
@@ -277,7 +277,7 @@ Kernels = dict[RepeatedConv2d, Kernel]
 
 
 def mapped_kernels(network: nn.Module) -> Kernels:
-    """Map the filters of those repeated convolutions of a network that become faster by it."""
+    """Transform the filters of all repeated convolutions of a network that become faster by it."""
     if any(module._compiled_call_impl is not None for module in network.modules()):
         return {}  # what is compiled shall not meet functions of our own
     convolutions = (m for m in network.modules() if isinstance(m, RepeatedConv2d))
@@ -286,7 +286,7 @@ def mapped_kernels(network: nn.Module) -> Kernels:
 
 @contextmanager
 def using(kernels: Kernels) -> Iterator[None]:
-    """Let repeated convolutions use their mapped filters until the end of the block."""
+    """Context manager: let repeated convolutions use their transformed filters."""
     for conv, kernel in kernels.items():
         conv.kernel = kernel
     try:

@@ -1,9 +1,9 @@
 """ResNet of ChaosBench (Nathaniel et al. 2024, https://arxiv.org/abs/2402.00712, E.2).
 
-ResNet-50 (He et al. 2015, https://arxiv.org/abs/1512.03385; strides in the 3 x 3 convolutions, as
-timm and torchvision have them) as encoder, and transposed convolutions up to the grid again,
-without connections between them (leap-stc/ChaosBench, chaosbench/models/cnn.py). The encoder is not
-pre-trained.
+The encoder is ResNet-50 (He et al. 2015, https://arxiv.org/abs/1512.03385), with strides in the 3 x
+3 convolutions as in timm and torchvision, and without pretraining. The decoder consists of
+transposed convolutions up to the original grid. There are no skip connections between them
+(leap-stc/ChaosBench, chaosbench/models/cnn.py).
 """
 
 from collections.abc import Sequence
@@ -22,11 +22,11 @@ LEAKY = partial(nn.LeakyReLU, 0.15)
 
 
 class Bottleneck(nn.Module):
-    """Convolutions 1 x 1, 3 x 3 and 1 x 1, added to the input.
+    """Residual block of 1 x 1, 3 x 3 and 1 x 1 convolutions.
 
     Args:
         before: channels of the input.
-        width: number of channels inside; the output has four times as many.
+        width: number of hidden channels; the output has four times as many.
         stride: stride of the 3 x 3 convolution.
     """
 
@@ -54,13 +54,13 @@ class Bottleneck(nn.Module):
 
 
 class Encoder(nn.Module):
-    """A ResNet without its head: (B, C, H, W) -> (B, 32 width, H / 32, W / 32), rounded up.
+    """ResNet without its head: (B, C, H, W) -> (B, 32 width, H / 32, W / 32), rounded up.
 
     Args:
-        channels: C of the input.
-        blocks: number of blocks of each stage; each stage but the first halves H and W, as do the
-            two layers before the first.
-        width: number of channels inside the blocks of the first stage, doubled in each later one.
+        channels: number C of input channels.
+        blocks: number of blocks of each stage; H and W are halved by each stage except the first,
+            and by each of the two layers before the stages.
+        width: number of hidden channels of blocks in the first stage; doubled in each later stage.
     """
 
     def __init__(self, channels: int, blocks: Sequence[int], width: int) -> None:
@@ -88,15 +88,15 @@ class Encoder(nn.Module):
 
 
 class Model(OneStep):
-    """A ResNet as encoder, and five transposed convolutions as decoder.
+    """Network with a ResNet as encoder and five transposed convolutions as decoder.
 
     Args:
-        shape: (C, H, W) of a frame, of any size; the output is interpolated to it.
+        shape: (C, H, W) of a frame, of any size; the output is interpolated to this size.
         context: number of context frames, stacked as channels.
         horizon: number of lead times in training; forecasts can have any number.
-        blocks: numbers of blocks of the encoder's stages; (3, 4, 6, 3) is ResNet-50.
-        width: number of channels inside the blocks of the first stage.
-        channels: number of channels of each layer of the decoder, which doubles H and W.
+        blocks: number of blocks of each stage of the encoder; (3, 4, 6, 3) is ResNet-50.
+        width: number of hidden channels of blocks in the first stage.
+        channels: number of channels of each layer of the decoder; each layer doubles H and W.
         predicts: output of the network: ``state``, the next frame, or ``change``, its difference
             from the latest frame.
 
@@ -129,6 +129,6 @@ class Model(OneStep):
         self.leave = nn.Conv2d(channels[-1], shape[0], 1)
 
     def following(self, frames: Tensor) -> Tensor:
-        """Context frames (B, T_in * C, H, W) -> the next frame (B, C, H, W)."""
+        """Context frames (B, T_in * C, H, W) -> next frame (B, C, H, W)."""
         outputs: Tensor = self.leave(resize(self.decoder(self.encoder(frames)), frames))
         return outputs

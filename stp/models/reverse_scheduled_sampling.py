@@ -1,7 +1,8 @@
 """Reverse scheduled sampling of PredRNNv2 (Wang et al. 2021, arXiv 2103.09504, section 3.4).
 
-While it reads the context, the network is shown its own output at first and the truth ever more
-often; afterwards the truth ever less often, as in scheduled sampling.
+Within the context, inputs are true frames with a probability that increases during training; after
+the context, with a probability that decreases, as in scheduled sampling. All other inputs are the
+network's own outputs.
 """
 
 import math
@@ -16,13 +17,13 @@ from stp.core.options import require, whole
 
 @dataclass(frozen=True)
 class ReverseScheduledSampling:
-    """Probabilities that an input is the true frame, which depend on the iteration alone.
+    """Probabilities that an input is the true frame, as functions of the training iteration.
 
     Attributes:
-        start: first iteration at which the probabilities change; both are 1/2 before.
-        stop: first iteration from which context frames are always true and later ones never.
-        decay: number of iterations in which the distance between 1 and the probability of context
-            frames falls to 1/e of it.
+        start: first iteration at which the probabilities change; before, both are 1/2.
+        stop: first iteration at which context inputs are always true frames and later inputs never.
+        decay: number of iterations in which the probability that a context input is not the true
+            frame falls by a factor of e.
     """
 
     start: NonNegativeInt = 25_000
@@ -35,7 +36,7 @@ class ReverseScheduledSampling:
         require(ok, f"{where}.stop", self.stop, "a whole number, at least start")
 
     def probabilities(self, step: int) -> tuple[float, float]:
-        """Probability of the truth for context frames and for later ones, at `step` from 0."""
+        """Probabilities of the true frame within and after the context, at `step` (from 0)."""
         if step < self.start:
             return 0.5, 0.5
         if step >= self.stop:
@@ -44,16 +45,16 @@ class ReverseScheduledSampling:
         return 1 - 0.5 * math.exp(-since / self.decay), 0.5 - 0.5 * since / (self.stop - self.start)
 
     def draw(self, step: int, batch: int, context: int, later: int) -> Tensor:
-        """Draw from torch's global generator where the truth is shown.
+        """Draw which inputs are true frames, with torch's global generator.
 
         Args:
             step: training iteration, from 0.
             batch: number of clips.
-            context: number of inputs that are context frames.
+            context: number of inputs within the context.
             later: number of inputs after the context.
 
         Returns:
-            bool (batch, context + later).
+            whether each input is the true frame, bool (batch, context + later).
         """
         of_context, of_later = self.probabilities(step)
         limits = torch.tensor([of_context] * context + [of_later] * later)

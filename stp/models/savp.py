@@ -1,10 +1,11 @@
-"""SAVP: a latent vector for each frame, and discriminators of videos (Lee et al. 2018).
+"""SAVP: video prediction with latent vectors and video discriminators (Lee et al. 2018).
 
-"Stochastic Adversarial Video Prediction", https://arxiv.org/abs/1804.01523, in the form of
-Tensor2Tensor's ``next_frame_savp`` (models/video/savp.py), with which Unterthiner et al. 2018
-compared it: the tower of CDNA, a latent vector that joins every layer, an encoder that reads it
-from two consecutive frames, and two discriminators of whole videos with spectral norm, of videos
-that are reconstructed from such latents and of those that are drawn from noise.
+"Stochastic Adversarial Video Prediction", https://arxiv.org/abs/1804.01523. The implementation
+follows Tensor2Tensor's ``next_frame_savp`` (models/video/savp.py), which Unterthiner et al. 2018
+used. It has the tower of CDNA, a latent vector for each frame that is concatenated to every layer,
+an encoder that infers the latent vector from two consecutive frames, and two discriminators of
+whole videos with spectral norm: one for videos reconstructed from inferred latent vectors, and one
+for videos drawn from noise.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -42,7 +43,7 @@ LAYERS = (
 
 
 class Encoder(nn.Module):
-    """Maps two consecutive frames to mean and logarithm of the variance of a latent vector."""
+    """Maps two consecutive frames to the mean and log-variance of a latent vector."""
 
     def __init__(self, channels: int, latent: int, width: int) -> None:
         super().__init__()
@@ -59,13 +60,13 @@ class Encoder(nn.Module):
         fill(self.log_variance)
 
     def forward(self, pair: Tensor) -> tuple[Tensor, Tensor]:
-        """Two frames side by side (N, 2 C, H, W) -> mean and log-variance, (N, latent) each."""
+        """Two frames, stacked (N, 2 C, H, W) -> mean and log-variance, (N, latent) each."""
         x = self.layers(pair).mean(dim=(2, 3))
         return self.mean(x).float(), self.log_variance(x).float().clamp(-LARGEST, LARGEST)
 
 
 class Cell(nn.Module):
-    """An LSTM cell of latent vectors that adds 1 to its forget gate, as TensorFlow does."""
+    """LSTM cell for latent vectors with a forget bias of 1, as in TensorFlow."""
 
     def __init__(self, size: int) -> None:
         super().__init__()
@@ -73,7 +74,7 @@ class Cell(nn.Module):
         fill(self.gates)
 
     def forward(self, z: Tensor, state: tuple[Tensor, Tensor] | None) -> tuple[Tensor, Tensor]:
-        """(B, size) and states h and c, None at first -> the next h and c."""
+        """(B, size) and states h and c (None at first) -> next h and c."""
         h, c = state if state is not None else (torch.zeros_like(z), torch.zeros_like(z))
         i, g, f, o = self.gates(torch.cat([z, h], dim=1)).chunk(4, dim=1)
         c = torch.sigmoid(f + 1) * c + torch.sigmoid(i) * torch.tanh(g)
@@ -81,11 +82,11 @@ class Cell(nn.Module):
 
 
 class Discriminator(nn.Module):
-    """Maps a video to the logit of being real, by convolutions over space and time.
+    """Maps a video to the logit that it is real, with convolutions over space and time.
 
     Args:
         shape: (C, H, W) of a frame.
-        frames: number of frames of a video.
+        frames: number of frames in a video.
         width: channels of the first layer.
     """
 
@@ -118,7 +119,7 @@ class Discriminator(nn.Module):
 
 @contextmanager
 def held(module: nn.Module) -> Iterator[None]:
-    """Freeze the weights of a module: computations in the block give them no gradient."""
+    """Context manager: freeze the weights of a module, which get no gradients."""
     for parameter in module.parameters():
         parameter.requires_grad_(False)
     try:
@@ -129,10 +130,10 @@ def held(module: nn.Module) -> Iterator[None]:
 
 
 def adversarial(discriminator: nn.Module, real: Tensor, generated: Tensor) -> Tensor:
-    """Sum of the losses of a discriminator and of the generator, cross-entropies.
+    """Sum of the cross-entropy losses of a discriminator and of the generator.
 
-    The first loss gives gradients to the discriminator alone, the second to the generator alone, so
-    that one step of one optimiser updates both (``gan_optimization: joint``).
+    The first loss has gradients for the discriminator only, the second for the generator only, so
+    that one optimiser step updates both (``gan_optimization: joint``).
 
     Args:
         discriminator: discriminator of videos.
@@ -149,10 +150,10 @@ def adversarial(discriminator: nn.Module, real: Tensor, generated: Tensor) -> Te
 
 
 class Model(ForecastModel):
-    """CDNA's tower with a latent vector as a further input at each frame.
+    """CDNA's tower with a latent vector as an additional input at each frame.
 
-    In training latents come from torch's generator; in a forecast from the clip, the seed and the
-    number of the forecast (its member).
+    In training, latent vectors are drawn with torch's global generator. In forecasts, they depend
+    only on the clip, the seed and the member.
 
     Args:
         shape: (C, H, W) of a frame in 0..1; padded where H or W are not multiples of 8.
@@ -162,10 +163,12 @@ class Model(ForecastModel):
         latent: length of a latent vector.
         encoder_width: channels of the encoder's first layer.
         discriminator_width: channels of a discriminator's first layer.
-        smooth: whether to double resolutions by interpolation instead of transposed convolutions.
-        gan_weight: weight of the discriminator of videos drawn from noise; 0: there is none.
-        gan_vae_weight: weight of the discriminator of reconstructed videos; 0: there is none.
-        kl_weight: weight of the divergence of the latents from noise, at the end.
+        smooth: whether to double resolutions by interpolation, in place of transposed convolutions.
+        gan_weight: weight of the discriminator of videos drawn from noise; 0 for no such
+            discriminator.
+        gan_vae_weight: weight of the discriminator of reconstructed videos; 0 for no such
+            discriminator.
+        kl_weight: final weight of the divergence of the latent vectors from white noise.
         stages, annealing, seed: see `stp.models.sv2p.Model`; the first stage is not used.
 
     Raises:
@@ -223,7 +226,7 @@ class Model(ForecastModel):
         )
 
     def forward(self, frames: Tensor, horizon: int, member: int = 0) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W); another for each member."""
+        """Context (B, T_in, C, H, W) -> forecast number `member`, (B, horizon, C, H, W)."""
         noise = self._noise(frames, member)
         state: tuple[Tensor, Tensor] | None = None
         memory: Memory | None = None
@@ -236,7 +239,8 @@ class Model(ForecastModel):
         return torch.stack(outputs[-horizon:], dim=1)
 
     def loss(self, clip: Tensor, step: int) -> Tensor:
-        """Mean absolute error after the context, weighted divergence, adversarial losses.
+        """Sum of the mean absolute error after the context, weighted divergence and adversarial
+        losses.
 
         Args:
             clip: context and later frames, (B, T_in + T_out, C, H, W).
@@ -257,7 +261,7 @@ class Model(ForecastModel):
         return total
 
     def posterior(self, clip: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean and log-variance of the latent vectors of a clip, (B, T - 1, latent) each."""
+        """Infer mean and log-variance of the latent vectors of a clip, (B, T - 1, latent) each."""
         pairs = torch.cat([clip[:, :-1], clip[:, 1:]], dim=2)
         mean, log_variance = self.encoder(pairs.flatten(0, 1))
         return mean.unflatten(0, pairs.shape[:2]), log_variance.unflatten(0, pairs.shape[:2])
@@ -265,12 +269,12 @@ class Model(ForecastModel):
     def _both(
         self, clip: Tensor, step: int, mean: Tensor, log_variance: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """All frames but the first, predicted with latents of the clip, and with latents of noise.
+        """Predict all frames except the first, with inferred latent vectors, and with noise.
 
-        As released, both continue the frames predicted with latents of the clip.
+        As in the released code, both continue from frames predicted with inferred latent vectors.
 
         Returns:
-            (B, T - 1, C, H, W) each.
+            both predictions, (B, T - 1, C, H, W) each.
         """
         batch, steps = mean.shape[:2]
         inputs = steps - self.context

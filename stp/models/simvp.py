@@ -1,8 +1,8 @@
-"""Base of SimVPv1, SimVPv2 and TAU: convolutions over space around a translator over time.
+"""Base class of SimVPv1, SimVPv2 and TAU: spatial encoder, temporal translator, decoder.
 
-Gao et al. 2022, https://arxiv.org/abs/2206.05099, and Tan et al. 2022, arXiv 2211.12509. Layers,
-widths and initial weights as in OpenSTL and PredBench, but without their stochastic depth: it
-falls from 1 % in the first block to the configured 0.
+From Gao et al. 2022, https://arxiv.org/abs/2206.05099, and Tan et al. 2022, arXiv 2211.12509.
+Layers, widths and initial weights are those of OpenSTL and PredBench, but without their stochastic
+depth, whose probability falls from 1 % in the first block to the configured 0.
 """
 
 import math
@@ -20,7 +20,7 @@ from stp.models.recompute import run_block
 
 
 class ConvBlock(nn.Module):
-    """3x3 convolution, group norm, SiLU; may halve or double the resolution."""
+    """3x3 convolution, group norm and SiLU; optionally halves or doubles the resolution."""
 
     def __init__(self, inputs: int, outputs: int, *, down: bool = False, up: bool = False) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class ConvBlock(nn.Module):
 
 
 class Mixer(nn.Module):
-    """Two 1x1 convolutions around a depth-wise 3x3 one, `ratio` times as wide inside."""
+    """1x1, depth-wise 3x3 and 1x1 convolutions with `ratio` times as many hidden channels."""
 
     def __init__(self, width: int, ratio: float) -> None:
         super().__init__()
@@ -53,7 +53,7 @@ class Mixer(nn.Module):
 
 
 def draw(module: nn.Module) -> None:
-    """Draw the weights of all convolutions anew: normal, variance 2 / fan-out; biases are zero."""
+    """Draw new weights of all convolutions, normal with variance 2 / fan-out, and zero biases."""
     for layer in module.modules():
         if isinstance(layer, nn.Conv2d):
             fan_out = math.prod(layer.kernel_size) * layer.out_channels // layer.groups
@@ -63,15 +63,15 @@ def draw(module: nn.Module) -> None:
 
 
 class Block(nn.Module):
-    """Attention and mixer, each on batch-normalised input, scaled by 0.01 at first and added.
+    """Residual attention and mixer, with batch norms and layer scales of initially 0.01.
 
-    Where the widths differ, a 1x1 convolution follows.
+    If input and output widths differ, a 1x1 convolution follows.
 
     Args:
         inputs: number of channels of the input.
         outputs: number of channels of the output.
-        ratio: how much wider the mixer is inside.
-        attention: module for `inputs` channels; keeps its initial weights.
+        ratio: hidden width of the mixer divided by its input width.
+        attention: attention module for `inputs` channels; its initial weights are not redrawn.
     """
 
     def __init__(self, inputs: int, outputs: int, ratio: float, attention: nn.Module) -> None:
@@ -94,18 +94,19 @@ class Block(nn.Module):
 
 
 class SimVP(ForecastModel):
-    """Encodes each context frame, mixes all of them in time, decodes as many frames.
+    """Encodes each context frame, mixes all frames in time, and decodes as many frames.
 
     Args:
-        translator: mixes the context frames, side by side as channels: (B, T_in * hid_s, H', W')
-            to the same shape.
+        translator: module that mixes the context frames, stacked as channels, (B, T_in * hid_s, H',
+            W'), without changing the shape.
         shape: (C, H, W) of a frame; padded where H or W are not multiples of 2^(n_s / 2).
-        context: number of context frames T_in, also the number of frames of one pass.
-        horizon: number of lead times T_out of one block. With T_out < T_in the first frames of a
-            pass are kept; with T_out > T_in the last T_in frames are read again, in training too.
-            More than T_out lead times are made block by block.
+        context: number T_in of context frames, which is also the number of frames of one pass.
+        horizon: number T_out of lead times of one block. If T_out < T_in, the first frames of a
+            pass are used; if T_out > T_in, several passes are made, each from the latest T_in
+            frames, also in training. Forecasts with more than T_out lead times are made in blocks.
         hid_s: channels of encoder and decoder.
-        n_s: layers of encoder and of decoder; every second one changes the resolution.
+        n_s: number of layers of the encoder, and of the decoder; every second layer changes the
+            resolution.
     """
 
     def __init__(
@@ -135,7 +136,7 @@ class SimVP(ForecastModel):
         return torch.cat(list(self.parts(frames, horizon)), dim=1)
 
     def parts(self, frames: Tensor, horizon: int) -> Iterator[Tensor]:
-        """The forecast in parts (B, t, C, H, W), t at most the horizon of the training."""
+        """Yield the forecast in parts (B, t, C, H, W), with t at most the horizon in training."""
         context, count = frames, 0
         while count < horizon:
             block = self._block(context[:, -self.context :])
@@ -144,13 +145,13 @@ class SimVP(ForecastModel):
             count += block.shape[1]
 
     def translate(self, x: Tensor) -> Tensor:
-        """Mix frames in time, (B, T_in * hid_s, H', W'): blocks one after the other."""
+        """Mix frames in time, (B, T_in * hid_s, H', W'), with a sequence of blocks."""
         for block in self.translator.children():
             x = run_block(block, x, again=self.recompute)
         return x
 
     def _block(self, frames: Tensor) -> Tensor:
-        """Context (B, T_in, C, H, W) -> the next T_out frames (B, T_out, C, H, W)."""
+        """Context (B, T_in, C, H, W) -> next T_out frames (B, T_out, C, H, W)."""
         frames_so_far = frames
         while frames_so_far.shape[1] < self.context + self.horizon:
             frames_so_far = torch.cat(
@@ -159,7 +160,7 @@ class SimVP(ForecastModel):
         return frames_so_far[:, self.context : self.context + self.horizon]
 
     def _pass(self, frames: Tensor) -> Tensor:
-        """Context (B, T_in, C, H, W) -> the next T_in frames, of the same shape."""
+        """Context (B, T_in, C, H, W) -> next T_in frames, with the same shape."""
         batch, time, _, height, width = frames.shape
         x = pad(frames, self.multiple).flatten(0, 1)
         x = detail = run_block(self.encoder[0], x, again=self.recompute)
@@ -176,7 +177,7 @@ class SimVP(ForecastModel):
 
 
 def check_widths(hid_s: Any, hid_t: Any, n_s: Any, n_t: Any, mlp_ratio: Any) -> None:
-    """Refuse widths and numbers of layers, options of `SimVP`, that are out of range.
+    """Refuse options of `SimVP` (widths and numbers of layers) that are out of range.
 
     Raises:
         StpError: an option is out of range.

@@ -1,4 +1,4 @@
-"""SimVPv1: convolutions over space, inception blocks in a U over time.
+"""SimVPv1: convolutions over space, inception blocks in a U-Net over time.
 
 Gao et al., CVPR 2022, "SimVP: Simpler yet Better Video Prediction", arXiv 2206.05099.
 """
@@ -14,7 +14,7 @@ KERNELS = (3, 5, 7, 11)
 
 
 class Inception(nn.Module):
-    """A 1x1 convolution, then the sum of group convolutions with kernels of 3, 5, 7 and 11."""
+    """1x1 convolution, then the sum of group convolutions with kernels of side 3, 5, 7 and 11."""
 
     def __init__(self, inputs: int, inner: int, outputs: int, groups: int) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class Inception(nn.Module):
 
 
 class Translator(nn.Module):
-    """`n_t` blocks, then `n_t` more with skip connections; H and W stay the same (section 3.2)."""
+    """`n_t` blocks, then `n_t` blocks with skip connections, at constant H and W (section 3.2)."""
 
     def __init__(self, channels: int, hid_t: int, n_t: int, groups: int) -> None:
         super().__init__()
@@ -66,17 +66,17 @@ class Translator(nn.Module):
 
 
 class Model(SimVP):
-    """Inception blocks translate the context into the future; see `SimVP`.
+    """SimVP with inception blocks over time; see `SimVP`.
 
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of 2^(n_s / 2).
         context: number of context frames.
         horizon: number of lead times in training.
         hid_s: channels of encoder and decoder; even.
-        hid_t: channels between the blocks in time; half of them a multiple of `groups`.
-        n_s: layers of encoder and of decoder; even.
-        n_t: blocks in time, down and as many up, >= 2.
-        groups: groups of the convolutions and norms in time; divides context * hid_s.
+        hid_t: hidden channels of the temporal blocks; half of it must be a multiple of `groups`.
+        n_s: number of layers of the encoder, and of the decoder; even.
+        n_t: number of temporal blocks in each half of the U-Net, >= 2.
+        groups: groups of the temporal convolutions and norms; must divide context * hid_s.
 
     Raises:
         StpError: an option is out of range.
@@ -106,6 +106,6 @@ class Model(SimVP):
         super().__init__(translator, shape, context, horizon, hid_s, n_s)
 
     def translate(self, x: Tensor) -> Tensor:
-        """Mix frames in time, (B, T_in * hid_s, H', W'): blocks in a U."""
+        """Mix frames in time, (B, T_in * hid_s, H', W'), with a U-Net of blocks."""
         out: Tensor = self.translator(x, self.recompute)
         return out

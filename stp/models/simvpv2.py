@@ -14,10 +14,10 @@ from stp.models.simvp import Block, SimVP, check_widths, draw
 
 
 class Attention(nn.Module):
-    """Gated attention over a 21 x 21 neighbourhood, made of small depth-wise convolutions.
+    """Gated attention over a 21 x 21 neighbourhood, built from small depth-wise convolutions.
 
-    A 5x5 and a dilated 7x7 kernel reach as far as one of 21x21; half of the channels gates the
-    other half (Tan et al. 2022, section 3.3).
+    A 5x5 and a dilated 7x7 kernel together cover 21x21 pixels; half of the channels gates the other
+    half (Tan et al. 2022, section 3.3).
     """
 
     def __init__(self, width: int) -> None:
@@ -36,17 +36,17 @@ class Attention(nn.Module):
 
 
 class Model(SimVP):
-    """Gated attention blocks translate the context into the future; see `SimVP`.
+    """SimVP with gated attention blocks over time; see `SimVP`.
 
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of 2^(n_s / 2).
         context: number of context frames.
         horizon: number of lead times in training.
         hid_s: channels of encoder and decoder; even.
-        hid_t: channels between the blocks in time.
-        n_s: layers of encoder and of decoder; even.
-        n_t: blocks in time, >= 2.
-        mlp_ratio: how much wider the mixers are inside.
+        hid_t: hidden channels of the temporal blocks.
+        n_s: number of layers of the encoder, and of the decoder; even.
+        n_t: number of temporal blocks, >= 2.
+        mlp_ratio: hidden width of the mixers divided by their input width.
 
     Raises:
         StpError: an option is out of range.

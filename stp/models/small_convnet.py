@@ -1,7 +1,7 @@
-"""A small convolutional network: the baseline that large models have to beat.
+"""Small convolutional network: a baseline that large models have to beat.
 
 A few 3x3 convolutions at full resolution map the context frames, stacked as channels, to all frames
-of a block, as changes from the last context frame. About 100,000 weights.
+of a block, as differences from the last context frame. It has about 100,000 weights.
 """
 
 import torch
@@ -13,14 +13,14 @@ from stp.models.model import ForecastModel
 
 
 class Model(ForecastModel):
-    """Forecasts blocks of T_out frames as changes from the last context frame.
+    """Forecasts blocks of T_out frames as differences from the last context frame.
 
     Args:
         shape: (C, H, W) of a frame.
         context: number of context frames T_in.
-        horizon: number of lead times T_out of one block; more are made block by block.
-        width: channels of the inner layers.
-        layers: number of inner layers, whose dilations are 1, 2, 4, 8, 1, ....
+        horizon: number T_out of lead times of one block; longer forecasts are made in blocks.
+        width: channels of the hidden layers.
+        layers: number of hidden layers, with dilations 1, 2, 4, 8, 1, ...
 
     Raises:
         StpError: an option is out of range.
@@ -57,7 +57,7 @@ class Model(ForecastModel):
         return frames_so_far[:, self.context : self.context + horizon]
 
     def _block(self, frames: Tensor) -> Tensor:
-        """Context (B, T_in, C, H, W) -> the next T_out frames (B, T_out, C, H, W)."""
+        """Context (B, T_in, C, H, W) -> next T_out frames (B, T_out, C, H, W)."""
         x = F.gelu(self.enter(frames.flatten(1, 2)))
         for layer in self.inner:
             x = x + F.gelu(layer(x))

@@ -1,4 +1,4 @@
-"""The spatio-temporal LSTM of PredRNN (Wang et al. 2017, equation 4; v2: arXiv 2103.09504)."""
+"""Spatio-temporal LSTM of PredRNN (Wang et al. 2017, equation 4; v2: arXiv 2103.09504)."""
 
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ Memory = tuple[list[tuple[Tensor, Tensor]], Tensor]
 
 
 def no_memory(x: Tensor, hidden: int, layers: int) -> Memory:
-    """Memory of zeros for `layers` layers of `hidden` channels and inputs (B, C, H, W)."""
+    """Zero memory of `layers` layers with `hidden` channels, for an input (B, C, H, W)."""
     zeros = x.new_zeros(x.shape[0], hidden, *x.shape[-2:])
     return [(zeros, zeros)] * layers, zeros
 
@@ -26,10 +26,10 @@ class Step(NamedTuple):
 
     Attributes:
         h: hidden state.
-        c: temporal memory, of this layer.
+        c: temporal memory of this layer.
         m: spatio-temporal memory, passed on to the next layer.
-        new_c: what was added to c.
-        new_m: what was added to m.
+        new_c: update that was added to c.
+        new_m: update that was added to m.
     """
 
     h: Tensor
@@ -40,7 +40,7 @@ class Step(NamedTuple):
 
 
 class SpatioTemporalLSTM(nn.Module):
-    """One layer with two memories: its own, and one that visits all layers.
+    """One layer with two memories: its own, c, and one that is passed through all layers, m.
 
     ``i, f, g = Wx * x + Wh * h``; ``c' = f c + i g``;
     ``i', f', g' = W'x * x + Wm * m``; ``m' = f' m + i' g'``;
@@ -49,7 +49,7 @@ class SpatioTemporalLSTM(nn.Module):
     Args:
         channels: channels of the input.
         hidden: channels of all states.
-        filter_size: side of the convolutions; odd. None has a bias.
+        filter_size: side of the kernels, pixels; odd. Convolutions have no biases.
     """
 
     def __init__(self, channels: int, hidden: int, filter_size: int) -> None:
@@ -66,7 +66,7 @@ class SpatioTemporalLSTM(nn.Module):
         self.to_hidden = nn.Conv2d(2 * hidden, hidden, 1, bias=False)
 
     def forward(self, x: Tensor, h: Tensor, c: Tensor, m: Tensor) -> Step:
-        """One time step: input (B, channels, H, W) and the last states (B, hidden, H, W)."""
+        """One time step: input (B, channels, H, W), states (B, hidden, H, W) -> next states."""
         of_x = self.from_input(x)
         of_c, of_m, of_o = of_x.split([3 * self.hidden, 3 * self.hidden, self.hidden], dim=1)
         of_h, of_ho = self.from_hidden(h).split([3 * self.hidden, self.hidden], dim=1)

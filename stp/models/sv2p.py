@@ -1,10 +1,11 @@
-"""SV2P: CDNA with a latent variable for the uncertain future (Babaeizadeh et al. 2018).
+"""SV2P: CDNA with a latent variable for an uncertain future (Babaeizadeh et al. 2018).
 
-"Stochastic Variational Video Prediction", https://arxiv.org/abs/1710.11252, in the form of
-Tensor2Tensor's ``next_frame_sv2p`` (models/video/sv2p.py, base_vae.py), with which Unterthiner et
-al. 2018 compared it: one latent variable for the whole clip, that joins the narrowest layer.
-Training has three stages: latents are noise; then an inference network reads them from the whole
-clip; then their divergence from noise counts, more and more.
+"Stochastic Variational Video Prediction", https://arxiv.org/abs/1710.11252. The implementation
+follows Tensor2Tensor's ``next_frame_sv2p`` (models/video/sv2p.py, base_vae.py), which Unterthiner
+et al. 2018 used, with one latent variable for the whole clip, concatenated to the narrowest layer.
+Training has three stages. In the first, the latent variable is noise. In the second, an inference
+network estimates it from the whole clip. In the third, its divergence from noise is added to the
+loss with an increasing weight.
 """
 
 from collections.abc import Sequence
@@ -25,7 +26,7 @@ LEAST_LOG_VARIANCE = -5.0
 
 
 class Inference(nn.Module):
-    """Maps a whole clip to the mean and the logarithm of the variance of a latent variable.
+    """Maps a whole clip to the mean and log-variance of a latent variable.
 
     Args:
         channels: number of channels of all frames of a clip together.
@@ -53,14 +54,14 @@ class Inference(nn.Module):
 
 
 def annealed(step: int, start: int, end: int, most: float, how: str) -> float:
-    """Weight of a divergence: 0 before `start`, `most` from `end` on, linear or constant between.
+    """Weight of a divergence: 0 before `start`, then `most`, or rising linearly to `most`.
 
     Args:
         step: training iteration, from 0.
-        start: first iteration with a weight.
-        end: iteration from which on the weight is `most`.
+        start: first iteration with a weight above 0.
+        end: iteration from which the weight is `most`.
         most: the final weight.
-        how: one of `ANNEALING`.
+        how: growth between `start` and `end`, one of `ANNEALING`.
     """
     if step < start:
         return 0.0
@@ -70,21 +71,21 @@ def annealed(step: int, start: int, end: int, most: float, how: str) -> float:
 
 
 def divergence(mean: Tensor, log_variance: Tensor) -> Tensor:
-    """Kullback-Leibler divergence of a normal distribution from the standard one.
+    """Kullback-Leibler divergence of normal distributions from the standard normal distribution.
 
     Args:
         mean: mean of each value, (B, ...).
-        log_variance: logarithm of the variance of each value, (B, ...).
+        log_variance: log-variance of each value, (B, ...).
 
     Returns:
-        a scalar: the sum over the values of a clip, averaged over the B clips.
+        scalar: sum over the values of a clip, averaged over clips.
     """
     terms = mean.square() + log_variance.exp() - 1 - log_variance
     return terms.sum() / 2 / len(mean)
 
 
 def check_annealing(stages: object, kl_weight: object, annealing: object, seed: object) -> None:
-    """Refuse options of the three stages that are out of range.
+    """Refuse options of the three training stages that are out of range.
 
     Raises:
         StpError: an option is out of range.
@@ -99,23 +100,24 @@ def check_annealing(stages: object, kl_weight: object, annealing: object, seed: 
 
 
 class Model(cdna.Model):
-    """CDNA with a latent variable as a further input, drawn once for each forecast.
+    """CDNA with a latent variable as an additional input, drawn once for each forecast.
 
-    In training it comes from torch's generator; in a forecast from the clip, the seed and the
-    number of the forecast (its member).
+    In training, the latent variable is drawn with torch's global generator. In forecasts, it
+    depends only on the clip, the seed and the member.
 
     Args:
         shape: (C, H, W) of a frame in 0..1; padded where H or W are not multiples of 8.
         context: number of context frames.
         horizon: number of lead times in training; forecasts can have any number.
         widths, masks, kernel, all_kernels, sampling_k: see `stp.models.cdna.Model`.
-        latent_channels: channels of the latent variable; 0: none, as in CDNA.
+        latent_channels: channels of the latent variable; 0 for none, as in CDNA.
         latent_widths: channels of the inference network.
-        stages: iterations at which the inference network begins, the divergence begins to count,
-            and its weight is reached.
-        kl_weight: weight of the divergence, at the end.
-        annealing: growth of the weight: linear (the paper), or constant from the start on.
-        seed: seed of the latents of forecasts.
+        stages: three iterations: the inference network is used from the first, the divergence has a
+            weight from the second, and its full weight from the third.
+        kl_weight: final weight of the divergence.
+        annealing: growth of the weight: ``linear`` (as in the paper), or ``constant``: the full
+            weight from the second iteration of `stages` on.
+        seed: seed of the latent variables of forecasts.
 
     Raises:
         StpError: an option is out of range.
@@ -177,13 +179,13 @@ class Model(cdna.Model):
         return Tower(shape, widths, masks, kernel, all_kernels=all_kernels, latent=latent)
 
     def forward(self, frames: Tensor, horizon: int, member: int = 0) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W); another for each member."""
+        """Context (B, T_in, C, H, W) -> forecast number `member`, (B, horizon, C, H, W)."""
         context = frames.shape[1]
         following = self.following(self._noise(frames, member))
         return roll(following, frames, context, context + horizon - 1)[:, -horizon:]
 
     def loss(self, clip: Tensor, step: int) -> Tensor:
-        """Mean squared error of the frames after the context, and the weighted divergence.
+        """Mean squared error of the frames after the context, plus weighted divergence.
 
         Args:
             clip: context and later frames, (B, T_in + T_out, C, H, W).
@@ -202,7 +204,7 @@ class Model(cdna.Model):
         return self._error(clip, step, latent) + weight * divergence(mean, log_variance)
 
     def _noise(self, frames: Tensor, member: int) -> Tensor | None:
-        """White noise for each clip, (B, latent, H / 8, W / 8)."""
+        """Draw white noise for each clip, (B, latent, H / 8, W / 8)."""
         if not self.latent_channels:
             return None
         shape = (self.latent_channels, *self.tower.sides)

@@ -1,9 +1,9 @@
-"""SVG: an LSTM predicts the code of the next frame from that of the last and a latent vector.
+"""SVG: an LSTM predicts the next frame's code from the last code and a latent vector.
 
 Denton and Fergus 2018, "Stochastic Video Generation with a Learned Prior",
-https://arxiv.org/abs/1802.07687; layers, widths and loss as in the authors' release
-(https://github.com/edenton/svg: train_svg_fp.py, train_svg_lp.py, models/). With a fixed prior it
-is the model that Unterthiner et al. 2018 call SVP-FP.
+https://arxiv.org/abs/1802.07687; layers, widths and loss are those of the authors' release
+(https://github.com/edenton/svg: train_svg_fp.py, train_svg_lp.py, models/). With a fixed prior,
+this is the model that Unterthiner et al. 2018 call SVP-FP.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ State = list[tuple[Tensor, Tensor]] | None
 
 
 def layer(inputs: int, outputs: int, batch_norm: bool) -> nn.Sequential:
-    """3 x 3 convolution, batch norm or none, leaky ReLU."""
+    """Make a 3 x 3 convolution, an optional batch norm, and a leaky ReLU."""
     norm = nn.BatchNorm2d(outputs) if batch_norm else nn.Identity()
     return nn.Sequential(
         nn.Conv2d(inputs, outputs, 3, padding=1), norm, nn.LeakyReLU(LEAK, inplace=True)
@@ -39,11 +39,11 @@ def layer(inputs: int, outputs: int, batch_norm: bool) -> nn.Sequential:
 
 
 class Encoder(nn.Module):
-    """Maps a frame to a code, and to the features of each resolution, which a decoder reads.
+    """Maps a frame to a code, and to features of each resolution for the decoder.
 
     Args:
         channels: number of channels of a frame.
-        widths: number of channels of each resolution; H and W are halved after each.
+        widths: number of channels of each resolution; H and W are halved after each resolution.
         sides: height and width of the lowest resolution.
         code: length of the code.
         batch_norm: whether layers have a batch norm.
@@ -69,7 +69,7 @@ class Encoder(nn.Module):
         self.leave = nn.Sequential(nn.Conv2d(before, code, sides), norm, nn.Tanh())
 
     def forward(self, frame: Tensor) -> tuple[Tensor, list[Tensor]]:
-        """(B, C, H, W) -> code (B, code) and the resolutions, the finest first."""
+        """(B, C, H, W) -> code (B, code) and features of each resolution, the finest first."""
         kept = []
         for stage in self.stages:
             kept.append(stage(frame))
@@ -78,9 +78,9 @@ class Encoder(nn.Module):
 
 
 class Decoder(nn.Module):
-    """Maps a code, and the encoder's features of another frame, to a frame in 0..1.
+    """Maps a code, and the encoder's features of an earlier frame, to a frame in 0..1.
 
-    Its first layer has a batch norm in any case, as in both releases.
+    The first layer always has a batch norm, as in both releases.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class Decoder(nn.Module):
         self.leave = nn.ConvTranspose2d(widths[0], channels, 3, padding=1)
 
     def forward(self, code: Tensor, kept: Sequence[Tensor]) -> Tensor:
-        """Code (B, code) -> frame (B, C, H, W)."""
+        """Code (B, code) and features of each resolution -> frame (B, C, H, W)."""
         x = self.enter(code[:, :, None, None])
         for stage, skip in zip(self.stages, reversed(kept), strict=True):
             x = stage(torch.cat([F.interpolate(x, scale_factor=2.0), skip], dim=1))
@@ -116,12 +116,12 @@ class Decoder(nn.Module):
 
 
 class LSTM(nn.Module):
-    """A linear layer, a stack of LSTM cells, and a linear layer for each output.
+    """Linear layer, stack of LSTM cells, and a linear layer for each output.
 
     Args:
         inputs: length of the input.
         outputs: lengths of the outputs.
-        hidden: channels of the cells.
+        hidden: width of the cells.
         depth: number of cells.
     """
 
@@ -132,7 +132,7 @@ class LSTM(nn.Module):
         self.leave = nn.ModuleList(nn.Linear(hidden, n) for n in outputs)
 
     def forward(self, x: Tensor, state: State) -> tuple[list[Tensor], State]:
-        """(B, inputs) -> one (B, n) for each n of `outputs`, and the next state."""
+        """(B, inputs) -> outputs, (B, n) for each n in `outputs`, and next state."""
         x = self.enter(x)
         new = []
         for i, cell in enumerate(self.cells):
@@ -144,13 +144,13 @@ class LSTM(nn.Module):
 def divergence(
     mean: Tensor, log_variance: Tensor, other_mean: Tensor, other_log_variance: Tensor
 ) -> Tensor:
-    """Kullback-Leibler divergence of normal distributions: sum over n, mean over the batch.
+    """Kullback-Leibler divergence of normal distributions, summed over n, averaged over the batch.
 
     Args:
         mean: mean of the first distribution, (B, n).
-        log_variance: logarithm of the variance of the first.
-        other_mean: mean of the second distribution.
-        other_log_variance: logarithm of the variance of the second.
+        log_variance: log-variance of the first distribution, (B, n).
+        other_mean: mean of the second distribution, (B, n).
+        other_log_variance: log-variance of the second distribution, (B, n).
     """
     ratio = (log_variance - other_log_variance).exp()
     apart = (mean - other_mean).square() / other_log_variance.exp()
@@ -158,34 +158,35 @@ def divergence(
 
 
 class Model(ForecastModel):
-    """Predicts the code of the next frame, and decodes it with maps of the last context frame.
+    """Predicts the code of the next frame, and decodes it with features of the last context frame.
 
-    Latent vectors of context frames come from the posterior unless `seen` says otherwise, those of
-    forecast frames from the prior. In a forecast both are drawn from the clip, the seed and
-    the number of the forecast.
+    In forecasts, latent vectors of forecast frames are drawn from the prior, and those of context
+    frames from the posterior (see `seen`). They depend only on the clip, the seed and the member.
 
     Args:
-        shape: (C, H, W) of a frame in 0..1; padded where sides cannot be halved often enough.
+        shape: (C, H, W) of a frame in 0..1; padded where H or W cannot be halved often enough.
         context: number of context frames.
         horizon: number of lead times in training; forecasts can have any number.
-        prior: ``fixed``: white noise (SVG-FP, which the FVD paper calls SVP-FP); ``learned``: an
-            LSTM that reads the frames before (SVG-LP).
-        widths: channels of the resolutions: four for 64 x 64 pixels, five for 128 x 128.
+        prior: ``fixed``: white noise (SVG-FP, called SVP-FP in the FVD paper); ``learned``: an LSTM
+            that reads the earlier frames (SVG-LP).
+        widths: channels of each resolution: four resolutions for 64 x 64 pixels, five for 128 x
+            128.
         code: length of the code of a frame.
         latent: length of a latent vector.
         hidden: width of the LSTMs.
         depth: number of cells of the LSTM that predicts codes.
-        posterior_depth: depth of the posterior, and of the prior if it is learned.
-        batch_norm: in all layers, as the authors have it; Tensor2Tensor has none but one.
-        kl_weight: weight of the divergence of posterior and prior, summed over frames.
-        last_skip: whether the decoder reads the encoder's features of the last context frame, as in
-            the paper and Tensor2Tensor; in the authors' release, those of the frame before it.
+        posterior_depth: number of cells of the posterior, and of a learned prior.
+        batch_norm: whether all layers have batch norms, as in the authors' release; in
+            Tensor2Tensor only one layer has.
+        kl_weight: weight of the divergence between posterior and prior, summed over frames.
+        last_skip: whether the decoder uses features of the last context frame, as in the paper and
+            Tensor2Tensor; if not, of the frame before, as in the authors' release.
         seen: latent vectors of context frames in forecasts. ``drawn``: drawn from the posterior, as
-            in the paper and the release of SVG-LP; ``mean``: its mean, as in the release of SVG-FP;
-            ``prior``: drawn from the prior, as in Tensor2Tensor.
-        log_variance: whether draws use the second output of the posterior as the logarithm of the
-            variance, as the divergence does; in Tensor2Tensor they use it as the logarithm of the
-            standard deviation.
+            in the paper and the release of SVG-LP; ``mean``: mean of the posterior, as in the
+            release of SVG-FP; ``prior``: drawn from the prior, as in Tensor2Tensor.
+        log_variance: whether draws interpret the second output of the posterior as the logarithm of
+            the variance, as the divergence does; if not, as the logarithm of the standard
+            deviation, as in Tensor2Tensor.
         seed: seed of the latent vectors of forecasts.
 
     Raises:
@@ -249,7 +250,7 @@ class Model(ForecastModel):
         self.apply(_initialise)
 
     def forward(self, frames: Tensor, horizon: int, member: int = 0) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W); another for each member."""
+        """Context (B, T_in, C, H, W) -> forecast number `member`, (B, horizon, C, H, W)."""
         noise = self._noise(frames, member)
         padded = pad(frames, self.multiple)
         states: list[State] = [None, None, None]
@@ -275,13 +276,13 @@ class Model(ForecastModel):
         return forecast[..., : frames.shape[-2], : frames.shape[-1]]
 
     def loss(self, clip: Tensor, step: int) -> Tensor:
-        """Mean squared errors and weighted divergences, summed over all frames but the first.
+        """Mean squared errors plus weighted divergences, summed over all frames except the first.
 
-        The network reads every observed frame; the posterior reads the frame to predict.
+        All inputs are true frames; the posterior also sees the frame to predict.
 
         Args:
             clip: context and later frames, (B, T_in + T_out, C, H, W).
-            step: training iteration; without influence.
+            step: training iteration; ignored.
         """
         height, width = clip.shape[-2:]
         padded = pad(clip, self.multiple)
@@ -300,11 +301,11 @@ class Model(ForecastModel):
         return total
 
     def _drawn(self, mean: Tensor, log_variance: Tensor, noise: Tensor) -> Tensor:
-        """Draw latent vectors (B, n) from normal distributions, by scaling white noise."""
+        """Draw latent vectors from normal distributions by scaling white noise, (B, n)."""
         return mean + torch.exp(log_variance * self.power) * noise
 
     def _skips(self, context: int) -> int:
-        """Number of context frames whose maps the decoder may use."""
+        """Number of context frames whose features the decoder may use."""
         return max(context if self.last_skip else context - 1, 1)
 
     def _posterior(self, code: Tensor, states: list[State]) -> tuple[Tensor, Tensor]:
@@ -332,7 +333,7 @@ class Model(ForecastModel):
 
 
 def _initialise(module: nn.Module) -> None:
-    """Initial weights of the release; those of LSTM cells are PyTorch's."""
+    """Set initial weights as in the release; LSTM cells keep PyTorch's defaults."""
     if isinstance(module, (nn.Conv2d, nn.ConvTranspose2d, nn.Linear)):
         nn.init.normal_(module.weight, 0, 0.02)
         if module.bias is not None:

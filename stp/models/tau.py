@@ -1,8 +1,8 @@
 """TAU, the temporal attention unit (Tan et al., CVPR 2023, https://arxiv.org/abs/2206.12126).
 
-SimVP with attention within a frame (large depth-wise kernels) and between frames (channels weighed
-by their means), trained with a loss that also compares how frames change. PredBench's release never
-uses that loss; the paper does, with weight 0.1.
+This is SimVP with attention within a frame (large depth-wise kernels) and between frames (channels
+weighted by a function of their means). The loss also compares the changes between frames;
+PredBench's release does not use this term, the paper does with weight 0.1.
 """
 
 from itertools import pairwise
@@ -16,11 +16,11 @@ from stp.models.simvp import Block, SimVP, check_widths
 
 
 class Attention(nn.Module):
-    """Statical attention over 21 x 21 pixels times dynamical attention over channels (section 3.3).
+    """Static attention over 21 x 21 pixels times dynamic attention over channels (section 3.3).
 
-    ``f = W * far(near(x))``; ``s = sigmoid(W2 relu(W1 mean(x)))``; the input is weighed by both.
-    Its initial weights are torch's, unlike those of SimVPv2's attention: OpenSTL and PredBench
-    create it after the block's initialiser has run.
+    ``f = W * far(near(x))``; ``s = sigmoid(W2 relu(W1 mean(x)))``; the output is the input times f
+    and s. Initial weights are torch's defaults, unlike in SimVPv2's attention, because OpenSTL and
+    PredBench create this module after the block's initialiser has run.
     """
 
     def __init__(self, width: int) -> None:
@@ -45,10 +45,10 @@ class Attention(nn.Module):
 def change_divergence(forecast: Tensor, truth: Tensor, temperature: float = 0.1) -> Tensor:
     """Divergence between changes of frames (differential divergence regularisation, equation 5).
 
-    The change from each frame to the next becomes a distribution over all values of a frame, by a
-    softmax. The result is the Kullback-Leibler divergence of the distribution of the forecast from
-    that of the truth; as released, the mean over its terms, which is far smaller than their sum. It
-    is 0 for fewer than 3 frames.
+    A softmax converts the change from each frame to the next to a distribution over all values of a
+    frame. The result is the Kullback-Leibler divergence of the forecast's distribution from that of
+    the truth; as in the released code, it is the mean over terms, which is far smaller than their
+    sum. It is 0 for fewer than 3 frames.
 
     Args:
         forecast: forecast frames, (B, T, C, H, W).
@@ -65,18 +65,18 @@ def change_divergence(forecast: Tensor, truth: Tensor, temperature: float = 0.1)
 
 
 class Model(SimVP):
-    """Blocks of temporal attention translate the context into the future; see `SimVP`.
+    """SimVP with temporal attention units; see `SimVP`.
 
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of 2^(n_s / 2).
         context: number of context frames.
         horizon: number of lead times in training.
         hid_s: channels of encoder and decoder; even.
-        hid_t: channels between the blocks in time.
-        n_s: layers of encoder and of decoder; even.
-        n_t: blocks in time, >= 2.
-        mlp_ratio: how much wider the mixers are inside.
-        change_weight: weight of the divergence between changes, in the loss.
+        hid_t: hidden channels of the temporal blocks.
+        n_s: number of layers of the encoder, and of the decoder; even.
+        n_t: number of temporal blocks, >= 2.
+        mlp_ratio: hidden width of the mixers divided by their input width.
+        change_weight: weight of the differential divergence (`change_divergence`) in the loss.
 
     Raises:
         StpError: an option is out of range.
@@ -106,11 +106,11 @@ class Model(SimVP):
         self.change_weight = change_weight
 
     def loss(self, clip: Tensor, step: int) -> Tensor:
-        """Mean squared error of the forecast, and weighted divergence of its changes.
+        """Mean squared error of the forecast, plus weighted divergence of its changes.
 
         Args:
             clip: context and later frames, (B, T_in + T_out, C, H, W).
-            step: training iteration; without influence.
+            step: training iteration; ignored.
         """
         context, future = clip[:, : self.context], clip[:, self.context :]
         forecast = self(context, future.shape[1]).float()

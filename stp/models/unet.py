@@ -1,7 +1,7 @@
 """UNet of ChaosBench (Nathaniel et al. 2024, https://arxiv.org/abs/2402.00712, E.3).
 
 After Ronneberger et al. 2015, https://arxiv.org/abs/1505.04597, with batch norms, leaky ReLU and
-convolutions that keep the sides, as released (leap-stc/ChaosBench, chaosbench/models/cnn.py).
+padded convolutions, as in the released code (leap-stc/ChaosBench, chaosbench/models/cnn.py).
 """
 
 from collections.abc import Sequence
@@ -25,14 +25,14 @@ LEAKY = partial(nn.LeakyReLU, 0.15)
 
 
 class Model(OneStep):
-    """A U-Net: an encoder, and a decoder that reads the encoder's features of each resolution.
+    """U-Net: an encoder, and a decoder with skip connections at each resolution.
 
     Args:
-        shape: (C, H, W) of a frame; padded where a side is too short for all levels. Where a
-            halving has left a row or column out, features are interpolated.
+        shape: (C, H, W) of a frame; padded where a side is too short for all levels. Features are
+            interpolated if halving left out a row or column.
         context: number of context frames, stacked as channels.
         horizon: number of lead times in training; forecasts can have any number.
-        channels: number of channels of each level; H and W are halved from one to the next.
+        channels: number of channels of each level; H and W are halved from level to level.
         predicts: output of the network: ``state``, the next frame, or ``change``, its difference
             from the latest frame.
 
@@ -61,7 +61,7 @@ class Model(OneStep):
         self.leave = nn.Conv2d(channels[0], shape[0], 1)
 
     def following(self, frames: Tensor) -> Tensor:
-        """Context frames (B, T_in * C, H, W) -> the next frame (B, C, H, W)."""
+        """Context frames (B, T_in * C, H, W) -> next frame (B, C, H, W)."""
         height, width = frames.shape[-2:]
         *features, x = self.encoder(at_least(frames, self.least))
         for up, block, beside in zip(self.up, self.decoder, reversed(features), strict=True):

@@ -1,11 +1,11 @@
 """Variational autoencoder of ChaosBench (https://arxiv.org/abs/2402.00712).
 
-The lagged autoencoder with a code of 64 numbers at its narrowest level, drawn from a normal
-distribution (Kingma and Welling 2013, https://arxiv.org/abs/1312.6114). As released, means are
-bounded by tanh and logarithms of variances by ReLU, so that the noise of a code is never weaker
-than its signal; `bounded: false` removes both bounds (leap-stc/ChaosBench,
-chaosbench/models/ae.py). The released training stops with an error, as it compares the three
-outputs of the network with the truth; the loss here is our own reading of the one it defines.
+This is the lagged autoencoder with a code of 64 numbers at its narrowest level, drawn from a normal
+distribution (Kingma and Welling 2013, https://arxiv.org/abs/1312.6114). As in the released code
+(leap-stc/ChaosBench, chaosbench/models/ae.py), means are bounded by tanh and log-variances by ReLU,
+so that the noise of a code is never weaker than its signal; `bounded: false` removes both bounds.
+The released training fails because it compares the three outputs of the network with the truth; the
+loss is our interpretation of its definition.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -25,20 +25,20 @@ Noise = Callable[[Tensor], Tensor]
 
 
 class Model(OneStep):
-    """Encodes the latest frame into a distribution of codes, and decodes one that is drawn.
+    """Encodes the context frames to a distribution of codes, draws a code, and decodes it.
 
-    A code is drawn at each lead time. In training it comes from torch's generator; in a forecast
-    from the clip, the seed and the number of the forecast (its member).
+    A code is drawn at each lead time. In training, this uses torch's global generator; in
+    forecasts, the code depends only on the clip, the seed and the member.
 
     Args:
         shape: (C, H, W) of a frame; padded where a side is too short for all levels.
         context: number of context frames, stacked as channels.
         horizon: number of lead times in training; forecasts can have any number.
-        channels: number of channels of each level; H and W are halved from one to the next.
+        channels: number of channels of each level; H and W are halved from level to level.
         latent: length of a code.
-        bounded: whether means are within -1..1 and variances at least 1, as released.
-        kl_weight: weight of the divergence from a standard normal distribution in the loss; with 1
-            the loss is the bound of the likelihood of frames with errors of variance 1.
+        bounded: whether means are within -1..1 and variances at least 1, as in the released code.
+        kl_weight: weight in the loss of the divergence from a standard normal distribution; with 1,
+            the loss is the evidence bound for errors of variance 1.
         predicts: output of the network: ``state``, the next frame, or ``change``, its difference
             from the latest frame.
         seed: seed of the codes of forecasts.
@@ -81,11 +81,11 @@ class Model(OneStep):
         self.enter = nn.Linear(latent, size)
 
     def forward(self, frames: Tensor, horizon: int, member: int = 0) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W); another for each member."""
+        """Context (B, T_in, C, H, W) -> forecast number `member`, (B, horizon, C, H, W)."""
         return torch.cat(list(self.parts(frames, horizon, member)), dim=1)
 
     def parts(self, frames: Tensor, horizon: int, member: int = 0) -> Iterator[Tensor]:
-        """The forecast, one lead time at a time, (B, 1, C, H, W) each."""
+        """Yield the forecast one lead time at a time, (B, 1, C, H, W) each."""
         noise = self._noise(frames, member)
         return self._rolled_out(lambda x: self._drawn(x, noise)[0], frames, horizon)
 
@@ -94,23 +94,23 @@ class Model(OneStep):
 
         Args:
             clip: context and later frames, (B, T_in + T_out, C, H, W).
-            step: training iteration; without influence.
+            step: training iteration; ignored.
         """
         context, future = clip[:, : self.context], clip[:, self.context :]
         forecast, divergence = self.drawn_forecast(context, future.shape[1], future[0, 0].numel())
         return F.mse_loss(forecast.float(), future) + divergence
 
     def drawn_forecast(self, frames: Tensor, horizon: int, values: int) -> tuple[Tensor, Tensor]:
-        """A forecast whose codes come from torch's generator, and the divergence term of its loss.
+        """Draw a forecast with torch's generator, and compute the loss's divergence term.
 
         Args:
             frames: context (B, T_in, C, H, W).
             horizon: number of lead times.
-            values: number of values of a frame that are compared.
+            values: number of compared values in a frame.
 
         Returns:
-            the forecast (B, horizon, C, H, W), and the term, >= 0: `kl_weight` times twice the
-            divergence of a code per compared value, the mean over clips and lead times.
+            the forecast, (B, horizon, C, H, W), and the term, a scalar >= 0: `kl_weight` times
+            twice the divergence of a code per compared value, averaged over clips and lead times.
         """
         divergences: list[Tensor] = []
 
@@ -123,14 +123,14 @@ class Model(OneStep):
         return forecast, 2 * self.kl_weight * torch.stack(divergences).mean() / values
 
     def _noise(self, frames: Tensor, member: int) -> Noise:
-        """The source of the noise of a forecast."""
+        """Make the source of noise for a forecast."""
         if self.training or frames.is_meta:  # meta tensors have no values to seed a generator
             return torch.randn_like
         generators = [generator_of(clip, self.seed, member) for clip in frames]
         return lambda like: white_noise(like.shape[1:], generators)
 
     def _drawn(self, frames: Tensor, noise: Noise) -> tuple[Tensor, Tensor]:
-        """(B, T_in * C, H, W) -> the next frame (B, C, H, W), divergence of each code (B,)."""
+        """(B, T_in * C, H, W) -> next frame (B, C, H, W) and divergence of each code (B,)."""
         height, width = frames.shape[-2:]
         x = at_least(frames, self.least)
         narrow = self.encoder(x)[-1].flatten(1)

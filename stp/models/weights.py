@@ -1,4 +1,4 @@
-"""``model.pt``: the file of a trained model."""
+"""Read and write ``model.pt``, the file of a trained model."""
 
 import hashlib
 from collections.abc import Mapping
@@ -18,12 +18,12 @@ REMEDY = "remove the folder of the model and run the command again: the model is
 
 
 def snapshot_name(update: int) -> str:
-    """Path, in the folder of a trained model, of the file of its weights after `update` updates."""
+    """Path, relative to the folder of a trained model, of the weights after `update` updates."""
     return f"snapshots/update-{update}.pt"
 
 
 def digest(weights: dict[str, Tensor]) -> str:
-    """SHA-256 over names, types, shapes and bytes of all tensors, in hexadecimal."""
+    """SHA-256 over names, dtypes, shapes and bytes of all tensors, as hexadecimal digits."""
     total = hashlib.sha256()
     for name, tensor in sorted(weights.items()):
         total.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
@@ -35,13 +35,14 @@ def digest(weights: dict[str, Tensor]) -> str:
 def save(
     path: Path, weights: dict[str, Tensor], recipe: Mapping[str, Any], normalisation: Normalisation
 ) -> None:
-    """Write a trained model; ``torch.load(path, weights_only=True)`` reads it anywhere.
+    """Write a trained model; ``torch.load(path, weights_only=True)`` can read it without stp.
 
     Args:
         path: path of the new file.
         weights: state_dict, on the CPU.
         recipe: recipe of the training.
-        normalisation: normalisation of the training data, which forecasts of other data use too.
+        normalisation: normalisation of the training data, which is also used to forecast other
+            data.
     """
     torch.save(
         {
@@ -55,17 +56,17 @@ def save(
 
 
 def load(path: Path, recipe: Mapping[str, Any]) -> tuple[dict[str, Tensor], Normalisation]:
-    """Read a trained model, and check that it was trained by a recipe.
+    """Read a trained model, and check that it fits a recipe.
 
     Args:
-        path: path of a file that `save` wrote.
-        recipe: recipe of the expected model, compared with that of the file in `RECIPE_KEYS`.
+        path: path of a file written by `save`.
+        recipe: expected recipe; its keys `RECIPE_KEYS` are compared with the recipe in the file.
 
     Returns:
         the state_dict of the model, and the normalisation of its training data.
 
     Raises:
-        StpError: the file is missing or damaged, or holds another model.
+        StpError: the file is missing or damaged, or contains another model.
     """
     if not path.is_file():
         raise StpError(f"{path} is missing", expected="a trained model", remedy=REMEDY)

@@ -1,4 +1,4 @@
-"""Any `torch.nn.Module` as a model of frames: what ``class: package.module:Class`` names."""
+"""Use any `torch.nn.Module` (``class: package.module:Class``) as a model of frames."""
 
 import inspect
 from collections.abc import Mapping
@@ -13,11 +13,12 @@ ABOUT_DATA = ("shape", "context", "horizon")
 
 
 class Wrapped(ForecastModel):
-    """A `torch.nn.Module` written independently of this package, trained on mean squared error.
+    """Wraps a `torch.nn.Module` written independently of stp, and trains it on mean squared error.
 
     The network is called with frames (B, T_in, C, H, W) and, if it has a second required argument,
-    the number of lead times T, and returns (B, T, C, H, W). Without a second argument it returns
-    any number of lead times; for more, it is called again with its own forecasts as context.
+    the number T of lead times; it returns (B, T, C, H, W). Without a second argument, it may return
+    any number of lead times; for longer forecasts, it is called again with its own forecasts as
+    context.
 
     Args:
         network: network with randomly initialised weights.
@@ -32,7 +33,7 @@ class Wrapped(ForecastModel):
 
     @property
     def implementation(self) -> type[nn.Module]:
-        """The class of the network."""
+        """Class of the wrapped network."""
         return type(self.network)
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
@@ -55,7 +56,7 @@ class Wrapped(ForecastModel):
         return {f"network.{name}": tensor for name, tensor in tensors.items()}
 
     def _block(self, frames: Tensor) -> Tensor:
-        """Call the network, and check that it returns one or more frames of the input's shape."""
+        """Call the network, and check that it returns at least one frame with the input's shape."""
         block: Tensor = self.network(frames)
         steps = block.shape[1] if isinstance(block, Tensor) and block.ndim == frames.ndim else 1
         require_shape(self, block, (len(frames), max(1, steps), *frames.shape[2:]), "forward")

@@ -1,5 +1,4 @@
-"""Compute with opinions of people about videos: ratings, splits, regressions.
+"""Compute opinion scores from ratings of videos, and predict them: ratings, splits, regressions.
 
-Measures of quality, which predict opinions from features of videos, are one file each in
-`measures`.
+Measures of quality predict opinions from features of videos; each is a module in `measures`.
 """

@@ -1,9 +1,9 @@
-"""Turn values of a measure into opinion scores by a logistic function of four parameters.
+"""Map values of a measure to opinion scores by a logistic function of four parameters.
 
     q(x) = b2 + (b1 - b2) / (1 + exp(-(x - b3) / |b4|))
 
-as in Seshadrinathan et al. (2010), whom Somraj et al. (2022) follow. It turns the values of
-measures that are not trained on opinions into points, so that they have an error.
+as in Seshadrinathan et al. (2010), whom Somraj et al. (2022) follow. The values of measures that
+are not trained on opinions thus become points, whose error can be computed.
 """
 
 import numpy as np
@@ -14,8 +14,8 @@ from scipy.special import expit
 def fit(values: np.ndarray, observed: np.ndarray) -> np.ndarray:
     """Fit the function by least squares.
 
-    The search starts from the extremes of the opinions and from mean and deviation of the values;
-    where opinions fall with the values, the extremes are exchanged.
+    The search starts from b1 and b2 at the extremes of the opinions, and b3 and b4 at mean and
+    standard deviation of the values. If opinions fall with the values, the extremes are exchanged.
 
     Args:
         values: values of the measure, (N,).

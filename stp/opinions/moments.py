@@ -43,7 +43,7 @@ def p_value(
 
 
 def joined(*groups: Moments) -> Moments:
-    """The moments of all videos of several groups together."""
+    """Compute the moments of the union of several groups."""
     n = sum(group.n for group in groups)
     mean = sum(group.n * group.mean for group in groups) / n
     square = sum(group.n * (group.deviation**2 + (group.mean - mean) ** 2) for group in groups) / n

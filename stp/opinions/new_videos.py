@@ -23,9 +23,9 @@ def fit(
     Args:
         parts: features of the V rated videos, float (V, D) each.
         observed: opinions of these videos, (V,).
-        splits: test videos of S splits, bool (S, V), from which errors and correlation follow.
+        splits: test videos of S splits, bool (S, V), on which errors and correlation are measured.
         kind: one of `stp.opinions.regression.AFFINE`.
-        count: largest number of principal components.
+        count: maximum number of principal components.
     """
     features = np.concatenate(parts, axis=1)
     gram = regression.products(features)
@@ -51,7 +51,7 @@ def fit(
 
 
 def _farthest(part: np.ndarray) -> float:
-    """The distance to its nearest neighbour of the video that is farthest from all others."""
+    """The largest distance from a video to its nearest neighbour."""
     gram = regression.products(part)
     squares = np.diag(gram)
     distances = np.sqrt(np.maximum(squares + squares[:, None] - 2 * gram, 0))

@@ -79,7 +79,7 @@ class Video:
 
     Attributes:
         predicted: context and predicted frames, uint8 (T, H, W, 3).
-        truth: context and true future, of the same shape; None where unknown.
+        truth: context and true future, of the same shape; None if unknown.
     """
 
     predicted: np.ndarray
@@ -133,7 +133,7 @@ class Database:
             yield Video(films[0], films[1] if has_truth else None)
 
     def splits(self, family: str) -> tuple[np.ndarray, np.ndarray]:
-        """The splits of a family, of which there may be none (`FAMILIES`).
+        """The splits of a family, one of `FAMILIES`; there may be none.
 
         Returns:
             numbers of the splits, (S,), and their test videos, bool (S, V).

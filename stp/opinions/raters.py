@@ -1,4 +1,4 @@
-"""Assignment of videos to raters, and simulated raters of known bias, scale and noise."""
+"""Assign videos to raters, and simulate raters with known bias, scale and noise."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,13 +17,13 @@ FEWEST_ALIKE = 5
 
 
 def identical(answers: Mapping[str, Mapping[Q, A]]) -> list[list[str]]:
-    """Find raters who gave the same answers to the same questions: they may be one person.
+    """Find raters who gave the same answers to the same questions and may be one person.
 
     Args:
-        answers: choice or score by question or video, by rater.
+        answers: for each rater, the choice or score by question or video.
 
     Returns:
-        groups of names, sorted; raters with fewer than `FEWEST_ALIKE` answers are in none.
+        groups of names, sorted; raters with fewer than `FEWEST_ALIKE` answers are in no group.
     """
     groups: dict[frozenset[tuple[Q, A]], list[str]] = {}
     for rater, ratings in sorted(answers.items()):
@@ -33,7 +33,7 @@ def identical(answers: Mapping[str, Mapping[Q, A]]) -> list[list[str]]:
 
 
 def identical_text(groups: Iterable[Sequence[str]]) -> str:
-    """Sentence about the groups that `identical` finds; empty if there are none."""
+    """Sentence about groups of raters found by `identical`; empty without groups."""
     listed = "; ".join(", ".join(raters) for raters in groups)
     return f"raters who gave identical answers, and each count: {listed}" if listed else ""
 
@@ -43,13 +43,13 @@ def assignment(videos: int, raters: int, ratings: int, seed: int) -> list[np.nda
 
     Args:
         videos: number of videos; 300 in the study of PVQA.
-        raters: number of raters; 50 there.
-        ratings: number of ratings of each video; 20 there.
+        raters: number of raters; 50 in that study.
+        ratings: number of ratings of each video; 20 in that study.
         seed: seed of the assignment and of the orders.
 
     Returns:
-        for each rater the numbers of the videos, in the order in which they are shown. Two raters
-        have equally many videos, or differ by one.
+        for each rater, the indices of the videos in the order in which they are shown. The numbers
+        of videos of two raters differ by at most one.
 
     Raises:
         StpError: there are fewer raters than ratings of a video.

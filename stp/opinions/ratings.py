@@ -1,8 +1,8 @@
 """Compute mean opinion scores (MOS) from ratings, as Somraj et al. (2022, section 3.2) describe it.
 
-Ratings of a rater in a session become Z-scores; raters whose Z-scores are often far from those of
-the others, on both sides, are rejected (ITU-R BT.500-11, annex 2, section 2.3.1); Z-scores of the
-others are rescaled linearly, and averaged for each video.
+Ratings of a rater in a session are standardised to Z-scores. Raters whose Z-scores are often far
+above and far below the mean of the video are rejected (ITU-R BT.500-11, annex 2, section 2.3.1).
+The remaining Z-scores are rescaled linearly, and averaged for each video.
 """
 
 from dataclasses import dataclass
@@ -27,11 +27,11 @@ not confusion."""
 
 @dataclass(frozen=True)
 class Ratings:
-    """R ratings, as arrays.
+    """Arrays of R ratings.
 
     Attributes:
         rater: name of the rater, str (R,).
-        session: session of this rater, str (R,).
+        session: name of the rater's session, str (R,).
         video: name of the rated video, str (R,).
         score: 0 to 100, float64 (R,).
     """
@@ -76,7 +76,7 @@ class Ratings:
 
 @dataclass(frozen=True)
 class Opinions:
-    """Mean opinion scores of V videos, and the scores that they are means of.
+    """Mean opinion scores of V videos, and the scores that are averaged.
 
     Attributes:
         video: names of the videos, sorted.
@@ -97,7 +97,8 @@ def z_scores(ratings: Ratings, where: str = "ratings") -> Ratings:
     """Subtract the mean of each rater and session, and divide by the standard deviation (n - 1).
 
     Raises:
-        StpError: a rater gave all videos of a session the same score, or rated fewer than two.
+        StpError: a rater gave all videos of a session the same score, or rated fewer than two
+            videos.
     """
     table = pd.DataFrame(
         {"rater": ratings.rater, "session": ratings.session, "score": ratings.score}
@@ -118,8 +119,9 @@ def z_scores(ratings: Ratings, where: str = "ratings") -> Ratings:
 def outliers(scores: Ratings) -> np.ndarray:
     """Find the raters to reject by the screening of BT.500-11.
 
-    A Z-score is far where it differs from the mean of its video by 2 standard deviations, or by
-    sqrt(20) where the scores of the video are not distributed normally (kurtosis outside 2 to 4).
+    A Z-score is an outlier if it differs from the mean of its video by 2 standard deviations, or by
+    sqrt(20) standard deviations if the scores of the video are not distributed normally (kurtosis
+    outside 2 to 4).
 
     Returns:
         the names of the rejected raters, sorted.
@@ -141,7 +143,7 @@ def outliers(scores: Ratings) -> np.ndarray:
 
 
 def rescaled(scores: Ratings, rescaling: Rescaling) -> Ratings:
-    """Bring Z-scores linearly to a scale of 0 to 100; `Rescaling` says how."""
+    """Rescale Z-scores linearly to 0 to 100; see `Rescaling`."""
     low, high = -3.0, 3.0
     if rescaling == "observed":
         low, high = float(scores.score.min()), float(scores.score.max())
@@ -153,8 +155,8 @@ def opinions(ratings: Ratings, rescaling: Rescaling = "fixed", where: str = "rat
     """Compute mean opinion scores from ratings.
 
     Raises:
-        StpError: a rating is out of range or given twice, a session does not vary, or a video is
-            rated by rejected raters alone.
+        StpError: a rating is out of range or given twice, all scores of a session are equal, or a
+            video is rated by rejected raters only.
     """
     ratings.check(where)
     scores = z_scores(ratings, where)
@@ -171,22 +173,25 @@ def opinions(ratings: Ratings, rescaling: Rescaling = "fixed", where: str = "rat
 
 
 def means(scores: Ratings) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Names of the videos, sorted, their mean scores, and the numbers of scores."""
+    """Average the scores of each video: names (sorted), mean scores and numbers of scores, (V,)
+    each.
+    """
     names, index = np.unique(scores.video, return_inverse=True)
     count = np.bincount(index)
     return names, np.bincount(index, weights=scores.score) / count, count
 
 
 def split_half(scores: Ratings, times: int = 100, seed: int = 0) -> np.ndarray:
-    """Correlate the MOS of random halves of the raters.
+    """Correlate the mean opinion scores of two random halves of the raters, several times.
 
     Args:
-        scores: rescaled Z-scores of the raters that were kept.
+        scores: rescaled Z-scores of the raters that were not rejected.
         times: number of random halvings.
         seed: seed of the halvings.
 
     Returns:
-        Pearson's correlation of each, float64 (times,), over the videos that both halves rated.
+        Pearson's correlation of each halving, float64 (times,), over the videos that both halves
+        rated.
     """
     raters, rng = np.unique(scores.rater), np.random.default_rng(seed)
     correlations = np.empty(times)

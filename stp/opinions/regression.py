@@ -1,9 +1,9 @@
 """Regression of opinions on the principal components of features.
 
-All is computed from the products of features of pairs of videos, computed once for all splits: a
-split of 240 videos with 80,000 features each then takes milliseconds. Centred features of n videos
-span n - 1 dimensions, so K' = 240 of 240 training videos is K' = 239, and linear regression then
-fits each of them exactly.
+Everything is computed from the inner products of the features of pairs of videos, which are
+computed once for all splits. So a split of 240 videos with 80,000 features each takes milliseconds.
+Centred features of n videos span n - 1 dimensions: with 240 training videos, K' = 240 is the same
+as K' = 239, and linear regression then fits each training video exactly.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ class Components:
     """Principal components of the training videos.
 
     Attributes:
-        training: scores, float64 (N, K), largest variance first.
+        training: scores of the training videos, float64 (N, K), largest variance first.
         test: scores of the test videos, (M, K).
     """
 
@@ -40,7 +40,7 @@ class Components:
 
 
 def products(features: np.ndarray) -> np.ndarray:
-    """Products of the features of all pairs of videos, centred over all: float64 (V, V).
+    """Inner products of the centred features of all pairs of videos, float64 (V, V).
 
     Args:
         features: features of all videos, (V, D), finite.
@@ -54,8 +54,8 @@ def components(gram: np.ndarray, training: np.ndarray, test: np.ndarray) -> Comp
 
     Args:
         gram: `products` of all videos.
-        training: numbers of the N training videos.
-        test: numbers of the M others.
+        training: indices of the N training videos.
+        test: indices of the M test videos.
 
     Returns:
         at most N - 1 components; those without variance are left out.
@@ -82,16 +82,17 @@ def linear(features: Components, observed: np.ndarray) -> np.ndarray:
 
 
 def ridge(features: Components, observed: np.ndarray) -> np.ndarray:
-    """Ridge regression; its penalty has the smallest leave-one-out error in training."""
+    """Ridge regression with the penalty that has the smallest leave-one-out error in training."""
     largest = (features.training**2).sum(axis=0).max()
     model = RidgeCV(alphas=largest * np.logspace(-6, 1, 22)).fit(features.training, observed)
     return np.asarray(model.predict(features.test))
 
 
 def polynomial(features: Components, observed: np.ndarray) -> np.ndarray:
-    """Linear regression on all products of two components, squares, and the components themselves.
+    """Linear regression on the components, their squares, and all products of two components.
 
-    There are more of them than videos; of all exact fits, the one with the smallest coefficients.
+    There are more predictors than videos; of all exact fits, the result has the smallest
+    coefficients.
     """
     x, z = features.training, features.test
 
@@ -118,10 +119,12 @@ def _svr(kernel: str) -> Predict:
 
 
 def network(features: Components, observed: np.ndarray) -> np.ndarray:
-    """A network of 150 and 50 units, Adam with learning rate 0.02 (section 5.2.3).
+    """Regression by a network with layers of 150 and 50 units, trained by Adam with learning rate
+    0.02 (section 5.2.3).
 
-    The paper leaves the rest open: components are divided by the deviation of the first one,
-    opinions are standardised, and all else is scikit-learn's default, with the seed 0.
+    The paper leaves the rest open: here, components are divided by the standard deviation of the
+    first one, opinions are standardised, and other options are scikit-learn's defaults, with seed
+    0.
     """
     scale, spread = features.training.std(axis=0).max(), max(observed.std(), 1e-12)
     model = MLPRegressor(
@@ -147,16 +150,18 @@ AFFINE = ("linear", "ridge", "nested")
 def chosen_count(
     gram: np.ndarray, training: np.ndarray, observed: np.ndarray, candidates: Sequence[int]
 ) -> int:
-    """Choose a number of components for linear regression, by cross-validation in training.
+    """Choose the number of components of linear regression by cross-validation within training
+    videos.
 
     Args:
         gram: `products` of all videos.
-        training: numbers of the N training videos.
+        training: indices of the N training videos.
         observed: opinions of the training videos, (N,).
         candidates: numbers of components to choose from, ascending.
 
     Returns:
-        the candidate with the smallest squared error over `FOLDS` folds; of equals the smallest.
+        the candidate with the smallest squared error over `FOLDS` folds; in a tie, the smallest
+        candidate.
     """
     error = np.zeros(len(candidates))
     for fold in range(FOLDS):
@@ -183,10 +188,10 @@ def predict(
         kind: one of `REGRESSIONS`, or ``nested``: linear regression whose number of components is
             chosen within the training videos.
         gram: `products` of all videos.
-        training: numbers of the training videos, (N,).
+        training: indices of the training videos, (N,).
         observed: opinions of the training videos, (N,).
-        test: numbers of the test videos, (M,).
-        count: largest number of principal components.
+        test: indices of the test videos, (M,).
+        count: maximum number of principal components.
 
     Returns:
         predicted opinions of the test videos, (M,).
@@ -208,11 +213,11 @@ def weights(
         features: features of all videos, (V, D).
         gram: `products` of the features.
         observed: opinions of all videos, (V,).
-        count: largest number of principal components.
+        count: maximum number of principal components.
 
     Returns:
-        weights, float64 (D,), and offset: what `predict` says of a video with features x is
-        offset + x @ weights.
+        weights, float64 (D,), and offset: the prediction for a video with features x is offset + x
+        @ weights.
     """
     videos = np.arange(len(features))
     predicted = predict(kind, gram, videos, observed, videos, count)

@@ -26,8 +26,8 @@ def leave_one_out(groups: np.ndarray) -> np.ndarray:
     """Test on each group once, and train on all others.
 
     Args:
-        groups: name of the group of each video, (V,); videos without one (None, "") are always in
-            training.
+        groups: name of the group of each video, (V,); videos without a group (None, "") are always
+            in training.
 
     Returns:
         the test videos of each split, bool (G, V), in the order of the sorted names.
@@ -37,16 +37,17 @@ def leave_one_out(groups: np.ndarray) -> np.ndarray:
 
 
 def share_of_training(is_test: np.ndarray, percent: int, seed: int) -> np.ndarray:
-    """Choose some training videos of a split; a smaller share is a subset of a larger one.
+    """Choose some training videos of a split at random; a smaller choice is a subset of a larger
+    one.
 
     Args:
         is_test: the test videos, bool (V,).
-        percent: number of chosen videos as a percentage of all V videos, such as 10 of 300: 30
-            videos; all training videos where there are fewer.
+        percent: number of chosen videos as a percentage of all V videos; 10 percent of 300 videos
+            are 30 training videos. All training videos are chosen if there are fewer.
         seed: seed of the order of the training videos.
 
     Returns:
-        numbers of the chosen videos, sorted.
+        indices of the chosen videos, sorted.
     """
     training = np.flatnonzero(~is_test)
     target = round(len(is_test) * percent / 100)

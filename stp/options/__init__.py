@@ -1,5 +1,5 @@
 """The options of the stages: dataclasses that recipes set, with their defaults and checks.
 
-The plan builds recipes from these options and the cores read them, so that they are in neither
-package. They import no torch.
+The plan builds recipes from these options, and the code of the stages reads them; so they have a
+package of their own. This package does not import torch.
 """

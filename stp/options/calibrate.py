@@ -13,7 +13,7 @@ class CalibrationOptions(Options):
     """How a predictor is calibrated.
 
     Attributes:
-        trials: number of sets of parameters that are tried; the first one is the default set.
+        trials: number of sets of parameters to try; the first set has the default values.
         search: algorithm of the search: optuna (a tree-structured Parzen estimator), or smac
             (random forests, as in Atlas; needs the extra ``smac``).
         seed: seed of the search.
@@ -36,7 +36,7 @@ class FittingOptions(Options):
         steps: number of steps of the optimiser (Adam with a cosine schedule).
         batch_size: number of people in each step.
         lr: initial learning rate.
-        validate_every: steps between validations.
+        validate_every: number of steps between validations.
         threads: CPU threads.
     """
 

@@ -1,7 +1,8 @@
 """Definitions of conventions: a function of ``stp.metrics`` and options.
 
 A definition is a mapping: ``{"function": "wrmse", "root": "pooled", "region": "tropics"}``. Options
-are keyword arguments of the function, or compositions, which apply to any convention that fits.
+are keyword arguments of the function, or compositions, which can be applied to conventions of
+different functions.
 """
 
 from collections.abc import Mapping
@@ -27,8 +28,8 @@ def function_of(definition: Mapping[str, Any]) -> tuple[str, str]:
     """The module of ``stp.metrics`` and the function that a definition names.
 
     Returns:
-        names of module and function: for ``nino34.rmse``, the two parts; for ``wrmse``, twice this
-        name.
+        names of module and function: ("nino34", "rmse") for ``nino34.rmse``, ("wrmse", "wrmse") for
+        ``wrmse``.
     """
     module, _, function = str(definition["function"]).partition(".")
     return module, function or module
@@ -50,7 +51,7 @@ def module_of(definition: Mapping[str, Any], folder: Path = named_modules.SOURCE
 def modules_of(
     definition: Mapping[str, Any], folder: Path = named_modules.SOURCE_FOLDER
 ) -> list[str]:
-    """The full names of the modules of the function and the compositions of a convention.
+    """The full names of the modules with the function and the compositions of a convention.
 
     Args:
         definition: definition of the convention.

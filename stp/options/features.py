@@ -1,4 +1,4 @@
-"""Recipes of network features of clips."""
+"""Options of network features of clips."""
 
 from dataclasses import dataclass, field
 from typing import Literal

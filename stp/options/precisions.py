@@ -1,4 +1,4 @@
-"""The precisions that networks can compute in, in a module that a plan can read without torch."""
+"""Names of the numerical precisions of networks, in a module that does not import torch."""
 
 from typing import Literal
 

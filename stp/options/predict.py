@@ -16,9 +16,10 @@ class PredictOptions(Options):
         batch_size: number of samples that are predicted at once.
         threads: CPU threads.
         precision: bf16 (mixed, where the device supports it) or float32.
-        samples: number of forecasts (members) of each clip; 1 for models that draw none.
-        trainings: number of members that are computed by as many trainings, instead of drawn. The
-            first training has the seed of the cell, the others have the following seeds.
+        samples: number of forecasts (members) of each clip; 1 for deterministic models.
+        trainings: number of members, if each is computed by a separate training instead of drawn by
+            one model. The first training has the seed of the cell, the others have the following
+            seeds.
     """
 
     PART = "predict"

@@ -19,14 +19,14 @@ class QualityOptions(Options):
     """How opinions are predicted.
 
     Attributes:
-        regression: how opinions follow from values of the measure. One of `Learnt`: a regression on
-            principal components (``nested``: linear, with a number of components that is selected
-            within the training videos). For a measure with a single value, a logistic function
-            fitted to the training videos (``logistic``) or to the test videos themselves
-            (``logistic_on_test``).
+        regression: how opinions are predicted from values of the measure. One of `Learnt`: a
+            regression on principal components (``nested``: linear, with a number of components that
+            is selected by cross-validation in the training videos). For a measure with a single
+            value: a logistic function fitted to the training videos (``logistic``) or to the test
+            videos themselves (``logistic_on_test``).
         parts: parts of the features of a network that the measure uses; see `stp.features.videos`.
-            Empty for measures without a network, all values of which are used.
-        components: largest number of principal components, unless the setting has one.
+            Empty for measures without a network, whose values are all used.
+        components: maximum number of principal components, if the setting does not state it.
         seed: seed of the selection of training videos.
         threads: CPU threads.
     """

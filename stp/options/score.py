@@ -1,4 +1,4 @@
-"""Recipes of scores."""
+"""Options of scores: the recipe of the scores of a cell."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -56,12 +56,12 @@ class ScoreOptions(Options):
         cell: key of the cell (``CELL_KEYS``), written into every row.
         conventions: function and options of each convention (see `stp.options.conventions`), by its
             name ``<metric>.<choice>``. Empty if all conventions of a cell compare features of
-            networks, for which there is another recipe.
+            networks, which have a recipe of their own.
         split: split of the data that the predictions belong to.
         interval: spacing of the predicted frames of a clip, in frames of the data.
         bootstrap: options of the bootstrap of confidence intervals.
         threads: number of threads of the networks that conventions use.
-        statistic: how metrics of one forecast score several forecasts of a sample; see
+        statistic: how metrics of single forecasts score several forecasts of a sample; see
             `stp.score.members`. None for one forecast.
         higher_is_better: direction of each convention, by name; set only if the best of several
             forecasts is scored. None if neither higher nor lower is better.

@@ -21,10 +21,10 @@ class TrainOptions(Options):
     """How a model is trained.
 
     Attributes:
-        epochs: passes over the training clips.
+        epochs: number of passes over the training clips.
         iterations: number of steps, which replaces `epochs`; the last pass may end early. Null for
             whole epochs.
-        validate_every: epochs between validations; the last epoch always has one.
+        validate_every: number of epochs between validations; the last epoch is always validated.
         batch_size: number of clips in each step, on all devices together.
         lr: highest learning rate of the schedule.
         optimizer: adam or adamw.
@@ -36,14 +36,14 @@ class TrainOptions(Options):
             model's own loss.
         targets: names of the channels that this loss and the validation compare; empty for all.
             A network forecasts all channels anyway, and its own forecasts are its next input.
-        horizon: number of lead times of training and validation clips. Null for that of the
+        horizon: number of lead times of training and validation clips. Null for the horizon of the
             dataset.
         callbacks: options of callbacks, by the name of their module in stp.train.callbacks.
-        clip_norm: greatest norm of a gradient; null for no limit.
-        ema: share of the weights in each update of their moving average, which is validated and
-            kept. Null for no average.
-        explodes: ratio of the loss to that of the first steps from which on the training has
-            failed. Null for no limit.
+        clip_norm: maximum norm of a gradient; null for no limit.
+        ema: weight of the latest weights in each update of their exponential moving average, which
+            is validated and kept. Null for no average.
+        explodes: ratio of the loss to the loss of the first steps above which the training fails.
+            Null for no limit.
         precision: bf16 (mixed, where the device supports it) or float32.
         channels_last: whether channels are contiguous in memory.
         compiled: whether parts of the network are compiled with torch.compile (needs a C++
@@ -51,7 +51,7 @@ class TrainOptions(Options):
         threads: CPU threads.
         max_clips: number of training clips, evenly spread over the split; null for all.
         max_val_clips: number of validation clips, evenly spread over the split; null for all.
-        snapshots: numbers of updates (steps), ascending, after which the weights are kept as well.
+        snapshots: numbers of updates (steps), ascending, after which a copy of the weights is kept.
     """
 
     PART = "train"
@@ -110,8 +110,8 @@ class TrainOptions(Options):
         """The learning rate of a step.
 
         Args:
-            step: number of the step, from 0.
-            steps: number of all steps.
+            step: index of the step, from 0.
+            steps: total number of steps.
 
         Raises:
             StpError: an option of the schedule is unknown, or out of range.

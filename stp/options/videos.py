@@ -1,4 +1,4 @@
-"""Recipes of network features of single videos."""
+"""Options of network features of single videos."""
 
 from dataclasses import dataclass
 from typing import Annotated

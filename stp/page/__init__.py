@@ -1,4 +1,4 @@
-"""How tables and figures look: text, CSV, HTML, LaTeX, Markdown, styles of figures.
+"""Layout of tables and figures: text, CSV, HTML, LaTeX, Markdown, and styles of figures.
 
 This package computes no numbers: `stp.render`, `stp.report` and others decide on the contents of a
 table, and fill a `Grid`.

@@ -1,8 +1,8 @@
-"""Commands that pages show, to be run in the folder of the project."""
+"""Commands printed on pages, to be run in the folder of the project."""
 
 
 def table_command(scale: str, table: str) -> str:
-    """The command that makes a table at some scale, with all of its inputs.
+    """The command that makes a table and all of its inputs at a scale.
 
     The command names the scale file, without which Snakemake would plan the demo.
     """

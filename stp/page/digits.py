@@ -1,7 +1,5 @@
 """Numbers as text: for people and for CSV files."""
 
-from typing import Any
-
 DIGITS = 4
 """Significant digits of a value, unless its column sets others."""
 
@@ -19,13 +17,15 @@ def digits(value: float, count: int = DIGITS) -> str:
 def number(value: float | None) -> str:
     """A number with ten significant digits, for programs; empty for None.
 
-    No metric is more exact, and errors of floating point do not show.
+    Metrics are not more exact, and rounding errors of floating-point numbers are hidden.
     """
     return "" if value is None else f"{value:.10g}"
 
 
-def csv_value(value: Any) -> Any:
-    """A value for a CSV file: numbers of ten significant digits, yes or no, and None as empty."""
+def csv_value(value: object) -> object:
+    """Format a value for a CSV file: numbers with ten significant digits, yes or no, empty for
+    None.
+    """
     if isinstance(value, bool):
         return "yes" if value else "no"
     return number(value) if value is None or isinstance(value, float) else value

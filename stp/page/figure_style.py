@@ -49,7 +49,7 @@ class Style(NamedTuple):
 
 
 def styles(models: Sequence[str], baselines: Iterable[str] = ()) -> dict[str, Style]:
-    """The style of each model by name, chosen by the model's place among all models of a manifest.
+    """The style of each model by name, chosen by the model's position in the manifest.
 
     Args:
         models: names of the models, in the order of the manifest.
@@ -73,7 +73,7 @@ def styles(models: Sequence[str], baselines: Iterable[str] = ()) -> dict[str, St
 
 
 def baselines(cells: Iterable[StoredCell]) -> set[str]:
-    """The models that are not trained by gradient descent: those of cells without a seed."""
+    """Names of the models of cells without a seed, which are not trained by gradient descent."""
     return {cell.key.model for cell in cells if cell.key.seed is None}
 
 
@@ -98,14 +98,16 @@ def paper_size() -> AbstractContextManager[Any]:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of some size in inches, which needs no display."""
+    """Make an empty figure that needs no display; width and height in inches."""
     figure = Figure(figsize=(width, height), facecolor="white", layout="constrained")
     FigureCanvasAgg(figure)
     return figure
 
 
 def origin_note(cells: Iterable[StoredCell]) -> str:
-    """Origin and protocol of the data of cells, with their shares; every figure must state it."""
+    """Text that every figure must state: origin and protocol of the cells' data, with shares of
+    cells.
+    """
     texts = []
     for cell in cells:
         text = f"{bytes_text(cell.source, cell.bytes_known_by)}, {cell.protocol} protocol"
@@ -124,7 +126,7 @@ def origin_note(cells: Iterable[StoredCell]) -> str:
 
 
 def note_height(figure: Figure, note: str) -> float:
-    """Height in inches of a note below a figure, wrapped to the width."""
+    """Height in inches of a note below a figure, wrapped to the width of the figure."""
     return 0.1 * len(_wrapped(figure, note).splitlines()) + 0.06
 
 
@@ -149,7 +151,7 @@ def annotate(figure: Figure, note: str) -> None:
 def save(figure: Figure, out: Path, note: str) -> None:
     """Write a figure as PNG and SVG; equal figures give equal files.
 
-    The PNG is put in place last, so where it is new, both are.
+    The PNG is put in place last, so if it is new, both files are.
 
     Args:
         out: path of the PNG file; the SVG is written next to it.

@@ -48,7 +48,7 @@ class Section:
     def with_aside(self) -> list[bool]:
         """For each column, whether it is numeric and has items with a second text.
 
-        Formats set these second texts in a separate column, so that numbers are aligned.
+        The second texts are written in a separate column, so that numbers are aligned.
         """
 
         def has_aside(column: int) -> bool:

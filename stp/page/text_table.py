@@ -43,10 +43,11 @@ class Column:
         return max(Text(self.heading).cell_len, *(cell.cell_len for cell in self.cells), 0)
 
     def narrowest(self, index: int) -> int:
-        """The smallest width in characters to which the column can be folded; numbers are not.
+        """The minimum width to which the column can be folded, in characters; numbers are not
+        folded.
 
         Args:
-            index: number of the column in its table, from 0.
+            index: index of the column in the table, from 0.
         """
         return self.width if self.right else min(self.width, NARROWEST if index else NAMES)
 
@@ -143,7 +144,7 @@ _RULE = box.Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
 
 
 def answer(columns: Sequence[Column], width: int) -> RenderableType:
-    """Make a table of a query's answer, whose first column need not identify rows.
+    """Make a table from the result of a query; the first column need not identify rows.
 
     If the table does not fit and has few rows, each row is written as a record with a line for each
     column. If it has more rows, columns with the same cell in all rows are written once, and the

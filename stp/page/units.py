@@ -19,17 +19,17 @@ def readable(units: str) -> str:
 
 
 def of_convention(unit: str, convention: str, of_data: str) -> str:
-    """The unit of the values of a convention on some data.
+    """The unit of a convention's values for given data.
 
     Args:
         unit: unit as the metric declares it: "m", "of the variable", "of the variable, squared",
             or "1 (rmse: of the variable)", where the part in parentheses applies to conventions
             whose names contain the word before the colon.
         convention: name of the convention.
-        of_data: unit of the data or of their variable.
+        of_data: unit of the data, or of the scored variable.
 
     Returns:
-        the unit; empty if the values have none or it is unknown.
+        the unit; empty if the values have no unit or an unknown one.
     """
     if special := re.fullmatch(r"(.*) \((\w+): (.*)\)", unit):
         general, word, other = special.groups()
@@ -43,5 +43,5 @@ def of_convention(unit: str, convention: str, of_data: str) -> str:
 
 
 def with_unit(name: str, unit: str) -> str:
-    """A heading with a name and, if it is not empty, a unit."""
+    """Make a heading from a name and a unit, which may be empty."""
     return f"{name} [{unit}]" if unit else name

@@ -134,6 +134,11 @@ class ClipsOfSplits(Strict):
     val: int | None = Field(default=None, ge=0)
     test: int | None = Field(default=None, ge=0)
 
+    @property
+    def by_split(self) -> dict[str, int | None]:
+        """Number of clips by split; None where it is unknown."""
+        return {"train": self.train, "val": self.val, "test": self.test}
+
 
 class Counts(ClipsOfSplits):
     """Number of clips of each split, for estimates and for `stp list datasets`; no recipe has it.
@@ -162,10 +167,9 @@ class Counts(ClipsOfSplits):
         This is the published number or, if a difference from it is explained, the counted number.
         """
         printed = {split: number for split, number in self.published if number is not None}
-        counted = {"train": self.train, "val": self.val, "test": self.test}
         explained = {
             split: number
-            for split, number in counted.items()
+            for split, number in self.by_split.items()
             if split in printed and split in self.explained and number is not None
         }
         numbers = printed | explained

@@ -170,7 +170,17 @@ class Walk:
         variant: str = "default",
         lead: int | None = None,
     ) -> Artefact | None:
-        """The trained model of a cell or of one lead time; None if nothing is trained for it."""
+        """Return the artefact of a trained model; None if the model is not trained on the dataset.
+
+        Args:
+            model: name of the model.
+            name: name of the dataset.
+            seed: seed of the training; None if the model has none.
+            subset: name of the training subset.
+            variant: name of the variant of the model.
+            lead: lead time in steps, for models that are trained for one lead time; None for
+                others.
+        """
         key = (model, name, seed, subset, variant, lead)
         if key not in self._trained:
             entry = self.recipes.variant(model, variant)

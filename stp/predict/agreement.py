@@ -1,10 +1,10 @@
-"""Detection of predictions that were made from the truth.
+"""Detect predictions that were made from the truth.
 
-A frame can be estimated from its neighbours in time, up to some error. A forecast knows only the
-frames before it. If its error is less than a tenth of that of the best estimate, it was most likely
-made from the truth: a copy, perhaps rounded or noisy, or the wrong array. Channels are compared
-separately, since units differ. Still scenes, and motion so regular that neighbours determine the
-frame, are not judged.
+A frame can be estimated from the observed frames before and after it, up to some error. A forecast
+may use only the frames before it. If the error of a forecast is less than a tenth of the error of
+the best estimate, the forecast was most likely made from the truth: a copy, perhaps rounded or
+noisy, or the wrong array. Channels are compared separately, since units differ. Still scenes, and
+motion so regular that neighbours determine the frame, are not judged.
 """
 
 import hashlib
@@ -66,7 +66,7 @@ def path_levels(paths: np.ndarray, positions: np.ndarray) -> np.ndarray:
         positions: the last two observed positions and the T future ones, (P, 2 + T, 2).
 
     Returns:
-        ratings as those of `levels`, uint8 (P,), from all lead times but the last, which has no
+        ratings as from `levels`, uint8 (P,), based on all lead times except the last, which has no
         later neighbour.
     """
     steps, last = paths.shape[2] - 1, positions[:, 1:2]
@@ -84,7 +84,7 @@ class Agreement:
         frames: number of frames that were judged.
         near: number of frames that are equal or suspiciously near to the truth.
         equal: number of frames that are equal to the truth.
-        first: number of the first sample with a near frame; None if there is none.
+        first: index of the first sample with a near frame; None without near frames.
     """
 
     def __init__(self) -> None:
@@ -95,7 +95,7 @@ class Agreement:
         """Compare the forecasts of some samples with the truth.
 
         Args:
-            start: number of the first sample.
+            start: index of the first sample.
             forecasts: predicted frames, (n, M, T, C, H, W).
             frames: observed frames, preceded by the last context frames, if there are any,
                 (n, T or more, C, H, W).
@@ -105,7 +105,7 @@ class Agreement:
         self.count(start, levels(forecasts, frames, numbers, valid))
 
     def count(self, start: int, rated: np.ndarray) -> None:
-        """Count the result of `levels` for the samples from number ``start`` on."""
+        """Count ratings from `levels`, (n, T), of the samples from index ``start`` on."""
         near = rated >= 2
         self.frames += int((rated > 0).sum())
         self.near += int(near.sum())

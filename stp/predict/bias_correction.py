@@ -1,7 +1,7 @@
-"""Forecasts minus their mean error in earlier years.
+"""Bias correction: subtract the mean error in earlier years from forecasts.
 
-The mean error of each lead time, variable and grid point is taken over all starts of a split before
-the test.
+The error of each lead time, variable and grid point is averaged over all starts of a split that
+precedes the test.
 """
 
 import json
@@ -23,10 +23,10 @@ class Corrected(Source):
     Args:
         source: forecasts to correct.
         past: forecasts of the same model, whose errors are averaged.
-        request: request of ``past``.
+        request: request for the forecasts ``past``.
 
     Raises:
-        StpError: the two have different variables or lead times, or observations are missing.
+        StpError: both have different variables or lead times, or observations are missing.
     """
 
     def __init__(self, source: Source, past: Source, request: ForecastRequest) -> None:

@@ -71,7 +71,7 @@ def open_forecasts(path: Path, names: Mapping[str, str]) -> xr.Dataset:
         file has them.
 
     Raises:
-        StpError: the file is damaged; a dimension is unknown; starts are no dates of the standard
+        StpError: the file is damaged; a dimension is unknown; starts are not dates of the standard
             calendar; lead times have no unit or are repeated; or start, lead time and valid time
             contradict each other.
     """
@@ -292,7 +292,7 @@ def own_levels(name: str) -> str:
 
 
 def damaged(path: Path, error: BaseException) -> StpError:
-    """The error of a file that cannot be read."""
+    """Make the error about a file that cannot be read."""
     return StpError(
         f"{path}: cannot be read ({error or type(error).__name__})",
         expected="a complete NetCDF, Zarr or GRIB file of forecasts",

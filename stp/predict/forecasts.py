@@ -1,4 +1,4 @@
-"""Forecasts of the clips of a split, for `stp.predict.run` and `stp.score.rollout`.
+"""Compute forecasts of the clips of a split, for `stp.predict.run` and `stp.score.rollout`.
 
 Both compute in the same batches, so their forecasts are equal to the last bit.
 """
@@ -27,18 +27,18 @@ from stp.predict.output import create_predictions, lead_numbers
 class Forecasts:
     """Forecasts of the clips of a split by a model.
 
-    One network forecasts all lead times, or there is a network for each lead time, or one for each
-    member, trained with different seeds. Frames are normalised with the constants of the training
-    data. A model with ``needs_lead_times`` is told which lead times to forecast; from the forecasts
-    of other models, these lead times are selected. Forecasts at ``interpolated`` lead times are
+    Either one network forecasts all lead times, or each lead time has its own network, or each
+    member has one, trained with different seeds. Frames are normalised with the constants of the
+    training data. The lead times to forecast are passed to a model with ``needs_lead_times``; they
+    are selected from the forecasts of other models. Forecasts at ``interpolated`` lead times are
     interpolated linearly between lead times.
 
     Args:
         recipe: recipe, see `stp.predict.run`.
         data: the prepared data.
         inputs: folders of the trained model (``model``), or of the models for each lead time
-            (``model-lead-<lead>``) or member (``model-member-<member>``, from 0); empty if there is
-            nothing to fit.
+            (``model-lead-<lead>``) or member (``model-member-<member>``, from 0); empty if the
+            model is not fitted.
         compute: device and precision.
 
     Attributes:
@@ -46,7 +46,7 @@ class Forecasts:
         members: number of forecasts of each clip.
         batch_size: number of clips in a batch.
         leads: lead times, int64 (T,), ascending from 1.
-        channels: indices of the data's channels that the network has, int64 (C,).
+        channels: indices of those channels of the data that the network forecasts, int64 (C,).
         shape: shape of all forecasts, (N, M, T, C, H, W).
         normalisation: normalisation of the training data.
         has_parts: whether forecasts can be made in parts, see `parts_of`.
@@ -106,7 +106,8 @@ class Forecasts:
             yield np.arange(start, min(start + self.batch_size, len(self)))
 
     def of(self, rows: np.ndarray) -> np.ndarray:
-        """Forecasts of a batch, float32 (B, M, T, C, H, W) in the dataset's units, unclipped.
+        """Compute the forecasts of a batch, float32 (B, M, T, C, H, W) in the dataset's units,
+        unclipped.
 
         Raises:
             StpError: a value is not finite.
@@ -124,7 +125,7 @@ class Forecasts:
         return forecasts
 
     def _why_not_finite(self, rows: np.ndarray) -> str:
-        """The remedy that the error names: train again, or check the data or the model's code."""
+        """The remedy in the error about values that are not finite."""
         weights = [w for network in self.networks for w in network.state_dict().values()]
         if not all(bool(w.isfinite().all()) for w in weights):
             return "train the model again: its weights are not finite"
@@ -149,9 +150,10 @@ class Forecasts:
         return forecasts
 
     def parts_of(self, rows: np.ndarray) -> Iterator[np.ndarray]:
-        """The forecasts of `of` in parts of consecutive lead times, float32 (B, M, t, C, H, W).
+        """Yield the forecasts of a batch in parts of consecutive lead times, float32 (B, M, t, C,
+        H, W).
 
-        Only if ``has_parts``. Forecasts of any length need the memory of one part.
+        Requires ``has_parts``. Only one part is in memory, whatever the number of lead times.
 
         Raises:
             StpError: a value is not finite.

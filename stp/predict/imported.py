@@ -27,11 +27,11 @@ def run(job: Job) -> Extras:
             the dataset's units.
 
     Returns:
-        Samples, members and lead times.
+        facts for the receipt: numbers of samples, members and lead times.
 
     Raises:
-        StpError: the file is missing, differs from the lock file or does not fit the data, or the
-            predicted windows are not those of the data.
+        StpError: the file is missing, differs from the lock file or does not fit the data, or was
+            predicted from windows that are not in the data.
     """
     recipe = job.recipe
     data = Prepared(job.inputs["data"])

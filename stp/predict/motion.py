@@ -38,8 +38,8 @@ def run(job: Job) -> Extras:
     A row of predictions is one person of one scenario at one lead time in one sample: ``scenario``,
     ``person`` (a number), ``person_name`` (the identifier in the raw data), ``lead`` from 1,
     ``sample`` from 0, ``x`` and ``y`` in metres. Densities are in ``mixtures.parquet`` or
-    ``grids.parquet`` (`stp.tracks.densities`); predictions are then the predictor's own samples, or
-    the point prediction for a single sample.
+    ``grids.parquet`` (`stp.tracks.densities`); predictions are then samples drawn by the predictor,
+    or the point prediction if there is a single sample.
 
     Args:
         job: the recipe has ``model``, ``options`` (its parameters), ``context`` (positions),
@@ -49,8 +49,9 @@ def run(job: Job) -> Extras:
             calibrated or trained predictors, ``model``; released weights are ``weights``.
 
     Returns:
-        Numbers of scenarios, people whose predictions are scored, neighbours and people left out
-        (both 0 except under ``strict-relaxed``), samples and lead times.
+        facts for the receipt: numbers of scenarios, people whose predictions are scored, neighbours
+        and people left out (both 0 except in the protocol ``strict-relaxed``), samples and lead
+        times.
 
     Raises:
         StpError: a bad recipe, damaged inputs, or no scenario.
@@ -103,7 +104,7 @@ def run(job: Job) -> Extras:
 
 
 def _parameters(job: Job, module: Any) -> Any:
-    """Parameters of the recipe, completed by those of a calibration, with weights if needed."""
+    """Parameters of the predictor, from the recipe and from a calibration, with any weights."""
     options = dict(job.recipe["options"])
     folder = job.inputs.get("model")
     if folder is not None:

@@ -32,8 +32,8 @@ def run(job: Job) -> Extras:
             ``features`` and ``archive``.
 
     Returns:
-        Numbers of videos, splits and features, and the seconds per video of measures that are
-        computed here; or the reason why nothing is predicted.
+        facts for the receipt: numbers of videos, splits and features, and seconds per video if the
+        measure is computed here; or the reason why nothing is predicted.
 
     Raises:
         StpError: a bad recipe or damaged inputs.

@@ -16,8 +16,8 @@ KEPT = ("dataset", "source", "release", "units", "variables")
 def lead_numbers(recipe: Mapping[str, Any]) -> np.ndarray:
     """The lead times of a recipe's forecasts, int64, ascending.
 
-    These are ``leads``, by default 1..``lead_times``, and the lead times between them if they are
-    ``interpolated``.
+    The result has the ``leads`` of the recipe, by default 1..``lead_times``; if these are
+    ``interpolated``, also all lead times between.
     """
     leads = recipe.get("leads") or range(1, recipe["lead_times"] + 1)
     if recipe.get("interpolated"):

@@ -21,12 +21,13 @@ def run(job: Job) -> Extras:
             ``interval`` (spacing of frames), ``leads`` (lead times of the network; by default
             1..``lead_times``), ``per_lead`` (whether each lead time has its own network),
             ``interpolated`` (whether lead times between ``leads`` are interpolated linearly),
-            ``channels`` (name patterns of the network's channels; ``shape`` is that of all) and
-            ``update`` (number of the snapshot of the weights). Inputs are ``data`` and, for fitted
-            models, ``model``, or ``model-lead-<lead>`` for each lead time. Runtime: ``device``.
+            ``channels`` (name patterns of the network's channels; ``shape`` counts all channels)
+            and ``update`` (number of the snapshot of the weights). Inputs are ``data`` and, for
+            fitted models, ``model``, or ``model-lead-<lead>`` for each lead time. Runtime:
+            ``device``.
 
     Returns:
-        Device, precision, samples, lead times, normalisation.
+        facts for the receipt: device, precision, samples, lead times, normalisation.
 
     Raises:
         StpError: a bad recipe, a model that is damaged or belongs to another recipe, data of

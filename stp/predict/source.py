@@ -1,4 +1,4 @@
-"""Forecasts that are read instead of computed: from an archive or from the prepared data."""
+"""Interface of sources: forecasts that are read from an archive or prepared data, not computed."""
 
 import importlib
 from abc import ABC, abstractmethod
@@ -38,7 +38,9 @@ class ForecastRequest(NamedTuple):
     intensity: int = 0
 
     def valid(self, row: int, lead: int) -> int:
-        """Index of the frame of the data that a clip has at a lead time; all count from 0."""
+        """Index of the data's frame at a lead time of a clip; clips, lead times and frames count
+        from 0.
+        """
         clip = self.clips.index.iloc[row]
         return int(clip["start"] + (self.data.context + lead) * clip["stride"])
 
@@ -50,8 +52,8 @@ class Source(ABC):
         rows: indices of the clips with forecasts, int64, in the fastest order of reading.
         channels: indices of the available channels of the data, int64, ascending.
         leads: indices of the lead times that all forecasts have, int64, from 0, ascending; None for
-            all.
-        members: number of different members; None for all.
+            all lead times.
+        members: number of different members; None if all members differ.
         note: text that tables show beside the forecasts; may be empty.
         is_unknown: whether the forecasts are from an unknown source, so that their agreement with
             the truth is measured (`stp.predict.agreement`).
@@ -66,9 +68,9 @@ class Source(ABC):
 
     @abstractmethod
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
-        """The forecasts of a clip in the dataset's units, float32 (members, leads, C, H, W).
+        """Read the forecasts of a clip in the dataset's units, float32 (members, leads, C, H, W).
 
-        C counts the available channels.
+        C is the number of available channels.
 
         Args:
             row: index of the clip.
@@ -78,12 +80,12 @@ class Source(ABC):
     def close(self) -> None:  # noqa: B027 - most sources hold nothing open
         """Close files and remove temporary ones.
 
-        The garbage collector might do so later, and remove the files of the next source.
+        Without an explicit call, the garbage collector might remove the files of the next source.
         """
 
 
 def request_for(job: Job, recipe: Recipe, data: Prepared) -> ForecastRequest:
-    """The request for the forecasts of a recipe.
+    """Make the request for the forecasts of a recipe.
 
     Args:
         job: job whose inputs may have an ``archive``, with ``raw_roots`` in its runtime.

@@ -1,4 +1,4 @@
-"""Checksums that match forecasts made elsewhere with the test windows."""
+"""Compute checksums of windows, to check which windows imported forecasts were made from."""
 
 import hashlib
 import json
@@ -20,8 +20,8 @@ def window_checksum(frames: np.ndarray) -> str:
 def windows_checksum(windows: Iterable[tuple[str, str]]) -> str:
     """SHA-256 of the windows of a cell, hexadecimal.
 
-    It depends on the frames and their order alone, not on their folder or the code that prepared
-    them.
+    The checksum depends only on the frames and their order, not on their folder or the code that
+    prepared them.
 
     Args:
         windows: clip name and `window_checksum` of each window, in the order of the samples.

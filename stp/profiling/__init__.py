@@ -1,4 +1,4 @@
-"""Costs of models: parameters, multiply-adds, memory, and speed on this machine.
+"""Determine costs of models: parameters, multiply-adds, memory, and speed on this machine.
 
 Used by `stp profile` and the tables of model sizes and speeds.
 """

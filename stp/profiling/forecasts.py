@@ -37,7 +37,7 @@ class Parts:
 
 
 def parts(model: nn.Module, context: int, horizon: int) -> Parts:
-    """The parts of the forecasts of a model.
+    """Determine how a model divides its forecasts into evaluations.
 
     Args:
         model: a model of stp.models.create.
@@ -56,7 +56,7 @@ def parts(model: nn.Module, context: int, horizon: int) -> Parts:
 
 
 class Sampled:
-    """The steps of a sampler, each of which evaluates the network once in the same time."""
+    """Steps of a sampler; each step evaluates the network once and takes the same time."""
 
     def __init__(self, model: mcvd.Model) -> None:
         self.model, self._whole = model, model.sampler

@@ -129,7 +129,7 @@ def _advice(batch: int, device: torch.device) -> str:
 
 
 def waiter(device: torch.device) -> Callable[[], None]:
-    """A function that returns when a device has finished all of its work."""
+    """Return a function that waits until a device has finished all of its work."""
     return torch.cuda.synchronize if device.type == "cuda" else lambda: None
 
 
@@ -185,7 +185,7 @@ class _Forecasts:
         return durations
 
     def _sampled(self, sampler: Sampled) -> tuple[Timing, Timing, Timing, str]:
-        """Time short forecasts evaluation by evaluation, and whole ones if these are quick."""
+        """Time the evaluations in short forecasts, and also whole forecasts if these are fast."""
         few = sampler.shorten(SHORT)
         laps = Laps(sampler.network, self.wait)
         with laps.watching():

@@ -58,7 +58,7 @@ def process_peak() -> int:
 
 
 def kept_for_backward(model: nn.Module, loss: Callable[[], Tensor]) -> int:
-    """Memory in bytes that a loss keeps until its backward pass; also for meta tensors."""
+    """Memory in bytes that is kept from a loss until its backward pass, also for meta tensors."""
     weights = set(_storages([*model.parameters(), *model.buffers()]))
     storages: dict[int, Any] = {}
 
@@ -73,9 +73,9 @@ def kept_for_backward(model: nn.Module, loss: Callable[[], Tensor]) -> int:
 
 
 class _FusedAttention(TorchFunctionMode):
-    """Makes attention of meta tensors keep what a fused kernel keeps on real devices.
+    """Makes attention of meta tensors keep the same tensors as a fused kernel on real devices.
 
-    For meta tensors, torch keeps a matrix of all pairs. Fused kernels take four dimensions and
+    For meta tensors, torch keeps a matrix of all pairs. Fused kernels require four dimensions and
     no mask.
     """
 
@@ -124,7 +124,7 @@ def enough(needed: int, device: torch.device, work: str, remedy: str) -> None:
 
 @contextmanager
 def out_of_memory(work: str, remedy: str) -> Iterator[None]:
-    """Turn a lack of memory into an error with advice.
+    """Context manager: if memory is exhausted, raise an error with advice.
 
     Raises:
         StpError: the work did not fit into memory.

@@ -53,9 +53,10 @@ class Notes(Strict):
 
     Attributes:
         kind: kind of network.
-        table19: which of its settings give the numbers of the paper's Table 19.
-        notes: where the paper, its release and the authors' code differ.
-        dataset: dataset that the page counts it on; all that its scale trains on unless set.
+        table19: settings of the model that give the numbers of the paper's Table 19.
+        notes: differences between the paper, its release and the authors' code.
+        dataset: dataset for which the page counts the model; by default, all training datasets of
+            the scale.
     """
 
     kind: str
@@ -77,7 +78,7 @@ def notes(config: Config) -> dict[str, Notes]:
 
 
 def training_datasets(config: Config) -> list[str]:
-    """The datasets that the models of a scale are trained on, in the order of its cases."""
+    """Names of the training datasets of a scale, in the order of its cases."""
     wanted = config.scale.dimensions.values()
     return list(dict.fromkeys(case.trained_on for one in wanted for case in one.cases()))
 
@@ -118,7 +119,7 @@ def multiply_adds_row(config: Config, dataset: str) -> str:
 
 
 def _everywhere(config: Config) -> list[str]:
-    """Names of networks that are counted on all datasets of the page."""
+    """Names of networks that are counted for all datasets of the page."""
     known = notes(config)
     return [name for name in networks(config) if not (name in known and known[name].dataset)]
 
@@ -161,10 +162,10 @@ def columns(config: Config) -> list[Column]:
 
 
 def details(config: Config, name: str) -> Iterator[str]:
-    """Yield lines with all that is known about a model.
+    """Yield lines with all facts about a model.
 
     Raises:
-        StpError: there is no such model.
+        StpError: the model is unknown.
     """
     check_known(name, config.models, "model", "models")
     model = config.models[name]

@@ -36,7 +36,7 @@ def published(config: Config, file: Path | None = None) -> dict[str, PublishedCo
     """Read the table: rows by name of the model, in the order of the paper.
 
     Raises:
-        StpError: a value is missing, or the table has a name that no model has.
+        StpError: a value is missing, or the table contains an unknown model.
     """
     file = file or config.suite.published_file
     if file is None:

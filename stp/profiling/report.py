@@ -25,7 +25,7 @@ SPARE = 0.1
 def profile(
     config: Config, model: str, dataset: str, *, report: Report = silent, **how: Any
 ) -> Json:
-    """Measure a network as a scale configures it.
+    """Measure a network with the options of a scale.
 
     Returns:
         the result of `measure`, with ``model``, ``dataset``, ``title``, ``network``, ``machine``

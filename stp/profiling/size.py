@@ -1,4 +1,4 @@
-"""Parameters and multiply-adds of a network, counted without computing anything."""
+"""Count parameters and multiply-adds of a network, without computing forecasts."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,17 +18,17 @@ PRODUCTS = ("aten.bmm", "aten.baddbmm")
 class Size:
     """Parameters of a network, and multiply-adds for one clip.
 
-    Multiply-adds are those of convolutions and matrix products, as torch.utils.flop_counter knows
-    them; normalisation, activations and resampling by interpolation are left out. One multiply-add
-    is two floating point operations.
+    Multiply-adds of convolutions and matrix products are counted by torch.utils.flop_counter;
+    normalisation, activations and resampling by interpolation do not count. One multiply-add is two
+    floating-point operations.
 
     Attributes:
         parameters: number of parameters.
-        context: number of multiply-adds that are done once for each forecast.
+        context: number of multiply-adds that are computed once for each forecast.
         evaluation: number of multiply-adds of one evaluation of the network.
         evaluations: number of evaluations of the network in one forecast.
-        attention: number of multiply-adds of `evaluation` that multiply activations with each
-            other.
+        attention: number of those multiply-adds of an evaluation that multiply activations with
+            each other.
     """
 
     parameters: int
@@ -39,7 +39,7 @@ class Size:
 
     @property
     def forecast(self) -> int:
-        """Multiply-adds of one finished forecast."""
+        """Number of multiply-adds of one forecast."""
         return self.context + self.evaluations * self.evaluation
 
 

@@ -41,7 +41,7 @@ def measure_plan(
         seconds: time to spend on each duration, in seconds.
 
     Yields:
-        a line of text for each network: the result, or the reason why there is none.
+        a line of text for each network: the result, or the reason for its absence.
     """
     steps, trainings = Steps(plan), list(unmeasured(plan, folders))
     if not trainings:
@@ -98,8 +98,8 @@ def training_step(
 
     Args:
         recipe: recipe of the training.
-        options: options of the training. Losses on the grid of the data, which need prepared data,
-            are replaced by the mean squared error, which takes as long.
+        options: options of the training. Losses that need prepared data for their grid are replaced
+            by the mean squared error, which takes the same time.
         compute: device, precision and the like.
         batch: number of clips of a step.
 

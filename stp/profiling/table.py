@@ -169,7 +169,7 @@ def _digits(value: float) -> float:
 
 
 def as_grid(table: list[ProfileRow], name: str) -> Grid:
-    """Turn rows into a table for pages, with notes."""
+    """Make a table for pages from rows, with notes."""
     columns = {**_COUNTED, **_MEASURED}
     notes = [*_machines(table), f"Published speed: {CLIPS_PER_S}"]
     notes += [f"{row.title}: {row.notes}." for row in table if row.notes]
@@ -197,17 +197,13 @@ def as_grid(table: list[ProfileRow], name: str) -> Grid:
     )
 
 
-def _plain(key: str) -> Callable[[ProfileRow], Item]:
-    return lambda row: Item(_text(getattr(row, key)))
-
-
 _COUNTED: dict[str, Callable[[ProfileRow], Item]] = {
     "parameters": lambda row: Item(
         _count(row.parameters),
         aside=f"{row.parameters_published / 1e6:g} M{_signed(row.parameters_difference_percent)}",
     ),
-    "evaluations per forecast": _plain("evaluations_per_forecast"),
-    "G multiply-adds per evaluation": _plain("gmacs_per_evaluation"),
+    "evaluations per forecast": lambda row: Item(_text(row.evaluations_per_forecast)),
+    "G multiply-adds per evaluation": lambda row: Item(_text(row.gmacs_per_evaluation)),
     "per forecast": lambda row: Item(
         _text(row.gmacs_per_forecast),
         aside=f"{row.gmacs_published:g} G{_signed(row.gmacs_difference_percent)}",
@@ -217,21 +213,21 @@ _MEASURED: dict[str, Callable[[ProfileRow], Item]] = {
     "evaluations/s": lambda row: Item(
         _text(row.evaluations_per_s), aside=f"{row.evaluations_per_s_published:g}"
     ),
-    "forecasts/s": _plain("forecasts_per_s"),
-    "frames/s by evaluation": _plain("frames_per_s_by_evaluation"),
-    "by forecast": _plain("frames_per_s_by_forecast"),
-    "MB of a forecast": _plain("peak_memory_forecast_mb"),
-    "MB of a training step": _plain("peak_memory_training_step_mb"),
+    "forecasts/s": lambda row: Item(_text(row.forecasts_per_s)),
+    "frames/s by evaluation": lambda row: Item(_text(row.frames_per_s_by_evaluation)),
+    "by forecast": lambda row: Item(_text(row.frames_per_s_by_forecast)),
+    "MB of a forecast": lambda row: Item(_text(row.peak_memory_forecast_mb)),
+    "MB of a training step": lambda row: Item(_text(row.peak_memory_training_step_mb)),
 }
 
 
 def _machines(table: list[ProfileRow]) -> Iterator[str]:
-    keys = ("host", "device", "threads", "precision", "torch", "batch")
-    places: dict[tuple[Any, ...], list[str]] = {}
+    titles_of: dict[tuple[object, ...], list[str]] = {}
     for row in table:
         if row.host:
-            places.setdefault(tuple(getattr(row, key) for key in keys), []).append(row.title)
-    for (host, device, threads, precision, torch, batch), titles in places.items():
+            settings = row.host, row.device, row.threads, row.precision, row.torch, row.batch
+            titles_of.setdefault(settings, []).append(row.title)
+    for (host, device, threads, precision, torch, batch), titles in titles_of.items():
         which = "all models" if len(titles) == len(table) else ", ".join(titles)
         yield (
             f"Speed and memory of {which}: measured on {host}, {device}, {threads} threads, "

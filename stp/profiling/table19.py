@@ -1,8 +1,9 @@
 """Count parameters and multiply-adds as PredBench did for its Table 19.
 
-Twelve models on Moving-MNIST, 10 -> 10 frames of 64 x 64. What was counted follows from the
-numbers: only these choices give the printed ones (parameters to every printed digit, multiply-adds
-within 1 %). The table calls multiply-adds FLOPs, and prints some of them in M that are G.
+The table has twelve models for Moving-MNIST, 10 -> 10 frames of 64 x 64. The way of counting was
+inferred from the printed numbers: only these choices reproduce them (parameters to every printed
+digit, multiply-adds within 1 %). The table calls multiply-adds FLOPs, and prints M instead of G for
+some of them.
 """
 
 from collections.abc import Mapping
@@ -26,9 +27,10 @@ class Counted:
 
     Attributes:
         parameters: number of parameters.
-        multiply_adds: number of multiply-adds of one evaluation of the network, as far as the
-            table's code evaluates it.
-        how: differences from the count of one evaluation in this project; empty if none.
+        multiply_adds: number of multiply-adds of the part of an evaluation that the paper's code
+            counts.
+        how: differences from the count of one evaluation in this project; empty without
+            differences.
     """
 
     parameters: int

@@ -36,7 +36,7 @@ class Timing:
 
     @classmethod
     def of(cls, durations: Sequence[float]) -> "Timing":
-        """Sum up at least two durations."""
+        """Summarise durations in seconds; at least two are required."""
         low, median, high = statistics.quantiles(durations, n=4, method="inclusive")
         return cls(median, low, high, len(durations))
 
@@ -52,7 +52,7 @@ def timed(
 
     Args:
         run: function that does the work; it has been called once already.
-        wait: function that returns when the device has finished all of its work.
+        wait: function that waits until the device has finished all of its work.
         seconds: time in seconds after which no further repetition starts.
         label: name of the work, for the progress line.
         report: callback for the progress, in milliseconds done and to do.
@@ -89,7 +89,7 @@ class Laps:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Record the times at which the network is evaluated, in the block."""
+        """Context manager: record the times of evaluations of the network."""
         hooks = [
             self.network.register_forward_pre_hook(lambda *_: self._starts.append(self._now())),
             self.network.register_forward_hook(
@@ -103,7 +103,7 @@ class Laps:
                 hook.remove()
 
     def lap(self, run: Callable[[], object]) -> None:
-        """Do the work once."""
+        """Do the work once, and record its times."""
         self._starts = []
         begun = self._now()
         run()

@@ -1,7 +1,7 @@
-"""The report: one HTML page with its data and the scripts that draw it.
+"""Write the report: one HTML page with data and the scripts that draw them.
 
-It opens from a disk, without a network or a server. Its content is read from the results store (and
-pictures from predictions that the store names), so the same store gives the same page.
+The page opens from a disk, without a network or a server. Its content is read from the results
+store, and pictures from the predictions behind it, so the same store gives the same page.
 """
 
 import base64
@@ -90,7 +90,7 @@ def write_report(
         report: callback for the progress.
 
     Raises:
-        StpError: there is no store, it holds no cells, or it is damaged.
+        StpError: there is no store, or the store has no cells or is damaged.
     """
     pieces: dict[str, object] = {}
     with opened(database, threads=1) as connection:

@@ -1,4 +1,4 @@
-"""SQL that sections with charts share: for numbers of cells, and for conventions of the tables."""
+"""SQL that several sections with charts use: numbers of cells, and conventions of the tables."""
 
 from stp.options.score import CELL_KEYS
 

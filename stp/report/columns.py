@@ -1,4 +1,4 @@
-"""Answers of the results store as compact JSON: by columns, each different text once."""
+"""Write query results as compact JSON: by columns, each distinct text once."""
 
 import json
 import math
@@ -24,7 +24,7 @@ class Words:
     """A column of texts.
 
     Attributes:
-        words: different texts, each once.
+        words: distinct texts.
         codes: for each row, the index of its text in `words`; -1 for NULL.
     """
 
@@ -34,11 +34,12 @@ class Words:
 
 @dataclass(frozen=True)
 class Columnar:
-    """An answer by columns; ``rows`` in page/base.js reads it.
+    """A query result by columns, which the function ``rows`` in page/base.js reads.
 
     Attributes:
         count: number of rows.
-        columns: values by name of the column; numbers that JSON lacks are texts: ``"Infinity"``.
+        columns: values by name of the column; numbers that JSON cannot represent are texts:
+            ``"Infinity"``.
     """
 
     count: int
@@ -46,7 +47,7 @@ class Columnar:
 
 
 def as_json(piece: object) -> str:
-    """A piece of the page's data as JSON; dataclasses become objects of their fields."""
+    """Format a part of the page's data as JSON; dataclasses become objects with their fields."""
     return json.dumps(
         piece, ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=vars
     )
@@ -55,7 +56,7 @@ def as_json(piece: object) -> str:
 def columnar(
     database: duckdb.DuckDBPyConnection, sql: str, digits: int | None = DIGITS
 ) -> Columnar:
-    """The answer of the store to a query, by columns.
+    """Query the results store; return the result by columns.
 
     Args:
         database: the open results store.
@@ -63,16 +64,18 @@ def columnar(
         digits: number of significant digits of numbers; None keeps all.
 
     Raises:
-        StpError: DuckDB refuses the statement, as it does where the store is older than the code.
+        StpError: DuckDB refuses the statement, for example because the store is older than the
+            code.
     """
     return by_columns(*asked(database, sql), digits=digits)
 
 
 def asked(database: duckdb.DuckDBPyConnection, sql: str) -> tuple[list[str], Rows]:
-    """The answer of the store to a query: names of columns, and rows.
+    """Query the results store; return names of columns, and rows.
 
     Raises:
-        StpError: DuckDB refuses the statement, as it does where the store is older than the code.
+        StpError: DuckDB refuses the statement, for example because the store is older than the
+            code.
     """
     try:
         answer = database.execute(sql)
@@ -88,7 +91,7 @@ def asked(database: duckdb.DuckDBPyConnection, sql: str) -> tuple[list[str], Row
 def by_columns(
     names: list[str], rows: Rows, exact: tuple[str, ...] = (), digits: int | None = DIGITS
 ) -> Columnar:
-    """Rows of an answer, rearranged by columns.
+    """Rearrange the rows of a query result by columns.
 
     Args:
         names: names of the columns.
@@ -114,7 +117,7 @@ def _column(values: tuple[Any, ...], digits: int | None) -> Words | list[Value]:
 
 
 def plain(value: object, digits: int | None = DIGITS) -> Any:
-    """A value of DuckDB as a value of JSON, with some significant digits; None keeps all."""
+    """Convert a value of DuckDB to a value of JSON; ``digits`` is as for `columnar`."""
     if isinstance(value, Decimal):
         value = float(value)
     if isinstance(value, float):

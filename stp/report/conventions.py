@@ -1,4 +1,4 @@
-"""Conventions: how the exact definition of a metric affects values and ranks."""
+"""Section on conventions: effects of the exact definition of a metric on values and ranks."""
 
 from pathlib import Path
 
@@ -24,5 +24,5 @@ ORDER BY e.metric, e.convention, e.other, e.dimension, c.tested, e.setting, e.va
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
-    """A row for each evaluation and pair of conventions, from the view convention_effects."""
+    """A row for each evaluation and pair of conventions, from the view ``convention_effects``."""
     return {"effects": columnar(database, EFFECTS)}

@@ -1,4 +1,4 @@
-"""Data that all sections share: cells, dimensions, names, conventions, origin of data."""
+"""Data that all sections of the report use: cells, dimensions, names, conventions, origins."""
 
 from pathlib import Path
 

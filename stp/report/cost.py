@@ -1,4 +1,4 @@
-"""Cost: time, memory and size behind each cell, and of all artefacts, each counted once."""
+"""Section on costs: time, memory and size behind each cell, and totals over artefacts."""
 
 from functools import cache
 from pathlib import Path
@@ -92,8 +92,8 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
         ``cells``: a row for each cell with seconds of its stages, peak memory in MB, total bytes
         and parameters of its trained models, and number of test clips; a training that several
         cells share is in the row of each. ``models``: cost by model and training dataset over all
-        tests, without preparation. ``totals``: cost by stage and device. Both count each artefact
-        once. ``lost``: failed attempts by stage and by how they ended.
+        tests, without preparation. ``totals``: cost by stage and device. ``models`` and ``totals``
+        count each artefact once. ``lost``: failed attempts by stage and kind of end.
 
     Raises:
         StpError: the store is older than the code.

@@ -1,4 +1,4 @@
-"""Deltas: our values beside the printed ones; comparable ones come first."""
+"""Section on deltas: our values beside printed values; comparable values come first."""
 
 from pathlib import Path
 
@@ -19,5 +19,5 @@ ORDER BY d.difference IS NULL, d.dimension, d.tested, d.metric, d.model, d.train
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
-    """A row for each of our values that the paper also prints, from the view deltas."""
+    """A row for each of our values with a printed value, from the view ``deltas``."""
     return {"deltas": columnar(database, DELTAS)}

@@ -1,4 +1,4 @@
-"""Questions: common ones, with their queries and the answers of the results store."""
+"""Section with common questions, their queries, and the results from the store."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ MANY = 4
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> list[dict[str, object]]:
-    """Each question with its query and the answer of the store."""
+    """Each question with its query and its result."""
     answered = []
     for question, about, sql in QUESTIONS:
         names, rows = asked(database, sql)
@@ -36,9 +36,9 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> list[dict[str, o
 
 
 def _same(names: list[str], rows: Rows) -> dict[str, object]:
-    """The value of each column that is the same in all rows, if there are many rows.
+    """Values of the columns that have one value in all rows, if there are many rows.
 
-    The result is empty if no other column would be left.
+    The result is empty if all columns have one value.
     """
     if len(rows) < MANY:
         return {}

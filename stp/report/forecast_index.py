@@ -1,4 +1,4 @@
-"""Index of the forecasts in the page: evaluations, samples, and the sheets of their pictures."""
+"""Data classes of the forecasts in the page: evaluations, samples, and sheets of pictures."""
 
 from dataclasses import dataclass
 
@@ -26,17 +26,17 @@ class ShownSample:
 
     Attributes:
         rule: name of the rule that chose the sample.
-        number: number of the test sample.
+        number: index of the test sample.
         why: the rule in words.
         clip: name of the clip.
         times: times of context and lead times, in words.
-        gaps: why pictures are missing, for each model; empty if there are pictures.
-        remarks: remark on each model; empty if there is none.
-        scales: for each variable, the scales of values and of errors: lowest and highest value,
+        gaps: for each model, the reason why pictures are missing; empty if there are pictures.
+        remarks: for each model, a remark; may be empty.
+        scales: for each variable, two scales, of values and of errors: lowest and highest value,
             and the colours.
         metrics: metrics of the scores.
         scores: values over lead times, for each model and metric.
-        piece: name of the page's block of data with the sheets.
+        piece: name of the block of data in the page with the sheets.
     """
 
     rule: str
@@ -62,7 +62,7 @@ class ShownEvaluation:
         tested: title of the test.
         dataset: name of the dataset.
         origin: origins of the data of its cells, see `stp.plan.manifest.ORIGIN_FIELDS`.
-        gap: why there are no pictures; empty if there are.
+        gap: reason why there are no pictures; empty with pictures.
         samples: samples with pictures.
     """
 
@@ -86,7 +86,7 @@ class PicturedEvaluation(ShownEvaluation):
         pitch: horizontal and vertical distance from one frame of a sheet to the next, in pixels.
         columns: number of columns in the sheet of the context, and in sheets of lead times.
         aspect: width of a frame divided by its height.
-        coast: number of the coastline in the page; None for data that are not on a map.
+        coast: index of the coastline in the page; None for data that are not on a map.
         is_picture: whether values are colours.
         context: number of context frames.
         leads: number of lead times.
@@ -112,7 +112,9 @@ class PicturedEvaluation(ShownEvaluation):
 
 @dataclass(frozen=True)
 class VariableSheets:
-    """Sheets of a variable as data URIs: context, truth, and values and errors by model's label."""
+    """Sheets of a variable as data URIs: context, truth, and values and errors by label of the
+    model.
+    """
 
     context: str
     truth: str

@@ -1,7 +1,8 @@
-"""Forecasts: a few samples of every evaluation, with the truth and the predictions of all models.
+"""Section of forecasts: a few samples of every evaluation, with truth and predictions of all
+models.
 
-Samples are chosen by the rules of `stp.render.pictures.sample_choice`, not by hand. Predictions
-that are not kept, or damaged, leave a gap with its reason; scores do not depend on them.
+Samples are chosen by the rules of `stp.render.pictures.sample_choice`, not by hand. If predictions
+are not stored or damaged, the page states the reason; scores do not depend on them.
 """
 
 import json
@@ -49,9 +50,9 @@ class Pictures(NamedTuple):
     """Number and size of the pictures of a report.
 
     Attributes:
-        samples: number of samples of each evaluation, 0..3; in order, those of median, largest and
-            smallest error.
-        megabytes: largest total size of all pictures in the page.
+        samples: number of samples of each evaluation, 0..3: the sample of median error, then of
+            largest, then of smallest error.
+        megabytes: maximum total size of all pictures in the page, in megabytes.
     """
 
     samples: int = SAMPLES
@@ -81,16 +82,16 @@ def pieces(
 ) -> Pieces:
     """Make the pictures of all evaluations.
 
-    Every evaluation may take an equal part of the megabytes; what small ones do not need goes to
-    larger ones. All pictures of an evaluation have the same look, the best of ``LOOKS`` that fits.
-    Samples are left out before the look becomes worse than good.
+    Every evaluation may use an equal part of the total size; large evaluations also use what small
+    ones leave. All pictures of an evaluation have the same encoding, the best of ``LOOKS`` that
+    fits. If pictures of acceptable quality do not fit, samples are left out first.
 
     Args:
         pictures: number and size of the pictures.
 
     Returns:
-        ``forecasts``, the index, and ``forecasts-<n>``, the sheets of one sample each, which the
-        page parses when it shows them.
+        blocks of data by name: ``forecasts``, the index, and ``forecasts-<n>``, the sheets of one
+        sample each, which the page parses when it shows them.
 
     Raises:
         StpError: the number or the size is out of range.
@@ -324,7 +325,7 @@ def _leads_of(
 ) -> list[list[list[float | str] | None]]:
     """For each cell and sample, the values over lead times, or None if they are missing.
 
-    The result is [] if the values of all cells and samples are missing.
+    The result is empty if all values are missing.
     """
     by_cell = [_leads(cell, convention, variable, samples) for cell in cells]
     has_values = any(leads is not None for of_cell in by_cell for leads in of_cell)
@@ -351,7 +352,7 @@ Scaled = tuple[SampleForecasts, list[tuple[Scale, Scale]]]
 def _fitting(
     samples_with_scales: list[Scaled], share: float
 ) -> tuple[Look, list[SampleSheets]] | None:
-    """The best look that fits, and the sheets of the samples that fit; None if nothing fits."""
+    """The best encoding that fits, and the sheets of the samples that fit; None if nothing fits."""
     fewer = range(len(samples_with_scales), 0, -1)
     guessed: dict[Look, float] = {}
     candidates = [(samples, look) for samples in fewer for look in LOOKS[:GOOD]]

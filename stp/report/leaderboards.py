@@ -1,4 +1,4 @@
-"""Leaderboards: every value with its rank, its uncertainty and the printed value."""
+"""Section of leaderboards: every value with its rank, its uncertainty and the printed value."""
 
 from pathlib import Path
 
@@ -74,7 +74,7 @@ ORDER BY l.convention, l.variable, l.level, l.threshold, l.leads, l.rank NULLS L
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
-    """A row for each evaluation, part of a score and model; the first two are given as numbers."""
+    """A row for each evaluation, part of a score and model; evaluations and parts are indices."""
     numbers, parts = evaluations(database), Numbers(PART)
     _, board = asked(database, BOARD)
     first, behind = len(ALIKE), len(_PLACE)

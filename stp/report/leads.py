@@ -1,4 +1,4 @@
-"""Lead time: values at each lead time, and the seconds of a lead time."""
+"""Section on lead times: values at each lead time, and the duration of a lead time."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ DIGITS = 5
 
 
 def _leads(which: str) -> str:
-    """SQL for a row for each cell and part of a convention, with lists over lead times."""
+    """SQL that selects a row for each cell and part of a convention, with lists over lead times."""
     at = "FILTER (WHERE lead IS NOT NULL)"
     return f"""
 WITH {NUMBERED},
@@ -50,8 +50,8 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
         ``lines``: a row for each cell and part of a convention. Its ``values``, ``low`` and
         ``high`` are lists, or NULL with a ``reason``; ``at_leads`` is the first lead time if they
         are consecutive, else a list. ``complete``: whether all conventions are included, not only
-        those of the tables of results. ``steps``: seconds from one lead time to the next by number
-        of the cell, where they are known.
+        those in tables of results. ``steps``: seconds from one lead time to the next by index of
+        the cell, if known.
     """
     _, [(size,)] = asked(
         database, "SELECT count(value) + count(ci95_low) + count(ci95_high) FROM by_lead"

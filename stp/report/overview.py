@@ -1,4 +1,4 @@
-"""Overview: planned and evaluated cells, with dates, machines and versions of the code."""
+"""Overview section: planned and evaluated cells, with dates, machines and versions of the code."""
 
 from pathlib import Path
 

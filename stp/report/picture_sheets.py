@@ -1,8 +1,8 @@
-"""Sheets of the report's pictures: values and errors as 8-bit levels.
+"""Encode sheets of the report's pictures: values and errors as 8-bit levels.
 
-A field is stored as levels, which the page colours with the map of its scale: level 0 is a missing
-value, 1..255 run evenly from one limit of the scale to the other. Brightness and colours in [0, 1]
-are stored as 0..255. Errors are computed from unclipped floats, not from pictures.
+A field is stored as levels, to which the page applies a colour map: level 0 is a missing value, and
+1..255 run evenly from one limit of the scale to the other. Brightness and colours in [0, 1] are
+stored as 0..255. Errors are computed from unclipped floats, not from pictures.
 """
 
 from dataclasses import dataclass
@@ -26,8 +26,8 @@ class Look(NamedTuple):
     """Encoding of pictures.
 
     Attributes:
-        side: largest length of the longer side of a frame, in pixels; None keeps the size.
-        quality: quality of WebP, 0..100; None is lossless.
+        side: maximum length of the longer side of a frame, in pixels; None keeps the size.
+        quality: quality of WebP, 0..100; None for lossless encoding.
     """
 
     side: int | None

@@ -1,6 +1,6 @@
-"""Provenance: the values of every cell with all digits, and the artefacts behind it.
+"""Section on provenance: the values of every cell with all digits, and the artefacts behind it.
 
-Each artefact is listed once; cells and other artefacts refer to it by its number.
+Each artefact is listed once; cells and other artefacts refer to it by index.
 """
 
 import json
@@ -42,9 +42,9 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
     """The values of all cells, and the artefacts behind them.
 
     Returns:
-        ``values``: values of cells; ``cell`` is an index in ``core.cells``, ``part`` one in
-        ``parts``. ``artefacts``: ``inputs`` are indices of artefacts, ``lock`` is the index of the
-        raw files in ``locks`` or -1. ``behind``: indices of the artefacts behind each cell.
+        ``values``: values of cells; ``cell`` is an index in ``core.cells``, and ``part`` an index
+        in ``parts``. ``artefacts``: ``inputs`` are indices of artefacts; ``lock`` is the index of
+        the raw files in ``locks``, or -1. ``behind``: indices of the artefacts behind each cell.
         ``first_files``: the first three raw files of each of ``locks``.
     """
     numbers, parts = cells(database), Numbers(PART)

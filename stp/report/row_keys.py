@@ -1,10 +1,8 @@
-"""Numbers for keys that repeat in every row: cells, evaluations, and parts of a score.
+"""Replace keys that repeat in every row by indices: cells, evaluations, and parts of a score.
 
 Models are ranked within an evaluation; a part is a convention with its variable, level, threshold
 and lead times.
 """
-
-from typing import Any
 
 import duckdb
 
@@ -19,28 +17,28 @@ PART = ("convention", "variable", "level", "threshold", "leads")
 
 
 class Numbers:
-    """Numbers of tuples, in the order of their first occurrence."""
+    """Indices of tuples, in the order of their first occurrence."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
-        self._numbers: dict[tuple[Any, ...], int] = {}
+        self._numbers: dict[tuple[object, ...], int] = {}
 
-    def of(self, values: tuple[Any, ...]) -> int:
-        """The number of a tuple, from 0; a new tuple gets the next number."""
+    def of(self, values: tuple[object, ...]) -> int:
+        """The index of a tuple, from 0; a new tuple gets the next index."""
         return self._numbers.setdefault(values, len(self._numbers))
 
     def columnar(self) -> Columnar:
-        """All tuples by columns, in the order of their numbers."""
+        """All tuples by columns, in the order of their indices."""
         return by_columns(list(self.names), list(self._numbers))
 
 
 def cells(database: duckdb.DuckDBPyConnection) -> Numbers:
-    """Numbers of the cells, in the order of the store and of ``core.cells`` in the page."""
+    """Indices of the cells, in the order of the store and of ``core.cells`` in the page."""
     return _numbered(database, CELL_KEYS, "")
 
 
 def evaluations(database: duckdb.DuckDBPyConnection) -> Numbers:
-    """Numbers of the evaluations, in the order of their first cells."""
+    """Indices of the evaluations, in the order of their first cells."""
     return _numbered(database, ALIKE, f"GROUP BY {', '.join(ALIKE)}")
 
 

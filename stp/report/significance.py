@@ -1,4 +1,4 @@
-"""Significance: paired comparisons of any two models, and ranks with their uncertainty."""
+"""Section on significance: paired comparisons of any two models, and ranks with uncertainty."""
 
 from pathlib import Path
 
@@ -21,8 +21,8 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
     """Comparisons and ranks of the store.
 
     Returns:
-        ``comparisons`` and ``ranks``: rows of the tables of these names. ``complete``: whether all
-        conventions are included, not only those of the tables of results.
+        ``comparisons`` and ``ranks``: rows of the tables of the same names. ``complete``: whether
+        all conventions are included, not only those in tables of results.
 
     Raises:
         StpError: the store is older than the code.

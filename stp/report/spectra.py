@@ -1,4 +1,4 @@
-"""Spectra: mean power of truth and forecasts by wavenumber, at the first and last lead time."""
+"""Section of spectra: mean power of truth and forecasts by wavenumber, at two lead times."""
 
 from pathlib import Path
 
@@ -29,12 +29,13 @@ GROUP BY ALL ORDER BY min(n.cell)"""
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
-    """Mean spectra over samples, then over seeds, from sums that are stored beside the scores.
+    """Spectra averaged over samples, then over seeds, from sums that are stored beside the scores.
 
     Returns:
-        ``lines``: a line for each model and evaluation, with ``cells`` (their numbers), ``leads``
+        ``lines``: a line for each model and evaluation, with ``cells`` (their indices), ``leads``
         (the first and the last), and for each lead time ``forecast`` and ``truth``: power by
-        wavenumber from 1 on. ``unread``: why spectra cannot be read, by number of the first cell.
+        wavenumber from 1 on. ``unread``: reason why spectra cannot be read, by index of the first
+        cell.
 
     Raises:
         StpError: the store is older than the code.

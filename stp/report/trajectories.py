@@ -1,4 +1,5 @@
-"""Trajectories: a few scenarios of each dataset of people, with the predictions of all models.
+"""Section of trajectories: some scenarios of each dataset of people, with predictions of all
+models.
 
 Scenarios are chosen by the rule of `stp.render.pictures.trajectories`, not by hand. Positions are
 rounded to centimetres after errors are computed. The page parses a test when it shows it.
@@ -45,7 +46,7 @@ class ShownModel:
     Attributes:
         label: label of the model in legends.
         model: name of the model.
-        cell: number of the cell in the page.
+        cell: index of the cell in the page.
         samples: number of samples of each prediction.
         calibrated_here: whether the model is shown when the page opens; see
             `stp.render.pictures.trajectories.calibrated_here`.
@@ -69,7 +70,7 @@ class ShownScenario:
     """A scenario that is drawn.
 
     Attributes:
-        number: number of the scenario in the test.
+        number: index of the scenario in the test.
         name: title of the scenario.
         people: number of people in the scenario.
         measure: value by which the scenario was chosen, in words.
@@ -89,8 +90,8 @@ class ShownTest:
         dataset: name of the dataset.
         protocol: name of the test subset.
         setting: name of the setting.
-        gap: why there are no drawings; empty if there are.
-        cells: numbers of the test's cells in the page.
+        gap: reason why there are no drawings; empty with drawings.
+        cells: indices of the test's cells in the page.
     """
 
     dataset: str
@@ -111,9 +112,9 @@ class DrawnTest(ShownTest):
         count: number of scenarios.
         episodes: number of episodes that scenarios come from.
         models: models that are drawn.
-        absent: why other models are not drawn, by label.
+        absent: reason why other models are not drawn, by label.
         scenarios: scenarios that are drawn.
-        piece: name of the page's block of data with the positions.
+        piece: name of the block of data in the page with the positions.
     """
 
     dt: float
@@ -185,8 +186,8 @@ def pieces(database: duckdb.DuckDBPyConnection, report: Report = silent) -> Piec
     """Read the scenarios that the page draws.
 
     Returns:
-        ``trajectories``, the index, and ``trajectories-<n>``, the positions of one test each;
-        ``tests`` of the index is empty in a store without data of people.
+        blocks of data by name: ``trajectories``, the index, and ``trajectories-<n>``, the positions
+        of one test each. ``tests`` in the index is empty for a store without data of people.
     """
     cells = stored_cells(database)
     numbers = {cell.key: number for number, cell in enumerate(cells)}

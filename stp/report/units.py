@@ -1,4 +1,4 @@
-"""Units of values, from conventions and variables."""
+"""Determine units of values from conventions and variables."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ ORDER BY ALL"""
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> Columnar:
-    """The unit of each value that has one, by dataset, convention, variable and level."""
+    """Units by dataset, convention, variable and level; values without a unit are left out."""
     _, rows = asked(database, VALUES)
     units = []
     for tested_on, convention, variable, level, declared, stated, folder in rows:

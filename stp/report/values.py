@@ -1,4 +1,4 @@
-"""Values over all lead times in the conventions of the tables, for sections that compare tests."""
+"""Values over all lead times for the conventions of tables, for sections that compare tests."""
 
 from pathlib import Path
 
@@ -37,8 +37,8 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
 
     Returns:
         ``values``: a row for each cell and part of a convention. ``matched``: a row for each
-        comparison, cell and convention. ``printed``: a row for each entry of the paper's tables
-        that we also have a value of; NULL with a reason where the two are not comparable.
+        comparison, cell and convention. ``printed``: a row for each entry of the paper's tables for
+        which we also have a value; NULL with a reason if both are not comparable.
     """
     return {
         "values": columnar(database, VALUES),

@@ -1,7 +1,7 @@
 """Compute values of conventions from statistics: overall and per lead time, with intervals."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from stp.options.score import Bootstrap
 from stp.score import bootstrap
 from stp.score.blocks import Blocks, few, summed
 from stp.score.jackknife import FEWEST_CLUSTERS, left_out_means
+
+if TYPE_CHECKING:
+    from stp.score.samples import Availability
 
 Leads = slice | np.ndarray
 """Numbers of lead times along the last axis of statistics."""
@@ -44,21 +47,6 @@ class Uncertainty(NamedTuple):
     clusters: np.ndarray
 
 
-class Availability(NamedTuple):
-    """Lead times and variables that the forecasts have; all by default.
-
-    Attributes:
-        leads: indices of lead times; None for all.
-        variables: indices of variables, for conventions with a series for each; None for all.
-    """
-
-    leads: frozenset[int] | None = None
-    variables: frozenset[int] | None = None
-
-
-ALL_AVAILABLE = Availability()
-
-
 class NonFinite(NamedTuple):
     """Masks of the NaN and infinite statistics of N samples.
 
@@ -74,7 +62,7 @@ class NonFinite(NamedTuple):
 
     @classmethod
     def of(cls, statistics: np.ndarray, clips: Sequence[str]) -> "NonFinite":
-        """Make the masks of statistics, float64 (N, K, T')."""
+        """Make the masks from K statistics of N clips, float64 (N, K, T'), and the clips' names."""
         return cls(np.isnan(statistics), np.isinf(statistics), clips)
 
 
@@ -98,12 +86,15 @@ def values(metric: Metric, means: np.ndarray, leads: Leads = slice(None)) -> np.
     return np.concatenate([overall, per_lead], axis=-1)
 
 
-def leads_with_values(metric: Metric, available: Availability, leads: int, count: int) -> Leads:
-    """Indices, among the last ``count`` of ``leads`` lead times, of those with a value."""
-    if available.leads is None and not metric.windows:
+def leads_with_values(
+    metric: Metric, available: "Availability | None", leads: int, count: int
+) -> Leads:
+    """Indices of the lead times with a value, among the last ``count`` of ``leads``."""
+    present = range(leads) if available is None else available.leads.tolist()
+    if len(present) == leads and not metric.windows:
         return slice(None)
     first = leads - count
-    valued = metric.valued(range(leads) if available.leads is None else available.leads)
+    valued = metric.valued(present)
     return np.array([t for t in range(count) if t + first in valued], np.int64)
 
 
@@ -115,7 +106,7 @@ def spreads(
     *,
     leads: int | None = None,
     blocks: Blocks | None = None,
-    available: Availability = ALL_AVAILABLE,
+    available: "Availability | None" = None,
 ) -> list[Uncertainty]:
     """Compute the intervals of all values of several conventions, from the same resamples.
 
@@ -124,11 +115,10 @@ def spreads(
         sums: sums over the samples of each cluster, (G, K, T') each.
         counts: number of samples of each cluster, (G,).
         options: number of resamples, and seed.
-        leads: number of lead times T; by default the largest T'.
-        blocks: the clusters as blocks of time, if they are such blocks. Blocks are merged until
-            they are longer than the lead time of a value or, for the overall value, than the last
-            lead time.
-        available: lead times and variables that the forecasts have.
+        leads: number of lead times T; the largest T' by default.
+        blocks: clusters as blocks of time, if they are. Blocks are merged until they are longer
+            than the lead time of a value, for the overall value longer than the last lead time.
+        available: available lead times and channels of the forecasts; all by default.
     """
     leads = max(part.shape[-1] for part in sums) if leads is None else leads
     needs = {lead: blocks.merged(lead) if blocks else None for lead in range(1, leads + 1)}
@@ -168,7 +158,7 @@ def _spreads(
     counts: np.ndarray,
     options: Bootstrap,
     leads: int,
-    available: Availability,
+    available: "Availability | None",
     at: Sequence[int],
 ) -> list[Uncertainty]:
     """Uncertainty at the lead times ``at``; with the last one, also that of the overall value."""
@@ -245,7 +235,7 @@ def rows(
     spread: Uncertainty,
     *,
     leads: int,
-    available: Availability = ALL_AVAILABLE,
+    available: "Availability | None" = None,
     in_blocks: bool = False,
 ) -> list[Row]:
     """Make all rows of one convention for ``scores.parquet``.
@@ -256,7 +246,7 @@ def rows(
         means: means of the statistics over samples, (K, T').
         spread: uncertainty of the values.
         leads: number of lead times T; the last statistic belongs to lead time T.
-        available: lead times and variables that the forecasts have.
+        available: available lead times and channels of the forecasts; all by default.
         in_blocks: whether clusters are blocks of time that are longer than lead times.
 
     Returns:
@@ -269,7 +259,7 @@ def rows(
     absent = {
         name
         for number, name in enumerate(metric.variables)
-        if available.variables is not None and number not in available.variables
+        if available is not None and number not in available.channels
     }
     for s, series in enumerate(metric.series):
         if series.variable in absent:

@@ -52,8 +52,8 @@ def intervals(
 
     Returns:
         Lower and upper ends, float64 (2, F). NaN if a value in ``value`` or ``left_out`` is not
-        finite. Also NaN, except for shares, if so few clusters differ that at least one in forty
-        resamples consists of equal clusters.
+        finite. Also NaN, except for shares, if at least one in forty resamples contains only
+        clusters with equal influence, since an end is infinite then.
     """
     # Blocks of columns bound the memory; all use the same resamples.
     block = max(1, CHUNK // max(len(counts), resamples))

@@ -57,7 +57,8 @@ class Members:
             )
 
     def suited(self, name: str, metric: Metric) -> Metric:
-        """Return the metric; with a ``reason`` and no values if it is undefined for members.
+        """Return the metric, with the ``reason`` why it has no values if it is undefined for
+        members.
 
         Raises:
             StpError: the direction of the convention is not declared.

@@ -136,11 +136,7 @@ def _rows(
     if not kept:
         return {}
     sums = [accumulated.sums for accumulated in kept.values()]
-    leads, blocks = predictions.leads, predictions.blocks
-    steps, channels = predictions.available.leads, predictions.available.channels
-    available = aggregate.Availability(
-        frozenset(steps.tolist()) if len(steps) < leads else None, frozenset(channels.tolist())
-    )
+    leads, blocks, available = predictions.leads, predictions.blocks, predictions.available
     spreads = aggregate.spreads(
         list(metrics.values()),
         sums,

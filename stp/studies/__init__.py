@@ -1,4 +1,4 @@
-"""Studies with people: blinded questionnaires, and tables of the answers.
+"""Run studies with people: blinded questionnaires, and tables of the answers.
 
 Raters choose the best of several predictions, compare a pair of videos, or rate a single video.
 """

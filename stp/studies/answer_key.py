@@ -1,4 +1,4 @@
-"""Read keys of questionnaires, which say what each choice is. Raters never get them."""
+"""Read keys of questionnaires, which list the model or video behind each choice."""
 
 import json
 import math
@@ -39,7 +39,7 @@ class ClipQuestion(Question):
 
     Attributes:
         dataset: name of the dataset.
-        sample: number of the test sample.
+        sample: index of the test sample.
         clip: name of the clip.
         cluster: the video or trajectory that the clip comes from.
     """
@@ -51,14 +51,14 @@ class ClipQuestion(Question):
 
 
 class PairQuestion(Question):
-    """A question about two videos of a clip, with the names of the scenarios of the pair."""
+    """A question about two videos of a clip, with the names of the pair's scenarios."""
 
     clip: str
     scenarios: list[str]
 
 
 class VideoQuestion(Question):
-    """A question about a video to rate, with the file of the natural video beside it."""
+    """A question about a video to rate, with the file of the natural video shown beside it."""
 
     natural: str
 
@@ -114,13 +114,13 @@ class Scenario(Strict):
     Attributes:
         name: name of the scenario, as printed: ``eq. FVD``, ``spr. FVD``, ``base200 +10``.
         kind: the rule by which models were chosen.
-        metric: heading of the metric that they were chosen by.
+        metric: heading of the metric by which models were chosen.
         models: names of the models; for a gap, the base comes first.
-        reason: reason why there are no models, or fewer than configured; empty otherwise.
+        reason: reason why models are missing, or fewer than configured; empty otherwise.
         low: smallest value of the metric among the models; None without models.
         high: largest value of the metric among the models; None without models.
         base: for a gap, the configured value of the base; None otherwise.
-        step: for a gap, how much worse the other models are; None otherwise.
+        step: for a gap, the difference by which the other models are worse; None otherwise.
     """
 
     name: str
@@ -138,7 +138,8 @@ class Key(Strict):
     """The key of a questionnaire.
 
     Attributes:
-        study: checksum of what raters see, which identifies the study; empty before it is known.
+        study: checksum of the pages without raters' names, which identifies the study; empty before
+            pages are written.
         pictures: encoding of the pictures.
         about: configuration of the study.
         questions: questions sorted by id.

@@ -1,4 +1,4 @@
-"""Read files of answers from raters; every field is checked, since they come from strangers."""
+"""Read files of answers from raters; every field is checked, since raters are strangers."""
 
 import csv
 import io
@@ -32,11 +32,11 @@ class Answer:
 
     Attributes:
         rater: random name of the rater.
-        question: number of the question in the key.
+        question: index of the question in the key.
         model: name of the chosen model; None for "cannot tell", and for a rating.
         position: position of the chosen prediction on the page, from 0; None if no model was
             chosen.
-        seconds: time for which the question was visible before the choice, in seconds.
+        seconds: time in seconds for which the question was visible before the choice.
         answered_at: time of the choice.
         rating: rating from 0 to 100; None if a prediction was to be chosen.
     """
@@ -74,7 +74,7 @@ class Answers:
         return identical_text(identical(by_rater))
 
     def warnings(self) -> list[str]:
-        """Warnings about these raters, for the head of a table."""
+        """Warnings about the raters, for the head of a table."""
         warnings = []
         if any(name.startswith(SIMULATED) for name in self.raters):
             warnings.append("WARNING: raters are SIMULATED by a program; no person answered.")
@@ -82,14 +82,14 @@ class Answers:
 
 
 class _LineError(Exception):
-    """The problem in a line of a file of answers."""
+    """A line of a file of answers is wrong."""
 
 
 def read_answers(paths: Sequence[Path], key: Key, key_path: Path) -> Answers:
     """Read files of answers.
 
-    A rater with two answers to one question is refused, and so is a rater with two files unless the
-    study has rounds: people must decide which of them counts.
+    Two answers of a rater to one question are refused, since people must decide which one counts;
+    so are two files of a rater, unless the study has rounds.
 
     Args:
         paths: paths of files, or of folders of ``*.csv`` files.
@@ -97,8 +97,8 @@ def read_answers(paths: Sequence[Path], key: Key, key_path: Path) -> Answers:
         key_path: path of the key, for error messages.
 
     Raises:
-        StpError: there are no answers, or lines are malformed or duplicated, or belong to another
-            study or an unknown question; the message names files and lines.
+        StpError: there are no answers; or lines are malformed or duplicated, or belong to another
+            study or an unknown question. The message names files and lines.
     """
     raters: dict[str, Rater] = {}
     file_of_rater: dict[str, Path] = {}

@@ -25,9 +25,9 @@ class Study(Strict):
             one video).
         question: text that raters are asked about each item.
         frames_per_second: frames per second of the videos.
-        max_megabytes: largest size of a page.
+        max_megabytes: maximum size of a page, in megabytes.
         consent: text that a rater agrees to.
-        return_to: text that says what to do with the file of answers.
+        return_to: text that tells raters what to do with the file of answers.
         seed: seed of all draws.
     """
 
@@ -66,15 +66,15 @@ class BestOf(Study):
         return names
 
     def demand(self, scale: str, planned: Iterable[tuple[str, str]], path: Path) -> None:
-        """Demand that a scale has all models and datasets of the study.
+        """Check that a scale has all models and datasets of the study.
 
         Args:
-            scale: name.
+            scale: name of the scale.
             planned: (model, dataset) of all short-term cells of the scale.
             path: file of the configuration, for the message.
 
         Raises:
-            StpError: a model is not tested on a dataset; names all of them.
+            StpError: models are not tested on datasets of the study; the message names all of them.
         """
         planned = set(planned)
         pairs = [(model, dataset) for dataset in self.clips for model in self.models]
@@ -95,7 +95,7 @@ class Measure(Strict):
     """A metric that is compared with people.
 
     Attributes:
-        convention: name in the results store, or of a column of a CSV file.
+        convention: name of the convention in the results store, or of a column of a CSV file.
         higher_is_better: whether larger values are better.
     """
 
@@ -104,14 +104,15 @@ class Measure(Strict):
 
 
 class Gaps(Strict):
-    """The study of how small a difference people see.
+    """The study of the smallest difference that people notice.
 
     Attributes:
         metric: heading of the metric.
-        bases: values of models that others are compared with.
-        steps: by how much the others are worse.
-        models: number of others at each step.
-        tolerance: largest distance of the value of a model from its base or step.
+        bases: values of the metric of base models, which other models are compared with.
+        steps: differences by which the other models are worse than the base.
+        models: number of other models at each step.
+        tolerance: maximum difference between the value of a model and the value that its base or
+            step requires.
     """
 
     metric: str
@@ -122,15 +123,15 @@ class Gaps(Strict):
 
 
 class Pairs(Study):
-    """A study of pairs of videos, of models that are chosen by their scores.
+    """A study of pairs of videos from models that are chosen by their scores.
 
     Attributes:
-        metrics: by heading in the table.
+        metrics: metrics by heading in the table.
         models: number of models of each scenario.
-        videos: number of videos of each model, of the same clips for all.
-        equal: headings of metrics in which models are chosen to be equal.
-        spread: headings of metrics in which models are chosen to be spread.
-        gaps: study of small differences; None leaves it out.
+        videos: number of videos of each model; all models have the same clips.
+        equal: headings of metrics for which models with equal values are chosen.
+        spread: headings of metrics for which models with evenly spread values are chosen.
+        gaps: study of small differences; None without this study.
     """
 
     cannot_tell: ClassVar[bool] = True
@@ -164,13 +165,13 @@ class Ratings(Study):
     """A study of single videos, which people rate from 0 to 100 beside a natural one.
 
     Attributes:
-        height: in pixels; videos of smaller height are enlarged to it.
-        raters: number of people.
+        height: minimum height of videos in pixels; smaller videos are enlarged to it.
+        raters: number of raters.
         sessions: number of sessions of each rater.
         videos: number of videos of a session.
-        hours: shortest time from one session of a rater to the next.
+        hours: minimum time from one session of a rater to the next, in hours.
         training: number of videos before each session, whose ratings do not count.
-        classes: datasets by the class of their content.
+        classes: names of datasets by the class of their content.
     """
 
     cannot_tell: ClassVar[bool] = False
@@ -195,7 +196,7 @@ class Ratings(Study):
         return classes
 
     def class_of(self, dataset: str) -> str | None:
-        """The class of a dataset; None where it has none."""
+        """The class of a dataset; None if the dataset is in no class."""
         classes = (name for name, datasets in self.classes.items() if dataset in datasets)
         return next(classes, None)
 
@@ -210,8 +211,8 @@ def load_study(path: Path, scale: str = "") -> Item:
     """Read a study.
 
     Args:
-        path: path of the file; ``scales`` in it holds keys that differ at a scale.
-        scale: name; empty for none.
+        path: path of the file; its key ``scales`` contains keys that differ at a scale.
+        scale: name of the scale; empty without a scale.
 
     Raises:
         StpError: the file is missing or not a study.
@@ -234,7 +235,7 @@ def load_item(kind: type[S], path: Path, scale: str = "") -> S:
     """Read a study of one kind of item, as `load_study` does.
 
     Raises:
-        StpError: the file is missing, not a study, or a study of another item.
+        StpError: the file is missing, not a study, or a study of another kind of item.
     """
     study = load_study(path, scale)
     if isinstance(study, kind):

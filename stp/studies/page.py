@@ -1,6 +1,6 @@
-"""Pages of a questionnaire, and the key that raters never get.
+"""Write the pages of a questionnaire, and its key, which raters never get.
 
-A page is one file. It holds no name of a model and nothing that is computed from a name alone: ids
+A page is one file. It contains no names of models and nothing that can be computed from a name: ids
 of questions and pictures are keyed hashes, and the key of the hash is made from data that only the
 author of the study has (predicted values, files of videos). The same predictions give the same
 page.
@@ -33,7 +33,7 @@ Json = dict[str, Any]
 
 
 class Opaque:
-    """A function of names that gives ids, which cannot be computed without its secret."""
+    """A keyed hash function from names to ids, which cannot be computed without its secret."""
 
     def __init__(self, secret: bytes) -> None:
         self.secret = secret
@@ -45,12 +45,12 @@ class Opaque:
 
 @dataclass(frozen=True)
 class Page:
-    """A page.
+    """A page of a questionnaire.
 
     Attributes:
         path: path of the file.
-        questions: ids.
-        own: data that only this page has, such as the name of its rater.
+        questions: ids of the questions.
+        own: data of this page only, such as the name of the rater.
         training: ids of questions whose answers do not count.
     """
 
@@ -67,7 +67,7 @@ class Draft:
     Attributes:
         file: file of the configuration.
         key: key of the questionnaire, without a checksum.
-        words: texts and settings of the pages that the configuration does not state.
+        words: texts and settings of the pages besides those of the configuration.
         pages: all pages.
         pictures: function that returns 8-bit frames (T, H, W, 3), by id of the picture.
         others: ids of further pictures by id of the question: ``given``, the context frames;
@@ -197,7 +197,7 @@ def _encoded(
 
 
 def html(payload: Json) -> str:
-    """HTML of a page with its data; the page loads nothing from elsewhere."""
+    """HTML of a page with its data; the page loads no other files."""
     # "</script>" in a text must not end the script.
     study = json.dumps(payload, separators=(",", ":")).replace("<", "\\u003c")
     parts = {

@@ -18,7 +18,7 @@ CHOSEN_EQUAL = "models were chosen to be equal in it"
 
 
 def answers_by_question(key: PairKey, read: Answers) -> dict[int, list[Answer]]:
-    """All answers to each question of a key, by number of the question, in order of time."""
+    """All answers to each question of a key, by index of the question, in order of time."""
     answers: dict[int, list[Answer]] = {number: [] for number in range(len(key.questions))}
     for answer in sorted(read.answers, key=lambda answer: (answer.answered_at, answer.rater)):
         answers[answer.question].append(answer)
@@ -38,7 +38,7 @@ def agree(answers: list[Answer]) -> bool:
 
 
 def counted(answers: list[Answer]) -> list[Answer]:
-    """The answers that count: the first two, and the third one if these disagree."""
+    """The answers that count: the first two, and also the third if the first two disagree."""
     return answers[: 2 if len(answers) < 3 or agree(answers) else 3]
 
 
@@ -86,7 +86,8 @@ def agreements(
 
 
 def over_bases(scenarios: Iterable[Scenario]) -> list[tuple[Scenario, list[Scenario]]]:
-    """For each step of Figure 5, a scenario that joins all bases, and the joined points.
+    """For each step of Figure 5, a scenario with the models of all bases, and its original
+    scenarios.
 
     One base and five models give five pairs, too few for an interval; two bases give ten.
     """
@@ -117,7 +118,7 @@ def _judged(key: PairKey, read: Answers) -> list[Judged]:
 
 
 def _choices(answers: Sequence[Answer], counting: str) -> list[tuple[str | None, str]]:
-    """Pairs of a chosen model and the rater who chose it; the rater of a majority is empty."""
+    """Chosen models, each with the rater who chose it; empty rater for a choice by majority."""
     if counting == MAJORITY:
         model, votes = Counter(answer.model for answer in answers).most_common(1)[0]
         return [(model, "")] if votes >= 2 and model is not None else []

@@ -14,7 +14,7 @@ from stp.page.formats import texts
 from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
 from stp.studies.answer_key import PairKey, Scenario
-from stp.studies.answers import SIMULATED, Answers, read_answers
+from stp.studies.answers import SIMULATED, Answers
 from stp.studies.pair_agreement import (
     CHOSEN_EQUAL,
     agreements,
@@ -37,35 +37,23 @@ PRINTED_COMPARISONS = (
 
 
 def render_agreement(
-    answers: Sequence[Path],
-    key: PairKey,
-    key_path: Path,
-    out: Path,
-    *,
-    published: Path | None = None,
-) -> Answers:
+    key: PairKey, read: Answers, out: Path, *, published: Path | None = None
+) -> None:
     """Write ``<name>.csv``, and beside it .md, .tex, .html, and the figure as .png and .svg.
 
     Args:
-        answers: paths of files or folders of answers; empty for the printed values alone.
         key: key of the questionnaire.
-        key_path: path of the key, for error messages.
+        read: all answers; none for the printed values alone.
         out: path of the CSV file.
         published: path of the file of printed values of the suite.
 
-    Returns:
-        all answers.
-
     Raises:
-        StpError: a file is missing or damaged, or answers do not belong to the questionnaire;
-            nothing is written.
+        StpError: the published values are missing or damaged; nothing is written.
     """
-    read = read_answers(answers, key, key_path) if answers else Answers({}, [])
     rows = agreements(key, read, read_published(published))
     pages = texts(_grid(out.stem, key, read, rows), out.parent)
     _draw(key, rows, read, out.with_suffix(".png"))
     write_all({out: csv_text([HEADER, *map(line, rows)]), **pages})
-    return read
 
 
 def _basis(key: PairKey, read: Answers) -> str:

@@ -1,8 +1,8 @@
 """Make questionnaires about pairs of videos: choose models, and pairs that need another rater.
 
 The first page asks everybody about all pairs. The next page is made from the answers and asks one
-more person about the pairs that need one: two people answer each pair, and a third one only where
-these two disagree (section 4.3 of the paper on FVD).
+more person about pairs that need another rater: two people answer each pair, and a third one only
+if these two disagree (section 4.3 of the paper on FVD).
 """
 
 import hashlib
@@ -145,8 +145,8 @@ def write_next_page(first_page: Path, answers: Sequence[Path], out: Path) -> tup
     Raters who use the same browser again do not see pairs that they have already answered.
 
     Returns:
-        numbers of pairs on which the first two raters disagree, and of pairs with fewer than two
-        answers; the page asks about both.
+        number of pairs on which the first two raters disagree, and number of pairs with fewer than
+        two answers; the page asks about all of these.
 
     Raises:
         StpError: the page or the key is missing or damaged, answers cannot be read or belong to

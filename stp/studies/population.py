@@ -30,7 +30,7 @@ WHERE s.leads IS NULL AND s.variable IS NULL AND s.threshold IS NULL
 
 
 class Population(ABC):
-    """Models with scores and videos.
+    """Models to compare, with scores and videos.
 
     Attributes:
         scale: scale of a results store; empty for a CSV file.
@@ -66,7 +66,7 @@ class Population(ABC):
 
 
 class StorePopulation(Population):
-    """Population of the cells with stored predictions; a model is one of these cells.
+    """Population of the cells of a results store with stored predictions; each cell is a model.
 
     Args:
         path: path of the results store.
@@ -74,8 +74,8 @@ class StorePopulation(Population):
         where: SQL condition on table ``cells``; empty for all cells.
 
     Raises:
-        StpError: there is no store, the condition is not valid SQL, no cell has predictions, or a
-            metric has another direction in the store.
+        StpError: there is no store, the condition is not valid SQL, no cell has predictions, or the
+            direction of a metric differs from the store.
     """
 
     def __init__(self, path: Path, metrics: Mapping[str, Measure], where: str) -> None:
@@ -139,7 +139,7 @@ class TablePopulation(Population):
     """Population of a CSV file: ``model``, ``clips`` (a folder), and a column per metric.
 
     A column is named after the heading or the convention of a metric; a value may be empty. Clips
-    of different models belong together by their position in the order of their names.
+    of different models are matched by their position in the alphabetical order of names.
 
     Args:
         path: path of the file; folders of clips are relative to the folder of this file.

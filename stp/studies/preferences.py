@@ -36,17 +36,19 @@ class Tally(NamedTuple):
     Attributes:
         subject: name of the model, ``CANNOT_TELL``, or heading of the metric.
         share: share of the answers. For a model, "cannot tell" counts as an answer. For a metric,
-            it does not, and if k models are equally good, an answer with one of them counts 1/k.
+            it does not, and if k models are best with equal values, an answer that names one of
+            them counts 1/k.
         raters: number of raters who gave the answers.
-        questions: number of questions that were answered; for a metric, of those for which all
-            models have a value.
+        questions: number of questions that were answered; for a metric, only questions for which
+            all models have a value.
         dataset: name of the dataset; empty for all datasets together.
         group: group of raters, such as ``age: 25-34``; empty for all raters.
         convention: convention of the metric.
-        chance: the share that random choices would have; None if the subject is not a model.
+        chance: expected share of random choices; None if the subject is not a model.
         won: number of questions in which no other model was chosen more often; if k models
             share the first place, each gets 1/k of the question.
-        reason: reason why a metric has no share, or not one of all questions; empty otherwise.
+        reason: reason why a metric has no share, or a share of some questions only; empty
+            otherwise.
     """
 
     subject: str
@@ -76,7 +78,7 @@ def _about(key: BestOfKey, answers: Iterable[Answer], dataset: str) -> list[Answ
 
 
 def counts(key: BestOfKey, read: Answers) -> list[Tally]:
-    """Shares of the models among all answers, by dataset, and by group that is large enough."""
+    """Shares of the models among all answers, by dataset, and by group of enough raters."""
     tallies = [
         tally._replace(dataset=dataset)
         for dataset in ["", *key.datasets]
@@ -100,8 +102,9 @@ def _by_model(key: BestOfKey, answers: Sequence[Answer]) -> Iterable[Tally]:
 def groups(read: Answers) -> dict[str, set[str]]:
     """Names of the raters in each group that may be reported, by name of the group.
 
-    Groups of fewer than ``FEWEST_RATERS`` are left out, and then the smallest of the others as long
-    as fewer raters are left out in all: the total minus the reported groups would identify them.
+    Groups of fewer than ``FEWEST_RATERS`` raters are left out. Further groups, the smallest first,
+    are left out until at least ``FEWEST_RATERS`` raters are in none of the reported groups;
+    otherwise, the total minus the reported groups would reveal their answers.
     """
     reported: dict[str, set[str]] = {}
     for kind in ("age", "gender"):
@@ -150,7 +153,8 @@ def agreements(key: BestOfKey, read: Answers, manifest: Manifest | None) -> list
     Args:
         key: key of the study.
         read: all answers.
-        manifest: manifest of short_term, with the scores of the predictions that raters saw.
+        manifest: manifest of the dimension short_term, with the scores of the predictions that
+            raters saw.
 
     Raises:
         StpError: scores are damaged.
@@ -183,7 +187,7 @@ def agreements(key: BestOfKey, read: Answers, manifest: Manifest | None) -> list
 def _values(
     key: BestOfKey, manifest: Manifest | None, convention: str
 ) -> tuple[dict[int, dict[str, float]], dict[str, str]]:
-    """Values by question and model, larger is better; reason for missing values by dataset."""
+    """Values by question and model, larger is better; and reasons for missing values by dataset."""
     values: dict[int, dict[str, float]] = defaultdict(dict)
     reasons: dict[str, str] = {}
     for source in key.sources:

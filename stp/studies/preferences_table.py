@@ -9,8 +9,8 @@ from stp.page.formats import texts
 from stp.page.grid import Grid, Item, Section
 from stp.page.safe_text import csv_text
 from stp.plan.manifest import load_manifest
-from stp.studies.answer_key import BestOfKey, Source, load_key
-from stp.studies.answers import Answers, read_answers
+from stp.studies.answer_key import BestOfKey, Source
+from stp.studies.answers import Answers
 from stp.studies.options import BEST_OF_FILE, LETTERS, BestOf, load_item
 from stp.studies.preferences import (
     CANNOT_TELL,
@@ -39,25 +39,19 @@ PUBLISHED = (
 
 
 def render_preferences(
-    paths: Sequence[Path], key_path: Path, out: Path, *, manifest: Path | None = None
-) -> Answers:
+    key: BestOfKey, read: Answers, out: Path, *, manifest: Path | None = None
+) -> None:
     """Write ``<name>.csv``, ``<name>_agreement.csv``, and ``<name>`` as .md, .tex and .html.
 
     Args:
-        paths: paths of files or folders of answers.
-        key_path: path of the key of the questionnaire.
+        key: key of the questionnaire.
+        read: all answers.
         out: path of the CSV file of shares.
-        manifest: manifest of short_term, whose scores are compared with the answers.
-
-    Returns:
-        all answers.
+        manifest: manifest of the dimension short_term, whose scores are compared with the answers.
 
     Raises:
-        StpError: a file is missing or damaged, or answers do not belong to the questionnaire;
-            nothing is written.
+        StpError: the manifest or scores are missing or damaged; nothing is written.
     """
-    key = load_key(key_path, BestOfKey)
-    read = read_answers(paths, key, key_path)
     counted = counts(key, read)
     agreed = agreements(key, read, None if manifest is None else load_manifest(manifest))
     write_all(
@@ -70,7 +64,6 @@ def render_preferences(
         }
         | texts(_grid(out.stem, key, read, counted, agreed), out.parent)
     )
-    return read
 
 
 def _line(key: BestOfKey, tally: Tally, header: Sequence[str]) -> list[object]:

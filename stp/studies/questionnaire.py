@@ -14,7 +14,7 @@ from stp.studies.ratings import ratings
 def write_questionnaire(
     source: Path, out: Path, *, study_file: Path, where: str = "", report: Report = silent
 ) -> Key:
-    """Write the page or pages, and the key with a copy of it named after the study.
+    """Write the page or pages, and the key, with a copy named after the study.
 
     Args:
         source: path of a manifest of short-term cells (best_of), a results store or CSV file of

@@ -17,9 +17,10 @@ import pandas as pd
 from stp.core.disk import beside, writing
 from stp.core.errors import StpError
 from stp.core.job import Report
+from stp.data.raw_files import UnlockedFiles
 from stp.prepare.opinions import PREDICTED, RATING_COLUMNS, TRUE, Source
 from stp.studies.answer_key import RatingKey, VideoQuestion
-from stp.studies.answers import Answer, Answers, read_answers
+from stp.studies.answers import Answer, Answers
 from stp.studies.options import LETTERS, Ratings
 from stp.studies.page import Draft, Opaque, Page
 from stp.studies.sampling import assign, draw
@@ -35,17 +36,6 @@ WORDS = {
     "letters": LETTERS[:1],
     "note": "",
 }
-
-
-class _Files:
-    def __init__(self, folder: Path) -> None:
-        self._root = folder.parent
-        paths = (path for path in folder.rglob("*") if path.is_file())
-        self.names = sorted(path.relative_to(self._root).as_posix() for path in paths)
-
-    def find(self, name: str) -> Path:
-        """The path of a file in the folder."""
-        return self._root / name
 
 
 @dataclass(frozen=True)
@@ -69,7 +59,7 @@ def page_path(folder: Path, rater: int, session: int) -> Path:
 
 
 def ratings(study: Ratings, folder: Path, out: Path, study_file: Path, report: Report) -> Draft:
-    """Assign videos to raters, each with a natural video beside it, for a questionnaire.
+    """Assign videos to raters, and choose a natural video to show beside each, for a questionnaire.
 
     Args:
         study: configuration of the study.
@@ -80,11 +70,12 @@ def ratings(study: Ratings, folder: Path, out: Path, study_file: Path, report: R
         report: callback for the progress.
 
     Raises:
-        StpError: there are too few videos, one cannot be read or has no class, or there is no
-            natural video of its class and size.
+        StpError: there are too few videos, a video cannot be read or has no class, or no natural
+            video has its class and size.
     """
     root = folder.resolve()
-    source = Source(_Files(root), root.name)
+    files = [p.relative_to(root.parent).as_posix() for p in root.rglob("*") if p.is_file()]
+    source = Source(UnlockedFiles(root.parent, files), root.name)
     videos, secret = _survey(study, source, study_file, report)
     predicted = [video for video in videos if video.folder == PREDICTED]
     rated = sorted(predicted, key=lambda video: video.name)
@@ -205,7 +196,9 @@ def _natural(study: Ratings, rated: Sequence[_Video], videos: Sequence[_Video]) 
 def _training(
     study: Ratings, rated: Sequence[_Video], number: int, assigned: np.ndarray
 ) -> list[list[int]]:
-    """Draw the training videos before each session: of all tags, and not rated by this rater."""
+    """Draw the training videos before each session, of all tags, without videos that the rater
+    rates.
+    """
     count = study.sessions * study.training
     others = np.setdiff1d(np.arange(len(rated)), assigned)
     if len(others) < count:
@@ -219,21 +212,17 @@ def _training(
     return [others[chosen[session :: study.sessions]].tolist() for session in range(study.sessions)]
 
 
-def write_ratings(answers: Sequence[Path], key: RatingKey, key_path: Path, out: Path) -> Answers:
+def write_ratings(key: RatingKey, read: Answers, out: Path) -> None:
     """Write ``Ratings.csv``, sorted by rater, session and name of the video.
 
-    Returns:
-        all answers.
-
     Raises:
-        StpError: a file cannot be read or is of another study, somebody rates a video that was
-            assigned to another rater, or two sessions of a rater are too close in time.
+        StpError: a rater rates a video that was not assigned to the rater, or two sessions of a
+            rater are too close in time.
     """
-    read = read_answers(answers, key, key_path)
     session_of = {
         (rater, name): number
-        for rater, given in key.sessions.items()
-        for number, session in enumerate(given, start=1)
+        for rater, own_sessions in key.sessions.items()
+        for number, session in enumerate(own_sessions, start=1)
         for name in session
     }
     sessions: dict[tuple[str, int], list[Answer]] = {}
@@ -241,14 +230,14 @@ def write_ratings(answers: Sequence[Path], key: RatingKey, key_path: Path, out: 
         name = key.questions[answer.question].id
         if (answer.rater, name) not in session_of:
             raise StpError(
-                f"rater {answer.rater} was not asked to rate {name} (key {key_path})",
+                f"rater {answer.rater} was not asked to rate {name}",
                 remedy="remove the file of this rater",
             )
         sessions.setdefault((answer.rater, session_of[answer.rater, name]), []).append(answer)
     hours = key.about.hours
-    for (rater, number), given in sessions.items():
+    for (rater, number), ratings_of_session in sessions.items():
         before = [answer.answered_at for answer in sessions.get((rater, number - 1), [])]
-        first = min(answer.answered_at for answer in given)
+        first = min(answer.answered_at for answer in ratings_of_session)
         if before and first - max(before) < timedelta(hours=hours):
             raise StpError(
                 f"rater {rater}: session {number} began {first}, less than {hours:g} hours "
@@ -258,10 +247,9 @@ def write_ratings(answers: Sequence[Path], key: RatingKey, key_path: Path, out: 
     # Names are not escaped for spreadsheets: the reader compares them.
     rows = [
         (rater, number, key.questions[answer.question].video, answer.rating)
-        for (rater, number), given in sessions.items()
-        for answer in given
+        for (rater, number), ratings_of_session in sessions.items()
+        for answer in ratings_of_session
     ]
     table = pd.DataFrame(sorted(rows), columns=RATING_COLUMNS)
     with writing(out), beside(out) as path:
         table.to_csv(path, index=False, lineterminator="\n")
-    return read

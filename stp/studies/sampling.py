@@ -9,10 +9,11 @@ from stp.core.errors import StpError
 
 
 def draw(clusters: pd.Series, count: int, seed: int, dataset: str) -> list[int]:
-    """Draw clips at random without replacement, as evenly over clusters as they allow.
+    """Draw clips at random without replacement, as evenly over clusters as possible.
 
-    Clusters (videos, trajectories) take turns in a random order, each giving a random clip, until
-    there are enough. So numbers of clips differ by more than one only where a cluster has no more.
+    Clusters (videos, trajectories) take turns in a random order, and a random clip is drawn from
+    each, until there are enough clips. So numbers of clips per cluster differ by more than one only
+    if a cluster has no further clips.
 
     Args:
         clusters: cluster of each clip, (N,).
@@ -21,7 +22,7 @@ def draw(clusters: pd.Series, count: int, seed: int, dataset: str) -> list[int]:
         dataset: name of the dataset.
 
     Returns:
-        numbers of clips, in ascending order.
+        indices of the clips, in ascending order.
 
     Raises:
         StpError: there are fewer clips than ``count``.
@@ -42,11 +43,11 @@ def draw(clusters: pd.Series, count: int, seed: int, dataset: str) -> list[int]:
 
 
 def assign(videos: int, raters: int, sessions: int, count: int, seed: int) -> np.ndarray:
-    """Assign videos to raters: all about equally often, and none twice to a rater.
+    """Assign videos to raters, all about equally often, and each at most once to a rater.
 
     Each rater in turn gets the videos that have the fewest ratings so far; ties are broken at
-    random. So numbers of ratings differ by one at most: 50 raters with 2 sessions of 60 videos give
-    300 videos 20 ratings each.
+    random. So numbers of ratings differ by at most one. With 50 raters, 2 sessions and 60 videos
+    per session, 300 videos get 20 ratings each.
 
     Args:
         videos: number of videos V.
@@ -56,10 +57,10 @@ def assign(videos: int, raters: int, sessions: int, count: int, seed: int) -> np
         seed: seed of the draw.
 
     Returns:
-        numbers of videos, int64 (R, S, N).
+        indices of videos, int64 (R, S, N).
 
     Raises:
-        StpError: a rater would see more videos than there are.
+        StpError: a rater would need more videos than there are.
     """
     per_rater = sessions * count
     if per_rater > videos:

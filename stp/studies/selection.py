@@ -16,7 +16,7 @@ NOBODY = np.empty(0, np.int64)
 
 
 def choose(study: Pairs, models: Mapping[str, ScoredModel]) -> list[Scenario]:
-    """Choose the models of every scenario; an impossible scenario has a reason instead."""
+    """Choose the models of every scenario; an impossible scenario gets a reason instead."""
     scenarios = []
     columns: list[tuple[Kind, str]] = [("equal", heading) for heading in study.equal]
     columns += [("spread", heading) for heading in study.spread]
@@ -102,7 +102,7 @@ def equal(values: np.ndarray, count: int, *, higher_is_better: bool) -> np.ndarr
         higher_is_better: the direction of the metric.
 
     Returns:
-        numbers of models, the best first, (count,).
+        indices of models, the best first, (count,).
     """
     order = np.argsort(-values if higher_is_better else values, kind="stable")
     middle = QUARTILE * (len(values) - 1)
@@ -113,14 +113,14 @@ def equal(values: np.ndarray, count: int, *, higher_is_better: bool) -> np.ndarr
 def spread(values: np.ndarray, count: int) -> np.ndarray:
     """Choose models whose values are equidistant between the 10th and the 90th percentile.
 
-    The choice minimises the sum of the distances to equidistant values.
+    The choice minimises the sum of the distances between values of models and equidistant values.
 
     Args:
         values: values of the metric, finite, (N,).
         count: number of models to choose, at most N.
 
     Returns:
-        numbers of models, in ascending order of the equidistant values, (count,).
+        indices of models, in ascending order of the equidistant values, (count,).
     """
     low, high = (float(np.quantile(values, end)) for end in ENDS)
     targets = np.linspace(low, high, count)
@@ -131,17 +131,17 @@ def spread(values: np.ndarray, count: int) -> np.ndarray:
 def near(
     values: np.ndarray, target: float, tolerance: float, count: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Draw models at random out of those whose value is near a target.
+    """Draw models at random from those with a value near a target.
 
     Args:
-        values: values of the metric, (N,); NaN is not near.
+        values: values of the metric, (N,); models with NaN are not drawn.
         target: value that the models should have.
-        tolerance: largest distance of a value from the target.
+        tolerance: maximum distance of a value from the target.
         count: number of models to draw.
         rng: random number generator of the draw.
 
     Returns:
-        numbers of models, ascending; fewer than ``count`` if too few are near.
+        indices of models, ascending; fewer than ``count`` if too few values are near.
     """
     candidates = np.flatnonzero(np.abs(values - target) <= tolerance)
     return np.sort(rng.permutation(candidates)[:count])

@@ -3,8 +3,8 @@
 Answers of one rater depend on each other, and so do answers about one clip: raters and questions
 are both random samples. The bootstrap draws raters and questions with replacement, and weights an
 answer by how often both were drawn (Owen 2007, "The pigeonhole bootstrap"; its intervals tend to be
-a little too wide). Wilson's interval (1927) assumes that answers are independent, so it is the
-shortest that could be right.
+a little too wide). Wilson's interval (1927) assumes that answers are independent, so it is a lower
+bound of the uncertainty.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ class Vote(NamedTuple):
     Attributes:
         hit: 1 for a hit, 0 for none; a tie counts in part.
         rater: name of the rater.
-        question: number of the question, or of another unit that is drawn in its place.
+        question: index of the question, or of another unit that is resampled instead.
         stratum: stratum of the question: questions are resampled within their stratum (dataset),
             as they were drawn for the study.
     """
@@ -40,7 +40,7 @@ class Vote(NamedTuple):
 
 
 class Interval(NamedTuple):
-    """Both ends of a 95 % interval, or the reason why there is none."""
+    """Both ends of a 95 % interval, or the reason why they are missing."""
 
     low: float | None
     high: float | None
@@ -83,7 +83,8 @@ def share(votes: Sequence[Vote], *, of_raters: bool = True, resamples: int = RES
 
     Args:
         votes: one per answer.
-        of_raters: whether raters are resampled; False for majorities, which belong to no rater.
+        of_raters: whether raters are resampled; False for majorities, which do not belong to a
+            rater.
         resamples: number of resamples of the bootstrap.
     """
     table = pd.DataFrame(votes, columns=Vote._fields).astype({"hit": np.float64})

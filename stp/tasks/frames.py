@@ -1,4 +1,4 @@
-"""Frames: video, maps and fields; a model predicts the frames that follow a few."""
+"""Frames of video, maps or fields; a model predicts the next frames from a few observed ones."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -9,7 +9,7 @@ from stp.tasks.task import Cores, Fit, Task
 
 
 class Frames(Task):
-    """See `Task`."""
+    """Task of predicting frames; see `Task`."""
 
     name = "frames"
     models = "stp.models"
@@ -43,7 +43,7 @@ class Frames(Task):
         return "trained network" if fit == "sgd" else "baseline"
 
     def takes_class(self, fit: str) -> bool:
-        """True except for models fitted in closed form, which need a method of their own."""
+        """True except for models fitted in closed form, whose module must fit them."""
         return fit in ("none", "sgd")
 
     def is_profiled(self, fit: str) -> bool:

@@ -1,11 +1,11 @@
-"""Opinions: how people rate videos; a model is a measure of quality that predicts it."""
+"""Opinions of people about videos; a model is a measure of quality that predicts the ratings."""
 
 from stp.options.quality import QualityOptions
 from stp.tasks.task import Cores, Task
 
 
 class Opinions(Task):
-    """See `Task`."""
+    """Task of predicting opinions about videos; see `Task`."""
 
     name = "opinions"
     models = "stp.opinions.measures"
@@ -23,7 +23,7 @@ class Opinions(Task):
     has_opinions = True
 
     def title_of(self, fit: str) -> str:
-        """``measure of quality``, whatever the ``fit``."""
+        """``measure of quality`` for every ``fit``."""
         return "measure of quality"
 
 

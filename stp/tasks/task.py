@@ -67,11 +67,11 @@ class Task(ABC):
             fitted.
         predict_options: options of predictions in a recipe.
         settings: keys of a setting, besides the horizon, that change forecasts.
-        protocols: titles of the subsets that all datasets of the task have, by name; each cell
-            names one of them.
+        protocols: titles, by name, of the subsets that all datasets of the task have; each cell
+            uses one of them.
         has_shape: whether samples have a shape: channels, height and width.
         on_gpu: whether networks use GPUs, and a training may use several processes.
-        is_light: whether each job takes seconds only and stores little.
+        is_light: whether each job takes only seconds and stores little.
         pictures: drawings of forecasts: ``strips`` of frames, ``trajectories`` over a map, or
             ``none``.
         prepared_pictures: module whose ``draw_prepared`` draws prepared data.
@@ -79,7 +79,7 @@ class Task(ABC):
             (`stp.inspect.descriptions.DatasetDescriber`).
         own_reader: ``reader`` of datasets made of a user's own files.
         has_scenarios: whether samples are scenarios that a protocol cuts from recordings, so that
-            ``stp check leak`` can measure how much of the future they show.
+            ``stp check leak`` can measure whether observed positions depend on the future.
         names_training: whether tables name the training data beside the model, and compare all
             models with the same test data. Otherwise the training data are part of the evaluation,
             and only models with the same training data are compared.
@@ -123,10 +123,10 @@ class Task(ABC):
 
     @abstractmethod
     def title_of(self, fit: str) -> str:
-        """The kind of a model in words, for lists, by the ``fit`` of the model."""
+        """Describe the kind of models with a ``fit`` in words, for lists."""
 
     def takes_class(self, fit: str) -> bool:
-        """Whether a model with this ``fit`` may have a ``class`` of another module."""
+        """Whether a model with this ``fit`` may use a ``class`` of another module."""
         return False
 
     def is_profiled(self, fit: str) -> bool:

@@ -10,7 +10,7 @@ from stp.tasks.task import Cores, Fit, Json, Task
 
 
 class Tracks(Task):
-    """See `Task`."""
+    """Task of predicting paths of people; see `Task`."""
 
     name = "tracks"
     models = "stp.tracks.predictors"
@@ -36,7 +36,7 @@ class Tracks(Task):
     has_runtime = True
 
     def title_of(self, fit: str) -> str:
-        """``predictor of people``, whatever the ``fit``."""
+        """``predictor of people`` for every ``fit``."""
         return "predictor of people"
 
     def seconds_per_step(self, options: Json) -> float:

@@ -1,4 +1,4 @@
-"""Looking after the store: how it stands, why work is repeated, cleaning up, sharing.
+"""Maintain the store: verify, explain why artefacts are made again, delete garbage, share.
 
-Projects of users (`stp init`) and schemas of the configuration are made here, too.
+The package also makes projects of users (`stp init`) and schemas of the configuration.
 """

@@ -20,15 +20,15 @@ from stp.upkeep.why import select_artefacts
 def accept(make_plan: Callable[[], Plan], words: list[str], reason: str) -> list[Accepted]:
     """Declare that older artefacts, which differ from planned ones only in code, are current.
 
-    Artefacts made from accepted ones can be accepted as well, so the plan is made again until
+    Artefacts made from accepted artefacts can be accepted too, so the plan is made again until
     nothing is left to accept.
 
     Returns:
         the new entries, in the order of the plan.
 
     Raises:
-        StpError: the words select no artefact, or none that differs from an older one only in
-            code; or no reason is given.
+        StpError: the words select no artefact, no selected artefact differs from an older one only
+            in code, or the reason is empty.
     """
     if not reason.strip():
         raise StpError("no --reason is given")

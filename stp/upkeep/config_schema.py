@@ -1,6 +1,6 @@
-"""JSON schemas and a page of all keys of the configuration.
+"""Generate JSON schemas, and the page of all keys of the configuration.
 
-Both are made from the classes that check the files, and from their docstrings.
+Both are made from the classes that check configuration files, and from their docstrings.
 """
 
 import json
@@ -35,12 +35,12 @@ SUFFIX = ".schema.json"
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of file.
+    """A kind of configuration file.
 
     Attributes:
         checked_by: class that checks the files.
-        files: pattern of their paths below config/.
-        title: title of their section of the page.
+        files: pattern of the paths of the files below config/.
+        title: title of the section about the files on the page.
     """
 
     checked_by: type[Strict]
@@ -76,7 +76,7 @@ OVERRIDES: dict[str, type[Strict]] = {"datasets": Dataset, "metrics": Metric}
 
 
 def schema(name: str) -> Json:
-    """The JSON schema of a kind of file (draft 2020-12).
+    """Make the JSON schema of a kind of configuration file (draft 2020-12).
 
     Args:
         name: one of `KINDS`.
@@ -110,9 +110,9 @@ def _described(kind: type) -> Json:
 
 
 def _optional(part: Json) -> Json:
-    """A copy of a schema without required keys, for overrides; its parts require none either.
+    """Copy a schema and its parts without required keys, for overrides.
 
-    The copied parts get new names, since parts outside overrides do require keys.
+    The copied parts get new names, since keys are still required outside overrides.
     """
     made = json.loads(json.dumps(part).replace('"#/$defs/', f'"#/$defs/{PART}'))
     definitions = made.pop("$defs", {})
@@ -142,7 +142,7 @@ def write(folder: Path) -> Iterator[str]:
 
 
 def associations(folder: Path) -> dict[str, str | list[str]]:
-    """Patterns of the files that each schema is for, in the form that editors expect."""
+    """Patterns of configuration files by schema, in the form that editors expect."""
     alone = [f"!config/{kind.files}" for kind in KINDS.values() if "*" not in kind.files]
     found: dict[str, str | list[str]] = {}
     for name, kind in KINDS.items():
@@ -172,7 +172,7 @@ the first line of a file does the same in most editors:
 
 
 def page() -> str:
-    """All keys with their types and meanings, in Markdown."""
+    """Write the page of all keys with their types and meanings, in Markdown."""
     lines = [PAGE]
     parts: dict[str, Json] = {}
     for name in KINDS:

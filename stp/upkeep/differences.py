@@ -1,7 +1,8 @@
 """Find the differences between an existing artefact and the planned one.
 
-A receipt holds the recipe, the inputs and the hashes of all modules and definitions at its time;
-the plan has the current ones. A comparison names the change that requires new work.
+A receipt contains the recipe, the inputs and the hashes of all modules and definitions when the
+artefact was made; the plan has the current ones. A comparison lists the changes because of which
+the artefact is made again.
 """
 
 import json
@@ -73,7 +74,7 @@ class OlderArtefacts:
         self._comparisons: dict[tuple[str, str], Comparison] = {}
 
     def receipt(self, folder: str) -> Receipt | None:
-        """Read the receipt in a folder of the store, or return it from a cache; None if missing."""
+        """Read the receipt in a folder of the store, with a cache; None if it is missing."""
         if folder not in self._receipts:
             self._receipts[folder] = read_receipt(self.plan.store / folder)
         return self._receipts[folder]
@@ -82,7 +83,7 @@ class OlderArtefacts:
         """Compare an artefact with the most similar older one: fewest differences, then newest.
 
         Returns:
-            the comparison; None if there is no artefact at this path.
+            the comparison; None if no older artefact has the same path.
         """
         parent = str(PurePosixPath(artefact.folder).parent)
         try:
@@ -134,12 +135,12 @@ class OlderArtefacts:
 
 
 def finish_time(receipt: Receipt) -> float:
-    """When an artefact was finished, as Unix time; 0 if unknown."""
+    """Time when an artefact was finished, as Unix time; 0 if unknown."""
     return receipt.provenance.finished or 0.0
 
 
 def other_versions(receipt: Receipt) -> str | None:
-    """Packages whose versions differ from those that made an artefact, as text; None if none."""
+    """Text about packages with other versions than when an artefact was made; None without any."""
     then = receipt.provenance.packages
     other = {
         name: (then[name], version)

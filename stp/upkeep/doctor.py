@@ -1,4 +1,4 @@
-"""Check whether this machine has what a run needs, and suggest remedies."""
+"""Check whether this machine meets the requirements of a run, and suggest remedies."""
 
 import os
 import shutil
@@ -33,7 +33,7 @@ class Check(NamedTuple):
     Attributes:
         what: name of what was checked.
         state: `OK`, `ABSENT` or `WRONG`.
-        detail: what was found.
+        detail: result in words.
         remedy: advice about what to do; empty if the check passed.
     """
 
@@ -44,7 +44,7 @@ class Check(NamedTuple):
 
 
 def examine(configfile: Path) -> list[Check]:
-    """Check this machine for what a run needs.
+    """Check the requirements of a run on this machine.
 
     Raises:
         StpError: the scale file cannot be read.
@@ -119,7 +119,7 @@ def _project() -> Check:
 
 
 def _weights(configured: Path | None) -> Check:
-    """Check which networks of metrics have weights, apart from measures that are fitted here."""
+    """Check which networks of metrics have weights; measures that a user fits do not count."""
     folder = configured or weights.FOLDER
     if configured is not None and not configured.is_dir():
         return Check(

@@ -1,7 +1,8 @@
-"""Garbage of a store: artefacts that no plan needs, listed with reasons, and deleted on request.
+"""Find the garbage of a store, artefacts that no plan needs, and delete it on request.
 
-Needed are the artefacts of the plans of this checkout, and those that any checkout claimed when it
-started a run (stp/upkeep/claims.py). Artefacts in work, and young ones, are kept as well.
+Needed artefacts are those in the plans of this checkout, and those that any checkout claimed when
+it started a run (stp/upkeep/claims.py). Artefacts that are being made and recent artefacts are kept
+too.
 """
 
 import shutil
@@ -36,8 +37,8 @@ class GarbageItem:
     Attributes:
         kind: one of `KINDS`.
         folder: path of the folder, relative to the store.
-        holder: folder with the lease of a process that may be working on it.
-        why: reason why it is not needed.
+        holder: folder with the lease of a process that may be using the folder.
+        why: reason why the folder is not needed.
         bytes: size on disk, in bytes.
         files: number of files.
         time: last change, as Unix time.
@@ -58,9 +59,9 @@ class Garbage:
 
     Attributes:
         rubbish: folders that can be deleted.
-        young: number of unneeded folders that are too young to delete.
-        running: folders of artefacts that are being made and that no known plan has. Their inputs
-            are unknown, so no artefact may be deleted now.
+        young: number of unneeded folders that are too recent to delete.
+        running: folders of artefacts that are being made but are in no known plan. Their inputs are
+            unknown, so no artefact may be deleted now.
     """
 
     rubbish: list[GarbageItem]
@@ -82,9 +83,9 @@ def find(root: Path, keep: Needed, older_than: float = 7 * DAY, report: Report =
     Args:
         root: the store.
         keep: artefact folders to keep, from `needed`.
-        older_than: smallest time since the last change of a folder, in seconds; leftovers must
-            be a day old in any case.
-        report: callback that gets the number of examined folders.
+        older_than: minimum time since the last change of a folder, in seconds; leftovers must be at
+            least a day old.
+        report: callback that receives the number of examined folders.
     """
     with_state = list(states(root))
     running_now = {folder for folder in with_state if store.is_held(root / "state" / folder)}
@@ -137,7 +138,7 @@ _LEFT = {
 def find_predictions(
     root: Path, keep: Needed, older_than: float = 7 * DAY, report: Report = silent
 ) -> Garbage:
-    """Find predictions to delete: those from which all dependent artefacts are finished."""
+    """Find predictions that can be deleted because all artefacts made from them are finished."""
     made_of: dict[str, list[str]] = {}
     for folder, inputs in keep.items():
         for source in inputs:
@@ -178,16 +179,16 @@ def delete(
     needed_then: Needed | None = None,
     oldest: float = 0.0,
 ) -> None:
-    """Delete folders, except those that a run may need that has begun since they were listed.
+    """Delete folders, except those that a run may need which began after they were listed.
 
     A folder is renamed first, so that no process ever sees an incomplete artefact.
 
     Args:
         root: the store.
-        rubbish: result of `find` or `find_predictions`, which take long in a large store.
-        say: callback that gets each folder before it is deleted.
+        rubbish: folders from `find` or `find_predictions`, which take long in a large store.
+        say: callback that receives each folder before it is deleted.
         needed_then: artefact folders that were needed when the garbage was listed.
-        oldest: Unix time before which claims do not count.
+        oldest: Unix time; earlier claims are ignored.
     """
     for item in rubbish:
         path = root / item.folder
@@ -209,7 +210,7 @@ def delete(
 
 
 def _is_needed_by_now(root: Path, item: GarbageItem, needed_then: Needed, oldest: float) -> bool:
-    """Whether a run that may need a folder has begun since it was listed."""
+    """Whether a run that may need a folder began after the folder was listed."""
     if store.is_held(root / item.holder):
         return True
     claims = [claim for claim in read_claims(root) if claim.time >= oldest]

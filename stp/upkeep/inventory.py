@@ -1,4 +1,4 @@
-"""The folders of a store, distinguished by their names.
+"""List the folders of a store: artefacts, states and leftovers, which have different names.
 
 Artefact folders are named by 16 hex digits. The names of leftovers of killed or superseded work
 begin with a dot and end with the reason.
@@ -17,7 +17,7 @@ LEFTOVER = re.compile(r"\.(.+)\.[0-9a-f]{8}\.(partial|damaged|garbage)")
 
 
 def require(store: Path) -> None:
-    """Refuse a missing store, which would otherwise look like an intact empty one.
+    """Refuse a missing store, which would otherwise seem to be empty.
 
     Raises:
         StpError: the folder of the store does not exist.
@@ -44,7 +44,7 @@ def states(store: Path) -> Iterator[str]:
 
 
 def leftovers(store: Path) -> Iterator[tuple[str, str]]:
-    """Yield each folder that killed work left, with the folder of the intended artefact."""
+    """Yield each folder left by a killed job, with the folder of the intended artefact."""
     for folder in _walk(store, [*FOLDERS.values(), "state"]):
         parent, _, name = folder.rpartition("/")
         if match := LEFTOVER.fullmatch(name):

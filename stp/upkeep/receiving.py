@@ -61,7 +61,8 @@ def receive(plan: Plan, source: Path, report: Report = silent) -> Import:
     """Import all artefacts of a folder or tar file into the store of a plan.
 
     Raises:
-        StpError: there are no artefacts, or their raw files differ from those of this store.
+        StpError: the source contains no artefacts, or their raw files differ from those of this
+            store.
     """
     if source.suffix == ".zip" or (source / "MANIFEST.json").is_file():
         raise StpError(
@@ -137,7 +138,7 @@ def _files_of(tar: tarfile.TarFile, source: Path) -> Iterator[tarfile.TarInfo]:
 
 
 def _compare_locks(source: Path, ours: Path) -> None:
-    """Refuse an import in which a release has other raw files than in this store."""
+    """Refuse an import if the raw files of a release differ from those of this store."""
     for path in sorted((source / "raw").glob("*/*.lock.json")):
         name = path.relative_to(source)
         below(source, str(name), source, links=False)

@@ -65,7 +65,7 @@ class _File:
 
 
 class _Hashing:
-    """A file that is hashed while it is read."""
+    """A file object that computes a checksum while the file is read."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.file, self.hash = file, hashlib.sha256()
@@ -79,14 +79,14 @@ class _Hashing:
 def export(
     plan: Plan, words: list[str], out: Path, scores_only: bool = False, report: Report = silent
 ) -> Export:
-    """Pack artefacts with all of their inputs.
+    """Export artefacts with all of their inputs.
 
     Args:
         plan: the plan of the artefacts.
         words: words of the paths of selected artefacts; empty for all artefacts.
         out: a new folder, or a new file that ends with ``.tar``.
-        scores_only: whether to pack only the receipts of artefacts other than scores, which is
-            enough for tables and queries.
+        scores_only: whether to pack only the receipts of artefacts other than scores. This is
+            sufficient for tables and queries.
         report: callback for the progress, in bytes.
 
     Raises:
@@ -122,7 +122,9 @@ def export(
 
 
 def _sort(plan: Plan, artefacts: Iterable[Artefact], scores_only: bool) -> Export:
-    """Sort artefacts into whole, only receipt, and missing ones; inputs come first."""
+    """Divide artefacts into three groups: packed with all files, receipt only, and missing; inputs
+    come first.
+    """
     needed: dict[Artefact, None] = {}
 
     def add(artefact: Artefact) -> None:

@@ -34,7 +34,7 @@ def verify(
 
     Args:
         folders: folders of artefacts.
-        report: callback that gets the megabytes read so far, and the total.
+        report: callback that receives the megabytes read so far, and the total.
         threads: number of files read at the same time; None for the number of cores.
     """
     result = Verification()
@@ -83,7 +83,7 @@ def _problems_of_receipt(folder: Path, receipt: Receipt | None) -> Iterator[str]
 
 
 def lines(result: Verification) -> Iterator[str]:
-    """Yield lines about the damaged artefacts, and the commands that delete these."""
+    """Yield lines about damaged artefacts, with commands that delete them."""
     for folder, problems in result.damaged.items():
         yield f"damaged: {folder}"
         yield from (f"  {problem}" for problem in problems)

@@ -22,7 +22,7 @@ class Reason:
         artefact: the artefact.
         verdict: state of the artefact, in a few words.
         because: the reasons, one per line.
-        older: comparison with the most similar older artefact, if this one does not exist.
+        older: comparison with the most similar older artefact, if the artefact does not exist.
     """
 
     artefact: Artefact

@@ -1,4 +1,4 @@
-"""Text of ``stp why``."""
+"""Format the output of ``stp why``."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -63,7 +63,7 @@ def _indented(text: str, mark: str) -> Iterator[str]:
 
 
 def suggestion(reasons: Iterable[Reason]) -> Iterator[str]:
-    """Yield lines of advice about changes of code that cannot change results."""
+    """Yield advice to accept artefacts, if only code differs from older ones."""
     if any(reason.older and reason.older.only_code for reason in reasons):
         yield ""
         yield "If this code computes the same as before, declare it to avoid computing again:"

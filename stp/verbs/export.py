@@ -123,19 +123,22 @@ def _bundle(
     print("\n".join(_summary(out, contents)))
 
 
-def _summary(path: Path, held: "Summary") -> list[str]:
+def _summary(path: Path, summary: "Summary") -> list[str]:
     from stp.core.units import size_text
 
-    by_dimension = ", ".join(f"{name} {number}" for name, number in held.dimensions.items())
-    comparable = f"{held.comparable} of {held.cells} comparable with published values"
+    manifest = summary.manifest
+    by_dimension = ", ".join(f"{name} {number}" for name, number in summary.dimensions.items())
+    comparable = f"{manifest.comparable_cells} of {manifest.cells} comparable with published values"
+    samples = manifest.sample_rows
+    samples_text = "" if samples is None else f"; of single samples: {samples}"
     return [
-        f"{path}: a complete bundle of {held.title} ({held.model})",
-        f"  evaluations: {held.cells} ({by_dimension}); {comparable}",
-        f"  data: {', '.join(held.sources)}; scale {', '.join(held.scales)}",
-        f"  values: {held.rows}"
-        + (f"; of single samples: {held.sample_rows}" if held.sample_rows is not None else ""),
-        f"  checkpoints: {'in it' if held.checkpoints else 'named only'}",
-        f"  {held.files} files, {size_text(held.bytes)}; identity {held.identity}",
+        f"{path}: a complete bundle of {manifest.title} ({manifest.model})",
+        f"  evaluations: {manifest.cells} ({by_dimension}); {comparable}",
+        f"  data: {', '.join(manifest.sources)}; scale {', '.join(manifest.scales)}",
+        f"  values: {manifest.rows}{samples_text}",
+        f"  checkpoints: {'in it' if manifest.checkpoints else 'named only'}",
+        f"  {len(manifest.files) + 1} files, {size_text(summary.bytes)}; "
+        f"identity {summary.identity}",
     ]
 
 

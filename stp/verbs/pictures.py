@@ -159,8 +159,8 @@ def clips(
 ) -> None:
     """Draw a few clips of a prepared dataset; of people all tracks, over the map."""
     from stp.inspect.descriptions import describer_of
+    from stp.inspect.pictures import show
     from stp.plan.checked_config import check_known
-    from stp.render.pictures.prepared import show
 
     plan = load_plan(configfile)
     check_known(dataset, plan.config.datasets, "dataset", "stp draw clips")

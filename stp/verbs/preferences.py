@@ -145,6 +145,7 @@ def preferences(
     from stp.collect.people_agreement import TABLE
     from stp.plan.suite import suites_with
     from stp.studies.answer_key import BestOfKey, Key, PairKey, RatingKey, load_key
+    from stp.studies.answers import Answers, read_answers
     from stp.studies.options import Pairs, load_item
     from stp.studies.pair_table import render_agreement
     from stp.studies.pairs import empty_key
@@ -160,20 +161,22 @@ def preferences(
         loaded_key = load_key(key, Key if pairs is None else PairKey)
     if manifest is not None and not isinstance(loaded_key, BestOfKey):
         raise typer.BadParameter("only for a study of the item best_of", param_hint="--manifest")
+    read = read_answers(answers, loaded_key, key) if answers else Answers({}, [])
     suffix = ""
     if isinstance(loaded_key, RatingKey):
         table = out or key.with_name("Ratings.csv")
-        results = write_ratings(answers or [], loaded_key, key, table)
+        write_ratings(loaded_key, read, table)
     elif isinstance(loaded_key, PairKey):
         table = out or TABLES / f"{TABLE}.csv"
         published = next((suite.published_file for suite in suites_with(TABLE).values()), None)
-        results = render_agreement(answers or [], loaded_key, key, table, published=published)
+        render_agreement(loaded_key, read, table, published=published)
         suffix = ", and beside it .md, .tex, .html, .png and .svg"
     else:
+        assert isinstance(loaded_key, BestOfKey)
         table = out or TABLES / "human_preferences.csv"
-        results = render_preferences(answers or [], key, table, manifest=manifest)
+        render_preferences(loaded_key, read, table, manifest=manifest)
         suffix = f", {table.stem}_agreement.csv, and beside them .md, .tex and .html"
-    counts = f"{len(results.answers)} answers of {len(results.raters)} raters"
+    counts = f"{len(read.answers)} answers of {len(read.raters)} raters"
     say(log, f"{counts}: wrote {table}{suffix}")
-    if isinstance(loaded_key, RatingKey) and (text := results.identical()):
+    if isinstance(loaded_key, RatingKey) and (text := read.identical()):
         say(log, text)

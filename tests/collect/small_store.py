@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from stp.collect.database import build
+from stp.collect.refresh import build_database, collect_dimension
 from stp.collect.scores import SCORES, collect
 from stp.plan.manifests import kind_facts as kind_facts_of
 from stp.plan.manifests import suite_facts
@@ -165,6 +166,13 @@ def bare_manifest(folder: Path, cells: list[dict[str, Any]], **more: Any) -> dic
     }
 
 
+def cell_key(model: str, dataset: str, **more: Any) -> dict[str, Any]:
+    """The key of a short-term cell of a model, trained and tested on a dataset."""
+    names = {"suite": "predbench", "dimension": "short_term", "model": model, "variant": "default"}
+    data = {"trained_on": dataset, "train_subset": "all", "tested_on": dataset, "subset": "test"}
+    return names | data | {"setting": "horizon-10", "seed": None} | more
+
+
 def bare_cell(key: dict[str, Any], **more: Any) -> dict[str, Any]:
     """A cell of a manifest, on synthetic bytes."""
     whose = {"source": "synthetic", "release": "digits", "protocol": "demo", "subset_note": ""}
@@ -276,18 +284,7 @@ class SmallStore:
         for name in [*values, *(perceptual or {})]:  # the manifest knows what it asked for
             self.manifest["conventions"].setdefault(name, convention_facts())
         self.manifest["datasets"].setdefault(key.get("tested_on", dataset), dataset_facts())
-        key = {
-            "suite": "predbench",
-            "dimension": "short_term",
-            "model": model,
-            "variant": "default",
-            "trained_on": dataset,
-            "train_subset": "all",
-            "tested_on": dataset,
-            "subset": "test",
-            "setting": "horizon-10",
-            "seed": seed,
-        } | key
+        key = cell_key(model, dataset, seed=seed) | key
         store = self.folder / "store"
         name = f"short_term/predbench/{key['variant']}/{model}/{dataset}/seed-{seed}"
         folders = {
@@ -339,9 +336,22 @@ class SmallStore:
         return path
 
 
-def built(store: "SmallStore", name: str = "results.duckdb") -> Path:
-    """Collect the cells of a store, and build its database."""
+def collected(store: "SmallStore") -> tuple[Path, Path]:
+    """Collect the cells of a store; return its manifest and the file of rows."""
     manifest, rows = store.write(), store.folder / "short_term.parquet"
     collect(manifest, rows)
+    return manifest, rows
+
+
+def rebuilt(store: "SmallStore") -> Path:
+    """Collect into the folder ``collected``, as jobs do, and build the database beside it."""
+    collect_dimension(store.write(), store.folder / "collected" / "short_term.parquet")
+    build_database(store.folder / "collected", store.folder / "results.duckdb")
+    return store.folder / "results.duckdb"
+
+
+def built(store: "SmallStore", name: str = "results.duckdb") -> Path:
+    """Collect the cells of a store, and build its database."""
+    manifest, rows = collected(store)
     build([manifest], [rows], store.folder / name)
     return store.folder / name

@@ -11,7 +11,14 @@ import pytest
 import zarr
 from pydantic import TypeAdapter
 from scipy import stats
-from small_store import SmallStore, bare_cell, convention_facts, table_column, write_receipt
+from small_store import (
+    SmallStore,
+    bare_cell,
+    convention_facts,
+    rebuilt,
+    table_column,
+    write_receipt,
+)
 from toy_scored import CELL, keep, write_scored
 from typer.testing import CliRunner
 
@@ -19,7 +26,6 @@ from stp.cli import app
 from stp.collect.cluster_sums import NOT_KEPT
 from stp.collect.leave_one_out import LeftOut, RowValue, left_out
 from stp.collect.pairwise_tests import OTHER_CLIPS, OTHER_CLUSTERS
-from stp.collect.refresh import build_database, collect_dimension
 from stp.plan.column import Part
 from stp.plan.manifest_types import Cell
 from stp.prepare.output import write_coordinate
@@ -140,8 +146,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store.manifest["tables"]["short_term"]["columns"]["moving_mnist"] = [
         table_column("RMSE", "rmse.pooled")
     ]
-    collect_dimension(store.write(), folder / "collected" / "short_term.parquet")
-    build_database(folder / "collected", folder / "results.duckdb")
+    rebuilt(store)
     return folder
 
 
@@ -225,9 +230,7 @@ def test_ranks_have_sets_where_all_pairs_are_tested(tmp_path: Path) -> None:
     store.manifest["tables"]["short_term"]["columns"]["moving_mnist"] = [
         table_column("RMSE", "rmse.pooled")
     ]
-    collect_dimension(store.write(), tmp_path / "collected" / "short_term.parquet")
-    build_database(tmp_path / "collected", tmp_path / "results.duckdb")
-    with duckdb.connect(str(tmp_path / "results.duckdb"), read_only=True) as database:
+    with duckdb.connect(str(rebuilt(store)), read_only=True) as database:
         rows = database.execute("SELECT model, rank, rank_low, rank_high, clusters FROM ranks")
         found = {model: tuple(rest) for model, *rest in rows.fetchall()}
     for rank, low, high, clusters in found.values():

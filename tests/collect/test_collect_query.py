@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from stp.collect.query import query
+from stp.collect.query import of_csv, query
 from stp.core.errors import StpError
 
 ONE_OF_EACH = "SELECT 'a|b' AS name, 1/3 AS third, NULL AS nothing, [0.25, 1e9/7] AS list"
@@ -99,3 +99,12 @@ def test_file_that_is_no_database(tmp_path: Path) -> None:
 def test_unknown_format(database: Path) -> None:
     with pytest.raises(StpError, match="unknown format 'html'"):
         query(database, "FROM t", "html")  # type: ignore[arg-type]
+
+
+def test_values_of_a_csv_file_have_the_type_of_their_column(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text("name,n,value\n007,1,0.5\nx,2,\n")
+    assert of_csv(path) == (["name", "n", "value"], [("007", 1, 0.5), ("x", 2, None)])
+    path.write_bytes(b"name,n\n\xff\xfe\n")
+    with pytest.raises(StpError, match=path.name):
+        of_csv(path)

@@ -3,10 +3,7 @@
 import json
 from pathlib import Path
 
-from small_store import SmallStore, dataset_facts, model_facts, write_receipt
-
-from stp.collect.database import build
-from stp.collect.scores import collect
+from small_store import SmallStore, built, dataset_facts, model_facts, write_receipt
 
 LOCK = "raw/moving_mnist/synthetic-0123456789abcdef.lock.json"
 TRAIN = {"batch_size": 4, "lr": 0.0005, "optimizer": "adam", "schedule": "onecycle", "epochs": 2}
@@ -83,8 +80,4 @@ def make_results(folder: Path, reason: str, *, official: bool = False) -> Path:
                     "seconds": 90.0,
                 },
             )  # fmt: skip
-    manifest = small.write()
-    collected, database = folder / "short_term.parquet", folder / "results.duckdb"
-    collect(manifest, collected)
-    build([manifest], [collected], database)
-    return database
+    return built(small)

@@ -140,8 +140,8 @@ def test_what_is_behind_the_scores_is_named(made):
 
 def test_only_official_bytes_under_the_papers_protocol_have_a_difference(made, tmp_path):
     database = make_results(tmp_path / "results", "no weights", official=True)
-    held = export(database, "convlstm", tmp_path / "official")
-    assert (held.comparable, held.sources) == (2, ("official",))
+    manifest = export(database, "convlstm", tmp_path / "official").manifest
+    assert (manifest.comparable_cells, manifest.sources) == (2, ("official",))
     card = (tmp_path / "official" / "README.md").read_text()
     assert "NOT COMPARABLE" not in card
     assert "Official data under the paper's protocol throughout." in card
@@ -151,8 +151,8 @@ def test_only_official_bytes_under_the_papers_protocol_have_a_difference(made, t
 
 
 def test_a_model_without_a_training_has_a_bundle_too(database, tmp_path):
-    held = export(database, "persistence", tmp_path / "p.zip", EVERYTHING)
-    assert (held.cells, held.checkpoints) == (1, False)
+    manifest = export(database, "persistence", tmp_path / "p.zip", EVERYTHING).manifest
+    assert (manifest.cells, manifest.checkpoints) == (1, False)
     with zipfile.ZipFile(tmp_path / "p.zip") as archive:
         card = archive.read("p/README.md").decode()
     assert "Nothing is trained." in card and "The stp authors" in card
@@ -295,7 +295,7 @@ def test_a_zip_file_that_is_cut_short_or_changed_is_refused(database, tmp_path):
     whole = tmp_path / "whole.zip"
     export(database, "convlstm", whole)
     data = whole.read_bytes()
-    assert check(whole).model == "convlstm"
+    assert check(whole).manifest.model == "convlstm"
     step = len(data) // 23
     for place in range(0, len(data) - 1, step):
         cut = tmp_path / "cut.zip"
@@ -413,7 +413,7 @@ def test_a_bundle_of_an_older_version_is_read(bundle):
                 f"COPY rows TO '{path}' (FORMAT csv, HEADER true)"
             )
     relist(bundle)
-    assert check(bundle).cells == 2
+    assert check(bundle).manifest.cells == 2
     pq.write_table(pq.read_table(scores).drop_columns("lacking"), scores)
     relist(bundle)
     with pytest.raises(StpError, match="lacking"):

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from stp.core import canonical
 from stp.core.canonical import PACKAGE
 from stp.core.fingerprint import SHELL_OF_CORES, Sources
 from stp.core.imports import meaning
@@ -189,3 +190,28 @@ def test_another_constant_or_operator_in_any_module_is_seen() -> None:
 )
 def test_a_change_of_meaning_is_seen(before: str, after: str) -> None:
     assert meaning(before.encode()).hash != meaning(after.encode()).hash
+
+
+def test_the_text_of_a_tree_has_no_field_that_some_pythons_add_and_no_text_of_an_error() -> None:
+    source = b"""'docstring'
+def f(x, *, y: int = 1) -> str:
+    if x:
+        pass
+    raise ValueError(f"{x} is wrong", x)
+v = [u"a", f"{v!r:>3}", -0.0]  # a comment
+"""
+    function, assigned = canonical.effective(source).body
+    assert canonical._dump(function) == (
+        "(FunctionDef args=(arguments args=[(arg arg=str:'x')] kw_defaults=[(Constant value=int:1)]"
+        " kwonlyargs=[(arg annotation=(Name id=str:'int') arg=str:'y')])"
+        " body=[(If test=(Name id=str:'x')),(Raise exc=(Call args=[(Constant value=str:''),"
+        "(Name id=str:'x')] func=(Name id=str:'ValueError')))] name=str:'f'"
+        " returns=(Name id=str:'str'))"
+    )
+    assert canonical._dump(assigned) == (
+        "(Assign targets=[(Name id=str:'v')] value=(List elts=[(Constant value=str:'a'),"
+        "(JoinedStr values=[(FormattedValue conversion=int:114 format_spec=(JoinedStr values="
+        "[(Constant value=str:'>3')]) value=(Name id=str:'v'))]),"
+        "(UnaryOp op=(USub ) operand=(Constant value=float:0.0))]))"
+    )
+    assert list(canonical.definitions(source)) == ["f", "v"]

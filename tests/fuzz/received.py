@@ -160,8 +160,8 @@ def read_bundle_list(path: Path) -> None:
 
 
 def read_bundle(path: Path) -> None:
-    held = checking.check(path)
-    assert held.rows == 1 and sum(held.dimensions.values()) == 1
+    summary = checking.check(path)
+    assert summary.manifest.rows == 1 and sum(summary.dimensions.values()) == 1
 
 
 # Predictions, for `stp external import`

@@ -12,10 +12,11 @@ from stp.cli import app
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.data.zarr_write import create_array
+from stp.inspect.pictures import show
 from stp.render.pictures import drawing
 from stp.render.pictures import movie_files as movie
 from stp.render.pictures.maps import coastline, latitude, longitude, ticks
-from stp.render.pictures.prepared import choose, sheet_of, show, variables_of
+from stp.render.pictures.prepared import choose, sheet_of, variables_of
 
 LAT, LON = np.array([-30.0, 0.0, 30.0]), np.array([170.0, 180.0, 190.0, 200.0])
 GRID = [

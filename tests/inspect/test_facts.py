@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from asking import csv_rows
 from latex import complaints, needs_latex
 from typer.testing import CliRunner
 
@@ -56,8 +57,7 @@ def edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 def written(plan: Plan, out: Path) -> list[dict[str, str]]:
     table.write(plan, out)
     assert all(out.with_suffix(kind).stat().st_size > 200 for kind in (".md", ".tex", ".html"))
-    with out.open(newline="") as file:
-        return list(csv.DictReader(file))
+    return csv_rows(out)
 
 
 def test_every_table_of_facts_has_its_source_and_file():
@@ -272,8 +272,7 @@ def test_an_unknown_dataset_or_column_is_named(make_plan, edited, old: str, new:
 
 def test_every_published_count_has_its_row(predbench: Plan):
     """config/datasets has the counts of Table 1, the file the sizes: of the suite's datasets."""
-    with (SUITES / "predbench" / "datasets.csv").open(newline="") as lines:
-        listed = [row["dataset"] for row in csv.DictReader(lines)]
+    listed = [row["dataset"] for row in csv_rows(SUITES / "predbench" / "datasets.csv")]
     known = [predbench.config.datasets[name] for name in predbench.config.suite.datasets]
     counted = {one.published_name for one in known if one.counts.published.test is not None}
     assert set(listed) == counted and len(listed) == len(counted)

@@ -10,7 +10,8 @@ import duckdb
 import numpy as np
 import pytest
 import xarray as xr
-from s2s_store import add, built, replace_view, s2s_store
+from s2s_store import add, replace_view, s2s_store
+from small_store import built
 
 from stp.metrics import rank_histogram
 from stp.metrics.acc import anomaly_products, correlation

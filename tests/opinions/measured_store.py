@@ -6,10 +6,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
+import pandas as pd
 from conventions import defined
 from small_store import (
     SmallStore,
+    built,
     convention_facts,
     dataset_facts,
     kind_facts,
@@ -18,8 +21,6 @@ from small_store import (
     write_receipt,
 )
 
-from stp.collect.database import build
-from stp.collect.scores import collect
 from stp.core.job import Job
 from stp.opinions import network_features
 from stp.opinions.prepared import open_database
@@ -32,6 +33,12 @@ from stp.score import opinions as score
 CONVENTIONS = ["srocc.magnitude", "plcc.magnitude", "opinion_rmse.points"]
 
 
+def asked(path: Path, sql: str) -> pd.DataFrame:
+    """The rows of a query."""
+    with duckdb.connect(str(path), read_only=True) as connection:
+        return connection.execute(sql).df()
+
+
 def measured(
     folder: Path,
     data: Path,
@@ -39,7 +46,7 @@ def measured(
     parts: Mapping[str, np.ndarray] | None = None,
     extras: Mapping[str, Any] | None = None,
 ) -> Path:
-    """Build ``results.duckdb`` in a folder, beside ``manifest.json`` and ``rows.parquet``.
+    """Build ``results.duckdb`` in a folder, beside ``manifest.json`` and ``short_term.parquet``.
 
     Args:
         data: prepared opinions.
@@ -92,7 +99,4 @@ def measured(
         write_receipt(scores, "score")
         write_receipt(Path(cell["data"]), "prepare")
         shutil.copy(data / "ratings.parquet", cell["data"])
-    path = store.write()
-    collect(path, folder / "rows.parquet")
-    build([path], [folder / "rows.parquet"], folder / "results.duckdb")
-    return folder / "results.duckdb"
+    return built(store)

@@ -1,9 +1,9 @@
 """Table 2 of Somraj et al. (2022): what its printed moments say of its tests."""
 
-import csv
 from pathlib import Path
 
 import pytest
+from asking import csv_rows
 
 from stp.opinions.moments import Moments, joined, p_value
 
@@ -11,8 +11,7 @@ PUBLISHED = Path(__file__).parents[2] / "config" / "suites" / "pvqa" / "publishe
 
 
 def rows(table: str) -> list[dict[str, str]]:
-    with PUBLISHED.open(newline="") as file:
-        return [row for row in csv.DictReader(file) if row["table"] == table]
+    return [row for row in csv_rows(PUBLISHED) if row["table"] == table]
 
 
 @pytest.fixture(scope="module")

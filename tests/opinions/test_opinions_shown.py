@@ -1,6 +1,5 @@
 """Tables 1 and 2 of PVQA, as a file and by `stp draw clips`, with what the paper prints beside."""
 
-import csv
 import json
 import shutil
 from pathlib import Path
@@ -8,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from asking import csv_rows
 from fake_store import finish
 from latex import complaints, needs_latex
 from scipy.stats import ttest_ind
@@ -118,8 +118,7 @@ def test_the_table_has_the_numbers_that_stp_show_prints(
     out = tmp_path / "pvqa_opinions.csv"
     many = len(fact_table.write(plan, out).rows)
     assert "identical answers" not in out.with_suffix(".md").read_text()
-    with out.open(newline="") as file:
-        written = list(csv.DictReader(file))
+    written = csv_rows(out)
     assert len(written) == many and {row["source"] for row in written} == {"synthetic"}
     actual = {(row["name"], row["quantity"]): (row["value"], row["published"]) for row in written}
     of_kth = sum(row["dataset"] == "KTH" for row in rows)

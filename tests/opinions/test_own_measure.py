@@ -1,12 +1,12 @@
 """The example of docs/pvqa.md: a CSV file of a measure becomes rows of Table 3, through a plan."""
 
-import csv
 import re
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
+from asking import csv_rows
 from fake_store import finish
 
 from stp.collect.database import build
@@ -74,8 +74,7 @@ def test_it_is_two_rows_of_the_table_beside_the_printed_one(plan: Plan, tmp_path
     build([path], [rows], base)
     out = tmp_path / "quality_measures.csv"
     render_table(path, base, out)
-    with out.open(newline="") as file:
-        actual = {row["model"]: row for row in csv.DictReader(file)}
+    actual = {row["model"]: row for row in csv_rows(out)}
     trained, untrained = (actual[f"VMAF [variant {name}]"] for name in ("default", "untrained"))
     assert float(trained["SROCC"]) > 0.9 and float(untrained["SROCC"]) > 0.9
     # The paper trains it.

@@ -1,6 +1,5 @@
 """From raw files of a database to the agreement of measures with opinions, with known answers."""
 
-import csv
 import json
 import shutil
 from collections.abc import Callable
@@ -13,6 +12,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from asking import csv_rows
 from conventions import defined
 from opinion_files import locked, prepare
 from scipy.stats import spearmanr
@@ -34,8 +34,7 @@ CELL = dict.fromkeys(
 
 
 def tags(raw: Path) -> dict[str, dict[str, str]]:
-    with (raw / "pvqa" / "Tags.csv").open(newline="") as file:
-        return {row["Video Name"]: row for row in csv.DictReader(file)}
+    return {row["Video Name"]: row for row in csv_rows(raw / "pvqa" / "Tags.csv")}
 
 
 def predicted(data: Path, out: Path, model: str, **recipe: object) -> Path:
@@ -70,8 +69,7 @@ def test_strengths_of_damage_and_random_raters_come_back(raw: Path, data: Path):
     assert len({"rater_38", "rater_39", "rater_40"} & set(said["rejected"])) >= 2
     assert said["split_half"] > 0.9
     # MOS.csv was made from the same ratings
-    with (raw / "pvqa" / "MOS.csv").open(newline="") as file:
-        stated = {row["Video Name"]: float(row["MOS"]) for row in csv.DictReader(file)}
+    stated = {row["Video Name"]: float(row["MOS"]) for row in csv_rows(raw / "pvqa" / "MOS.csv")}
     np.testing.assert_allclose(mos, [stated[v] for v in table["video"].to_pylist()], atol=1e-4)
 
 

@@ -3,13 +3,11 @@
 import shutil
 from pathlib import Path
 
-import duckdb
 import numpy as np
-import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
-from measured_store import measured
+from measured_store import asked, measured
 
 from stp.opinions.prepared import open_database
 from stp.render.figures import reading as figures
@@ -50,16 +48,13 @@ def base(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return measured(folder, data, (*PLAIN, *LOOKING), parts, extras)
 
 
-def asked(path: Path, sql: str) -> pd.DataFrame:
-    with duckdb.connect(str(path), read_only=True) as connection:
-        return connection.execute(sql).df()
-
-
 @pytest.fixture(scope="module")
 def panels(base: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Axes]:
     results = tmp_path_factory.mktemp("results")
     (results / "collected").mkdir()
-    shutil.copy(base.parent / "rows.parquet", results / "collected" / "quality_measures.parquet")
+    shutil.copy(
+        base.parent / "short_term.parquet", results / "collected" / "quality_measures.parquet"
+    )
     figure, notes = opinions.draw(figures.read(base.parent / "manifest.json", results))
     assert notes[-1].startswith("printed of two videos (9): MOS 46.54 and 71.65, MSE 344 and 4731,")
     names = ("spread", "halves", "features", "errors", "pairs", "time")
@@ -133,7 +128,9 @@ def test_panels_without_numbers_say_so(data: Path, tmp_path: Path):
     """No measure looks through a network, and none but the mean opinion has a time."""
     base = measured(tmp_path / "store", data, ("mean_opinion",))
     (tmp_path / "collected").mkdir()
-    shutil.copy(base.parent / "rows.parquet", tmp_path / "collected" / "quality_measures.parquet")
+    shutil.copy(
+        base.parent / "short_term.parquet", tmp_path / "collected" / "quality_measures.parquet"
+    )
     figure, _ = opinions.draw(figures.read(base.parent / "manifest.json", tmp_path))
     *_, features, errors, _, time = figure.axes
     for axes in (features, errors, time):

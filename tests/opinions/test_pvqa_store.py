@@ -11,8 +11,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from asking import table_for
 from conventions import convention, defined
-from measured_store import CONVENTIONS, measured
+from measured_store import CONVENTIONS, asked, measured
 from scipy.stats import spearmanr
 
 from stp.core.errors import StpError
@@ -35,11 +36,6 @@ EDIT = "UPDATE predicted_opinions SET"
 def base(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A results store of four measures, predicted and scored by the stages."""
     return measured(tmp_path_factory.mktemp("store"), data, MODELS)
-
-
-def asked(path: Path, sql: str) -> pd.DataFrame:
-    with duckdb.connect(str(path), read_only=True) as connection:
-        return connection.execute(sql).df()
 
 
 def test_scores_follow_from_the_view_of_predictions(base: Path):
@@ -222,12 +218,8 @@ def edited(base: Path, tmp_path: Path) -> Callable[..., Path]:
         path = Path(shutil.copy(base, tmp_path / "results.duckdb"))
         with duckdb.connect(str(path)) as connection:
             for statement in (
-                "CREATE TABLE rated AS FROM opinion_ratings",
-                "DROP VIEW opinion_ratings",
-                "ALTER TABLE rated RENAME TO opinion_ratings",
-                "CREATE TABLE written AS FROM predicted_opinions",
-                "DROP VIEW predicted_opinions",
-                "ALTER TABLE written RENAME TO predicted_opinions",
+                table_for("opinion_ratings"),
+                table_for("predicted_opinions"),
                 *statements,
             ):
                 connection.execute(statement)

@@ -4,11 +4,16 @@ from pathlib import Path
 
 import pytest
 from scipy.stats import spearmanr
-from small_store import SmallStore, convention_facts, dataset_facts, model_facts, table_column
+from small_store import (
+    SmallStore,
+    built,
+    convention_facts,
+    dataset_facts,
+    model_facts,
+    table_column,
+)
 
-from stp.collect.database import build
 from stp.collect.query import answer
-from stp.collect.scores import collect
 
 METRIC = "predicted_quality.squeezenet"
 QUALITY = {"tau": 70.0, "convlstm": 60.0, "simvpv2": 50.0, "persistence": None}
@@ -38,10 +43,7 @@ def database(tmp_path: Path) -> Path:
             "ssim.range2": {"mean": -max(1.0, place)},
         }
         store.add(name, "kth", values)
-    manifest = store.write()
-    collect(manifest, tmp_path / "rows.parquet")
-    build([manifest], [tmp_path / "rows.parquet"], tmp_path / "results.duckdb")
-    return tmp_path / "results.duckdb"
+    return built(store)
 
 
 def test_models_are_sorted_and_compared_with_other_metrics(database: Path):

@@ -3,9 +3,8 @@
 from pathlib import Path
 
 import numpy as np
-from small_store import SmallStore, write_receipt
+from small_store import SmallStore, rebuilt, write_receipt
 
-from stp.collect.refresh import build_database, collect_dimension
 from stp.score.tables import write_clusters
 
 CLUSTERS = 20
@@ -54,6 +53,5 @@ def build(folder: Path) -> Path:
             )
             write_receipt(Path(cell["scores"]), "score")
     store.add("convlstm", "cityscapes", {"ssim.range2": {"mean": 0.9}}, seed=0, official=True)
-    collect_dimension(store.write(), folder / "collected" / "short_term.parquet")
-    build_database(folder / "collected", folder / "results.duckdb")
+    rebuilt(store)
     return folder

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from crowds import line
 from figure_store import FigureStore
-from small_store import convention_facts, dataset_facts, suite
+from small_store import cell_key, convention_facts, dataset_facts, suite
 from stages import Stages
 
 COLUMNS = {"ADE": "displacement.by_scenario", "FDE": "final_displacement.by_scenario"}
@@ -76,12 +76,10 @@ class PeopleStore(FigureStore):
             setting: observe, noise and people.
         """
         parts = sorted({"horizon": horizon, **setting}.items())
-        key = {
-            **{"suite": "atlas", "dimension": self.manifest["dimension"], "model": model},
-            **{"variant": variant, "trained_on": trained_on or self.dataset},
-            **{"train_subset": "all", "tested_on": self.dataset, "subset": subset},
-            **{"setting": ",".join(f"{n}-{v}" for n, v in parts), "seed": None},
-        }
+        names = {"suite": "atlas", "dimension": self.manifest["dimension"], "variant": variant}
+        data = {"tested_on": self.dataset, "subset": subset}
+        text = ",".join(f"{n}-{v}" for n, v in parts)
+        key = cell_key(model, trained_on or self.dataset, **names, **data, setting=text)
         recipe = {"options": options or {}, "split": subset, "lead_times": horizon, **setting}
         made, told = self.stages.predict(
             self.data, model, **recipe, predict={"samples": samples} if samples > 1 else {}

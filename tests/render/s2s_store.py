@@ -8,8 +8,6 @@ import duckdb
 import numpy as np
 from small_store import SmallStore, suite, table_column, write_receipt
 
-from stp.collect.database import build
-from stp.collect.scores import collect
 from stp.plan import config
 from stp.plan.checked_config import CONFIG_FOLDER
 from stp.score.tables import write_samples
@@ -74,14 +72,6 @@ def add(
     path = folder / "sample_scores.parquet"
     write_samples(path, cell["key"], None, starts, starts, columns)
     write_receipt(folder, "score")
-
-
-def built(store: SmallStore) -> Path:
-    """Collect the cells and build the database."""
-    manifest, rows = store.write(), store.folder / "rows.parquet"
-    collect(manifest, rows)
-    build([manifest], [rows], store.folder / "results.duckdb")
-    return store.folder / "results.duckdb"
 
 
 def replace_view(connection: duckdb.DuckDBPyConnection, name: str, table: str) -> None:

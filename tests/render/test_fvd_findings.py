@@ -6,12 +6,11 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from asking import ask, table_for
 from scipy.stats import kendalltau, pearsonr, spearmanr
-from small_store import SmallStore, convention_facts, suite, table_column
+from small_store import SmallStore, built, convention_facts, suite, table_column
 
-from stp.collect.database import build
 from stp.collect.direction import NO_DIRECTION
-from stp.collect.scores import collect
 from stp.plan.checked_config import CONFIG_FOLDER
 from stp.render.tables.findings import OURS, PUBLISHED, Finding, judge, pick, read_questions
 from stp.report import core
@@ -28,8 +27,7 @@ UNKNOWN = "not enough data"
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four intensities of one distortion, and three of another without weights."""
-    folder = tmp_path_factory.mktemp("base")
-    store = SmallStore(folder)
+    store = SmallStore(tmp_path_factory.mktemp("base"))
     conventions = {
         "fvd.predicted_only": convention_facts(False),
         "average_fid.squeezenet_means": convention_facts(False),
@@ -59,10 +57,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "psnr.pooled": {"mean": 9.0 * number},
         }
         store.add("gaussian_noise", "bair", given, setting=f"horizon-16+intensity-{number}", **key)
-    manifest = store.write()
-    collect(manifest, folder / "rows.parquet")
-    build([manifest], [folder / "rows.parquet"], folder / "results.duckdb")
-    return folder / "results.duckdb"
+    return built(store)
 
 
 def judged(path: Path, number: int) -> Finding:
@@ -70,13 +65,8 @@ def judged(path: Path, number: int) -> Finding:
     return finding
 
 
-def asked(path: Path, sql: str) -> list[tuple[object, ...]]:
-    with duckdb.connect(str(path), read_only=True) as connection:
-        return connection.execute(sql).fetchall()
-
-
 def test_correlations_with_the_intensity_are_those_of_scipy(base: Path) -> None:
-    rows = asked(
+    rows = ask(
         base,
         "SELECT distortion, convention, is_temporal, intensities, correlation, is_constant, reason "
         "FROM noise_correlations ORDER BY ALL",
@@ -111,7 +101,7 @@ def test_what_is_best_at_a_value_gets_worse_away_from_it(base: Path, tmp_path: P
 
 
 def test_marks_beside_a_leaderboard_say_what_a_metric_sees(base: Path) -> None:
-    assert [row[:-1] for row in asked(base, TRUST)] == [
+    assert [row[:-1] for row in ask(base, TRUST)] == [
         ("average_fid.squeezenet_means", "bair", 2, 2, 1, "local_swap"),
         ("fvd.predicted_only", "bair", 2, 1, 1, None),
         ("psnr.pooled", "bair", 2, 2, 1, None),
@@ -122,7 +112,7 @@ def test_marks_beside_a_leaderboard_say_what_a_metric_sees(base: Path) -> None:
 
 
 def test_correlations_of_metrics_are_those_of_scipy(base: Path) -> None:
-    rows = asked(
+    rows = ask(
         base,
         "SELECT tested_on, kind, value, cells FROM metric_correlations "
         "WHERE side = 'ours' AND one = 'FVD' AND other = 'PSNR' ORDER BY ALL",
@@ -196,16 +186,12 @@ def edited(base: Path, tmp_path: Path) -> Callable[..., Path]:
         path = Path(shutil.copy(base, tmp_path / "results.duckdb"))
         with duckdb.connect(str(path)) as connection:
             for statement in (
-                "CREATE TABLE written AS FROM noise_correlations LIMIT 0",
-                "DROP VIEW noise_correlations",
-                "ALTER TABLE written RENAME TO noise_correlations",
+                table_for("noise_correlations", "LIMIT 0"),
                 "INSERT INTO noise_correlations BY NAME SELECT * EXCLUDE (size), 'test' AS subset, "
                 "5 AS intensities, CASE distortion WHEN 'switching' THEN -size ELSE size END "
                 "AS correlation, false AS is_constant, 'synthetic data, demo protocol' AS bytes, "
                 f"false AS comparable FROM {DATASETS}, {DISTORTIONS}, {VARIANTS}",
-                "CREATE TABLE kept AS FROM metric_correlations WHERE side = 'published'",
-                "DROP VIEW metric_correlations",
-                "ALTER TABLE kept RENAME TO metric_correlations",
+                table_for("metric_correlations", "WHERE side = 'published'"),
                 "INSERT INTO metric_correlations SELECT * REPLACE ('ours' AS side) "
                 "FROM metric_correlations",
                 *statements,

@@ -9,12 +9,12 @@ import duckdb
 import pytest
 from latex import complaints, needs_latex
 from people_store import PeopleStore
+from small_store import built
 from typer.testing import CliRunner
 
 from stp.cli import app
 from stp.collect.checksum import checksums
 from stp.collect.database import build
-from stp.collect.scores import collect
 from stp.core.errors import StpError
 from stp.render.tables.paper_table import render_table
 from stp.render.tables.runtime import render_runtime
@@ -38,14 +38,6 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> PeopleStore:
 @pytest.fixture(scope="module")
 def database(store: PeopleStore) -> Path:
     return built(store)
-
-
-def built(store: PeopleStore) -> Path:
-    rows, out = store.folder / "rows.parquet", store.folder / "results.duckdb"
-    manifest = store.write()
-    collect(manifest, rows)
-    build([manifest], [rows], out)
-    return out
 
 
 def ask(database: Path, sql: str) -> list[dict[str, Any]]:
@@ -154,8 +146,8 @@ def test_a_missing_file_is_named_and_nothing_is_left(tmp_path: Path, stage: str,
     path = Path(cell[stage], name)
     shutil.move(path, tmp_path / name)
     with pytest.raises(StpError, match=name) as caught:
-        build([store.write()], [store.folder / "rows.parquet"], database)
+        build([store.write()], [store.folder / "short_term.parquet"], database)
     assert "rm -r" in str(caught.value) and database.read_bytes() == before
     path.write_bytes(b"no parquet")
     with pytest.raises(StpError, match=name):
-        build([store.write()], [store.folder / "rows.parquet"], database)
+        build([store.write()], [store.folder / "short_term.parquet"], database)

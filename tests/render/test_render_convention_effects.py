@@ -1,17 +1,16 @@
 """The effect of conventions: rankings counted by hand, and read from all four formats."""
 
-import csv
 from pathlib import Path
 
 import numpy as np
 import pytest
+from asking import csv_rows
 from latex import complaints, needs_latex
 from scipy.stats import spearmanr
-from small_store import SmallStore, convention_facts, table_column
+from small_store import SmallStore, convention_facts, rebuilt, table_column
 from typer.testing import CliRunner
 
 from stp.cli import app
-from stp.collect.refresh import build_database, collect_dimension
 from stp.render.tables.convention_effects import page, render_convention_effects
 from stp.score.tables import write_clusters
 
@@ -41,9 +40,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 write_clusters(path, [f"video{n}" for n in range(20)], ones, sums)
     # One model is no ranking.
     store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 1.0}, "rmse.pooled": {"mean": 2.0}})
-    collect_dimension(store.write(), folder / "collected" / "short_term.parquet")
-    build_database(folder / "collected", folder / "results.duckdb")
-    return folder / "results.duckdb"
+    return rebuilt(store)
 
 
 @needs_latex
@@ -55,8 +52,7 @@ def test_it_compiles(database: Path, tmp_path: Path) -> None:
 def test_each_pair_of_rankings_is_a_line(database: Path, tmp_path: Path) -> None:
     out = tmp_path / "convention_effects.csv"
     render_convention_effects(database, out)
-    with out.open(newline="") as file:
-        row_of = {row["tested_on"]: row for row in csv.DictReader(file)}
+    row_of = {row["tested_on"]: row for row in csv_rows(out)}
     assert set(row_of) == set(PER_FRAME)
     for dataset, row in row_of.items():
         a, b = np.array(PER_FRAME[dataset]), np.array(POOLED[dataset])
@@ -116,9 +112,7 @@ def test_winners_are_models_with_their_variants(tmp_path: Path) -> None:
         sums = {name: (value + noise)[:, None, None] for name, value in pair.items()}
         path = Path(cell["scores"], "cluster_sums.parquet")
         write_clusters(path, [f"video{n}" for n in range(20)], np.ones(20, np.int64), sums)
-    collect_dimension(store.write(), tmp_path / "collected" / "short_term.parquet")
-    build_database(tmp_path / "collected", tmp_path / "results.duckdb")
-    (note,) = page(tmp_path / "results.duckdb").sections[1].notes
+    (note,) = page(rebuilt(store)).sections[1].notes
     assert "unet (steps5) wins by `range1`, fno by `range2`; significantly by neither." in note
 
 
@@ -142,7 +136,5 @@ def test_winners_nearest_to_the_best_value_are_told_apart(
         }
         path = Path(cell["scores"], "cluster_sums.parquet")
         write_clusters(path, [f"video{n}" for n in range(20)], np.ones(20, np.int64), sums)
-    collect_dimension(store.write(), tmp_path / "collected" / "short_term.parquet")
-    build_database(tmp_path / "collected", tmp_path / "results.duckdb")
-    (note,) = page(tmp_path / "results.duckdb").sections[1].notes
+    (note,) = page(rebuilt(store)).sections[1].notes
     assert note.endswith("both significantly.")

@@ -10,14 +10,13 @@ from typing import Any
 
 import duckdb
 import pytest
+from asking import csv_rows, table_for
 from latex import complaints, needs_latex
 from parts import long_except
-from small_store import PUBLISHED, SmallStore
+from small_store import PUBLISHED, SmallStore, built
 from typer.testing import CliRunner
 
 from stp.cli import app
-from stp.collect.database import build
-from stp.collect.scores import collect
 from stp.core.errors import StpError
 from stp.plan import config
 from stp.plan.checked_config import CONFIG_FOLDER
@@ -35,14 +34,10 @@ DATASETS = {n: d.published_name for n, d in LOADED.datasets.items() if d.publish
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database with one cell of a model that is not the paper's, and all published values."""
-    folder = tmp_path_factory.mktemp("base")
-    store = SmallStore(folder)
+    store = SmallStore(tmp_path_factory.mktemp("base"))
     store.manifest["published_names"] = {"models": MODELS, "datasets": DATASETS}
     store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.5}})
-    manifest = store.write()
-    collect(manifest, folder / "rows.parquet")
-    build([manifest], [folder / "rows.parquet"], folder / "results.duckdb")
-    return folder / "results.duckdb"
+    return built(store)
 
 
 class Store:
@@ -52,10 +47,7 @@ class Store:
     def __init__(self, base: Path, folder: Path) -> None:
         self.path = Path(shutil.copy(base, folder / "results.duckdb"))
         self.change(
-            # Here a table, so that scores of any cell can be written; views ask it all the same.
-            "CREATE TABLE written AS FROM scores LIMIT 0",
-            "DROP VIEW scores",
-            "ALTER TABLE written RENAME TO scores",
+            table_for("scores", "LIMIT 0"),
             "DELETE FROM paper_columns",
             "INSERT INTO settings BY NAME SELECT 'horizon-10+interval-' || i AS setting, "
             '10 AS horizon, i AS "interval" FROM range(1, 4) AS t(i)',
@@ -391,13 +383,8 @@ def test_a_store_without_any_dataset_of_the_paper_has_nothing_to_compare(tmp_pat
     store = SmallStore(tmp_path)
     store.manifest["published_names"] = {"models": {}, "datasets": {}}
     store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.5}})
-    manifest, database = store.write(), tmp_path / "results.duckdb"
-    collect(manifest, tmp_path / "rows.parquet")
-    build([manifest], [tmp_path / "rows.parquet"], database)
-    said = {
-        f.question.number: findings.said(f, "ours") for f in judge(database, QUESTIONS.values())
-    }
-    assert set(said.values()) == {"nothing to compare"}, said
+    findings_of_store = judge(built(store), QUESTIONS.values())
+    assert {findings.verdict_text(f, "ours") for f in findings_of_store} == {"nothing to compare"}
 
 
 def test_there_are_eleven_and_each_runs_alone(base: Path) -> None:
@@ -461,8 +448,7 @@ def test_unknown_numbers_and_old_databases_are_refused(tmp_path: Path) -> None:
 
 def test_table_names_every_verdict_and_what_it_is_about(base: Path, tmp_path: Path) -> None:
     render_findings(base, FOLDER, tmp_path / "findings.csv")
-    with (tmp_path / "findings.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = csv_rows(tmp_path / "findings.csv")
     assert {int(row["finding"]) for row in rows} == set(QUESTIONS)
     assert {row["outcome"] for row in rows} == {"yes", "no", ""}
     text = (tmp_path / "findings.md").read_text()

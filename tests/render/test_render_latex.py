@@ -5,11 +5,9 @@ import re
 import pytest
 from hostile import HOSTILE
 from latex import complaints, latex_problems, needs_latex
-from small_store import SmallStore
+from small_store import SmallStore, built
 from test_render_formats import GRID
 
-from stp.collect.database import build
-from stp.collect.scores import collect
 from stp.inspect.facts import table as facts
 from stp.page.formats import latex
 from stp.page.grid import Grid, Item, Section
@@ -29,12 +27,9 @@ def snippets(tmp_path_factory) -> dict[str, str]:
     store = SmallStore(folder)
     for seed, value in enumerate([0.5, 0.75, 0.5, 0.25]):
         store.add("convlstm", "moving_mnist", {"ssim.range2": {"mean": value, "n": 4}}, seed=seed)
-    manifest, rows = store.write(), folder / "short_term.parquet"
-    collect(manifest, rows)
-    database = folder / "results.duckdb"
-    build([manifest], [rows], database)
+    database, manifest = built(store), store.write()
     render_table(manifest, database, folder / "short_term.csv")
-    render_reliability(manifest, folder / "reliability.csv", rows)
+    render_reliability(manifest, folder / "reliability.csv", folder / "short_term.parquet")
     facts.write(Plan.load(DEMO), folder / "training_protocol.csv")
     return {path.stem: path.read_text() for path in sorted(folder.glob("*.tex"))}
 

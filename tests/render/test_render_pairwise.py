@@ -3,16 +3,16 @@
 import shutil
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pytest
+from asking import ask
 from scipy import stats
-from small_store import SmallStore
+from small_store import SmallStore, rebuilt
 from typer.testing import CliRunner
 
 from stp.cli import app
 from stp.collect import trace
-from stp.collect.refresh import build_database, collect_dimension
+from stp.collect.refresh import collect_dimension
 from stp.core.errors import StpError
 from stp.render.tables.pairwise import compare, grid
 from stp.score.tables import write_clusters
@@ -40,8 +40,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         sums = {"ssim.range2": values.reshape(CLUSTERS, 1, 1)}
         ones = np.ones(CLUSTERS, np.int64)
         write_clusters(Path(cell["scores"], "cluster_sums.parquet"), names, ones, sums)
-    collect_dimension(store.write(), folder / "collected" / "short_term.parquet")
-    build_database(folder / "collected", folder / "results.duckdb")
+    rebuilt(store)
     return folder
 
 
@@ -84,11 +83,11 @@ def test_mistakes_are_answered(
 def test_the_tests_are_those_of_the_store(results: Path) -> None:
     """Corrected for all three pairs of the models that are ranked together."""
     (pair,) = compare(results, "simvpv2", "convlstm")
-    with duckdb.connect(str(results / "results.duckdb"), read_only=True) as database:
-        (stored,) = database.sql(
-            "SELECT -difference, -ci95_high, -ci95_low, p, p_corrected, detectable "
-            "FROM comparisons WHERE model = 'convlstm' AND other = 'simvpv2' AND p IS NOT NULL"
-        ).fetchall()
+    (stored,) = ask(
+        results / "results.duckdb",
+        "SELECT -difference, -ci95_high, -ci95_low, p, p_corrected, detectable "
+        "FROM comparisons WHERE model = 'convlstm' AND other = 'simvpv2' AND p IS NOT NULL",
+    )
     found = (
         pair.b - pair.a,
         pair.ci95_low,

@@ -1,15 +1,14 @@
 """Tables of people: Atlas' values beside ours, what they rest on, and what is printed alone."""
 
-import csv
 import math
 from dataclasses import replace
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from asking import ask, csv_rows
 from official_store import judged, write_official
 
 from stp.collect.database import build
@@ -162,16 +161,11 @@ def table(raw_mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def read(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
 @pytest.mark.sample_bytes
 @pytest.mark.long(part="suites")
 def test_table_3_of_eth_is_reproduced(table):
     """Within one unit of the last printed digit, which the paper truncates or rounds."""
-    lines = [line for line in read(table) if line["ADE difference"]]
+    lines = [line for line in csv_rows(table) if line["ADE difference"]]
     assert len(lines) == 1 + 4 * 2  # CVM; Sof and Kara as calibrated on four datasets
     for line in lines:
         ours, printed = float(line["ADE"]), float(line["ADE published"])
@@ -187,7 +181,7 @@ def test_table_3_of_eth_is_reproduced(table):
 
 @pytest.mark.sample_bytes
 def test_whoever_reads_it_sees_what_it_rests_on(table):
-    for line in read(table):
+    for line in csv_rows(table):
         if line["ADE"]:
             assert (line["n"], line["people"], line["episodes"]) == ("31", "88", "8")
             assert line["ADE ci95_low"] == "" == line["ADE ci95_high"]
@@ -209,20 +203,20 @@ def test_the_spread_is_that_over_scenarios(table):
     sample_scores = pq.read_table(folder)
     each = np.array(sample_scores["displacement.by_scenario"].to_pylist())
     spread = each.mean(axis=1).std()  # ddof 0
-    (line,) = (line for line in read(table) if line["model"] == "Constant velocity")
+    (line,) = (line for line in csv_rows(table) if line["model"] == "Constant velocity")
     assert float(line["ADE sd"]) == pytest.approx(spread)
-    with duckdb.connect(str(table.parents[1] / "results.duckdb"), read_only=True) as store:
-        leads = store.sql(
-            "SELECT lead, value FROM scores WHERE statistic = 'sd' AND lead IS NOT NULL AND "
-            "model = 'constant_velocity' AND convention = 'displacement.by_scenario' ORDER BY lead"
-        ).fetchall()
+    leads = ask(
+        table.parents[1] / "results.duckdb",
+        "SELECT lead, value FROM scores WHERE statistic = 'sd' AND lead IS NOT NULL AND "
+        "model = 'constant_velocity' AND convention = 'displacement.by_scenario' ORDER BY lead",
+    )
     assert [value for _, value in leads] == pytest.approx(each.std(axis=0).tolist())
     assert [lead for lead, _ in leads] == list(range(1, 11))
 
 
 @pytest.mark.sample_bytes
 def test_best_of_several_names_their_number_and_whose_minimum_it_is(table):
-    (several,) = (line for line in read(table) if line["ADE-top-25-pointwise"])
+    (several,) = (line for line in csv_rows(table) if line["ADE-top-25-pointwise"])
     assert several["model"] == "Social GAN"
     assert "25 samples" in several["notes"]
     pointwise, whole = (
@@ -234,15 +228,15 @@ def test_best_of_several_names_their_number_and_whose_minimum_it_is(table):
 
 @pytest.mark.sample_bytes
 def test_the_results_store_has_the_differences_of_the_table(table):
-    with duckdb.connect(str(table.parents[1] / "results.duckdb"), read_only=True) as store:
-        deltas = store.sql(
-            "SELECT model, published, difference, why_none FROM deltas WHERE metric = 'ADE'"
-        ).fetchall()
+    deltas = ask(
+        table.parents[1] / "results.duckdb",
+        "SELECT model, published, difference, why_none FROM deltas WHERE metric = 'ADE'",
+    )
     stored = sorted((published, round(difference, 9)) for _, published, difference, _ in deltas
                     if difference is not None)  # fmt: skip
     assert stored == sorted(
         (float(line["ADE published"]), round(float(line["ADE difference"]), 9))
-        for line in read(table)
+        for line in csv_rows(table)
         if line["ADE difference"]
     )
     (without,) = (why for model, *_, why in deltas if model == "social_gan")

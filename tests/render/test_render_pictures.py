@@ -14,7 +14,7 @@ import pytest
 import zarr
 from matplotlib.axes import Axes
 from PIL import Image
-from small_store import bare_cell, bare_manifest, score_rows, table_column
+from small_store import bare_cell, bare_manifest, cell_key, score_rows, table_column
 from typer.testing import CliRunner
 
 from stp.cli import app
@@ -78,11 +78,7 @@ class PictureStore:
 
         Samples whose error is None are not scored.
         """
-        key = {
-            "suite": "predbench", "dimension": "short_term", "model": model, "variant": variant,
-            "trained_on": "kth", "train_subset": "all", "tested_on": "kth", "subset": "test",
-            "setting": f"horizon-{LEADS}", "seed": seed,
-        }  # fmt: skip
+        key = cell_key(model, "kth", variant=variant, setting=f"horizon-{LEADS}", seed=seed)
         predictions, scores = (
             self.folder / kind / model / variant / f"seed-{seed}"
             for kind in ("predictions", "scores")

@@ -1,12 +1,12 @@
 """Published values stand beside the columns that they are about, in every dimension."""
 
-import csv
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from asking import csv_rows
 
 from stp.collect.published import PublishedValue, read_published
 from stp.inspect.facts import table as facts
@@ -73,8 +73,10 @@ def test_every_value_of_chaosbench_is_found_once(chaosbench):
 
 def test_every_hyperparameter_of_chaosbench_is_found_once(chaosbench):
     """Tables S3 to S6, each beside what ours is."""
-    with (ROOT / "config" / "suites" / "chaosbench" / "networks.csv").open(newline="") as file:
-        printed = Counter(tuple(row.values()) for row in csv.DictReader(file))
+    printed = Counter(
+        tuple(row.values())
+        for row in csv_rows(ROOT / "config" / "suites" / "chaosbench" / "networks.csv")
+    )
     keys = ("table", "model", "hyperparameter", "published")
     compared = facts.read(chaosbench, "s2s_networks").rows
     found = Counter(tuple(row.values[key] for key in keys) for row in compared)

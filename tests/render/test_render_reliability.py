@@ -1,6 +1,5 @@
 """The reliability study: the paper's numbers again, known values, gaps, marks."""
 
-import csv
 import itertools
 from collections.abc import Sequence
 from decimal import Decimal
@@ -8,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from asking import csv_rows
 from scipy import stats
-from small_store import PUBLISHED, SmallStore, table_column
+from small_store import PUBLISHED, SmallStore, collected, table_column
 
 from stp.collect.published import PublishedValue, read_published
-from stp.collect.scores import collect
 from stp.core.errors import ConfigurationError, StpError
 from stp.render.tables.reliability import PublishedRuns, read_column, render_reliability
 from stp.render.tables.run_statistics import (
@@ -171,20 +170,14 @@ def add_runs(store: SmallStore, runs: Sequence[float | None], **more: object) ->
 
 def render(store: SmallStore) -> Path:
     """Collect and render; return the path of the CSV."""
-    manifest, rows = store.write(), store.folder / "short_term.parquet"
-    collect(manifest, rows)
+    manifest, rows = collected(store)
     out = store.folder / "tables" / "reliability.csv"
     render_reliability(manifest, out, rows)
     return out
 
 
-def read(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def statistics(path: Path, column: str = "SSIM") -> dict[str, dict[str, str]]:
-    return {row["statistic"]: row for row in read(path) if row["column"] == column}
+    return {row["statistic"]: row for row in csv_rows(path) if row["column"] == column}
 
 
 def test_four_runs_word_by_word(store: SmallStore) -> None:
@@ -234,7 +227,7 @@ def paper_study(store: SmallStore, *, official: bool) -> Path:
 def test_published_values_stand_beside_ours(store: SmallStore) -> None:
     out = paper_study(store, official=True)
     # The order of Table 18, with a column that the short-term table does not have.
-    assert list(dict.fromkeys(row["column"] for row in read(out))) == ["MSE", "SSIM"]
+    assert list(dict.fromkeys(row["column"] for row in csv_rows(out))) == ["MSE", "SSIM"]
     statistic_of = statistics(out, "MSE")
     assert statistic_of["run 1"]["value"] == statistic_of["run 1"]["published"] == "22.21"
     assert statistic_of["run 10"]["published"] == "22.28"
@@ -260,9 +253,9 @@ def test_published_values_stand_beside_ours(store: SmallStore) -> None:
 
 def test_synthetic_runs_are_marked_and_have_no_difference(store: SmallStore) -> None:
     out = paper_study(store, official=False)
-    assert {row["comparable"] for row in read(out)} == {"NO"}
-    assert {row["source"] for row in read(out)} == {"synthetic"}
-    assert {row["difference"] for row in read(out)} == {""}
+    assert {row["comparable"] for row in csv_rows(out)} == {"NO"}
+    assert {row["source"] for row in csv_rows(out)} == {"synthetic"}
+    assert {row["difference"] for row in csv_rows(out)} == {""}
     assert statistics(out)["std.population"]["published"] == "0.0005"
     assert "NOT COMPARABLE" in out.with_suffix(".md").read_text()
 
@@ -280,7 +273,7 @@ def test_runs_are_in_the_order_of_their_seeds(store: SmallStore) -> None:
 def test_deterministic_models_are_left_out(store: SmallStore) -> None:
     store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.5}})
     add_runs(store, [0.5, 0.75, 0.5, 0.25])
-    assert {row["model"] for row in read(render(store))} == {"ConvLSTM"}
+    assert {row["model"] for row in csv_rows(render(store))} == {"ConvLSTM"}
 
 
 def test_a_run_without_value_leaves_its_column_without_statistics(store: SmallStore) -> None:
@@ -305,8 +298,7 @@ def test_too_few_seeds_are_refused(store: SmallStore, runs: list[float]) -> None
 
 def test_a_missing_run_is_named(store: SmallStore) -> None:
     add_runs(store, [0.5, 0.75, 0.5, 0.25])
-    manifest, rows = store.write(), store.folder / "short_term.parquet"
-    collect(manifest, rows)
+    manifest, rows = collected(store)
     add_runs(store, [0.1, 0.2, 0.3, 0.4], variant="released")
     manifest = store.write()
     with pytest.raises(StpError, match=r"variant released.*seed 3"):

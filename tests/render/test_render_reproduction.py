@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 from latex import complaints, needs_latex
-from small_store import PUBLISHED, SmallStore, convention_facts, table_column
+from small_store import PUBLISHED, SmallStore, collected, convention_facts, table_column
 
 from stp.collect.published import COLUMNS, read_published
-from stp.collect.scores import collect
 from stp.core.errors import ConfigurationError, FileError
 from stp.plan import config
 from stp.plan.cell_key import CellKey
@@ -48,10 +47,9 @@ def add(store: SmallStore, model: str, dataset: str, values: dict[str, float], *
 
 def render(store: SmallStore) -> dict[tuple[str, ...], dict[str, str]]:
     """The lines of the CSV by dataset, model and metric."""
-    manifest, out = store.write(), store.folder / "results/tables/reproduction.csv"
-    collected = store.folder / "results/collected/short_term.parquet"
-    collect(manifest, collected)
-    render_reproduction(manifest, out, collected)
+    manifest, rows = collected(store)
+    out = store.folder / "results/tables/reproduction.csv"
+    render_reproduction(manifest, out, rows)
     with out.open(newline="") as lines:
         return {
             (line["dataset"], line["model"], line["metric"]): line for line in csv.DictReader(lines)

@@ -1,18 +1,16 @@
 """Tables: exact text of small cases, markers, gaps."""
 
-import csv
 import json
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
+from asking import csv_rows
 from latex import complaints, needs_latex
-from small_store import SmallStore, convention_facts, table_column
+from small_store import SmallStore, built, convention_facts, table_column
 from toy_scored import write_scored
 
-from stp.collect.database import build
-from stp.collect.scores import collect
 from stp.core.errors import StpError
 from stp.render.tables.paper_table import render_partial, render_table
 from stp.render.tables.tidy import HEADER
@@ -24,26 +22,11 @@ def store(tmp_path: Path) -> SmallStore:
     return SmallStore(tmp_path)
 
 
-def build_database(store: SmallStore, manifest: Path) -> Path:
-    """Collect the scores and build the results store."""
-    rows, database = store.folder / "short_term.parquet", store.folder / "results.duckdb"
-    collect(manifest, rows)
-    build([manifest], [rows], database)
-    return database
-
-
 def render(store: SmallStore) -> Path:
     """Collect and render; return the folder of its files."""
-    manifest = store.write()
-    database = build_database(store, manifest)
     out = store.folder / "tables" / "short_term.csv"
-    render_table(manifest, database, out)
+    render_table(store.write(), built(store), out)
     return out.parent
-
-
-def read(path: Path) -> list[dict[str, str]]:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
 
 
 def test_small_table_word_by_word(store: SmallStore) -> None:
@@ -69,7 +52,7 @@ def test_small_table_word_by_word(store: SmallStore) -> None:
         f'0.88,0.929,,,0.0734,,,,,"{marker}; {lpips}"\n'
         f'synthetic,demo,demo,NO,ICAR-ENSO,ConvLSTM,1,7,,,,,,,0.625,0.4158,,"{marker}"\n'
     )
-    tidy = read(folder / "short_term_tidy.csv")
+    tidy = csv_rows(folder / "short_term_tidy.csv")
     assert list(tidy[0]) == list(HEADER)
     ssim, lpips_, rmse = tidy[2:]
     assert ssim == {
@@ -131,7 +114,7 @@ def test_difference_only_for_official_bytes_under_the_papers_protocol(store: Sma
     store.add(
         "convlstm", "moving_mnist", {"ssim.range2": {"mean": 0.9}}, seed=0, variant="released"
     )
-    official, other = read(render(store) / "short_term.csv")
+    official, other = csv_rows(render(store) / "short_term.csv")
     # 0.9 - 0.929 = -0.029
     assert official["comparable"] == "yes"
     assert official["SSIM difference"] == "-0.029"
@@ -147,7 +130,7 @@ def test_difference_only_for_official_bytes_under_the_papers_protocol(store: Sma
 @pytest.mark.long(part="kinds")
 def test_misprinted_value_is_shown_with_its_note_and_without_difference(store: SmallStore) -> None:
     store.add("simvpv2", "cityscapes", {"ssim.range2": {"mean": 0.9}}, seed=0, official=True)
-    (row,) = read(render(store) / "short_term.csv")
+    (row,) = csv_rows(render(store) / "short_term.csv")
     assert row["comparable"] == "yes"
     assert row["SSIM published"] != ""
     assert row["SSIM difference"] == ""
@@ -158,7 +141,7 @@ def test_misprinted_value_is_shown_with_its_note_and_without_difference(store: S
 def test_leaky_split_and_subset_note_are_marked(store: SmallStore) -> None:
     cell = store.add("persistence", "enso", {"rmse.per_frame": {"mean": 1.0}}, leaky=True)
     cell["subset_note"] = "first 40 clips"
-    (row,) = read(render(store) / "short_term.csv")
+    (row,) = csv_rows(render(store) / "short_term.csv")
     assert row["notes"] == (
         "NOT COMPARABLE: synthetic data, demo protocol; "
         "LEAKY SPLIT: test samples overlap with training data; first 40 clips"
@@ -169,7 +152,7 @@ def test_leaky_split_and_subset_note_are_marked(store: SmallStore) -> None:
 def test_official_bytes_without_checksums_are_called_unverified(store: SmallStore) -> None:
     store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 1.0}}, official=True, seed=0)
     store.lock("enso", declared=False)
-    (row,) = read(render(store) / "short_term.csv")
+    (row,) = csv_rows(render(store) / "short_term.csv")
     assert row["notes"] == "NOT COMPARABLE: unverified official data, paper protocol"
     assert (row["comparable"], row["RMSE difference"]) == ("NO", "")
 
@@ -177,7 +160,7 @@ def test_official_bytes_without_checksums_are_called_unverified(store: SmallStor
 def test_differences_by_counts_are_given_and_marked(store: SmallStore) -> None:
     store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 1.0}}, official=True, seed=0)
     store.lock("enso", declared=False, clips=1667)
-    (row,) = read(render(store) / "short_term.csv")
+    (row,) = csv_rows(render(store) / "short_term.csv")
     assert row["comparable"] == "by counts" and float(row["RMSE difference"]) != 0
     assert row["notes"].startswith("BY COUNTS: official data, known by counts and sizes, not by ")
 
@@ -187,7 +170,7 @@ def test_rows_of_an_incomplete_release_say_what_it_lacks(store: SmallStore) -> N
     store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 1.0}}, official=True, seed=0)
     lock = store.folder / "store" / "raw" / "enso" / "official.lock.json"
     lock.write_text(json.dumps({**json.loads(lock.read_text()), "incomplete": ["b.npy (missing)"]}))
-    (row,) = read(render(store) / "short_term.csv")
+    (row,) = csv_rows(render(store) / "short_term.csv")
     assert (row["comparable"], row["RMSE difference"]) == ("NO", "")
     assert row["notes"].endswith("; INCOMPLETE RELEASE of enso: b.npy (missing)")
 
@@ -198,11 +181,11 @@ def test_null_keeps_its_reason(store: SmallStore) -> None:
     interval = {"mean": 0.5, "low": None, "high": None, "clusters": 4, "ci_reason": few}
     store.add("convlstm", "enso", {"rmse.per_frame": interval}, seed=0)
     folder = render(store)
-    first, second = read(folder / "short_term.csv")
+    first, second = csv_rows(folder / "short_term.csv")
     assert first["RMSE"] == ""
     assert first["notes"].endswith("; RMSE: clip too short")
     assert second["notes"] == "NOT COMPARABLE: synthetic data, demo protocol"
-    intervals = read(folder / "short_term_tidy.csv")
+    intervals = csv_rows(folder / "short_term_tidy.csv")
     assert [row["reason"] for row in intervals] == ["clip too short", few]
     assert [row["clusters"] for row in intervals] == ["", "4"]
 
@@ -212,7 +195,7 @@ def test_one_seed_without_value_leaves_the_mean_without(store: SmallStore) -> No
     store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 0.5}}, seed=0)
     diverged = {"mean": None, "reason": "predictions are not finite"}
     store.add("convlstm", "enso", {"rmse.per_frame": diverged}, seed=1)
-    (row,) = read(render(store) / "short_term.csv")
+    (row,) = csv_rows(render(store) / "short_term.csv")
     assert (row["RMSE"], row["seeds"]) == ("", "2")
     assert "RMSE: predictions are not finite" in row["notes"]
 
@@ -226,7 +209,7 @@ def test_column_of_a_variable_takes_the_rows_and_the_setting_of_that_variable(
     store.manifest["tables"]["short_term"]["columns"]["weatherbench"] = [
         table_column("WRMSE", "wrmse.per_frame", variable="t2m")
     ]
-    (row,) = read(render(store) / "short_term.csv")
+    (row,) = csv_rows(render(store) / "short_term.csv")
     published = float(row["t2m WRMSE published"])
     assert row["t2m WRMSE"] == "2.5"
     assert float(row["t2m WRMSE difference"]) == pytest.approx(2.5 - published)
@@ -237,9 +220,9 @@ def test_only_variable_of_a_dataset_stands_for_all(store: SmallStore) -> None:
     rmse = {"mean": 0.5, "low": 0.4, "high": 0.6, "variable": "sst"}
     store.add("persistence", "enso", {"rmse.per_frame": rmse})
     folder = render(store)
-    (row,) = read(folder / "short_term.csv")
+    (row,) = csv_rows(folder / "short_term.csv")
     assert row["RMSE"] == "0.5"
-    (interval,) = read(folder / "short_term_tidy.csv")
+    (interval,) = csv_rows(folder / "short_term_tidy.csv")
     assert (interval["ci95_low"], interval["ci95_high"]) == ("0.4", "0.6")
 
 
@@ -247,7 +230,7 @@ def test_only_variable_of_a_dataset_stands_for_all(store: SmallStore) -> None:
 def test_training_elsewhere_is_part_of_the_dataset(store: SmallStore) -> None:
     rmse = {"rmse.per_frame": {"mean": 1.0}}
     store.add("convlstm", "enso", rmse, seed=0, trained_on="moving_mnist")
-    (row,) = read(render(store) / "short_term.csv")
+    (row,) = csv_rows(render(store) / "short_term.csv")
     assert row["dataset"] == "Moving-MNIST -> ICAR-ENSO"
 
 
@@ -314,7 +297,7 @@ def test_bold_goes_to_the_best_of_comparable_rows_only(store: SmallStore) -> Non
 
 def test_table_without_all_rows_is_refused(store: SmallStore) -> None:
     store.add("persistence", "enso", {"rmse.per_frame": {"mean": 1.0}})
-    database = build_database(store, store.write())
+    database = built(store)
     store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 1.0}}, seed=4)
     out = store.folder / "tables" / "short_term.csv"
     with pytest.raises(StpError, match="short_term") as caught:
@@ -326,7 +309,7 @@ def test_table_without_all_rows_is_refused(store: SmallStore) -> None:
 @pytest.mark.long(part="kinds")
 def test_rows_of_older_scores_do_not_count(store: SmallStore) -> None:
     cell = store.add("persistence", "enso", {"rmse.per_frame": {"mean": 1.0}})
-    database = build_database(store, store.write())
+    database = built(store)
     cell["scores"] = cell["scores"].replace("a000000000000000", "f" * 16)
     with pytest.raises(StpError, match="persistence"):
         render_table(store.write(), database, store.folder / "short_term.csv")
@@ -343,7 +326,7 @@ def test_unknown_table_and_bad_rows_are_refused(store: SmallStore) -> None:
     manifest, out = store.write(), store.folder / "long_term.csv"
     with pytest.raises(StpError, match=r"results\.duckdb"):
         render_table(manifest, store.folder / "results.duckdb", out)
-    database = build_database(store, manifest)
+    database = built(store)
     with pytest.raises(StpError, match="'long_term'"):
         render_table(manifest, database, out, table="long_term")
     database.write_bytes(database.read_bytes()[:5000])
@@ -367,7 +350,7 @@ def test_partial_table_shows_what_exists_and_why_the_rest_does_not(store: SmallS
         "short_term/predbench/default/convlstm/moving_mnist/seed-0",
         "short_term/predbench/default/persistence/moving_mnist/seed-None",
     ]
-    persistence, convlstm, broken, bad = read(out / "short_term.csv")
+    persistence, convlstm, broken, bad = csv_rows(out / "short_term.csv")
     marker = "NOT COMPARABLE: synthetic data, demo protocol"
     assert persistence["notes"] == marker
     # One of two seeds is there: its value is shown, and the other is reported.
@@ -379,7 +362,7 @@ def test_partial_table_shows_what_exists_and_why_the_rest_does_not(store: SmallS
     text = (out / "short_term.md").read_text()
     assert text.startswith("# Partial table short_term, scale demo\n")
     assert "> **PARTIAL: some cells are missing; see the notes.**" in text
-    assert len(read(out / "short_term_tidy.csv")) == 6
+    assert len(csv_rows(out / "short_term_tidy.csv")) == 6
 
 
 def test_partial_table_of_nothing(store: SmallStore) -> None:
@@ -387,7 +370,7 @@ def test_partial_table_of_nothing(store: SmallStore) -> None:
     path = "short_term/predbench/default/convlstm/enso/seed-0"
     out = store.folder / "partial"
     assert render_partial(store.write(), {path: Failure(error="time limit")}, out) == [path]
-    (row,) = read(out / "short_term.csv")
+    (row,) = csv_rows(out / "short_term.csv")
     assert row["notes"].endswith("; seed 0: failed: time limit")
 
 
@@ -401,7 +384,7 @@ def test_a_column_may_show_one_threshold(store: SmallStore) -> None:
     ]
     csi = {"mean": 0.4, "thresholds": {16: 0.75, 219: 0.05}}
     store.add("convlstm", "sevir", {"csi.mean": csi})
-    (row,) = read(render(store) / "short_term.csv")
+    (row,) = csv_rows(render(store) / "short_term.csv")
     assert [row[column] for column in ("CSI-M", "CSI-16", "CSI-219")] == ["0.4", "0.75", "0.05"]
 
 
@@ -430,7 +413,7 @@ def test_samples_of_a_clip_are_told(store: SmallStore) -> None:
     assert "| ConvLSTM [2] | 1 | **0.7500** (0.4158) |" in text
     assert "- \\[1\\] 10 samples of each clip, best of\n" in text
     assert "- \\[2\\] 5 samples of each clip, the mean of their scores\n" in text
-    tidy = read(folder / "short_term_tidy.csv")
+    tidy = csv_rows(folder / "short_term_tidy.csv")
     assert [(row["samples"], row["statistic"], row["rank"]) for row in tidy] == [
         ("1", "", "2"),
         ("10", "best_of_members", ""),
@@ -461,7 +444,7 @@ def test_the_number_of_clips_is_printed_where_it_differs(
         store.add(model, "moving_mnist", mse, perceptual=fvd, seed=seed)
     folder = render(store)
     assert printed in (folder / "short_term.md").read_text()
-    tidy = read(folder / "short_term_tidy.csv")
+    tidy = csv_rows(folder / "short_term_tidy.csv")
     assert [int(row["n"]) for row in tidy] == list(ours)
     # At unequal N neither is better.
     assert [row["rank"] for row in tidy] == (["1", "2"] if ours[0] == ours[1] else ["", ""])
@@ -499,7 +482,7 @@ def long_term(store: SmallStore) -> SmallStore:
 def render_leads(store: SmallStore) -> Path:
     manifest = store.write()
     out = store.folder / "tables" / "long_term.csv"
-    render_table(manifest, build_database(store, manifest), out)
+    render_table(manifest, built(store), out)
     return out.parent
 
 
@@ -510,7 +493,7 @@ def test_values_at_each_lead_time_compile(long_term: SmallStore) -> None:
 
 def test_long_term_has_values_at_each_lead_time(long_term: SmallStore) -> None:
     folder = render_leads(long_term)
-    leads = read(folder / "long_term_leads.csv")
+    leads = csv_rows(folder / "long_term_leads.csv")
     rmse = [row for row in leads if row["column"] == "RMSE" and row["model"] == "convlstm"]
     assert [int(row["lead"]) for row in rmse] == list(range(1, 9))
     assert [float(row["value"]) for row in rmse] == [lead + 0.5 for lead in range(8)]
@@ -546,5 +529,5 @@ def test_lead_times_are_given_in_time_where_the_data_tell_it(
     folder = render_leads(long_term)
     text = (folder / "long_term.md").read_text()
     assert "| model | lead 1 (0.2 seconds) | lead 2 (0.4 seconds) | lead 4 (0.8 seconds)" in text
-    leads = read(folder / "long_term_leads.csv")
+    leads = csv_rows(folder / "long_term_leads.csv")
     assert {row["seconds"] for row in leads if row["lead"] == "8"} == {"1.6"}

@@ -1,13 +1,13 @@
 """Views that are tables: all rows in the CSV file, and those of a condition on pages."""
 
-import csv
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pytest
+from asking import ask, csv_rows
 from latex import complaints, needs_latex
-from s2s_store import LEADS, add, built, s2s_store
+from s2s_store import LEADS, add, s2s_store
+from small_store import built
 from typer.testing import CliRunner
 
 from stp.cli import app
@@ -43,18 +43,12 @@ def written(database: Path, view: str, folder: Path) -> tuple[list[dict[str, str
     out = folder / f"{view}.csv"
     called(database, view, "--out", str(out))
     assert all(out.with_suffix(kind).is_file() for kind in (".md", ".tex", ".html"))
-    with out.open(newline="") as file:
-        return list(csv.DictReader(file)), out.with_suffix(".md").read_text()
-
-
-def count(database: Path, query: str) -> int:
-    with duckdb.connect(str(database), read_only=True) as connection:
-        return len(connection.execute(query).fetchall())
+    return csv_rows(out), out.with_suffix(".md").read_text()
 
 
 def test_the_file_has_all_rows_and_the_page_sections(database: Path, tmp_path: Path) -> None:
     rows, page = written(database, HORIZON, tmp_path)
-    assert len(rows) == count(database, f"FROM {HORIZON}") > 1
+    assert len(rows) == len(ask(database, f"FROM {HORIZON}")) > 1
     (mine,) = [row for row in rows if row["side"] == "ours"]
     found = (mine["forecast"], mine["threshold"], mine["variable"])
     assert found == ("ecmwf", "RMSE >= climatology", "t850")

@@ -2,11 +2,14 @@
 
 import shutil
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import duckdb
 import pytest
-from s2s_store import KEY, ONE_START, built, replace_view, s2s_store, write_starts
+from asking import ask, table_for
+from s2s_store import KEY, ONE_START, replace_view, s2s_store, write_starts
+from small_store import built
 
 from stp.plan.checked_config import CONFIG_FOLDER
 from stp.render.tables.findings import (
@@ -58,11 +61,8 @@ def edited(base: Path, tmp_path: Path) -> Callable[..., Path]:
     def make(*statements: str, after: Sequence[str] = ()) -> Path:
         path = Path(shutil.copy(base, tmp_path / "results.duckdb"))
         with duckdb.connect(str(path)) as connection:
-            # Here tables, so that values can be written; views ask them all the same.
-            connection.execute("CREATE TABLE written AS FROM s2s_curves WHERE side = 'published'")
-            connection.execute("CREATE TABLE last AS FROM s2s_day_44 WHERE side = 'published'")
-            replace_view(connection, "s2s_curves", "written")
-            replace_view(connection, "s2s_day_44", "last")
+            for view in ("s2s_curves", "s2s_day_44"):
+                connection.execute(table_for(view, "WHERE side = 'published'"))
             for statement in (
                 "INSERT INTO s2s_curves SELECT * REPLACE ('ours' AS side, 1 AS n) FROM s2s_curves",
                 "INSERT INTO s2s_day_44 SELECT * REPLACE ('ours' AS side, CASE score "
@@ -223,11 +223,11 @@ def test_spectra_of_each_network_are_worse_in_a_variable(
 
 
 def horizons(path: Path, where: str) -> list[tuple[object, ...]]:
-    with duckdb.connect(str(path), read_only=True) as connection:
-        return connection.execute(
-            "SELECT first_lead, skilful_leads, earliest, latest, remark FROM s2s_skill_horizon "
-            f"WHERE {where} ORDER BY ALL"
-        ).fetchall()
+    return ask(
+        path,
+        "SELECT first_lead, skilful_leads, earliest, latest, remark FROM s2s_skill_horizon "
+        f"WHERE {where} ORDER BY ALL",
+    )
 
 
 def test_skill_ends_where_the_threshold_is_crossed_first(edited: Callable[..., Path]) -> None:
@@ -267,11 +267,11 @@ def test_skill_ends_where_the_threshold_is_crossed_first(edited: Callable[..., P
 
 
 def test_curves_of_our_own_scores_are_in_the_view(base: Path) -> None:
-    with duckdb.connect(str(base), read_only=True) as connection:
-        rows = connection.execute(
-            "SELECT forecast, variable, curve, lead, value FROM s2s_curves WHERE side = 'ours' "
-            "ORDER BY lead"
-        ).fetchall()
+    rows = ask(
+        base,
+        "SELECT forecast, variable, curve, lead, value FROM s2s_curves WHERE side = 'ours' "
+        "ORDER BY lead",
+    )
     assert rows == [
         ("persistence", "t850", "RMSE", 1, 1.0),
         ("persistence", "t850", "RMSE", 2, 3.0),
@@ -330,11 +330,7 @@ def scored(base: Path, tmp_path: Path) -> Callable[[str], list[tuple[object, ...
             "FROM by_lead, range(9) AS t(i) WHERE convention = 'wrmse.pooled' GROUP BY ALL",
         )
 
-    def ask(question: str) -> list[tuple[object, ...]]:
-        with duckdb.connect(str(path), read_only=True) as connection:
-            return connection.execute(question).fetchall()
-
-    return ask
+    return partial(ask, path)
 
 
 def test_days_that_a_correction_buys(scored: Callable[[str], list[tuple[object, ...]]]) -> None:

@@ -10,7 +10,9 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
-from s2s_store import LEADS, add, built, replace_view, s2s_store, write_starts
+from asking import ask, table_for
+from s2s_store import LEADS, add, s2s_store, write_starts
+from small_store import built
 
 from stp.plan.checked_config import CONFIG_FOLDER
 from stp.render.tables.findings import (
@@ -50,11 +52,6 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     add(store, "ukmo", EASY, divergences(0.5, 0.5, 0.1, 0.1, 0.1, 0.1))
     add(store, "panguweather", EASY[:2], divergences(0.25, 0.25))
     return built(store)
-
-
-def ask(database: Path, question: str) -> list[tuple[object, ...]]:
-    with duckdb.connect(str(database), read_only=True) as connection:
-        return connection.execute(question).fetchall()
 
 
 def ours(database: Path, number: int) -> list[Comparison]:
@@ -242,8 +239,7 @@ def test_ensembles_are_compared_with_each_other_and_with_single_forecasts(
             f"FROM (VALUES {values}) AS v(dimension, forecast, start, ease, square), "
             "range(1, 45) AS d(lead) GROUP BY ALL",
         )
-        connection.execute("CREATE TABLE curves AS FROM s2s_curves WHERE side = 'published'")
-        replace_view(connection, "s2s_curves", "curves")
+        connection.execute(table_for("s2s_curves", "WHERE side = 'published'"))
         connection.execute(
             "INSERT INTO s2s_curves SELECT * REPLACE ('ours' AS side) FROM s2s_curves"
         )

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from asking import ask
 from scipy.stats import spearmanr
-from small_store import SmallStore, convention_facts, suite, table_column
+from small_store import SmallStore, built, convention_facts, suite, table_column
 
-from stp.collect.database import build
 from stp.collect.direction import NO_DIRECTION
-from stp.collect.scores import collect
 from stp.collect.success import rankings
 from stp.plan.checked_config import CONFIG_FOLDER
 from stp.plan.manifest import load_manifest
@@ -64,9 +63,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
                     model, dataset, given, suite="scv", dimension="scv_benchmark",
                     setting="horizon-14",
                 )  # fmt: skip
-    manifest = store.write()
-    collect(manifest, folder / "rows.parquet")
-    build([manifest], [folder / "rows.parquet"], folder / "results.duckdb")
+    built(store)
     return folder
 
 
@@ -84,11 +81,11 @@ def test_rank_correlations_with_success_are_those_of_scipy(base: Path) -> None:
         "scv_rtwm_64": (2, None, few),
         "all": (9, pytest.approx((mutb + cms) / 2), None),
     }
-    with duckdb.connect(str(base / "results.duckdb"), read_only=True) as connection:
-        rows = connection.execute(
-            "SELECT split_part(success, '.', 1), tested_on, models, correlation, reason "
-            "FROM success_correlations WHERE NOT ends_with(tested_on, '_128')"
-        ).fetchall()
+    rows = ask(
+        base / "results.duckdb",
+        "SELECT split_part(success, '.', 1), tested_on, models, correlation, reason "
+        "FROM success_correlations WHERE NOT ends_with(tested_on, '_128')",
+    )
     both = {how: {name: tuple(rest) for kind, name, *rest in rows if kind == how} for how in HOW}
     assert both["scv_success"] == expected
     for name, (models, correlation, reason) in both["scv_partial_success"].items():

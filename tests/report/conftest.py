@@ -1,10 +1,11 @@
 """Makes small stores importable, and one that all tests of the report share."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import duckdb
+import asking
 import pytest
 
 
@@ -31,9 +32,4 @@ def curves(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def ask(curves: Path) -> Callable[..., list[tuple[Any, ...]]]:
     """What that store answers."""
-
-    def answer(sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        with duckdb.connect(str(curves), read_only=True) as connection:
-            return connection.execute(sql, list(values)).fetchall()
-
-    return answer
+    return partial(asking.ask, curves)

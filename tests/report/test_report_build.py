@@ -7,6 +7,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
+from asking import ask
 from hostile import HOSTILE
 from report_store import PUBLISHED_SSIM, SSIM
 
@@ -89,11 +90,11 @@ def test_the_board_has_what_the_store_says(database: Path) -> None:
         np.std([run.mean() for run in SSIM["convlstm"]], ddof=1), rel=1e-6
     )
     assert found["persistence"]["worse"] is True and found["simvpv2"]["worse"] is True
-    with duckdb.connect(str(database), read_only=True) as store:
-        pairs = store.execute(
-            "SELECT model, other, p_corrected FROM comparisons "
-            "WHERE convention = 'ssim.range2' AND 'convlstm' IN (model, other)"
-        ).fetchall()
+    pairs = ask(
+        database,
+        "SELECT model, other, p_corrected FROM comparisons "
+        "WHERE convention = 'ssim.range2' AND 'convlstm' IN (model, other)",
+    )
     for one, other, p in pairs:
         loser = other if one == "convlstm" else one
         assert found[loser]["p"] == pytest.approx(p, rel=1e-6)

@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from asking import ask
 from browser import CHROMIUM, DRIVER, Browser
 from hostile import HOSTILE, UNHARMED
 from report_store import SSIM
@@ -394,8 +395,7 @@ def test_a_number_opens_where_it_comes_from(browser: Browser, database: Path) ->
     commands = browser.run(
         "return [...document.querySelectorAll('#dialog pre')].map((e) => e.textContent)"
     )
-    with duckdb.connect(str(database), read_only=True) as store:
-        (row,) = store.execute(commands[-1]).fetchall()
+    (row,) = ask(database, commands[-1])
     assert row[0] == value
     assert any("config/demo.yaml -- results/tables/short_term.csv" in one for one in commands)
     assert any(re.fullmatch(rf"stp trace a0+1 {ASKS}", command) for command in commands)

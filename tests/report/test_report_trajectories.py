@@ -10,6 +10,7 @@ from pathlib import Path
 import duckdb
 import numpy as np
 import pytest
+from asking import ask
 from browser import CHROMIUM, DRIVER, Browser
 from trajectory_store import FUTURE, OBSERVED, SAMPLES, make_store
 from typer.testing import CliRunner
@@ -218,11 +219,11 @@ def test_the_page_has_whole_centimetres_and_unrounded_errors(people, compared):
     assert len(scene["predicted"][1]["samples"]) == SAMPLES
     assert scene["predicted"][0]["samples"] == []
     # The line of the chart is that of the store.
-    with duckdb.connect(str(people), read_only=True) as store:
-        lines = store.execute(
-            "SELECT value FROM by_lead WHERE model = 'social_force' AND "
-            "convention = 'displacement.by_scenario' ORDER BY lead"
-        ).fetchall()
+    lines = ask(
+        people,
+        "SELECT value FROM by_lead WHERE model = 'social_force' AND "
+        "convention = 'displacement.by_scenario' ORDER BY lead",
+    )
     assert about["models"][0]["mean"] == pytest.approx([v for (v,) in lines], abs=1e-4)
 
 

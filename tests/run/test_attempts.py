@@ -93,6 +93,7 @@ def test_a_later_word_about_an_end_counts(tmp_path):
 
 def test_how_far_a_running_attempt_is_can_be_read(tmp_path):
     with attempts.recorded(tmp_path, 0, lambda: None) as attempt:
+        assert (attempt.now.what, attempt.now.done, attempt.now.total) == ("", 0, 0)
         attempt.report("epoch 1/2", 3, 10)
         while (attempts.read_progress(tmp_path) or attempts.AttemptProgress()).done != 3:
             pass

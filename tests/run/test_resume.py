@@ -68,6 +68,14 @@ def test_a_process_is_recognised_by_when_it_began_not_by_its_number_alone(checko
     assert note(checkout, host="elsewhere").is_alive() is None
 
 
+def test_a_driver_is_ending_if_it_started_this_process(checkout):
+    pid = os.getppid()
+    assert note(checkout, pid=pid, ticks=driver._ticks(pid)).is_ending()
+    assert not note(checkout, pid=pid).is_ending()  # its number alone
+    assert not note(checkout, pid=pid, ticks=driver._ticks(pid), host="elsewhere").is_ending()
+    assert not note(checkout).is_ending()  # alive, but no ancestor
+
+
 def test_a_driver_that_is_a_job_is_asked_for_in_slurm(checkout, monkeypatch):
     said = {"7": "RUNNING", "8": "CANCELLED", "9": None}
     monkeypatch.setattr("stp.run.cluster.slurm.state", said.get)

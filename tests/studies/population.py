@@ -6,11 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from small_store import SmallStore, convention_facts, table_column
+from small_store import SmallStore, built, convention_facts, table_column
 from toy_scored import write, write_scored
 
-from stp.collect.database import build
-from stp.collect.scores import collect
 from stp.data.zarr_write import create_group
 from stp.plan.checked_config import read_yaml
 
@@ -68,10 +66,7 @@ def write_population(folder: Path) -> Path:
         index.to_parquet(Path(cell["predictions"]) / "index.parquet")
     data = Path(cell["data"])
     shutil.copytree(scored.root / "data", data, dirs_exist_ok=True)
-    manifest = store.write()
-    collect(manifest, folder / "rows.parquet")
-    build([manifest], [folder / "rows.parquet"], folder / "results.duckdb")
-    return folder / "results.duckdb"
+    return built(store)
 
 
 def write_models(folder: Path, count: int) -> Path:

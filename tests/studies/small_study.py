@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from small_store import bare_cell, bare_manifest, convention_facts, table_column
+from small_store import bare_cell, bare_manifest, cell_key, convention_facts, table_column
 from toy_scored import write_scored
 
 MODELS = {"earthformer": "Earthformer", "mcvd": "MCVD", "persistence": "Persistence"}
@@ -59,18 +59,7 @@ def write_study(folder: Path, *, score: bool = False) -> Path:
 
 
 def cell(dataset: str, model: str, root: Path) -> dict[str, Any]:
-    key = {
-        "suite": "predbench",
-        "dimension": "short_term",
-        "model": model,
-        "variant": "default",
-        "trained_on": dataset,
-        "train_subset": "all",
-        "tested_on": dataset,
-        "subset": "test",
-        "setting": "horizon-3",
-        "seed": 0,
-    }
+    key = cell_key(model, dataset, setting="horizon-3", seed=0)
     folders = {name: str(root / name) for name in ("data", "predictions", "scores")}
     return bare_cell(key, release="synthetic", **folders)
 

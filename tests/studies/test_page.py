@@ -1,6 +1,5 @@
 """The page in a real browser, without a network: what a rater sees, does and saves."""
 
-import csv
 import json
 import os
 import re
@@ -10,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import zarr
+from asking import csv_rows
 from browser import CHROMIUM, DRIVER, Browser
 from hostile import HOSTILE, UNHARMED, WORD
 from latex import latex_problems
@@ -151,8 +151,7 @@ def test_a_rater_answers_everything_by_keyboard(
     path = saved(browser)
     assert browser.complaints() == []
     assert re.fullmatch(rf"answers-{key.study}-[0-9a-f]{{16}}\.csv", path.name)
-    with path.open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = csv_rows(path)
     assert tuple(rows[0]) == COLUMNS
     assert {row["question"]: row["choice"] for row in rows} == chosen
     assert [row["position"] for row in rows] == [str(n) for n in range(1, 13)]
@@ -324,14 +323,13 @@ def test_texts_that_look_like_code_are_shown_as_they_are(written: Paths, tmp_pat
         found = read_answers([answers], key, page.with_name("key.json"))
         assert [rater.age for rater in found.raters.values()] == [WORD]
         table = tmp_path / "table" / "human_preferences.csv"
-        render_preferences([answers], page.with_name("key.json"), table, manifest=manifest)
+        render_preferences(key, found, table, manifest=manifest)
         browser.open(table.with_suffix(".html"))
         cells = browser.run("return [...document.querySelectorAll('td')].map((e) => e.textContent)")
         assert " ".join(HOSTILE.split()) in {" ".join(cell.split()) for cell in cells}
         assert browser.run(UNHARMED)
     assert latex_problems(table.with_suffix(".tex").read_text()) == []
-    with table.open(newline="") as file:
-        assert HOSTILE in {row["model"] for row in csv.DictReader(file)}
+    assert HOSTILE in {row["model"] for row in csv_rows(table)}
 
 
 def test_where_nothing_can_be_kept_it_says_so_and_goes_on(browser: Browser) -> None:
@@ -444,15 +442,13 @@ def test_a_rater_trains_rates_and_comes_back_a_day_later(
         window.press(key, "Enter")
     window.wait_for("!document.getElementById('end').hidden")
     path = saved(window)
-    with path.open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = csv_rows(path)
     assert [(row["position"], row["choice"]) for row in rows] == [
         *[("1", "50"), ("2", "0"), ("3", "100"), ("4", "49")]
     ]
     table = path.with_name("Ratings")
-    write_ratings([path], rated.key, pages / "key.json", table)
-    with table.open(newline="") as file:
-        found = list(csv.DictReader(file))
+    write_ratings(rated.key, read_answers([path], rated.key, pages / "key.json"), table)
+    found = csv_rows(table)
     assert {one["Session"] for one in found} == {"1"}
     assert sorted(float(one["Rating"]) for one in found) == [0, 49, 50, 100]
     window.open(page_path(pages, 1, 2))

@@ -10,9 +10,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import pytest
+from asking import ask
 from population import (
     FVD,
     KVD,
@@ -136,7 +136,8 @@ def test_raters_who_like_fvd_agree_with_it_and_are_at_chance_where_it_is_equal(
     out = answered.folder / "tables" / "agreement_with_people.csv"
     key = answered.key
     printed = CONFIG_FOLDER / "suites" / "fvd_study" / "published.csv"
-    read = render_agreement([answered.answers], key, answered.key_path, out, published=printed)
+    read = read_answers([answered.answers], key, answered.key_path)
+    render_agreement(key, read, out, published=printed)
     found = {(row.scenario, row.metric, row.counting): row for row in read_agreements(out)}
     taste = Taste(key, "FVD", noise=NOISE, similar=SIMILAR, lapse=LAPSE)
     for name, metric in (
@@ -162,8 +163,7 @@ def test_raters_who_like_fvd_agree_with_it_and_are_at_chance_where_it_is_equal(
     assert found["eq. PSNR", "FVD", "decided"].published == 81.0
     assert found["spr. FVD", "Among raters", "all"].published == 83.3
     # Raters among each other: the first two alike.
-    answers = read_answers([answered.answers], key, answered.key_path).answers
-    first = [one for one in answers if one.answered_at.day == 1]
+    first = [one for one in read.answers if one.answered_at.day == 1]
     chosen: dict[int, list[str | None]] = {}
     for one in first:
         chosen.setdefault(one.question, []).append(one.model)
@@ -182,12 +182,14 @@ def test_raters_who_like_fvd_agree_with_it_and_are_at_chance_where_it_is_equal(
     people = [replace(row, simulated=False) for row in rows]
     assert with_people(people, FVD) == (found["spr. FVD", "FVD", "decided"].value, "")
     assert with_people(people, KVD) == (None, "no study with people has compared it")
+    for reason in ("too few answers", ""):
+        without = [replace(row, value=None, reason=reason) for row in people]
+        assert with_people(without, FVD) == (None, reason or "no study with people has compared it")
     # The results store has all of it.
     folder = Path(key.population).parent
     database = out.with_suffix(".duckdb")
-    build([folder / "manifest.json"], [folder / "rows.parquet"], database, people=out)
-    with duckdb.connect(str(database), read_only=True) as store:
-        held = store.execute("FROM agreement_with_people ORDER BY rowid").fetchall()
+    build([folder / "manifest.json"], [folder / "short_term.parquet"], database, people=out)
+    held = ask(database, "FROM agreement_with_people ORDER BY rowid")
     assert held == [tuple(vars(row).values()) for row in rows]
     text = out.with_suffix(".md").read_text()
     assert "SIMULATED" in text and "1,800 comparisons" in text and "(71.9)" in text
@@ -210,7 +212,7 @@ def test_a_third_answer_counts_only_where_two_disagree(study: Study, tmp_path: P
             lines = [line(key, asked, choice, rng, rater, answered_at=moment)]
             write(folder / f"{9 - number}.csv", lines)
         out = folder / "table.csv"
-        render_agreement([folder], key, study.key_path, out)
+        render_agreement(key, read_answers([folder], key, study.key_path), out)
         return {
             (row.metric, row.counting): (row.value, row.answers)
             for row in read_agreements(out)

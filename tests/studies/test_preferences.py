@@ -1,6 +1,5 @@
 """What the table says of raters whose preferences are known."""
 
-import csv
 import json
 from collections import Counter
 from collections.abc import Callable
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from asking import csv_rows
 from latex import complaints, needs_latex
 from raters import crowd, line, of_shares, write
 from scipy.stats import binomtest
@@ -24,7 +24,6 @@ from stp.studies.preferences import FEWEST_RATERS, counts, groups, positions
 from stp.studies.preferences_table import _is_papers, render_preferences
 
 TRUE = {"earthformer": 0.5, "mcvd": 0.3, "persistence": 0.15}  # and 5 % cannot tell
-Rows = list[dict[str, str]]
 
 
 @pytest.fixture(scope="module")
@@ -32,14 +31,10 @@ def key(written: Paths) -> BestOfKey:
     return load_key(written.key, BestOfKey)
 
 
-def rows(path: Path) -> Rows:
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def render(written: Paths, answers: Path, folder: Path, **more: Path) -> Path:
     out = folder / "human_preferences.csv"
-    render_preferences([answers], written.key, out, **more)
+    key = load_key(written.key, BestOfKey)
+    render_preferences(key, read_answers([answers], key, written.key), out, **more)
     return out
 
 
@@ -123,7 +118,7 @@ def test_known_preferences_are_found_and_whose_they_are_stands_everywhere(
 ) -> None:
     answers = crowd(tmp_path / "answers", key, 60, of_shares(TRUE))
     out = render(written, answers, tmp_path)
-    whole = {row["model"]: row for row in rows(out) if row["dataset"] == "all"}
+    whole = {row["model"]: row for row in csv_rows(out) if row["dataset"] == "all"}
     assert list(whole) == ["Earthformer", "MCVD", "Persistence", "cannot tell"]
     for row, share in zip(whole.values(), [*TRUE.values(), 0.05], strict=True):
         assert (row["raters"], row["questions"], row["answers"]) == ("60", "12", "720")
@@ -138,15 +133,15 @@ def test_known_preferences_are_found_and_whose_they_are_stands_everywhere(
     counted: Counter[tuple[str, str]] = Counter()
     models = {i: model for asked in key.questions for i, model in asked.choices.items()}
     datasets = {asked.id: key.datasets[asked.dataset] for asked in key.questions}
-    for row in (row for path in answers.glob("*.csv") for row in rows(path)):
+    for row in (row for path in answers.glob("*.csv") for row in csv_rows(path)):
         model = MODELS[models[row["choice"]]] if row["choice"] in models else "cannot tell"
         counted[datasets[row["question"]], model] += 1
         counted["all", model] += 1
-    found = {(row["dataset"], row["model"]): int(row["chosen"]) for row in rows(out)}
+    found = {(row["dataset"], row["model"]): int(row["chosen"]) for row in csv_rows(out)}
     assert found == {**dict.fromkeys(found, 0), **counted} and len(found) == 3 * 4
     # Nobody takes them for those of the paper.
     for name in ("human_preferences.csv", "human_preferences_agreement.csv"):
-        for row in rows(tmp_path / name):
+        for row in csv_rows(tmp_path / name):
             assert (row["source"], row["comparable"]) == ("synthetic", "NO")
             assert "synthetic clips" in row["notes"] and row["study"] == key.study
     for kind in ("md", "tex", "html"):
@@ -257,7 +252,7 @@ def test_groups_have_their_own_shares(written: Paths, key: BestOfKey, tmp_path: 
         about = {"age": age, "gender": gender}
         lines = [line(key, asked, model, rng, f"{i:016x}", **about) for asked in key.questions]
         write(tmp_path / "answers" / f"{i}.csv", lines)
-    found = rows(render(written, tmp_path / "answers", tmp_path))
+    found = csv_rows(render(written, tmp_path / "answers", tmp_path))
     by_group = {(row["group"], row["model"]): float(row["share"]) for row in found if row["group"]}
     assert by_group["gender: female", "Earthformer"] == 1
     assert by_group["gender: male", "Earthformer"] == 0
@@ -285,7 +280,7 @@ def agreement(written: Paths, key: BestOfKey, tmp_path: Path) -> Compare:
         manifest = tmp_path / "short_term.json"
         manifest.write_text(json.dumps(plan))
         render(written, answers, tmp_path / "tables", manifest=manifest)
-        found = rows(tmp_path / "tables" / "human_preferences_agreement.csv")
+        found = csv_rows(tmp_path / "tables" / "human_preferences_agreement.csv")
         return {(row["metric"], row["dataset"]): row for row in found}
 
     return rows_of

@@ -18,6 +18,7 @@ from stp.core.errors import StpError
 from stp.opinions import prepared
 from stp.plan.checked_config import CONFIG_FOLDER
 from stp.studies.answer_key import RatingKey
+from stp.studies.answers import read_answers
 from stp.studies.options import Ratings, load_item
 from stp.studies.page import read_page
 from stp.studies.questionnaire import write_questionnaire
@@ -134,4 +135,5 @@ def test_answers_that_cannot_be_are_refused(
     path = answers / f"answers-{next(iter(rated.key.sessions))}-0.csv"
     path.write_text(path.read_text().replace(old, new))
     with pytest.raises(StpError, match=message):
-        write_ratings([answers], rated.key, rated.pages / "key.json", tmp_path / "Ratings.csv")
+        read = read_answers([answers], rated.key, rated.pages / "key.json")
+        write_ratings(rated.key, read, tmp_path / "Ratings.csv")

@@ -45,6 +45,26 @@ def test_nobody_walks_through_the_obstacle():
 
 
 @pytest.mark.parametrize(
+    ("make", "begin", "end"),
+    [
+        (generators.chasing, [[0, 0], [3.1, 0]], [[11.7, 0.95], [12.1, 0]]),
+        (generators.crossing, [[-3.9, -2.25], [-4.16, 2.4]], [[3.9, 2.25], [3.64, -2.1]]),
+        (generators.opposing, [[0, 0], [16, -0.2]], [[10, -0.04], [6, -0.16]]),
+        (
+            generators.groups_meeting,
+            [[0, -0.8], [0, 0], [0, 0.8], [14, -0.8], [14, 0], [14, 0.8]],
+            [[14.04, -0.8], [14.04, 0], [14.04, 0.8], [-0.04, -0.8], [-0.04, 0], [-0.04, 0.8]],
+        ),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_where_people_begin_and_end(make, begin, end):
+    found = paths(make())
+    np.testing.assert_allclose(found[:, 0], begin, atol=0.01)
+    np.testing.assert_allclose(found[:, -1], end, atol=0.02)
+
+
+@pytest.mark.parametrize(
     "make",
     [generators.chasing, generators.crossing, generators.opposing, generators.groups_meeting],
     ids=lambda make: make.__name__,

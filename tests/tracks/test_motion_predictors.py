@@ -62,6 +62,15 @@ def test_other_scenarios_and_empty_places_change_nothing(model):
     assert (np.isnan(together).all(axis=(2, 3)) == ~scenarios.present).all()
 
 
+def test_the_search_spaces_are_those_of_the_released_configuration():
+    ends = {model.__name__.rpartition(".")[2]: list(model.SEARCH.values()) for model in FORCES}
+    assert ends == {
+        "social_force": [(0, 1200), (0, 1500), (1, 800), (1, 1000), (0.005, 10), (0.005, 10)],
+        "karamouzas": [(0.005, 40), (0.005, 30), (0.005, 10), (0.001, 30), (1, 100)],
+        "zanlungo": [(1, 1200), (1, 1500), (1, 70), (1, 1500), (0.001, 10), (0.001, 10)],
+    }
+
+
 def test_a_standing_person_stays():
     scenarios = crowd(scenes=3, people=3)
     scenarios.observed[:, 0] = scenarios.observed[:, 0, :1]

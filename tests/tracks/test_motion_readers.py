@@ -19,29 +19,6 @@ TIME_FIRST = detections.Columns(time=0, person=1, x=2, y=3)
 """Of the files of ATC, and of resampled ones of THÖR."""
 
 
-def test_trajnetpp_leaves_out_what_is_no_detection(tmp_path):
-    path = tmp_path / "eth.ndjson"
-    lines = [
-        {"scene": {"id": 0, "p": 1, "s": 1, "e": 2, "fps": 2.5}},
-        {"track": {"f": 803, "p": 1, "x": 11.07, "y": 4.06}},
-        {"track": {"f": 809, "p": 1, "x": 12, "y": 4, "prediction_number": 0, "scene_id": 0}},
-        {"track": {"f": 809, "p": 2, "x": -0.5, "y": 5}},
-    ]
-    path.write_text("\n".join(map(json.dumps, lines)))
-    tracks = trajnetpp.read(path, step=6, dt=0.4)
-    assert tracks.frame.tolist() == [803, 809]
-    assert tracks.person.tolist() == [1, 2]
-    assert tracks.position.tolist() == [[11.07, 4.06], [-0.5, 5]]
-
-
-@pytest.mark.parametrize("line", ["{", '{"track": {"f": 1, "p": 2, "x": 3}}', "[1, 2]"])
-def test_a_damaged_line_is_named(tmp_path, line):
-    path = tmp_path / "eth.ndjson"
-    path.write_text('{"track": {"f": 1, "p": 1, "x": 0, "y": 0}}\n' + line)
-    with pytest.raises(StpError, match=r"eth\.ndjson: line 2 cannot be read"):
-        trajnetpp.read(path, step=6, dt=0.4)
-
-
 def test_ewap_and_the_file_of_four_columns_that_is_another_dataset(tmp_path):
     path = tmp_path / "obsmat.txt"
     np.savetxt(path, [[780, 1, 8.5, 0, 3.6, 1.7, 0, 0.2], [786, 1, 9.1, 0, 3.7, 1.6, 0, 0.1]])
@@ -159,7 +136,10 @@ def test_a_person_is_in_one_place_at_a_time(tmp_path, place):
 def test_a_clock_bridges_no_pause():
     time = np.concatenate([np.arange(0, 4, 0.4), np.arange(10, 12, 0.4)])
     position = np.column_stack([time, time])
-    tracks, _ = detections.on_one_clock(time, np.ones(len(time), int), position, 0.4)
+    tracks, interpolated = detections.on_one_clock(time, np.ones(len(time), int), position, 0.4)
+    assert interpolated == 0
+    shifted = np.where(time < 5, time, time + 0.1)  # of five rows, the moments lie between four
+    assert detections.on_one_clock(shifted, np.ones(len(time), int), position, 0.4)[1] == 4
     assert not ((tracks.frame > 9) & (tracks.frame < 25)).any()
 
 

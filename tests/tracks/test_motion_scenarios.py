@@ -89,6 +89,19 @@ def test_decimation_keeps_every_so_manieth_step():
     fewer = here.decimated(4)
     assert fewer.frame.tolist() == [3, 27, 27, 51, 51]
     assert (fewer.step, fewer.dt) == (24, 1.6)
+    about = {"observe": 2, "predict": 1, "protocol": "atlas-paper", "smooth": 0, "fewest": 1}
+    found = extract(tracks((1, 0, line(17))), decimate=4, **about)
+    assert found.start.tolist() == [0, 24, 48] and found.dt == 1.6
+    np.testing.assert_array_equal(found.observed[0, 0], line(17)[[0, 4]])
+
+
+def test_batches_are_all_scenarios_in_their_order():
+    found = extract(
+        tracks((1, 0, line(20)), (2, 0, line(20) + 3)), observe=4, predict=4, protocol="strict"
+    )
+    batches = list(found.batches(5))
+    assert [len(batch) for batch in batches] == [5, 5, 3]
+    np.testing.assert_array_equal(np.concatenate([batch.start for batch in batches]), found.start)
 
 
 def test_tracks_that_cannot_be_are_refused():

@@ -109,9 +109,15 @@ class Checkout:
             **environment,
         )  # fmt: skip
 
-    def make_table(self) -> str:
-        """Make the table; return what was printed."""
-        done = self.snakemake()
+    def succeed(self, *command: str, **environment: str) -> str:
+        """Run a command here, which must succeed; return what it printed."""
+        done = self.run(*command, **environment)
+        assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout}"
+        return done.stdout
+
+    def make(self, *options: str, **more: Any) -> str:
+        """Ask Snakemake for the table, or for others, which must succeed; see `snakemake`."""
+        done = self.snakemake(*options, **more)
         assert done.returncode == 0, done.stdout
         return done.stdout
 
@@ -120,10 +126,9 @@ class Checkout:
 
         Jobs of a cell carry their model, jobs of a dataset its name.
         """
-        done = self.snakemake("-n", "--quiet", "host", *options, targets=targets)
-        assert done.returncode == 0, done.stdout
+        printed = self.make("-n", "--quiet", "host", *options, targets=targets)
         jobs: Counter[str] = Counter()
-        for block in re.split(r"\n *(?=(?:local)?rule )", done.stdout):  # indented in a group
+        for block in re.split(r"\n *(?=(?:local)?rule )", printed):  # indented in a group
             rule = re.match(r"(?:local)?rule (\w+):", block)
             if rule and rule[1] != "table":  # the copy of a table
                 words = dict(re.findall(r"(\w+)=([^,\s]+)", block.partition("wildcards: ")[2]))

@@ -4,10 +4,9 @@ Generated atmosphere, networks and trainings are those of the demo's scale file,
 networks are the same: their fingerprints are. Left out are centres, climatologies and schemes.
 """
 
-import csv
-
 import pytest
 import yaml
+from asking import csv_rows
 from checkout import ROOT, Checkout
 
 from stp.plan.cells import Plan
@@ -49,16 +48,14 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     of_demo = networks_of(Plan.load(ROOT / SCALE))
     assert networks_of(Plan.load(scale)) == of_demo and {*of_demo} == {*NETWORKS, "vae"}
     path.write_text(yaml.safe_dump(scale))
-    done = checkout.run(
+    checkout.succeed(
         "snakemake", "--profile", "local", "--configfile", SCALE, "--", CONTROL, ENSEMBLE, FINDINGS
     )
-    assert done.returncode == 0, done.stdout
     return checkout
 
 
 def rows(checkout: Checkout, table: str) -> list[dict[str, str]]:
-    with (checkout.folder / table).open(newline="") as file:
-        return list(csv.DictReader(file))
+    return csv_rows(checkout.folder / table)
 
 
 def test_the_tables_say_that_each_network_beats_persistence(trained: Checkout) -> None:

@@ -77,10 +77,9 @@ def test_clocks_and_profiles_make_nothing_again(made: Checkout) -> None:
 
 def test_another_scale_finds_the_same_artefacts_and_makes_its_own_table(made: Checkout) -> None:
     other_scale(made)
-    done = made.snakemake("-n", "--quiet", "host", config=OTHER)
-    assert done.returncode == 0, done.stdout
+    printed = made.make("-n", "--quiet", "host", config=OTHER)
     for rule, planned in (("collect_short_term", 1), ("table", 1), ("score_short_term", 0)):
-        assert done.stdout.count(f"rule {rule}:") == planned, done.stdout
+        assert printed.count(f"rule {rule}:") == planned, printed
     assert made.planned() == Counter(), "a plan of another scale changes nothing"
 
 
@@ -98,17 +97,15 @@ def test_deleted_receipts_are_put_back_before_jobs_are_planned(private: Checkout
 @pytest.mark.long(part="reruns")
 def test_scales_by_turns_make_their_tables_and_leave_those_of_each_other(private: Checkout) -> None:
     other_scale(private)
-    private.make_table()
+    private.make()
     before, text = private.receipts(), (private.folder / TABLE).read_text()
-    done = private.snakemake(targets=(FINDINGS,))
-    assert done.returncode == 0, done.stdout
+    private.make(targets=(FINDINGS,))
     findings = (private.folder / FINDINGS).read_text()
-    done = private.snakemake(config=OTHER)
-    assert done.returncode == 0, done.stdout
+    private.make(config=OTHER)
     assert ",other," in (private.folder / TABLE).read_text()
     assert (private.folder / FINDINGS).read_text() == findings, "this scale made no such table"
     assert private.planned() == Counter(), "the scale has its table still; only the copy is made"
-    private.make_table()
+    private.make()
     assert (private.folder / TABLE).read_text() == text
     assert private.receipts() == before
 
@@ -121,7 +118,7 @@ def test_artefacts_and_results_of_a_clock_that_runs_ahead(private: Checkout) -> 
     for folder in (private.store, private.folder / "results"):
         set_times(folder, time.time() + 600)
     private.edit("stp/render/tables/paper_table.py")
-    private.make_table()
+    private.make()
     after = private.receipts()
     assert {path: after[path][1] for path in before} == {path: r[1] for path, r in before.items()}
     assert {path.split("/")[0] for path in after.keys() - before.keys()} == {"scores"}
@@ -131,16 +128,16 @@ def test_artefacts_and_results_of_a_clock_that_runs_ahead(private: Checkout) -> 
 @pytest.mark.long(part="reruns")
 def test_what_snakemake_remembers_decides_nothing(private: Checkout) -> None:
     private.edit("stp/render/tables/paper_table.py")
-    private.make_table()
+    private.make()
     memory = private.folder / ".snakemake"
     shutil.copytree(memory, memory.with_name("earlier"))
     private.restore("stp/render/tables/paper_table.py")
-    private.make_table()
+    private.make()
     for folder in (None, memory.with_name("earlier")):
         shutil.rmtree(memory)
         if folder is not None:
             shutil.copytree(folder, memory)
         before = private.receipts()
         assert private.planned() in (Counter(), RENDERED), "a table may be made again"
-        private.make_table()
+        private.make()
         assert private.receipts() == before and private.planned() == Counter()

@@ -31,14 +31,7 @@ def checkout(tiny: Checkout, tmp_path: Path) -> Checkout:
 
 def make(checkout: Checkout, *targets: str) -> str:
     """Ask for targets; return what was printed."""
-    done = run(checkout, *targets)
-    assert done.returncode == 0, done.stdout
-    return done.stdout
-
-
-def run(checkout: Checkout, *targets: str):
-    scale = "tests/workflow/tiny.yaml"
-    return checkout.run("snakemake", "--profile", "local", "--configfile", scale, "--", *targets)
+    return checkout.make(targets=targets)
 
 
 def held(checkout: Checkout) -> list[str]:
@@ -77,11 +70,11 @@ def test_a_table_that_a_scale_does_not_have_is_refused(checkout: Checkout):
 
 def test_mistakes_are_named_before_anything_runs(checkout: Checkout):
     before = checkout.receipts()
-    done = run(checkout, "results/tables/short_tern.csv")
+    done = checkout.snakemake(targets=("results/tables/short_tern.csv",))
     assert done.returncode and "results/tables/short_tern.csv" in done.stdout
     path = checkout.folder / "tests/workflow/tiny.yaml"
     path.write_text(path.read_text().replace("climatology", "climatologie"))
-    done = run(checkout, TABLE)
+    done = checkout.snakemake(targets=(TABLE,))
     assert done.returncode and "did you mean climatology" in done.stdout
     assert "Traceback" not in done.stdout and ".py" not in done.stdout
     assert checkout.receipts() == before and not (checkout.folder / "results/tiny/logs").exists()

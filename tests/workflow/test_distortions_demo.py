@@ -1,10 +1,10 @@
 """The study of distortions by its rules: every table and figure, its findings among them."""
 
-import csv
 from pathlib import Path
 
 import pytest
 import yaml
+from asking import csv_rows
 from checkout import Checkout
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(part="suites")]
@@ -18,9 +18,7 @@ TABLES = {
 
 
 def make(checkout: Checkout) -> str:
-    done = checkout.snakemake(config=SCALE, targets=(ALL,))
-    assert done.returncode == 0, done.stdout
-    return done.stdout
+    return checkout.make(config=SCALE, targets=(ALL,))
 
 
 def test_the_demo_makes_every_table_and_one_edit_renders_one_again(tmp_path: Path) -> None:
@@ -48,8 +46,7 @@ def test_the_demo_makes_every_table_and_one_edit_renders_one_again(tmp_path: Pat
             assert "synthetic" in one.with_suffix(".md").read_text(), one
     for name in ("noise_study", "sample_size"):
         assert (checkout.folder / f"results/tables/{name}.png").stat().st_size > 1000
-    with (checkout.folder / "results/tables/fvd_findings.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = csv_rows(checkout.folder / "results/tables/fvd_findings.csv")
     assert {int(row["finding"]) for row in rows} == set(range(1, 6))
     ours = {row["finding"]: row for row in rows if row["side"] == "ours"}
     assert all(row["outcome"] == "" for row in ours.values()), "random weights are never judged"

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 
 import pytest
+from asking import csv_rows
 from checkout import ROOT, TABLE, Checkout
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(part="own")]
@@ -32,15 +33,12 @@ def follow(copy: Checkout, commands: list[str]) -> dict[str, str]:
     """Run commands of the page; returns what each printed."""
     printed = {}
     for command in commands:
-        done = copy.run("bash", "-c", command, STP_RAW_MIRROR="")
-        assert done.returncode == 0, f"{command}\n{done.stdout}"
-        printed[command] = done.stdout
+        printed[command] = copy.succeed("bash", "-c", command, STP_RAW_MIRROR="")
     return printed
 
 
 def rows(copy: Checkout) -> dict[str, dict[str, str]]:
-    with (copy.folder / TABLE).open(newline="") as file:
-        return {row["model"]: row for row in csv.DictReader(file)}
+    return {row["model"]: row for row in csv_rows(copy.folder / TABLE)}
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,7 @@ REPORT = "results/tiny/report/index.html"
 
 
 def snakemake(checkout: Checkout, *arguments: str) -> str:
-    done = checkout.run("snakemake", "--profile", "local", "--configfile", SCALE, *arguments)
-    assert done.returncode == 0, done.stdout
-    return done.stdout
+    return checkout.succeed("snakemake", "--profile", "local", "--configfile", SCALE, *arguments)
 
 
 def jobs(printed: str) -> set[str]:

@@ -1,10 +1,10 @@
 """Findings and the effect of conventions are made by rules, of whatever dimensions there are."""
 
-import csv
 from pathlib import Path
 
 import pytest
 import yaml
+from asking import csv_rows
 from checkout import Checkout
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(part="kinds")]
@@ -29,16 +29,15 @@ def checkout(tiny: Checkout, tmp_path: Path) -> Checkout:
 
 def make(checkout: Checkout) -> str:
     targets = [FINDINGS, EFFECTS]
-    done = checkout.run("snakemake", "--profile", "local", "--configfile", SCALE, "--", *targets)
-    assert done.returncode == 0, done.stdout
-    return done.stdout
+    return checkout.succeed(
+        "snakemake", "--profile", "local", "--configfile", SCALE, "--", *targets
+    )
 
 
 def test_all_dimensions_are_collected_first_and_a_changed_query_renders_again(checkout: Checkout):
     make(checkout)
     table = checkout.folder / FINDINGS
-    with table.open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = csv_rows(table)
     assert {int(row["finding"]) for row in rows} == set(range(1, 12))
     ours = [row for row in rows if row["side"] == "ours" and row["tested"] == "enso"]
     assert {row["about"] for row in ours if row["finding"] == "3"} == {
@@ -48,8 +47,7 @@ def test_all_dimensions_are_collected_first_and_a_changed_query_renders_again(ch
     for kind in ("md", "tex", "html"):
         assert table.with_suffix(f".{kind}").is_file()
         assert (checkout.folder / EFFECTS).with_suffix(f".{kind}").is_file()
-    with (checkout.folder / EFFECTS).open(newline="") as file:
-        effects = list(csv.DictReader(file))
+    effects = csv_rows(checkout.folder / EFFECTS)
     assert {"nino34", "rmse"} <= {row["metric"] for row in effects}
     assert {row["models"] for row in effects} == {"2"}  # one model alone is no ranking
 

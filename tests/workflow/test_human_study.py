@@ -1,9 +1,9 @@
 """The human study by the real Snakemake: a questionnaire of a small plan, answers, the table."""
 
-import csv
 from pathlib import Path
 
 import pytest
+from asking import csv_rows
 from checkout import TABLE, Checkout
 from raters import crowd, of_shares
 
@@ -68,12 +68,12 @@ def test_from_the_questionnaire_to_the_table(checkout: Checkout) -> None:
     crowd(folder / "answers", key, 12, of_shares({"persistence": 0.7, "context_mean": 0.3}))
     made = snakemake(checkout, STUDY)
     assert made.returncode == 0, made.stdout
-    with (checkout.folder / STUDY).open(newline="") as file:
-        rows = {row["model"]: row for row in csv.DictReader(file) if row["dataset"] == "all"}
+    rows = {
+        row["model"]: row for row in csv_rows(checkout.folder / STUDY) if row["dataset"] == "all"
+    }
     assert rows["Persistence"]["answers"] == "120"
     assert float(rows["Persistence"]["low"]) < 0.7 < float(rows["Persistence"]["high"])
-    with (checkout.folder / AGREEMENT).open(newline="") as file:
-        mse = next(row for row in csv.DictReader(file) if row["metric"] == "MSE")
+    mse = next(row for row in csv_rows(checkout.folder / AGREEMENT) if row["metric"] == "MSE")
     assert mse["answers"] == "120", mse["reason"]
     assert "Nothing to be done" in snakemake(checkout, STUDY, "-n", "--quiet", "host").stdout
 

@@ -1,6 +1,5 @@
 """The wheel, installed in a folder of its own, without the checkout (docs/projects.md)."""
 
-import csv
 import os
 import re
 import shutil
@@ -11,6 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from asking import csv_rows
 from checkout import ROOT, TABLE, Checkout
 
 from stp.core.project import MARK, config_folder
@@ -98,8 +98,7 @@ def test_an_installed_package_makes_a_project_that_plans(wheel, tmp_path):
     own = ("snakemake", "--profile", "local", "--configfile", "config/conv3d.yaml")
     made = run(*own, "--", TABLE)
     assert made.startswith("0\n"), made
-    with (project / TABLE).open(newline="") as file:
-        assert [row["model"] for row in csv.DictReader(file)] == ["Persistence", "Conv3D"]
+    assert [row["model"] for row in csv_rows(project / TABLE)] == ["Persistence", "Conv3D"]
     model = project / "modules" / "models" / "conv3d.py"
     model.write_text(model.read_text().replace("F.gelu", "F.relu"))
     again = run(*own, "-n", "--", TABLE)

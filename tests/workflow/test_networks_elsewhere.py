@@ -1,10 +1,10 @@
 """Networks of ChaosBench on fields of another suite: from generated data to a table."""
 
-import csv
 from pathlib import Path
 
 import pytest
 import yaml
+from asking import csv_rows
 from checkout import TABLE, Checkout
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(part="suites")]
@@ -27,9 +27,7 @@ def test_networks_of_chaosbench_forecast_the_ocean_of_another_suite(tmp_path: Pa
     }
     file = checkout.folder / "elsewhere.yaml"
     file.write_text(yaml.safe_dump(scale))
-    done = checkout.run("snakemake", "--profile", "local", "--configfile", file.name, "--", TABLE)
-    assert done.returncode == 0, done.stdout
-    with (checkout.folder / TABLE).open(newline="") as table:
-        rows = list(csv.DictReader(table))
+    checkout.succeed("snakemake", "--profile", "local", "--configfile", file.name, "--", TABLE)
+    rows = csv_rows(checkout.folder / TABLE)
     assert len({row["model"] for row in rows}) == len(rows) == len(models)
     assert all(float(row["RMSE"]) > 0 for row in rows)

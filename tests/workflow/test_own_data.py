@@ -1,12 +1,12 @@
 """docs/own_data.md, followed to the letter: somebody's videos and detections, to their tables."""
 
-import csv
 import re
 import shutil
 
 import numpy as np
 import own_data as made
 import pytest
+from asking import csv_rows
 from checkout import ROOT, TABLE, Checkout
 
 from stp.tracks import generators
@@ -51,9 +51,10 @@ def checkout(tmp_path_factory) -> Checkout:
     rng = np.random.default_rng(0)
     for i in range(20):
         levels = np.clip(120 + np.cumsum(rng.integers(-9, 10, 40)), 20, 220).tolist()
-        made.video(folder / "billiard" / f"shot{i:02d}.mp4", levels, (16, 24), "mpeg4")
-    assert "test: 6 clips in 3 clusters" in follow(checkout, COMMANDS[DRAFTED : DRAFTED + 1])
-    scale = checkout.folder / "config" / "billiard.yaml"
+        made.video(folder / "lamp" / f"evening-{i:02d}.avi", levels, (16, 24), "mpeg4")
+    drafted = checkout.succeed("stp", "new-dataset", str(folder / "lamp"), STP_RAW_MIRROR="")
+    assert "test: 6 clips in 3 clusters" in drafted
+    scale = checkout.folder / "config" / "lamp.yaml"
     text = scale.read_text()
     for pattern, smaller in (
         (r"models: \[.*\]", "models: [persistence, simvpv2]"),
@@ -63,13 +64,12 @@ def checkout(tmp_path_factory) -> Checkout:
         text, found = re.subn(pattern, smaller, text)
         assert found == 1
     scale.write_text(text)
-    follow(checkout, COMMANDS[DRAFTED + 1 : TRACKS])
+    checkout.make(config="config/lamp.yaml", STP_RAW_MIRROR="")
     return checkout
 
 
 def test_the_table(checkout):
-    with (checkout.folder / TABLE).open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = csv_rows(checkout.folder / TABLE)
     assert [row["model"] for row in rows] == ["Persistence", "SimVPv2"]
     for row in rows:
         assert (row["source"], row["dataset"], row["n"]) == ("own", "Billiard", "6")
@@ -103,7 +103,7 @@ def test_detections_become_a_table_and_new_data_are_forecast(checkout):
     shutil.copy(here.parent / "billiard" / "shot00.mp4", here / "new_shots")
     shutil.copy(here.parent / "billiard" / "shot00.mp4", here / "clip.mp4")
     follow(checkout, COMMANDS[TRACKS:])
-    with (here / "results/tables/atlas_transfer.csv").open(newline="") as file:
-        assert {row["dataset"].partition(",")[0] for row in csv.DictReader(file)} == {"Hall"}
+    rows = csv_rows(here / "results/tables/atlas_transfer.csv")
+    assert {row["dataset"].partition(",")[0] for row in rows} == {"Hall"}
     for name in ("new_shots/simvpv2", "today/constant_velocity", "clip/persistence"):
         assert list((here / "results/forecast" / name).glob("predictions*")), name

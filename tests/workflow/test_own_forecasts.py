@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import xarray as xr
 import yaml
+from asking import csv_rows
 from checkout import ROOT, Checkout
 
 from stp.datasets.chaosbench.chaotic_waves import Atmosphere, truth
@@ -93,21 +94,22 @@ def scorecard(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
     for key, more in ENSEMBLE.items():
         scale[key] |= more
     (copy.folder / NAME).write_text(yaml.safe_dump(scale))
-    done = copy.run("bash", "-c", COMMAND)
-    assert done.returncode == 0, done.stdout
+    copy.succeed("bash", "-c", COMMAND)
     return copy
 
 
 def test_there_are_tables_curves_and_maps(scorecard: Checkout) -> None:
     results = scorecard.folder / "results" / "mine"
-    with (results / "tables" / "s2s_control.csv").open(newline="") as file:
-        rows = {row["model"]: row for row in csv.DictReader(file)}
+    rows = {row["model"]: row for row in csv_rows(results / "tables" / "s2s_control.csv")}
     assert len(rows) == 3
     mine, still = rows["my_model"], rows["Persistence"]
     assert float(mine["t850 RMSE day 1"]) < float(still["t850 RMSE day 1"])
     assert mine["q700 RMSE day 1"] == "" and mine["source"] == "synthetic"
-    with (results / "tables" / "s2s_skill_horizon.csv").open(newline="") as file:
-        days = [row for row in csv.DictReader(file) if row["forecast"] == "my_model"]
+    days = [
+        row
+        for row in csv_rows(results / "tables" / "s2s_skill_horizon.csv")
+        if row["forecast"] == "my_model"
+    ]
     assert {"t850", "z500"} <= {row["variable"] for row in days if row["skilful_leads"]}
     page = (results / "tables" / "s2s_weeks.md").read_text()
     assert "## s2s_control, test, ACC, 3-4, z500" in page and "my_model" in page
@@ -117,9 +119,8 @@ def test_there_are_tables_curves_and_maps(scorecard: Checkout) -> None:
 
 
 def test_skill_horizons_are_asked_for_by_the_command_of_the_page(scorecard: Checkout) -> None:
-    done = scorecard.run("bash", "-c", f'{QUERY[:-1]} order by all" --format csv')
-    assert done.returncode == 0, done.stdout
-    rows = list(csv.DictReader(line for line in done.stdout.splitlines() if "," in line))
+    printed = scorecard.succeed("bash", "-c", f'{QUERY[:-1]} order by all" --format csv')
+    rows = list(csv.DictReader(line for line in printed.splitlines() if "," in line))
     found = {(row["variable"], row["threshold"].split()[0]): row for row in rows}
     for variable in ("t850", "z500"):
         for score in ("RMSE", "ACC"):

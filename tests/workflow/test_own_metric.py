@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 import pytest
+from asking import csv_rows
 from checkout import ROOT, TABLE, Checkout
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(part="own")]
@@ -53,9 +54,7 @@ def told(copy) -> Told:
     for number, command in enumerate(COMMANDS):
         if number == AGAIN:
             found.before, found.planned = copy.receipts(), copy.planned("--configfile", SCALE)
-        done = copy.run("bash", "-c", command, STP_RAW_MIRROR="")
-        assert done.returncode == 0, f"{command}\n{done.stdout}"
-        found.printed.append(done.stdout)
+        found.printed.append(copy.succeed("bash", "-c", command, STP_RAW_MIRROR=""))
         found.after = copy.receipts()
     return found
 
@@ -81,8 +80,7 @@ def test_only_scores_of_video_are_made_again(told):
 
 
 def test_it_is_a_column_of_the_table_and_in_the_database(copy, told):
-    with (copy.folder / TABLE).open(newline="") as file:
-        rows = {(row["dataset"], row["model"]): row for row in csv.DictReader(file)}
+    rows = {(row["dataset"], row["model"]): row for row in csv_rows(copy.folder / TABLE)}
     sharp = {key: row["Sharpness"] for key, row in rows.items()}
     copied, mean = (sharp["Moving-MNIST", name] for name in ("Persistence", "Context mean"))
     assert 0.9 < float(copied) < 1.1 and float(mean) < 0.8

@@ -1,11 +1,11 @@
 """docs/own_models.md, followed to the letter: a model that is one file and one entry."""
 
-import csv
 import re
 from collections import Counter
 from pathlib import Path
 
 import pytest
+from asking import csv_rows
 from checkout import ROOT, TABLE, Checkout
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(part="own")]
@@ -54,12 +54,7 @@ def copy(clean, before) -> Checkout:
 @pytest.fixture(scope="module")
 def printed(copy) -> dict[str, str]:
     """What each command of the page printed."""
-    found = {}
-    for command in COMMANDS:
-        done = copy.run("bash", "-c", command, STP_RAW_MIRROR="")
-        assert done.returncode == 0, f"{command}\n{done.stdout}"
-        found[command] = done.stdout
-    return found
+    return {command: copy.succeed("bash", "-c", command, STP_RAW_MIRROR="") for command in COMMANDS}
 
 
 def planned(copy: Checkout) -> Counter[str]:
@@ -75,8 +70,7 @@ def test_the_page_adds_one_file_one_entry_a_scale_and_a_test():
 
 
 def test_the_table_has_the_model_beside_persistence(copy, printed):
-    with (copy.folder / TABLE).open(newline="") as file:
-        rows = {row["model"]: row for row in csv.DictReader(file)}
+    rows = {row["model"]: row for row in csv_rows(copy.folder / TABLE)}
     assert list(rows) == ["Persistence", "Conv3D"]
     assert {row["dataset"] for row in rows.values()} == {"Moving-MNIST"}
     assert float(rows["Conv3D"]["PSNR"]) > float(rows["Persistence"]["PSNR"])

@@ -22,8 +22,7 @@ def copy(tiny, tmp_path_factory) -> Checkout:
         assert not (copy.folder / name).exists()
         (copy.folder / name).write_text(text)
     for command in COMMANDS:
-        done = copy.run(*command.split())
-        assert done.returncode == 0, done.stdout
+        copy.succeed(*command.split())
     return copy
 
 

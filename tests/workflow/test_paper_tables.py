@@ -1,10 +1,10 @@
 """All tables: docs/tables.md names each, each is planned, and a small scale makes its own."""
 
-import csv
 import re
 from pathlib import Path
 
 import pytest
+from asking import csv_rows
 from checkout import ROOT, Checkout
 
 PAGE = (ROOT / "docs" / "tables.md").read_text()
@@ -38,9 +38,7 @@ def copy(tmp_path_factory) -> Checkout:
 
 
 def plan(copy: Checkout, *options: str) -> str:
-    done = copy.run("snakemake", "--profile", "local", "-n", "--quiet", "host", *options)
-    assert done.returncode == 0, done.stdout
-    return done.stdout
+    return copy.succeed("snakemake", "--profile", "local", "-n", "--quiet", "host", *options)
 
 
 def inputs(told: str, rule: str) -> list[str]:
@@ -112,9 +110,8 @@ def test_without_a_target_all_tables_and_figures_are_made(copy):
 
 def test_the_paper_is_planned_and_jobs_are_counted_by_rule_and_dimension(copy):
     """`snakemake --profile slurm -n` ends with a table of jobs; `stp plan` agrees with it."""
-    done = copy.run("snakemake", "--profile", "slurm", "-n", "--quiet", "host", "rules")
-    assert done.returncode == 0, done.stdout
-    stats = done.stdout.rpartition("Job stats:")[2].partition("Reasons:")[0]
+    printed = copy.succeed("snakemake", "--profile", "slurm", "-n", "--quiet", "host", "rules")
+    stats = printed.rpartition("Job stats:")[2].partition("Reasons:")[0]
     jobs = {rule: int(n) for rule, n in re.findall(r"^(\w+) +(\d+)$", stats, re.MULTILINE)}
     assert jobs["predict_short_term"] == 15 * 14 and jobs["score_robustness"] == 15 * 9
     planned = copy.run("stp", "plan", "--configfile", "config/paper.yaml").stdout
@@ -128,17 +125,15 @@ def test_the_paper_is_planned_and_jobs_are_counted_by_rule_and_dimension(copy):
 @pytest.mark.long(part="kinds")
 def test_a_small_scale_makes_all_of_its_tables(tiny, tmp_path):
     copy = Checkout.beside(tiny, tmp_path)
-    done = copy.run(
+    copy.succeed(
         "snakemake", "--profile", "local", "--configfile", "tests/workflow/tiny.yaml", "--", ALL
     )
-    assert done.returncode == 0, done.stdout
     tables = [copy.folder / name for name in (copy.folder / ALL).read_text().split()]
     assert len(tables) >= 6
     for table in tables:
         for kind in FORMATS:
             assert table.with_suffix(kind).stat().st_size > 200, table.with_suffix(kind)
-    with (copy.folder / "results/tables/reproduction.csv").open(newline="") as lines:
-        rows = [row for row in csv.DictReader(lines) if row["ours"]]
+    rows = [row for row in csv_rows(copy.folder / "results/tables/reproduction.csv") if row["ours"]]
     assert {row["model"] for row in rows} == {"ConvLSTM", "SimVPv2"} and len(rows) == 2 * 4
     assert {(row["comparable"], row["difference"]) for row in rows} == {("NO", "")}
     again = plan(copy, "--configfile", "tests/workflow/tiny.yaml", "--", ALL)

@@ -1,12 +1,12 @@
 """People through the same workflow: calibrated, released, predicted, scored, in a table."""
 
-import csv
 import json
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
+from asking import csv_rows
 from checkout import Checkout
 
 from stp.tracks import generators
@@ -42,8 +42,7 @@ class People(Checkout):
         )
 
     def rows(self) -> list[dict[str, str]]:
-        with (self.folder / TABLE).open(newline="") as file:
-            return list(csv.DictReader(file))
+        return csv_rows(self.folder / TABLE)
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +50,7 @@ def finished(tmp_path_factory) -> People:
     folder = tmp_path_factory.mktemp("people")
     write_hall(folder / "shared" / "raw")
     checkout = People.create(folder / "first", folder / "shared")
-    checkout.make_table()
+    checkout.make()
     return checkout
 
 

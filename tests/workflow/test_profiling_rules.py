@@ -18,9 +18,7 @@ def checkout(tmp_path_factory) -> Checkout:
 
 
 def ask(checkout: Checkout, *words: str) -> str:
-    done = checkout.run("snakemake", "--profile", "local", "--configfile", SCALE, *words)
-    assert done.returncode == 0, done.stdout
-    return done.stdout
+    return checkout.succeed("snakemake", "--profile", "local", "--configfile", SCALE, *words)
 
 
 def planned(checkout: Checkout, target: str = MEASURED) -> int:

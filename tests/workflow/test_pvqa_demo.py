@@ -3,13 +3,13 @@
 Fewer videos, measures and splits; AlexNet has random weights; the weights of
 SqueezeNet, of which a measure is added, are missing."""
 
-import csv
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 import torch
 import yaml
+from asking import csv_rows
 from checkout import Checkout
 
 from stp.metrics.networks.random_weights import draw
@@ -91,8 +91,7 @@ def snakemake(checkout: Checkout, weights: Path, *options: str):
 
 
 def rows(demo: Checkout, name: str) -> list[dict[str, str]]:
-    with (demo.folder / f"results/tables/{name}.csv").open(newline="") as file:
-        return list(csv.DictReader(file))
+    return csv_rows(demo.folder / f"results/tables/{name}.csv")
 
 
 def test_all_cells_are_scored_and_bytes_are_said_to_be_made_up(demo: Checkout) -> None:

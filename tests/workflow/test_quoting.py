@@ -49,15 +49,13 @@ def test_a_checkout_and_a_store_with_any_name(tmp_path: Path):
     scale = yaml.safe_load(path.read_text())
     scale["dimensions"] = {"short_term": {"models": ["persistence"], "datasets": ["enso"]}}
     path.write_text(yaml.safe_dump(scale))
-    checkout.make_table()
+    checkout.make()
     assert "Persistence" in (checkout.folder / TABLE).read_text()
     (receipt,) = (checkout.store / "scores").rglob("artefact.json")
     assert json.loads(receipt.read_text())["stage"] == "score"
     further = ["results/tables/findings.csv", "results/tiny/report/index.html"]
-    done = checkout.run("snakemake", "--profile", "local", "--configfile", SCALE, "--", *further)
-    assert done.returncode == 0, done.stdout
+    checkout.succeed("snakemake", "--profile", "local", "--configfile", SCALE, "--", *further)
     for name in further:
         assert (checkout.folder / name).stat().st_size > 1000
-    done = checkout.run("stp", "query", "SELECT count(*) FROM scores")
-    assert done.returncode == 0, done.stdout
+    checkout.succeed("stp", "query", "SELECT count(*) FROM scores")
     assert not list(tmp_path.rglob("owned"))

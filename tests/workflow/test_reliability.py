@@ -1,10 +1,10 @@
 """The reliability study by the real Snakemake: four seeds of a tiny model on made-up data."""
 
-import csv
 import os
 from pathlib import Path
 
 import pytest
+from asking import csv_rows
 from checkout import TABLE, Checkout
 
 pytestmark = [pytest.mark.slow, pytest.mark.long(part="kinds")]
@@ -36,8 +36,7 @@ def finished(tmp_path_factory) -> Checkout:
 
 def test_the_study_is_made_of_real_runs_with_other_seeds(finished: Checkout) -> None:
     folder = (finished.folder / STUDY).parent
-    with (finished.folder / STUDY).open(newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = csv_rows(finished.folder / STUDY)
     assert {(row["dataset"], row["model"]) for row in rows} == {("Moving-MNIST", "PredRNN++")}
     assert {row["comparable"] for row in rows} == {"NO"}
     columns = list(dict.fromkeys(row["column"] for row in rows))

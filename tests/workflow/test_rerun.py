@@ -27,7 +27,7 @@ STAGES = ("train", "predict_short_term", "score_short_term")
 def finished(tiny, tmp_path_factory) -> Checkout:
     """A checkout whose table was made."""
     checkout = Checkout.beside(tiny, tmp_path_factory.mktemp("workflow"))
-    checkout.make_table()
+    checkout.make()
     return checkout
 
 
@@ -58,7 +58,7 @@ def take_results(checkout: Checkout, finished: Checkout) -> Checkout:
 def test_a_second_run_has_nothing_to_do(tiny):
     before = tiny.receipts()
     assert tiny.planned() == Counter()
-    tiny.make_table()
+    tiny.make()
     assert tiny.receipts() == before
 
 
@@ -71,7 +71,7 @@ def test_the_table_that_was_asked_for_has_all_of_its_files_and_none_of_an_older_
     }
     assert {"short_term.csv", "short_term_tidy.csv", "short_term.tex"} < made.keys()
     (copies / "short_term_leads.csv").write_text("of an older run")
-    finished.make_table()
+    finished.make()
     assert {path.name: path.read_bytes() for path in copies.glob("[!.]*")} == made
 
 
@@ -125,7 +125,7 @@ def test_scrambled_times_re_run_nothing_in_the_store(finished):
         moment = dice.randrange(1_000_000_000, 1_700_000_000)
         os.utime(path, (moment, moment))
     assert finished.planned() - LAST == Counter()
-    finished.make_table()
+    finished.make()
     assert finished.planned() == Counter()
 
 
@@ -148,7 +148,7 @@ def test_edit_run_revert_run(private):
     first = private.receipts()
 
     private.edit("stp/models/simvpv2.py")
-    private.make_table()
+    private.make()
     second = private.receipts()
     assert {path: second[path] for path in first} == first, "finished work was touched"
     new = set(second) - set(first)
@@ -156,7 +156,7 @@ def test_edit_run_revert_run(private):
     assert all("/simvpv2/" in path for path in new)
 
     private.restore("stp/models/simvpv2.py")
-    private.make_table()
+    private.make()
     assert private.receipts() == second, "going back must find the old results"
     assert private.planned() == Counter()
 
@@ -168,8 +168,7 @@ def test_an_edit_of_a_table_makes_that_table_again_and_no_picture(private):
     movie = "results/tiny/figures/short_term/movies/moving_mnist.gif"
     cited = "results/tiny/CITATION.md"
     targets = (TABLE, findings, movie, cited)
-    done = private.snakemake(targets=targets)
-    assert done.returncode == 0, done.stdout
+    private.make(targets=targets)
     assert private.planned(targets=targets) == Counter()
     expected: Counter[str] = Counter()
     for name, reached in (  # one after the other
@@ -202,7 +201,7 @@ def test_a_damaged_score_file_is_named_and_nothing_else_is_lost(private, finishe
     assert (private.folder / TABLE).read_bytes() == before
 
     shutil.rmtree(scores.parent)  # the remedy
-    private.make_table()
+    private.make()
 
 
 @pytest.mark.long(part="reruns")
@@ -231,7 +230,7 @@ def test_a_failing_cell_leaves_a_partial_table_and_the_others_finish(tiny, tmp_p
     assert (checkout.folder / "results/tiny/partial/report/index.html").is_file()
 
     checkout.restore("stp/models/simvp.py")
-    checkout.make_table()
+    checkout.make()
     assert (checkout.folder / TABLE).exists()
     assert not (checkout.folder / database).exists(), "it is no longer true"
 
@@ -262,7 +261,7 @@ def test_a_finished_store_on_a_read_only_disk_serves(private):
             pytest.skip("this machine does not allow mounting: run on one that does")
     try:
         before = private.receipts()
-        said = private.make_table()
+        said = private.make()
         assert "is read-only" in said
         assert "SimVP" in (private.folder / TABLE).read_text()
         config = ("--configfile", "tests/workflow/tiny.yaml")
@@ -300,13 +299,12 @@ def without_simvpv2(checkout: Checkout) -> str:
 @pytest.mark.long(part="reruns")
 def test_a_dropped_model_leaves_the_table_though_clocks_ran_ahead(made):
     in_an_hour(made.folder / "results")
-    done = made.snakemake(config=without_simvpv2(made))
-    assert done.returncode == 0, done.stdout
+    made.make(config=without_simvpv2(made))
     assert "SimVP" not in (made.folder / TABLE).read_text()
     assert made.planned("--configfile", "fewer.yaml") == Counter()
 
     in_an_hour(made.folder / "results")
-    made.make_table()  # the model comes back
+    made.make()  # the model comes back
     assert "SimVP" in (made.folder / TABLE).read_text()
     assert made.planned() == Counter()
 
@@ -317,8 +315,7 @@ def test_results_that_rsync_brought_from_another_plan_are_made_again(made, tmp_p
     text = (made.folder / TABLE).read_text()
     other = tmp_path / "other"
     shutil.copytree(made.folder / "results", other)
-    done = made.snakemake(config=without_simvpv2(made))
-    assert done.returncode == 0, done.stdout
+    made.make(config=without_simvpv2(made))
     fewer = (made.folder / TABLE).read_text()
     assert fewer != text
     for names in (
@@ -337,6 +334,5 @@ def test_results_that_rsync_brought_from_another_plan_are_made_again(made, tmp_p
             else:
                 shutil.copyfile(other / name, made.folder / "results" / name)
         assert (made.folder / TABLE).read_text() == text
-        done = made.snakemake(config="fewer.yaml")
-        assert done.returncode == 0, done.stdout
+        made.make(config="fewer.yaml")
         assert (made.folder / TABLE).read_text() == fewer, names

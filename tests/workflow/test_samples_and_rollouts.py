@@ -54,8 +54,7 @@ def checkout(tiny: Checkout, tmp_path_factory: pytest.TempPathFactory) -> Checko
         "statistic": "best_of_members",
     }
     path.write_text(yaml.safe_dump(scale))
-    done = checkout.run(*COMMAND)
-    assert done.returncode == 0, done.stdout
+    checkout.succeed(*COMMAND)
     return checkout
 
 
@@ -130,8 +129,7 @@ def test_a_second_run_has_nothing_to_do_and_gc_nothing_to_drop(checkout: Checkou
         "stp", "store", "gc", "--predictions", "--older-than", "0", "--configfile", SCALE
     )
     assert done.returncode == 0 and "long_term" not in done.stdout, done.stdout
-    done = checkout.run("stp", "status", "--configfile", SCALE)
-    assert done.returncode == 0, done.stdout
+    checkout.succeed("stp", "status", "--configfile", SCALE)
 
 
 def test_why_and_plan_know_them(checkout: Checkout):

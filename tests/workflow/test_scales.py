@@ -1,6 +1,5 @@
 """The demo and the sample scale, as people run them: the real command, the real configuration."""
 
-import csv
 import json
 import os
 import re
@@ -11,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from asking import csv_rows
 from checkout import TABLE, Checkout
 
 from stp.data.prepared import Prepared
@@ -19,8 +19,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.long(part="demo")]
 
 
 def rows(checkout: Checkout, name: str = TABLE) -> list[dict[str, str]]:
-    with (checkout.folder / name).open(newline="") as file:
-        return list(csv.DictReader(file))
+    return csv_rows(checkout.folder / name)
 
 
 @pytest.fixture(scope="module")
@@ -28,9 +27,8 @@ def demo(tmp_path_factory) -> Checkout:
     """The demo, made by the literal command of the README."""
     folder = tmp_path_factory.mktemp("demo")
     checkout = Checkout.create(folder / "checkout", folder / "shared")
-    done = checkout.run("snakemake", "--profile", "local", TABLE, STP_RAW_MIRROR="")
-    assert done.returncode == 0, done.stdout
-    (checkout.folder / "printed.txt").write_text(done.stdout)
+    printed = checkout.succeed("snakemake", "--profile", "local", TABLE, STP_RAW_MIRROR="")
+    (checkout.folder / "printed.txt").write_text(printed)
     return checkout
 
 
@@ -166,8 +164,7 @@ def prepared(checkout: Checkout, source: str) -> dict[str, Prepared]:
 
 def test_all_fifteen_datasets_are_prepared(demo):
     """The other twelve, from their official raw formats; those of the demo are there already."""
-    done = demo.run("snakemake", "--profile", "local", ALL.format(scale="demo"), STP_RAW_MIRROR="")
-    assert done.returncode == 0, done.stdout
+    demo.succeed("snakemake", "--profile", "local", ALL.format(scale="demo"), STP_RAW_MIRROR="")
     found = prepared(demo, "synthetic")
     paper = yaml.safe_load((demo.folder / "config/paper.yaml").read_text())
     trained_on = paper["dimensions"]["short_term"]["datasets"]
@@ -190,12 +187,11 @@ def test_all_fifteen_datasets_are_prepared(demo):
 @pytest.mark.sample_bytes
 def test_all_samples_are_prepared(raw_mirror, tmp_path):
     checkout = Checkout.create(tmp_path / "checkout", tmp_path / "shared")
-    done = checkout.run(
+    checkout.succeed(
         "snakemake", "--profile", "local", "--configfile", "config/sample.yaml",
         "--", ALL.format(scale="sample"),
         STP_RAW_MIRROR=os.path.relpath(raw_mirror, checkout.folder),
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout
     found = prepared(checkout, "sample")
     assert {"moving_mnist", "kth", "enso", "robonet", "bridge", "kitti"} <= set(found)
     for name, data in found.items():
@@ -212,8 +208,7 @@ def test_real_bytes_go_the_whole_way(raw_mirror, tmp_path):
     fewer, changed = re.subn(r"epochs: [234]\b", "epochs: 1", scale.read_text())
     assert changed
     scale.write_text(fewer)
-    done = checkout.snakemake(config="config/sample.yaml", STP_RAW_MIRROR=mirror)
-    assert done.returncode == 0, done.stdout
+    checkout.make(config="config/sample.yaml", STP_RAW_MIRROR=mirror)
     table = rows(checkout)
     assert len(table) == 15
     for row in table:

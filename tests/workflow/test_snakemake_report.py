@@ -37,9 +37,10 @@ def copy(tiny, tmp_path_factory) -> Checkout:
 @pytest.fixture(scope="module", params=[TINY, "config/fvd-demo.yaml"])
 def annotations(request, copy) -> dict:
     """Rule -> output -> caption, category and subcategory, or None; and the workflow's text."""
-    done = copy.run(sys.executable, str(ROOT / "tests/workflow/annotations.py"), request.param)
-    assert done.returncode == 0, done.stdout
-    found = json.loads(done.stdout.strip().splitlines()[-1])
+    printed = copy.succeed(
+        sys.executable, str(ROOT / "tests/workflow/annotations.py"), request.param
+    )
+    found = json.loads(printed.strip().splitlines()[-1])
     assert isinstance(found, dict)
     return found
 
@@ -110,11 +111,9 @@ def test_a_report_is_made_offline_with_captions_and_labels(copy):
         "results/one/CITATION.bib",
     ]
     command = ["snakemake", "--profile", "local", "--cores", "2", "--configfile", "config/one.yaml"]
-    done = copy.run(*command, "--", *targets, **OFFLINE)
-    assert done.returncode == 0, done.stdout
+    copy.succeed(*command, "--", *targets, **OFFLINE)
     page = "results/snakemake-report.html"
-    done = copy.run(*command, "--report", page, "--", *targets, **OFFLINE)
-    assert done.returncode == 0, done.stdout
+    copy.succeed(*command, "--report", page, "--", *targets, **OFFLINE)
     html = (copy.folder / page).read_text()
     for told in (
         '"labels": {"table": "short_term", "format": "page", "data": "synthetic, scale one"}',
@@ -124,16 +123,14 @@ def test_a_report_is_made_offline_with_captions_and_labels(copy):
         assert told in html, told
     assert not re.findall(r'<(?:script|link|img)[^>]*(?:src|href)="https?://', html)
 
-    done = copy.run(*command, "--report", "results/r.zip", "--", *targets, **OFFLINE)
-    assert done.returncode == 0, done.stdout
+    copy.succeed(*command, "--report", "results/r.zip", "--", *targets, **OFFLINE)
     with zipfile.ZipFile(copy.folder / "results/r.zip") as archive:
         held = {Path(name).name: archive.read(name) for name in archive.namelist()}
     assert held["short_term.html"] == (copy.folder / "results/tables/short_term.html").read_bytes()
     assert {"report.html", "moving_mnist.png", "short_term.csv", "CITATION.md"} <= held.keys()
 
     # The card of a bundle says how to make its numbers again: Snakemake knows that they are there.
-    done = copy.run("stp", "store", "export", "--model", "persistence", "--out", "bundle")
-    assert done.returncode == 0, done.stdout
+    copy.succeed("stp", "store", "export", "--model", "persistence", "--out", "bundle")
     card = (copy.folder / "bundle" / "README.md").read_text()
     (again,) = re.findall(r"^snakemake .*artefact.json.*$", card, re.MULTILINE)
     done = copy.run("bash", "-c", again.replace("snakemake ", "snakemake -n ", 1))

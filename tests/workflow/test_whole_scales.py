@@ -17,8 +17,7 @@ A_DATASET_OF_EACH_DOMAIN = ["moving_mnist", "bair", "kitti", "taxibj", "weatherb
 
 
 def make(checkout: Checkout, config: str, *targets: str) -> None:
-    done = checkout.snakemake(config=config, targets=targets, STP_RAW_MIRROR="")
-    assert done.returncode == 0, done.stdout
+    checkout.make(config=config, targets=targets, STP_RAW_MIRROR="")
 
 
 def scored(checkout: Checkout) -> Counter[tuple[str, str, str]]:

@@ -1,4 +1,4 @@
-"""Networks that compute features of clips, one file each, chosen by name.
+"""Networks that compute features of clips: one module for each network.
 
 A module has ``LAYERS``, the names of the features that it offers, ``SHORTEST``, the number of
 frames of the shortest clip that it accepts, and ``embed(weights, layer)``, which makes an `Embed`;

@@ -31,7 +31,7 @@ def embed(weights: Weights, layer: str) -> Embed:
         layer: one of ``LAYERS``.
 
     Raises:
-        StpError: the bytes are not the declared ones, or the weights not those of I3D.
+        StpError: the file differs from its declared checksums, or does not contain weights of I3D.
     """
     state, _ = read_verified(weights.path, weights.declared)
     with settle(weights.device, weights.threads, "float32") as compute:

@@ -1,10 +1,10 @@
 """Features of Inception-v3 of each frame, averaged over the clip.
 
-With them the Frechet distance is the baseline "average FID" of Unterthiner et al. (2018, section
-4.1). Weights are torchvision's. Frames are squashed to 299 x 299 by the bilinear resize of
-TensorFlow 1, as the authors' code does for I3D, and scaled to [-1, 1]; grey ones get three equal
-channels. Layers summarise the 2,048 values of the last pool over time, as those of
-`stp.features.networks.squeezenet_frames` do.
+The Frechet distance between these features is the baseline "average FID" of Unterthiner et al.
+(2018, section 4.1). Weights are torchvision's. Frames are squashed to 299 x 299 by the bilinear
+resize of TensorFlow 1, as the authors' code does for I3D, and scaled to [-1, 1]; grey frames get
+three equal channels. Layers are summaries over time of the 2,048 values of the last pooling, as in
+`stp.features.networks.squeezenet_frames`.
 """
 
 import numpy as np
@@ -31,7 +31,8 @@ def embed(weights: Weights, layer: str) -> Embed:
         (N, 2048).
 
     Raises:
-        StpError: the bytes are not the declared ones, or the weights not those of Inception-v3.
+        StpError: the file differs from its declared checksums, or does not contain weights of
+            Inception-v3.
     """
     state, _ = read_verified(weights.path, weights.declared)
     network = read_inception(state)

@@ -2,13 +2,13 @@
 
 The baseline of Unterthiner et al. (2018, section 4.1) is such an average of Inception's features;
 SqueezeNet takes its place here, because its weights are small. Frames keep their size and are
-normalised as those of ImageNet; the last 512 maps are averaged over space.
+normalised like ImageNet's pictures; the last 512 maps are averaged over space.
 
 - ``means``: the mean over frames, which does not depend on the order of the frames.
 - ``differences``: the mean absolute difference of consecutive frames, for each feature.
 - ``signed_differences``: the mean difference of consecutive frames, (last - first) / (T - 1), which
-  depends on no frame between the first and the last. The paper does not say which of the two kinds
-  of differences it means.
+  depends on the first and the last frame only. The paper does not say which of the two kinds of
+  differences it means.
 """
 
 import numpy as np
@@ -28,7 +28,8 @@ def embed(weights: Weights, layer: str) -> Embed:
     """Make the function that computes features (see `embed_with`) from weights of a file.
 
     Raises:
-        StpError: the bytes are not the declared ones, or the weights not those of SqueezeNet.
+        StpError: the file differs from its declared checksums, or does not contain weights of
+            SqueezeNet.
     """
     state, _ = read_verified(weights.path, weights.declared)
     return embed_with(read_trunk("squeezenet", state), layer, weights.device, weights.threads)

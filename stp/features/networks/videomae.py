@@ -1,10 +1,9 @@
-"""Features of VideoMAE, which weigh motion more than those of I3D do.
+"""Features of VideoMAE (Ge et al. 2024, arXiv 2404.12391), which depend more on motion than I3D's.
 
-They are those of Ge et al. (2024, arXiv 2404.12391).
-Clips are brought to what the network was trained on: 16 frames (of longer clips, evenly spaced
-ones), squashed to 224 x 224 by the bilinear resize of TensorFlow 1 as for I3D, and normalised as
-ImageNet's pictures are; grey ones get three equal channels. The authors of the metric resize with
-another filter, so values do not compare with theirs to the last digit.
+Clips are converted to the form of the training data of the network: 16 frames (evenly spaced ones
+of longer clips), squashed to 224 x 224 by the bilinear resize of TensorFlow 1 as for I3D, and
+normalised like ImageNet's pictures; grey frames get three equal channels. The authors of the metric
+resize with another filter, so the last digits of values differ from theirs.
 """
 
 import numpy as np
@@ -28,11 +27,12 @@ def embed(weights: Weights, layer: str) -> Embed:
     """Make the function that computes features of clips through VideoMAE.
 
     Returns:
-        a function from clips float32 (N, T, C, H, W) in [0, 1], C is 1 or 3, T from 16, to float64
-        (N, D), D the width of the network.
+        a function from clips float32 (N, T, C, H, W) in [0, 1], with C of 1 or 3 and T >= 16, to
+        features float64 (N, D), where D is the width of the network.
 
     Raises:
-        StpError: the bytes are not the declared ones, or the weights not those of VideoMAE.
+        StpError: the file differs from its declared checksums, or does not contain weights of
+            VideoMAE.
     """
     state, _ = read_verified(weights.path, weights.declared)
     network = read_videomae(state)

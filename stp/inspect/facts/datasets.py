@@ -1,7 +1,6 @@
 """Compare printed, official and prepared sizes of datasets and numbers of clips."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 from stp.inspect import counts
 from stp.inspect.facts.fact import Fact, Facts, named, printed_rows, protocol_of
@@ -103,9 +102,9 @@ def _splits(
         rows = {row.split: row for row in counts.rows(plan, clips)}
         at_scale = [release.source, scaled.release, _joined(scaled.shape)]
     for split in SPLITS:
-        official = getattr(dataset.counts, split)
-        published = getattr(dataset.counts.published, split)
-        difference = None if None in (official, published) else official - published
+        official = dataset.counts.by_split[split]
+        published = dataset.counts.published.by_split[split]
+        difference = None if official is None or published is None else official - published
         why = dataset.counts.explained.get(split, "")
         row = rows.get(split)
         counted = [row.counted, row.prepared] if row else ["", ""]
@@ -142,6 +141,6 @@ def _ours(protocol: Config, name: str, size: Size) -> str:
     return str(settings[0]) if settings else ""
 
 
-def _joined(value: Any) -> str:
+def _joined(value: int | str | Iterable[int | str]) -> str:
     """Text of lengths of axes, such as ``3 x 128 x 128``."""
     return str(value) if isinstance(value, int | str) else " x ".join(map(str, value))

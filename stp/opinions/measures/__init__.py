@@ -1,8 +1,8 @@
 """Measures of quality, one module each.
 
 A module has a function ``values(database, features)``. ``features`` are
-`stp.opinions.network_features.NetworkFeatures`, or None for measures without a network. It returns
-float64 (V, D), a row of numbers for each video from which opinions are predicted; or
+`stp.opinions.network_features.NetworkFeatures`, or None for measures without a network. The
+function returns float64 (V, D), D numbers for each video, from which opinions are predicted; or
 `Unavailable`.
 """
 

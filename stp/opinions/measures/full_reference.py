@@ -17,7 +17,7 @@ Compare = Callable[[np.ndarray, np.ndarray], float]
 
 
 def of_videos(database: Database, compare: Compare) -> np.ndarray | Unavailable:
-    """Compare videos with true futures, (V, 1), float64; unavailable unless all are known."""
+    """Compare videos with their true futures, float64 (V, 1); unavailable if one is unknown."""
     missing = len(database) - int(
         np.sum(database.table["has_truth"].to_numpy(zero_copy_only=False))
     )

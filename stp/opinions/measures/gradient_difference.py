@@ -1,7 +1,7 @@
 """Difference of the gradients of predicted and true frames (full reference).
 
-As the loss of Mathieu et al. (2016): absolute differences of neighbouring pixels along both axes
-are compared, here with the exponent 1 and averaged; brightness is 0 to 255.
+As in the loss of Mathieu et al. (2016), absolute differences of neighbouring pixels along both axes
+are compared; here the exponent is 1, and differences are averaged. Brightness is 0 to 255.
 """
 
 import numpy as np

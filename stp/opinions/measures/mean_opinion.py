@@ -6,5 +6,5 @@ from stp.opinions.prepared import Database
 
 
 def values(database: Database, features: None = None) -> np.ndarray:
-    """An array without features, (V, 0)."""
+    """Return an array without columns, float64 (V, 0)."""
     return np.zeros((len(database), 0))

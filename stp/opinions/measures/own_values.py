@@ -13,12 +13,12 @@ def read(path: Path, database: Database) -> np.ndarray:
     """Read values of all videos.
 
     Returns:
-        float64 (V, D), a column for each one beside ``video``. Of several, each is brought to mean
-        0 and deviation 1 over all videos, since units of different columns do not compare.
+        float64 (V, D), one column for each column of the file except ``video``. Several columns are
+        standardised over all videos (mean 0, standard deviation 1), since their units may differ.
 
     Raises:
-        StpError: the file cannot be read, has other videos or one of them twice, or has a value
-            that is no finite number.
+        StpError: the file cannot be read, its videos are not those of the database, a video occurs
+            twice, or a value is not a finite number.
     """
     names = database.names
     try:

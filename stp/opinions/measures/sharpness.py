@@ -1,4 +1,4 @@
-"""Sharpness of the predicted frames, without reference and without network: a baseline."""
+"""Sharpness of the predicted frames: a baseline that needs neither true frames nor a network."""
 
 import numpy as np
 

@@ -14,6 +14,6 @@ def values(database: Database, features: None = None) -> np.ndarray:
 
 
 def groups(names: list[str]) -> np.ndarray:
-    """A column for each distinct name, sorted, with 1 in the rows of this name."""
+    """One-hot encode names: a column for each distinct name, sorted; float64 (V, names)."""
     _, group = np.unique(np.array([str(name) for name in names]), return_inverse=True)
     return np.eye(int(group.max()) + 1)[group]

@@ -1,8 +1,8 @@
 """Multi-scale structural similarity of the predicted frames (full reference).
 
-`stp.metrics.ms_ssim` says which. Its five scales need frames of 176 pixels; here there are three,
-whose weights are divided by their sum, so that the smallest videos of PVQA (64 pixels) have a value
-like all others. The paper does not say what it did with these.
+The formula is that of `stp.metrics.ms_ssim`. Its five scales need frames of 176 pixels. Here three
+scales are used, with weights divided by their sum, so that the smallest videos of PVQA (64 pixels)
+have a value too. The paper does not say how it treats them.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Structural similarity of the predicted frames (full reference); `stp.metrics.ssim` says which."""
+"""Structural similarity of the predicted frames, as in `stp.metrics.ssim` (full reference)."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Formats of a grid, each a module with ``text(grid) -> str``; a table has files in all of them."""
+"""Formats of a grid, each a module with ``text(grid) -> str``; tables are written in each."""
 
 from pathlib import Path
 

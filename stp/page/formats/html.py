@@ -1,6 +1,6 @@
 """A grid as one self-contained HTML file without scripts, fonts or pictures.
 
-It is made for screen readers (captions, headings of rows and columns), phones (tables scroll, names
+The file suits screen readers (captions, headings of rows and columns), phones (tables scroll, names
 of rows stay in view), light and dark mode, and print.
 """
 

@@ -1,8 +1,8 @@
 """A grid in a terminal, or as plain text without styles.
 
-The best value of a column is bold, the second best underlined; plain text has the signs of Markdown
-(``**0.91**``, ``*0.90*``). Numbers are aligned whatever signs they have. Texts in parentheses are
-in a separate column.
+The best value of a column is bold, the second best underlined; plain text uses the marks of
+Markdown (``**0.91**``, ``*0.90*``). Numbers are aligned regardless of these marks. Texts in
+parentheses are in a separate column.
 """
 
 import textwrap

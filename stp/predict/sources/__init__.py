@@ -1,1 +1,1 @@
-"""Forecasts that are read instead of computed: a module for each origin."""
+"""Forecasts that are read instead of computed: one module for each source."""

@@ -40,14 +40,14 @@ class CentreArchive(Source):
     """Forecasts in the archive of a centre.
 
     Args:
-        request: request for forecasts. A clip has a forecast if its last context frame is the start
-            of one.
+        request: request for forecasts. A clip has a forecast if the archive has one that starts at
+            the clip's last context frame.
         ensemble: whether groups have members.
         gravity: divisor of geopotential in the archive, m s-2.
         parts: pattern of the raw files of the stream; all by default.
 
     Raises:
-        StpError: the stream is damaged or ends early; it has no start of the clips; starts have
+        StpError: the stream is damaged or ends early; it has no forecast of any clip; starts have
             different variables; or grid, units, steps or members are not as expected.
     """
 

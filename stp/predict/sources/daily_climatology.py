@@ -1,4 +1,4 @@
-"""Climatology as a forecast: the forecast of a day is the mean of its calendar day."""
+"""Climatology as a forecast: the mean of the calendar day over other years."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ OPTIONS = ("kind",)
 
 
 class DailyClimatology(Source):
-    """Forecasts that are the mean of the calendar day of the valid time.
+    """Forecasts equal to the mean of the calendar day of their valid time.
 
     Args:
         request: request for forecasts.
@@ -41,5 +41,5 @@ class DailyClimatology(Source):
 
 
 def open_source(request: ForecastRequest, kind: str = "without_validation") -> Source:
-    """Open the climatology of training years, or another one."""
+    """Open a climatology of the prepared data by its name; the default is over training years."""
     return DailyClimatology(request, kind)

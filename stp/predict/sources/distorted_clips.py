@@ -26,7 +26,8 @@ class DistortedClips(Source):
         chosen: choices where the paper leaves details open, see `stp.data.distortions.CHOICES`.
 
     Raises:
-        StpError: the data have context frames or no such intensity, or an option is wrong.
+        StpError: the data have context frames, the intensity is out of range, or an option is
+            wrong.
     """
 
     def __init__(
@@ -69,5 +70,5 @@ def open_source(
     seed: int = 0,
     **chosen: str,
 ) -> Source:
-    """Open the clips of a split, distorted."""
+    """Open the distorted clips of a split; see `DistortedClips`."""
     return DistortedClips(request, distortion, intensities, seed, **chosen)

@@ -3,9 +3,9 @@
 There are archives of PanguWeather, GraphCast and FourCastNetV2, run from 24 starts a year. An
 archive has a Zarr group for each start, in the parts of one tar stream, with a variable for each
 level, such as `t-850`, of (step, latitude, longitude), without the start itself. Values are means
-over 6 x 6 points of 0.25 degrees. As the coordinates of a group show, they are off the grid of
-ChaosBench: longitudes are shifted by 0.625 degrees, and latitudes run from 89.375 to -89.125.
-Published scores ignore this and compare values of the same index.
+over 6 x 6 points of 0.25 degrees. The coordinates in the groups differ from the grid of ChaosBench:
+longitudes are shifted by 0.625 degrees, and latitudes run from 89.375 to -89.125. Published scores
+ignore this and compare values with the same index.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ class LearnedArchive(CentreArchive):
         request: request for forecasts.
         gravity: divisor of geopotential in the archive, m s-2.
         placement: "coordinates": values are interpolated from the coordinates of the groups onto
-            the grid; "index": values are assigned to the grid points of the same index, as in the
+            the grid; "index": values are assigned to the grid points with the same index, as in the
             published scores.
 
     Raises:
@@ -125,9 +125,9 @@ def onto_grid(
 ) -> np.ndarray:
     """Interpolate fields onto a shifted grid.
 
-    Along longitudes their Fourier series is shifted, which preserves the power of each wave but the
-    shortest; along latitudes they are interpolated by cubic splines. Grid points beyond the last
-    latitude have its values.
+    Along longitudes, the Fourier series of a field is shifted, which preserves the power of each
+    wave except the shortest; along latitudes, fields are interpolated by cubic splines. Grid points
+    beyond the last latitude get the values at that latitude.
 
     Args:
         name: source of the fields, for errors.

@@ -2,8 +2,8 @@
 
 The archives of the centres are parts of one set of raw files. Only starts and variables that all
 centres have are used; all members have equal weights. Starts are read in the order of the first
-stream; if in another stream a start lies before the one read last, that stream is read again from
-its beginning.
+stream. Another stream is read again from its beginning if the next start lies before its current
+position.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Forecasts of your own: NetCDF files, Zarr stores, or GRIB where cfgrib is installed.
+"""Forecasts in a user's own files: NetCDF, Zarr, or GRIB if cfgrib is installed.
 
 A file has forecasts of one start or several, at some lead times, of some variables. Usual names of
 dimensions are known (stp/predict/forecast_files.py). Units are converted to those of the data;
@@ -76,16 +76,16 @@ class OwnFiles(Source):
     """Forecasts in files of a user; equal members are read once.
 
     Args:
-        request: request for forecasts. A clip has a forecast if its last context frame is the start
-            of one.
-        variables: channel of the data to its name in the files, or to ``{name, level, units}``; by
-            default all channels whose names are in the files.
+        request: request for forecasts. A clip has a forecast if the files have one that starts at
+            the clip's last context frame.
+        variables: for each channel of the data, its name in the files, or ``{name, level, units}``;
+            by default all channels whose names are in the files.
         names: unusual names of dimensions, by key of `KNOWN`.
 
     Raises:
         StpError: a file is damaged or its times are unknown (`open_forecasts`); grid, units or
             members are not as expected; there is no forecast of any start; a start lacks a variable
-            that others have; or a forecast is in two files.
+            that other starts have; or a forecast is in two files.
     """
 
     is_unknown = True
@@ -414,5 +414,5 @@ def open_source(
     variables: Mapping[str, Any] | None = None,
     names: Mapping[str, str] | None = None,
 ) -> Source:
-    """Open the forecasts in files of a user."""
+    """Open the forecasts in a user's own files; see `OwnFiles`."""
     return OwnFiles(request, variables, names or {})

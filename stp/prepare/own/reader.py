@@ -103,9 +103,11 @@ def run(job: Job) -> Extras:
         )
     if by_value := options.kind in VALUES:
         _require_no_far_values(data, written, pieces, names, getattr(options, "fill", None))
-        ends = [written.statistics.low.min(), written.statistics.high.max()]
-        scale, offset = group.attrs["stored_scale"], group.attrs["stored_offset"]
-        group.attrs["values"] = [float(end) * scale + offset for end in ends]
+        ends = (written.statistics.low.min(), written.statistics.high.max())
+        stored: dict[str, Any] = dict(group.attrs)
+        group.attrs["values"] = [
+            float(end) * stored["stored_scale"] + stored["stored_offset"] for end in ends
+        ]
     group.attrs["normalisation"] = _normalisation(
         options.normalisation,
         written.statistics,

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from stp.core import named_modules
 from stp.core.errors import StpError, nearest
@@ -90,7 +90,7 @@ SLOPES = {
 
 def varied_setting(keys: Iterable[CellKey]) -> str | None:
     """The first key in `VARIED` with several values in tests of the same predictor, or None."""
-    values: dict[tuple[Any, ...], dict[str, set[int | None]]] = {}
+    values: dict[tuple[object, ...], dict[str, set[int | None]]] = {}
     for key in keys:
         predictor = (key.model, key.variant, key.trained_on, key.train_subset)
         setting = setting_of(key.setting)

@@ -11,6 +11,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.collections import QuadMesh
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
@@ -169,7 +170,7 @@ def new_figure(width: float, height: float) -> Figure:
     return figure
 
 
-def draw(axes: Axes, sheet: Sheet, image: np.ndarray, scale: Scale) -> Any:
+def draw(axes: Axes, sheet: Sheet, image: np.ndarray, scale: Scale) -> AxesImage | QuadMesh:
     """Draw one frame into a panel, on a map if the grid has coordinates.
 
     Returns:
@@ -186,7 +187,7 @@ def draw(axes: Axes, sheet: Sheet, image: np.ndarray, scale: Scale) -> Any:
     return image_drawn
 
 
-def redraw(image_drawn: Any, image: np.ndarray) -> None:
+def redraw(image_drawn: AxesImage | QuadMesh, image: np.ndarray) -> None:
     """Replace the frame of an image that `draw` made."""
     if isinstance(image_drawn, QuadMesh):
         image_drawn.set_array(image)

@@ -1,75 +1,16 @@
 """Draw pictures of prepared data: choose clips, variables and frames, and label them."""
 
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stp.core import store
 from stp.core.errors import StpError, nearest
 from stp.data.prepared import Clips, Prepared
 from stp.data.zarr_read import has_array, read_array, read_decoded
-from stp.plan.checked_config import check_known
 from stp.render.pictures.sheet import Group, Panel, Sheet
 
-if TYPE_CHECKING:
-    from stp.plan.cells import Plan
-
 FORMATS = (".png", ".gif", ".mp4")
-
-
-def show(
-    plan: "Plan",
-    name: str,
-    out: Path,
-    *,
-    split: str = "test",
-    clips: int = 4,
-    variable: str | None = None,
-    level: str | None = None,
-) -> Path:
-    """Draw a few clips of a prepared dataset.
-
-    Args:
-        plan: plan with the dataset.
-        name: name of the dataset.
-        out: path of the file: .png for a contact sheet, .gif or .mp4 for a movie. For datasets of
-            people, .png, .svg or .pdf shows all tracks on the map, .gif or .mp4 the busiest
-            moments.
-        split: name of the split: train, val, test, or another split of the index.
-        clips: number of clips, spread evenly over the split.
-        variable: name of the only variable to draw. None for all variables if the data have one or
-            two, else for the first.
-        level: level of the variable, if there are several.
-
-    Returns:
-        path of the file.
-
-    Raises:
-        StpError: the dataset is not prepared, or a name is unknown.
-    """
-    check_known(name, plan.config.datasets, "dataset", "stp draw clips")
-    pictures = import_module(plan.recipes.samples(name).prepared_pictures)
-    if out.suffix not in pictures.FORMATS:
-        raise StpError(
-            f"{out}: unknown kind of picture {out.suffix!r}",
-            expected=" or ".join(pictures.FORMATS),
-        )
-    is_planned = name in [data.dataset for data in plan.prepared]
-    folder = plan.store / plan.data(name).folder
-    if not store.is_complete(folder):
-        raise StpError(
-            f"{name} is not prepared at scale {plan.config.scale.scale}",
-            expected=f"a finished folder {folder}",
-            remedy=("" if is_planned else f"add `prepared: [{name}]` to the scale file, and ")
-            + f"run `stp fetch {name}` and `stp prepare {name}` with the same --configfile",
-        )
-    pictures.draw_prepared(
-        folder, out, name=name, split=split, clips=clips, variable=variable, level=level
-    )
-    return out
 
 
 def draw_prepared(
@@ -82,7 +23,7 @@ def draw_prepared(
     variable: str | None,
     level: str | None,
 ) -> None:
-    """Draw a few clips of frames; see `show`."""
+    """Draw a few clips of frames; see `stp.inspect.pictures.show`."""
     sheet = sheet_of(Prepared(folder), name, split, clips, variable, level)
     from stp.render.pictures import drawing
     from stp.render.pictures import movie_files as movie

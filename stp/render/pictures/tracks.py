@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from stp.page.figure_style import TEXT_WIDTH, TRUTH, new_figure, paper_size
 from stp.render.pictures import movie_files as movie
@@ -154,7 +154,7 @@ def walk(dataset: PreparedTracks) -> Iterator[np.ndarray]:
         put_note(figure, [_whose(dataset)])
         fix_layout(figure)
         for moment in moments:
-            artists: list[Any] = []
+            artists: list[Line2D] = []
             for at, path in paths:
                 past = path[(at <= moment) & (at > moment - length / 4)]
                 if len(past) and at[0] <= moment <= at[-1]:

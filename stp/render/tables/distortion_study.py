@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from stp.page.commands import table_command
 from stp.page.digits import number
@@ -40,7 +39,7 @@ def meanings(plan: Manifest, conventions: Iterable[str]) -> list[str]:
     ]
 
 
-def write(out: Path, header: Sequence[str], rows: Sequence[Sequence[Any]], grid: Grid) -> None:
+def write(out: Path, header: Sequence[str], rows: Sequence[Sequence[object]], grid: Grid) -> None:
     """Write a table as .csv, .md, .tex and .html."""
     lines = [header, *([number(v) if isinstance(v, float) else v for v in row] for row in rows)]
     write_all({out: csv_text(lines), **texts(grid, out.parent)})
@@ -50,7 +49,7 @@ def write_study(
     plan: Manifest,
     out: Path,
     header: Sequence[str],
-    rows: Sequence[Sequence[Any]],
+    rows: Sequence[Sequence[object]],
     sections: list[Section],
     *,
     title: str,

@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import duckdb
 
@@ -213,7 +213,7 @@ def _finding(connection: duckdb.DuckDBPyConnection, question: Question) -> Findi
     )
 
 
-def said(finding: Finding, side: str) -> str:
+def verdict_text(finding: Finding, side: str) -> str:
     """Format the verdict on one side, with the number of parts that are not comparable."""
     verdict, parts = finding.verdicts[side], finding.parts[side]
     unfair = sum(part.verdict == "not comparable" for part in parts)
@@ -222,18 +222,18 @@ def said(finding: Finding, side: str) -> str:
     return verdict
 
 
-def evidence(finding: Finding) -> tuple[list[str], list[tuple[Any, ...]]]:
+def evidence(finding: Finding) -> tuple[list[str], list[tuple[object, ...]]]:
     """Make a table of the evidence: column names, and a row for every comparison."""
     return list(COLUMNS), [astuple(row) for row in finding.evidence]
 
 
-def parts(finding: Finding) -> tuple[list[str], list[tuple[Any, ...]]]:
+def parts(finding: Finding) -> tuple[list[str], list[tuple[object, ...]]]:
     """Make a table of the criterion: column names, and a row for every part on each side."""
     columns = ["side", "part", "verdict", "yes", "no", "needed", "comparisons"]
     return columns, [(side, *part) for side, of_side in finding.parts.items() for part in of_side]
 
 
-def for_people(finding: Finding) -> tuple[list[str], list[tuple[Any, ...]]]:
+def for_people(finding: Finding) -> tuple[list[str], list[tuple[object, ...]]]:
     """Make the table of `evidence` without the columns about parts of the criterion."""
     names = ["side", *COLUMNS[COLUMNS.index("model") :]]
     rows = [tuple(getattr(row, name) for name in names) for row in finding.evidence]
@@ -248,7 +248,7 @@ def heading(finding: Finding) -> str:
                   f"Reading: {question.reading}"):  # fmt: skip
         lines += [*textwrap.wrap(words, 96, break_on_hyphens=False), ""]
     lines += [
-        f"{words.capitalize()}: {said(finding, side)}"
+        f"{words.capitalize()}: {verdict_text(finding, side)}"
         + (f" ({finding.about[side]})" if side == OURS else "")
         for side, words in SIDES.items()
     ]
@@ -272,7 +272,7 @@ def undecided(finding: Finding, side: str) -> list[str]:
     return [f"{why}: {', '.join(where)}" for why, where in reasons.items()]
 
 
-def shown(finding: Finding, side: str) -> list[str]:
+def notable_comparisons(finding: Finding, side: str) -> list[str]:
     """List the notable comparisons of one side, with a line for each part of the criterion.
 
     These are the comparisons that disagree with the finding or, if a part has few comparisons, all
@@ -365,9 +365,9 @@ def _overview(findings: list[Finding]) -> Section:
     rows: list[list[str | Item]] = [
         [
             f"{finding.question.number}. {finding.question.title}",
-            said(finding, OURS),
+            verdict_text(finding, OURS),
             finding.about[OURS],
-            said(finding, PUBLISHED),
+            verdict_text(finding, PUBLISHED),
         ]
         for finding in findings
     ]
@@ -392,7 +392,7 @@ def _section(finding: Finding) -> Section:
         rows.append([*row, str(next(part.wanted for part in sides if part))])
     notes = []
     for side, words in SIDES.items():
-        notes += [f"{words.capitalize()}, {line}." for line in shown(finding, side)]
+        notes += [f"{words.capitalize()}, {line}." for line in notable_comparisons(finding, side)]
         notes += [f"{words.capitalize()}, open: {line}." for line in undecided(finding, side)]
     return Section(
         title=f"{question.number}. {question.title}",

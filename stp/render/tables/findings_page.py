@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import groupby
 
-from stp.render.tables.findings import PUBLISHED, Finding, Part, said, undecided
+from stp.render.tables.findings import PUBLISHED, Finding, Part, undecided, verdict_text
 
 HEAD = """\
 # The paper's findings
@@ -62,7 +62,7 @@ def _overview(findings: list[Finding]) -> Iterator[str]:
     yield from ("## Verdicts on the published numbers", "", "| finding | verdict |", "|---|---|")
     for finding in findings:
         question = finding.question
-        yield f"| {question.number}. {question.title} | {said(finding, PUBLISHED)} |"
+        yield f"| {question.number}. {question.title} | {verdict_text(finding, PUBLISHED)} |"
     yield ""
 
 

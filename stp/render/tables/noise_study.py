@@ -1,7 +1,6 @@
 """Table and figure of the noise study: rank correlations of metrics with distortion intensity."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -54,7 +53,7 @@ def render_noise_study(manifest: Path, out: Path) -> None:
     )  # fmt: skip
 
 
-def _rows(plan: Manifest, all_curves: list[Curve], most: int) -> list[list[Any]]:
+def _rows(plan: Manifest, all_curves: list[Curve], most: int) -> list[list[object]]:
     cells = cells_of(plan)
     return [
         [*where(plan, cells[curve.dataset]), curve.n, curve.convention, curve.distortion,

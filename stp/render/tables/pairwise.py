@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import permutations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -131,9 +131,9 @@ def compare(
     return pairs
 
 
-def rows(pairs: Sequence[Pair]) -> list[tuple[Any, ...]]:
+def rows(pairs: Sequence[Pair]) -> list[tuple[object, ...]]:
     """Convert comparisons to rows with the columns `COLUMNS`."""
-    return [tuple(getattr(pair, name) for name in COLUMNS) for pair in pairs]
+    return [tuple(vars(pair).values())[1:] for pair in pairs]
 
 
 def grid(pairs: Sequence[Pair], a: str, b: str) -> Grid:

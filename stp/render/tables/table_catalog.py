@@ -9,7 +9,7 @@ configuration, measurements and answers of raters; for these, files are read.
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
@@ -26,7 +26,7 @@ from stp.render.tables import view_table
 from stp.render.tables.by_name import imported, render
 from stp.render.tables.paper_table import PaperTable, demand_complete, make, read_scores
 from stp.render.tables.table_layout import grid
-from stp.render.tables.tidy import HEADER, tidy_rows
+from stp.render.tables.tidy import HEADER, Field, tidy_rows
 from stp.run.results import last_results
 
 if TYPE_CHECKING:
@@ -84,12 +84,12 @@ def is_view(name: str) -> bool:
     return isinstance(tables()[name].about, ViewTable)
 
 
-def listing(database: Path) -> list[tuple[Any, ...]]:
+def listing(database: Path) -> list[tuple[str, ...]]:
     """Make a row for each table, with the columns `LISTED`.
 
     The command in the last column shows the table or, if it does not exist yet, makes it.
     """
-    lines = []
+    lines: list[tuple[str, ...]] = []
     for name, table in tables().items():
         exists = _is_there(name, table, database)
         command = f"stp table {name}" if exists else _made_by(name, database)
@@ -133,7 +133,7 @@ def check_name(name: str) -> None:
 
 
 def is_about_scores(name: str) -> bool:
-    """Whether a table is made from the scores of a dimension; only these can be narrowed."""
+    """Whether a table is made from scores; only such tables take ``--cell`` and ``--metric``."""
     return tables()[name].is_dimension
 
 
@@ -167,7 +167,7 @@ class Narrowed(NamedTuple):
     metric: str | None = None
 
 
-def of_scores(name: str, database: Path, narrowed: Narrowed) -> tuple[Grid, list[list[Any]]]:
+def of_scores(name: str, database: Path, narrowed: Narrowed) -> tuple[Grid, list[list[Field]]]:
     """Make the table of a dimension from the results store.
 
     Ranks and tests include all models of the table, even those that are not selected; p values are

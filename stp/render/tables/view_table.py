@@ -7,7 +7,7 @@ a condition, in sections.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from stp.collect.connection import opened
 from stp.core.errors import ConfigurationError
@@ -49,8 +49,8 @@ class ViewRows:
     view: str
     about: str
     columns: dict[str, str]
-    rows: list[tuple[Any, ...]]
-    on_pages: list[tuple[Any, ...]]
+    rows: list[tuple[object, ...]]
+    on_pages: list[tuple[object, ...]]
     data: list[DataUsed]
 
 
@@ -140,7 +140,7 @@ def _sections(view_rows: ViewRows, headed_by: Sequence[str]) -> list[Section]:
             )
     head_columns = [names.index(column) for column in headed_by]
     body_columns = [i for i, column in enumerate(names) if column not in headed_by]
-    parts: dict[str, list[tuple[Any, ...]]] = {}
+    parts: dict[str, list[tuple[object, ...]]] = {}
     for row in view_rows.on_pages:
         parts.setdefault(", ".join(str(row[i]) for i in head_columns), []).append(row)
     if not parts:
@@ -158,12 +158,12 @@ def _sections(view_rows: ViewRows, headed_by: Sequence[str]) -> list[Section]:
     ]
 
 
-def _is_numeric(values: Iterable[Any]) -> bool:
+def _is_numeric(values: Iterable[object]) -> bool:
     kinds = {type(value) for value in values if value is not None}
     return bool(kinds) and kinds <= {int, float}
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if value is None:
         return "–"
     if isinstance(value, bool):

@@ -86,7 +86,7 @@ class Facts:
             for split in SPLITS:
                 number = counted.get(split)
                 number = chosen.get(split) if number is None else number
-                number = getattr(counts, split) if number is None else number
+                number = counts.by_split[split] if number is None else number
                 if number is None:
                     number = getattr(self.unknown.clips, split)
                     assumed.append(f"{number:,} {split} clips of {name} assumed")

@@ -3,6 +3,7 @@
 Mistakes that one process can make are in tests/run/test_user_mistakes.py.
 """
 
+import logging
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -10,8 +11,8 @@ from types import SimpleNamespace
 import pytest
 import torch
 import yaml
+from snakemake_interface_logger_plugins.common import LogEvent
 
-from stp.core.errors import nearest
 from stp.plan import config
 from stp.plan.cells import Plan
 from stp.plan.checked_config import CONFIG_FOLDER, merge
@@ -51,9 +52,10 @@ def test_a_plan_is_told_from_a_run():
     assert not snakemake_cli.is_dry_run(["--profile", "local", TABLE])
 
 
-def test_initials_are_understood():
-    assert nearest("learning_rate", ["lr", "loss", "epochs"]) == "did you mean lr?"
-    assert nearest("zzz", ["lr"]) == "known: lr"
+def test_the_table_of_jobs_is_printed_once():
+    count = snakemake_cli._LastCount()
+    records = [logging.makeLogRecord({"event": event}) for event in (None, LogEvent.RUN_INFO)]
+    assert [count.filter(record) for record in 2 * records] == [True, False, True, True]
 
 
 def test_a_second_snakemake_is_told_of_the_first(tmp_path, monkeypatch, capsys):
@@ -89,7 +91,7 @@ def test_a_traceback_of_our_own_code_is_whole():
     try:
         sys.intern(1)
     except TypeError as error:
-        assert "test_bad_calls.py" in readable(error) and "left out" not in readable(error)
+        assert "test_snakemake_cli.py" in readable(error) and "left out" not in readable(error)
 
 
 def test_verbs_read_the_scale_that_was_run_last(tmp_path):
