@@ -340,15 +340,20 @@ def nearest(path: Path) -> list[str]:
     room = path.parts[1:2]
     # Rooms with tests and a module of this name: tests there are called like that module.
     others = {one.parts[1:2] for one in importers if path.stem in one.with_suffix("").parts[2:]}
-    others = others - {room} if ROOT.joinpath("tests", *room).is_dir() else set()
+    has_folder = ROOT.joinpath("tests", *room).is_dir()
+    others = others - {room} if has_folder else set()
     names = [path.stem] if room != ("datasets",) else [path.stem, path.parts[2]]
+    own = set(path.stem.split("_"))
+    stems = {frozenset(one.stem.split("_")) for one in importers if one.parts[0] == "stp"}
+    longer = [stem for stem in stems if own < stem]
 
     def far(file: Path) -> tuple[Any, ...]:
         words = set(file.stem.split("_"))
         called = sum(set(name.split("_")) <= words for name in names)
-        if away[file] > 2 or file.parts[1:2] in others:
+        # A file that is called like a module with a longer name is about that one.
+        if away[file] > 2 or file.parts[1:2] in others or any(name <= words for name in longer):
             called = 0
-        beside = file.parts[1:2] == room
+        beside = file.parts[1:2] == room if has_folder else len(file.parts) == 2
         breadth = sum(file in found for one, found in importers.items() if one.suffix)
         return (-called, away[file], not beside, breadth, file)
 

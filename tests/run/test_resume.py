@@ -141,3 +141,14 @@ def test_the_command_of_the_crashed_run_is_taken_unless_another_is_given(checkou
     note(checkout, environment={"STP_RAW_DIR": "/theirs", "STP_TEST_ONLY": "1"})
     assert resume.command(checkout, []) == (["--cores", "1", "all"], {"STP_TEST_ONLY": "1"})
     assert resume.command(checkout, ["-n"])[0] == ["-n"]
+
+
+def test_why_snakemake_does_not_unlock_is_told(checkout, monkeypatch):
+    monkeypatch.chdir(checkout)
+    lock(checkout)
+    note(checkout, pid=2**22 + 1)
+    said: list[str] = []
+    with pytest.raises(StpError, match="Snakefile") as refused:  # there is none
+        resume.resume([], owner_is_dead=False, say=said.append)
+    assert str(checkout) in refused.value.what and "b'" not in refused.value.what
+    assert len(said) == 1

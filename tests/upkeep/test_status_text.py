@@ -88,6 +88,19 @@ def test_a_dataset_that_failed_stops_its_cells_and_only_them(plan):
     assert [row[-2:] for row in grid_of(shown(plan))[1:]] == [[".", "x"]] * 4
 
 
+def test_a_dataset_that_does_not_fit_stands_below_the_others(plan):
+    """Names of rows have 11 characters, columns 12 and 4, and two blanks stand between them."""
+    finish(plan, pick(plan, "prepare"))
+    whole = grid_of(shown(plan, 11 + 14 + 6))
+    assert whole[0] == ["moving_mnist", "enso"]
+    apart = grid_of(shown(plan, 11 + 14 + 6 - 1))
+    assert [apart[0], apart[5]] == [["moving_mnist"], ["enso"]]
+    assert [words[0] for words in apart[1:5]] == [words[0] for words in apart[6:]]
+    assert len(grid_of(shown(plan, 1))) == 10  # one at least
+    for width in (30, 31):
+        assert all(len(line) <= width for line in shown(plan, width) if line.startswith("    "))
+
+
 def test_several_seeds_are_counted(plan):
     three = Plan(config.load(merge(read_yaml(TINY), {"seeds": [0, 1, 2]})))
     finish_all(three)
