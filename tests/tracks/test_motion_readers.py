@@ -133,6 +133,18 @@ def test_a_person_is_in_one_place_at_a_time(tmp_path, place):
             detections.read(path, columns, metres=1, step=1, dt=0.4)
 
 
+def test_times_between_detections_are_those_of_one_person():
+    time = np.array([0.8, 0.0, 5.0, 0.4, 6.0, 5.0, 9.0])
+    person = np.array([2, 2, 3, 2, 3, 3, 7])  # 3 is at 5.0 twice, 7 once
+    passed, who = detections.time_between(time, person)
+    assert passed.tolist() == pytest.approx([0.4, 0.4, 1.0]) and who.tolist() == [2, 2, 3]
+    assert detections.intervals(time, person) == (
+        pytest.approx(0.4),
+        {2: pytest.approx(0.4), 3: pytest.approx(1.0)},
+    )
+    assert detections.intervals(time[-1:], person[-1:]) == (0.0, {})
+
+
 def test_a_clock_bridges_no_pause():
     time = np.concatenate([np.arange(0, 4, 0.4), np.arange(10, 12, 0.4)])
     position = np.column_stack([time, time])
