@@ -95,3 +95,21 @@ def test_why_there_are_no_sums():
     assert of_leads("4-6") == "there are only 5 lead times"
     assert of_leads(None, "sd") == cluster_sums.NO_TEST_OF_SD
     assert of_leads(None, defined=np.zeros((1, 4), bool)) == "the forecasts have no value"
+
+
+def test_a_value_belongs_to_one_series():
+    def rows(*keys):
+        return [SimpleNamespace(variable=v, level=n, threshold=t) for v, n, t in keys]
+
+    def found(overall, variable=None, threshold=None, level=None, exactly=False):
+        part = Part(variable=variable, threshold=threshold)
+        return cluster_sums.series_of(overall, cluster_sums.Place("a.b", part, level, exactly))
+
+    several = rows(("z", 500, None), ("z", 850, None), ("t", 500, None), ("t", 500, 3.0))
+    assert found(several, "z", level=850) == 1 and found(several, "t", 3.0, 500) == 3
+    assert found(several) is None and found(several, "t", 2.0, 500) is None
+    assert found(several[:1] * 2, "z", level=500) is None  # two of them
+    # The only series is meant unless it is named exactly, or by a threshold.
+    (one,) = rows(("z", 500, None))
+    assert found([one]) == 0 and found([one], "z", level=500, exactly=True) == 0
+    assert found([one], exactly=True) is None and found([one], threshold=3.0) is None
