@@ -252,6 +252,13 @@ def test_the_released_simulated_scenarios(raw_mirror: Path, name, scenarios):
     assert len(found) == scenarios
 
 
+def test_goals_far_from_all_detections_are_absurd():
+    position, far = np.array([[0.0, 5.0], [10.0, 20.0]]), maps.FAR
+    goals = [[5, 5], [-far, 5], [10 + far + 1, 20], [0, 5 - far - 1], [-0.8 * far, 20 + 0.8 * far]]
+    absurd = maps.absurd(np.array(goals, float), position)
+    assert absurd.tolist() == [False, False, True, True, True]
+
+
 def test_a_map_of_16_bits_is_refused(tmp_path):
     """Pillow makes 255 of all that is above."""
     Image.fromarray(np.full((4, 5), 300, np.uint16)).save(tmp_path / "map.png")
