@@ -1,4 +1,5 @@
-"""One folder for each raw layout: `reader.py` prepares it, `generator.py` makes up stand-ins.
+"""Code for raw layouts, a folder for each: `reader.py` prepares, `generator.py` makes synthetic
+data.
 
-Leaves: other rooms find them by the names that the configuration gives, and import none.
+Modules are found by names in the configuration; other packages never import them.
 """

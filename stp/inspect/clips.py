@@ -1,4 +1,4 @@
-"""Description of datasets of frames: numbers of clips, and clips shared by splits."""
+"""Describe datasets of frames: numbers of clips, and clips shared by splits."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -31,7 +31,7 @@ def _leaks(clip_counts: ClipCounts) -> Leakage:
 
 
 def facts(plan: Plan, name: str) -> dict[str, Any] | None:
-    """Return None, since the clips are counted from lists or in the index."""
+    """Return None, since datasets of frames have no counts besides their clips."""
     return None
 
 
@@ -81,7 +81,9 @@ def size_text(dataset: Dataset) -> str:
 
 
 def protocol_text(dataset: Dataset) -> str:
-    """Words for what context and horizon count, with the size of a frame."""
+    """Noun for the unit of context and horizon, with the size of a frame: ``frames of 1 x 64 x
+    64``.
+    """
     return f"frames of {size_text(dataset)} (channels, height, width)"
 
 

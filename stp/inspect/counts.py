@@ -46,7 +46,7 @@ def how_to_prepare(name: str) -> str:
 
 
 def reader_counts(plan: Plan, name: str) -> dict[str, Any] | None:
-    """Counts that the reader made when it prepared a dataset; None if it is not prepared."""
+    """Counts by the reader of a dataset during its preparation; None if it is not prepared."""
     folder = plan.store / plan.data(name).folder
     return require_receipt(folder).extras if store.is_complete(folder) else None
 
@@ -59,9 +59,9 @@ class Row:
         dataset: name in config/datasets.
         source: official, sample or synthetic.
         split: train, val, test, or another split of the index.
-        counted: number of clips that split lists and rules lead to; None if unknown.
+        counted: number of clips that follow from split lists and rules; None if unknown.
         prepared: number of clips in the store; None if the dataset is not prepared.
-        published: number of clips in Table 1 of the paper; None where it has no number, or where
+        published: number of clips in Table 1 of the paper; None if the table has no number, or if
             the scale differs from the paper, so that numbers are not comparable.
         note: reason for a difference or an unknown number.
         unexplained: whether the number differs from the published one without a stated reason.
@@ -146,7 +146,8 @@ def count_clips(plan: Plan, name: str) -> ClipCounts:
 
 
 def promise(plan: Plan, name: str) -> Planned:
-    """The numbers of clips that a dataset should have by its reader's lists and rules.
+    """Compute the numbers of clips that follow from split lists and the rules of a dataset's
+    reader.
 
     Raises:
         StpError: the reader is missing or cannot count, or a list is missing or damaged.

@@ -29,14 +29,14 @@ class DatasetDescriber(Protocol):
     """A module that describes datasets of one task."""
 
     def describe(self, plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage | None]:
-        """Count the samples of a dataset; if ``leakage``, also find what its splits share.
+        """Count the samples of a dataset; if ``leakage``, also find samples that its splits share.
 
         Raises:
             StpError: prepared data are damaged.
         """
 
     def facts(self, plan: Plan, name: str) -> dict[str, Any] | None:
-        """Counts that the reader made when it prepared a dataset; None if there are none."""
+        """Counts by the reader of a dataset during its preparation; None if there are none."""
 
     def lines(self, plan: Plan, name: str, leakage: Leakage, width: int) -> Iterator[str]:
         """Lines about one dataset, such as clips that its splits share."""
@@ -45,7 +45,7 @@ class DatasetDescriber(Protocol):
         """Text with the size of a sample at each time: ``1 x 64 x 64``."""
 
     def protocol_text(self, dataset: Dataset) -> str:
-        """Words for what context and horizon count, such as ``frames of 1 x 64 x 64``."""
+        """Noun for the unit of context and horizon, such as ``frames of 1 x 64 x 64``."""
 
     def section(self, dataset: Dataset) -> Iterator[str]:
         """Lines of the Markdown section about a dataset: counts, subsets and protocols."""

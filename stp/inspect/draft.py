@@ -1,7 +1,7 @@
-"""The draft of a dataset from the user's own files of frames.
+"""Draft the configuration of a dataset from the user's own files of frames.
 
-The draft is a guess with comments. Its settings are tried at once with the reader's own code, so
-that the number of clips of each split is known before any file is decoded as a whole.
+The draft contains guesses, with comments. Its settings are tested immediately with the reader's
+code, so the number of clips of each split is known before any file is decoded completely.
 """
 
 import re
@@ -170,7 +170,7 @@ def _has_interval(clips: Sequence[Clip]) -> bool:
 
 
 def _look_at_values(draft: Draft, raw: UnlockedFiles, contents: RawContents) -> None:
-    """Write the value range of each channel into the draft; choose metrics and normalisation."""
+    """Add the value range of each channel to the draft; choose metrics and normalisation."""
     blocks = list(_some_frames(raw, contents))
     names = contents.attrs.get("variables") or [f"channel {c}" for c in range(draft.shape[0])]
     ranges = {}
@@ -285,7 +285,7 @@ def _splits_by_name(names: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _dates(times: Sequence[str], shares: dict[str, float]) -> dict[str, list[str]]:
-    """First and last day of each split, nearest to the shares; empty if there are too few days."""
+    """First and last day of each split, close to the given shares; empty with too few days."""
     days = list(dict.fromkeys(time[:10] for time in times))
     if len(days) < 10:
         return {}
@@ -298,7 +298,7 @@ def _dates(times: Sequence[str], shares: dict[str, float]) -> dict[str, list[str
 
 
 def _cycle(contents: RawContents, splits: dict[str, Any]) -> str | None:
-    """The longest cycle of a climatology that the training data cover; None without one."""
+    """The longest cycle of a climatology that the training data cover; None without any."""
     recording = contents.recordings[0]
     step = re.fullmatch(r"(\d+)(mon|d|h|min|s)", contents.attrs.get("time_step") or "")
     if step is None:

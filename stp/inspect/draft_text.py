@@ -57,7 +57,7 @@ def dataset_text(draft: Draft) -> str:
 
 
 def interval_lines(draft: Draft) -> Iterator[str]:
-    """Lines about a missing confidence interval and how to get one; none if there is one."""
+    """Lines about how to get a confidence interval; empty if there are enough clusters."""
     if draft.clusters["test"] < FEWEST_CLUSTERS:
         yield (
             f"No confidence interval: the test has {draft.clusters['test']} clusters, and "
@@ -101,7 +101,9 @@ def scale_text(draft: Draft) -> str:
 
 
 def _size(draft: Draft, model: str) -> Iterator[str]:
-    """Lines with the size of a network on the dataset, for `stp plan`; none if it does not fit."""
+    """Lines with the size of a network for the dataset, for `stp plan`; empty if the network does
+    not fit the frames.
+    """
     from stp.profiling.size import size
     from stp.run.costs.work import forecast_gmacs
 

@@ -1,4 +1,4 @@
-"""Shape, reader options and metrics guessed from the first of the user's files."""
+"""Guess shape, reader options and metrics from the first of the user's files."""
 
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ Metrics = Sequence[str | dict[str, str]]
 
 
 class FirstLook(NamedTuple):
-    """Guesses from a file of a dataset.
+    """Settings guessed from a file of a dataset.
 
     Attributes:
         shape: channels, height, width of a frame.

@@ -1,4 +1,4 @@
-"""Measure how much of the future protocols reveal to predictors of people (`stp check leak`)."""
+"""Measure leakage of the future from protocols to predictors of people (`stp check leak`)."""
 
 import pkgutil
 from collections.abc import Iterator
@@ -26,13 +26,13 @@ class FutureLeakage:
     """Leakage of the future in one dataset.
 
     Attributes:
-        dataset: name.
+        dataset: name of the dataset.
         source: official, sample or synthetic.
         observe, predict: numbers of observed and predicted positions.
         parameters: "released" or "default", by predictor.
         leaks: measured leakage by protocol.
         effects: errors by predictor and protocol.
-        without: reason why a protocol has no scenario, by protocol.
+        without: reason why there are no scenarios, by protocol.
     """
 
     dataset: str

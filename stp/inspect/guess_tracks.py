@@ -1,7 +1,7 @@
-"""Guesses of the columns, units and rate of files of detections, tried with the reader's own code.
+"""Guess columns, units and rate of files of detections, and test guesses with the reader's code.
 
-The rate of a file with frame numbers alone is that of `--fps`, or else 25, or the usual rate at
-which people would walk at a usual speed. Times, and scenes of TrajNet++, state the rate.
+For files with frame numbers only, the rate is given by `--fps`; otherwise, it is 25, or the common
+rate at which people walk at a usual speed. Times, and scenes of TrajNet++, state the rate.
 """
 
 import re
@@ -73,8 +73,8 @@ class TrackGuess:
         context, horizon: numbers of observed and predicted positions.
         protocol: name of the protocol that cuts scenarios.
         scenarios: numbers of scenarios and episodes under this protocol, by part.
-        shorter: context, horizon and test episodes of shorter scenarios, if these are enough for
-            a confidence interval and those of the draft are not.
+        shorter: context, horizon and number of test episodes of shorter scenarios, if these are
+            enough for a confidence interval and the drafted scenarios are not.
         detections, people: numbers of detections and of people.
         remarks: sentences on rows that were left out or interpolated.
     """
@@ -115,11 +115,10 @@ def _is_table(path: Path) -> bool:
 
 
 def guess(root: Path, names: Sequence[str], fps: float | None = None) -> TrackGuess:
-    """Guess the options of the reader, and try them on the files.
+    """Guess the options of the reader, and test them on the files.
 
     Raises:
-        StpError: a file cannot be read or lacks a column, or a rate is given although there are
-            times.
+        StpError: a file cannot be read or lacks a column, or a rate is given for files with times.
     """
     suffixes = {Path(name).suffix.lower() for name in names}
     if len(suffixes) > 1:
@@ -223,7 +222,7 @@ def _in_columns(root: Path, names: Sequence[str], fps: float | None) -> _Draft:
 
 
 def _strange_speeds(parts: Sequence[Rows]) -> str:
-    """Remark on recordings whose people are much faster, as in other units; empty if none."""
+    """Remark on recordings with much faster people, probably in other units; empty without any."""
     speeds = sorted(filter(None, (speed([part]) for part in parts)))
     if not speeds or speeds[-1] < MOST_FASTER * speeds[0]:
         return ""
@@ -234,7 +233,7 @@ def _strange_speeds(parts: Sequence[Rows]) -> str:
 
 
 def _recording(root: Path, names: Sequence[str], guessed: Guessed) -> tuple[str, str]:
-    """Which files form a recording (one, those of a folder, or all), and a remark.
+    """Determine which files form a recording (each file, a folder, or all files), and a remark.
 
     If several files use the same numbers for people, these are different people.
     """
@@ -293,7 +292,7 @@ def _note_columns(guessed: Guessed, parts: Sequence[Rows], notes: dict[str, str]
 
 
 def _of_times(parts: Sequence[Rows], unit: float) -> _Draft:
-    """Options for files with times: the step of the common clock, that of even data if possible."""
+    """Options for files with times: the step of the common clock, if possible that of the data."""
     ticks = clock([replace(part, when=part.when * unit) for part in parts])
     dt = ticks.every if ticks.is_common or ticks.every > STEP / 2 else STEP
     note = f"seconds of the common clock; people are seen every {ticks.every:g} s"
@@ -335,7 +334,7 @@ def _rate(parts: Sequence[Rows], fps: float | None, metres: float) -> tuple[floa
 def _step(parts: Iterable[Rows]) -> int:
     """Number of frames from one annotation to the next; 0 if intervals are uneven.
 
-    Intervals are even where all intervals of people are multiples of the most frequent one.
+    Intervals are even if all are multiples of the most frequent interval.
     """
     passed, counts = np.unique(intervals(parts), return_counts=True)
     if not len(passed):
@@ -345,10 +344,10 @@ def _step(parts: Iterable[Rows]) -> int:
 
 
 def _unit_of_frames(pace: float) -> str:
-    """The unit of length in which people walk, from the distance per frame at an unknown rate.
+    """Guess the unit of length from the distance that people walk per frame, at an unknown rate.
 
-    If people walk at a usual speed at the rate of most cameras, that unit is chosen; else metres,
-    if one of the usual rates gives a usual speed.
+    The unit in which people walk at a usual speed at the most common rate is chosen; otherwise
+    metres, if one of the common rates gives a usual speed.
     """
     usual = (unit for unit, metres in SMALL_LENGTHS.items() if 0.5 <= pace * FPS * metres <= 2.5)
     in_metres = pace * min(RATES) <= WALKING[1] and pace * max(RATES) >= WALKING[0]
@@ -366,7 +365,7 @@ def _unit(speed: float) -> str:
 def _tried(
     tracks: Tracks, recordings: list[Recording], prepare: dict[str, Any], notes: dict[str, str]
 ) -> TrackGuess:
-    """Choose the first lengths that leave scenarios in both parts, or else in the test."""
+    """Choose the first lengths with scenarios in both parts, or otherwise in the test part."""
     surveys: dict[tuple[int, int, int], Any] = {}
 
     def counted(context: int, horizon: int, fewest: int, protocol: str) -> Any:

@@ -40,8 +40,8 @@ def compare(index: pd.DataFrame, split: str, against: str) -> Shared:
     """Compare the clips of two splits.
 
     Args:
-        index: table with columns split, start, stride, length and cluster. Numbers identify frames:
-            a clip covers ``start .. start + (length - 1) * stride``.
+        index: table with columns split, start, stride, length and cluster. A clip consists of the
+            frames ``start``, ``start + stride``, ..., ``start + (length - 1) * stride``.
         split: the later split.
         against: the earlier split.
     """
@@ -76,11 +76,10 @@ def compare(index: pd.DataFrame, split: str, against: str) -> Shared:
 
 
 def report(index: pd.DataFrame) -> list[Shared]:
-    """Compare every split with those that are used before it.
+    """Compare every split with the splits that are used before it.
 
-    Validation and test clips are compared with those of the training, test clips also with those
-    of the validation. A subset that has training clips of its own (``<subset>-train``) is compared
-    with these.
+    Validation and test clips are compared with training clips, and test clips also with validation
+    clips. A subset with separate training clips (``<subset>-train``) is compared with these.
     """
     return [compare(index, *pair) for pair in _pairs(list(dict.fromkeys(index["split"])))]
 

@@ -1,4 +1,4 @@
-"""The page of licences of third-party data and weights, generated from the configuration."""
+"""Generate the page of licences of third-party data and weights from the configuration."""
 
 from collections.abc import Iterator, Mapping
 

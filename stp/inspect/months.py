@@ -1,8 +1,8 @@
-"""Measure how much monthly means of ocean data reveal of the days ahead (`stp check leak`).
+"""Measure leakage of the future from monthly means of ocean data (`stp check leak`).
 
-ORAS5 has monthly means, which ChaosBench repeats on each day. So on the 1st the mean of the whole
-month is known, and a persistence forecast profits from that. It is scored here as published, and
-with the mean of the month before, which could have been known.
+ORAS5 has monthly means, which ChaosBench repeats on each day. So on the 1st, the mean of the whole
+month is known, and a persistence forecast profits from this. Here, persistence forecasts are scored
+as published, and with the mean of the previous month, which could have been known.
 """
 
 from collections.abc import Collection, Iterator
@@ -29,12 +29,12 @@ class Effect:
     """Errors of persistence forecasts of a variable that start on some days of a month.
 
     Attributes:
-        variable: name.
+        variable: name of the variable.
         days: days of the month on which forecasts start: "1-10", or "all".
-        starts: number of starts for which the month before is in the data.
+        starts: number of starts for which the previous month is in the data.
         published: root mean square error of persistence of the published month, over starts, lead
             times and ocean, weighted by latitude, in the units of the variable.
-        lagged: the same error for persistence of the month before.
+        lagged: the same error for persistence of the previous month.
     """
 
     variable: str
@@ -54,7 +54,7 @@ class ShownMonths:
     """Effects of monthly means on a dataset.
 
     Attributes:
-        dataset: name.
+        dataset: name of the dataset.
         source: official, sample or synthetic.
         lead_times: lead times of the forecasts, in days.
         effects: effects by variable and part of the month.
@@ -75,8 +75,8 @@ def measure(plan: Plan, name: str) -> ShownMonths:
     The data need channels of ORAS5, prepared with `ocean_month: published`.
 
     Raises:
-        StpError: the dataset is not prepared, has no such channels or has lagged months, or no
-            start has a month before it in the data.
+        StpError: the dataset is not prepared, has no channels of ORAS5 or lagged months, or no
+            start has a previous month in the data.
     """
     artefact, folder = plan.data(name), prepared_folder(plan, name)
     ocean = getattr(import_module(artefact.core), "OCEAN", ())
@@ -149,7 +149,7 @@ def measure_prepared(data: Prepared, name: str, source: str, ocean: Collection[s
 
 
 def lines(months: ShownMonths, width: int) -> Iterator[str]:
-    """Lines of text with the errors of persistence of the published month and the month before."""
+    """Lines of text with the errors of persistence of the published and the previous month."""
     yield f"{months.dataset}, {months.source} data, {months.lead_times} lead times"
     if months.source != "official":
         yield "not a number of the official data"

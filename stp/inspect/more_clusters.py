@@ -18,7 +18,7 @@ SHARES = (0.15, 0.25, 0.33)
 
 
 def edit(contents: RawContents, options: Options, span: int) -> str | None:
-    """Find the smallest edit that gives the test split ten clusters; None if there is none.
+    """Find the smallest edit that gives the test split ten clusters; None without such an edit.
 
     Args:
         contents: contents of the raw files.
@@ -38,7 +38,7 @@ def edit(contents: RawContents, options: Options, span: int) -> str | None:
 
 
 def _edits(options: Options, span: int) -> Iterator[tuple[Options, int, str]]:
-    """Yield edits: changed options, frames of a window then, and a consequence in words."""
+    """Yield edits: changed options, new frames of a window, and a consequence in words."""
 
     def windows(length: int) -> Options:
         return {"stride": {"train": max(1, length // 4), "val": length, "test": length}}

@@ -25,8 +25,8 @@ def new_dataset(
         fps: frames per second of detections of people.
 
     Raises:
-        StpError: the files cannot be read, a dataset of this name exists, or ``fps`` is given for
-            other data than detections of people.
+        StpError: the files cannot be read, a dataset with this name exists, or ``fps`` is given for
+            data other than detections of people.
     """
     if name and (folder / "datasets" / f"{name}.yaml").exists():
         raise _exists(folder / "datasets" / f"{name}.yaml")

@@ -14,7 +14,7 @@ METRICS = ["displacement.by_scenario", "final_displacement.by_scenario"]
 
 
 def around(root: Path, folder: Path) -> tuple[dict[str, Any], list[str]]:
-    """Options for goals and a map that are beside the detections, and the names of their files."""
+    """Options for files of goals and of a map beside the detections, and the files' names."""
     prepare: dict[str, Any] = {}
     names = {path.name.lower(): path.relative_to(root).as_posix() for path in folder.glob("*")}
     goals = next((names[n] for n in ("goals.txt", "destinations.txt") if n in names), None)
@@ -56,7 +56,9 @@ def dataset_text(name: str, root: Path, names: Sequence[str], guess: TrackGuess)
 
 
 def scale_text(name: str, mirror: Path | None, guess: TrackGuess) -> str:
-    """Text of a scale file that predicts the dataset, and calibrates if there is data for it."""
+    """Text of a scale file with predictions for the dataset, and calibrations if there are enough
+    data.
+    """
     calibrates = guess.scenarios.get("calibration", NONE)["scenarios"] > 0
     protocol, (suite, dimension) = guess.protocol, draft_for("tracks")
     models = ["constant_velocity", "social_force"] if calibrates else ["constant_velocity"]
@@ -78,7 +80,7 @@ def scale_text(name: str, mirror: Path | None, guess: TrackGuess) -> str:
 
 
 def interval_lines(guess: TrackGuess) -> Iterator[str]:
-    """Lines about a missing confidence interval and how to get one; none if there is one."""
+    """Lines about how to get a confidence interval; empty if there are enough clusters."""
     episodes = guess.scenarios["test"]["episodes"]
     if episodes < FEWEST_CLUSTERS:
         shorter = (

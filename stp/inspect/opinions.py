@@ -63,7 +63,7 @@ Printed = dict[tuple[str, str], str]
 
 
 def printed_of(plan: Plan, name: str) -> Printed:
-    """Values that the suite's paper prints about a database in Tables 1 and 2 and in its text."""
+    """Values about a database in Tables 1 and 2 and in the text of the suite's paper."""
     published_name = plan.config.datasets[name].published_name
     return {
         (value.model, value.metric): value.raw
@@ -91,7 +91,7 @@ class Number(NamedTuple):
 
 
 def of_raters(counted: dict[str, Any], printed: Printed) -> list[Number]:
-    """Numbers of raters and of rejected raters, and the correlation of halves of the others."""
+    """Numbers of raters and of rejected raters, and the split-half correlation of the others."""
     if not counted["raters"]:
         return []
     values = (
@@ -134,7 +134,7 @@ class Group:
 
     Attributes:
         title: title of the group in tables.
-        published_name: name of the group in Table 2; empty if it is not there.
+        published_name: name of the group in Table 2; empty if the table lacks the group.
         mos: mean opinion scores of the videos of the group, (V,).
     """
 
@@ -155,7 +155,7 @@ class Pair:
     Attributes:
         first, second: the groups.
         alternative: alternative of Welch's test.
-        published_name: name of the p value in the paper, if it prints one.
+        published_name: name of the p value in the paper, if the paper prints it.
     """
 
     first: Group
@@ -298,7 +298,7 @@ def size_text(dataset: Dataset) -> str:
 
 
 def protocol_text(dataset: Dataset) -> str:
-    """Words for what context and horizon count."""
+    """Noun for the unit of context and horizon."""
     return "observed and predicted frames of each video, in their own size"
 
 

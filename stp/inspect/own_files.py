@@ -56,7 +56,7 @@ def members_of(path: Path) -> tuple[str, list[Path]]:
 
 
 def root_of(path: Path) -> Path:
-    """The folder of raw files that holds a path, or else its parent folder."""
+    """The folder of raw files that contains a path; otherwise, the parent folder of the path."""
     for folder in raw_folders():
         if path.is_relative_to(folder) and path != folder:
             return folder

@@ -1,4 +1,4 @@
-"""Find invalid options of the user's own data before anything runs."""
+"""Check options of the user's own data before a run."""
 
 from stp.core.errors import StpError
 from stp.plan.cells import Plan

@@ -158,7 +158,7 @@ def _official(dataset: Dataset) -> Release:
 
 
 def _access(release: Release) -> str:
-    """The most laborious kind of access that the files of a release need."""
+    """The kind of access, of all files of a release, that needs most work of a user."""
     if release.generator:
         return "generated"
     kinds = {file.access for file in release.files}

@@ -1,4 +1,4 @@
-"""Output of `stp list datasets`."""
+"""Write the output of `stp list datasets`."""
 
 from collections.abc import Iterator
 
@@ -23,8 +23,8 @@ def describe(plan: Plan, names: list[str], leakage: bool) -> tuple[list[Row], di
     Args:
         plan: plan of a scale.
         names: names of datasets; empty for all.
-        leakage: whether to compare the splits of several datasets; those of a single dataset are
-            always compared.
+        leakage: whether to compare the splits of several datasets; the splits of a single dataset
+            are always compared.
 
     Returns:
         rows of the table, and shared clips by dataset.
@@ -49,7 +49,7 @@ def _describer(plan: Plan, name: str) -> DatasetDescriber:
 
 
 def as_json(plan: Plan, counts: list[Row], leaks: dict[str, Leakage]) -> dict[str, object]:
-    """Turn counts, leakage and tracks into JSON values."""
+    """Convert counts, leakage and descriptions of tracks to JSON values."""
     return {
         "scale": plan.config.scale.scale,
         "counts": [row.as_json() for row in counts],

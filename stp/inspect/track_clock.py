@@ -25,8 +25,8 @@ class Clock:
 
     Attributes:
         every: interval between two detections of a person, in frames or seconds.
-        is_common: whether all detections are at multiples of ``every``; else they need
-            interpolation.
+        is_common: whether all detections are at multiples of ``every``; if not, they are
+            interpolated.
         others: number of detections at other times.
     """
 
@@ -75,7 +75,8 @@ def frames_per_second(frames: np.ndarray, times: np.ndarray) -> float | None:
 
 
 def time_unit(recordings: Sequence[Rows], length: str | None) -> str:
-    """The unit of time in which the rate of detections and the speed of people are plausible.
+    """Guess the unit of time, in which the rate of detections and the speed of people are
+    plausible.
 
     Args:
         recordings: recordings with times in an unknown unit.

@@ -1,4 +1,4 @@
-"""Guess the columns of a file of detections from their names, or else from their values."""
+"""Guess the columns of a file of detections from their names, otherwise from their values."""
 
 import re
 from collections.abc import Sequence
@@ -183,8 +183,8 @@ def _look_at_times(table: pd.DataFrame, guessed: Guessed) -> None:
 def _by_value(path: Path, table: pd.DataFrame) -> Guessed:
     """Guess columns without names from the usual orders of columns.
 
-    These are frame or time, person, x and y (SGAN, TrajNet), perhaps with x and y after person and
-    frame; frame, person, x, z, y and velocities (EWAP); time, person, x, y, z and more (ATC).
+    Usual orders are: frame or time, person, x and y (SGAN, TrajNet), perhaps with person and frame
+    exchanged; frame, person, x, z, y and velocities (EWAP); time, person, x, y, z and more (ATC).
     """
     width = table.shape[1]
     numbers = table.apply(pd.to_numeric, errors="coerce").to_numpy(np.float64)

@@ -17,7 +17,7 @@ PARTS = {"test": "", "calibration": "-train"}
 
 
 def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage | None]:
-    """Count the scenarios of a dataset; if ``leakage``, also tell what both parts share."""
+    """Count the scenarios of a dataset; if ``leakage``, also find people in both parts."""
     if not leakage:
         return rows(plan, name), None
     counted = facts(plan, name)
@@ -93,7 +93,7 @@ def lines(plan: Plan, name: str, _: Leakage, width: int) -> Iterator[str]:
 
 
 def made_up(counted: dict[str, Any]) -> Iterator[str]:
-    """Lines about positions that were not detected: interpolated, or filled in by scenarios.
+    """Lines about positions that were not detected, but interpolated or filled in by protocols.
 
     Args:
         counted: counts of the preparation of a dataset.
@@ -148,7 +148,7 @@ def size_text(dataset: Dataset) -> str:
 
 
 def protocol_text(dataset: Dataset) -> str:
-    """Words for what context and horizon count."""
+    """Noun for the unit of context and horizon."""
     return "positions of each person"
 
 

@@ -1,4 +1,4 @@
-"""Prepared clips as xarray arrays."""
+"""Read prepared clips as xarray arrays."""
 
 from pathlib import Path
 from typing import Any

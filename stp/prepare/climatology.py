@@ -1,4 +1,4 @@
-"""Climatologies: mean and standard deviation of each calendar day over many years."""
+"""Compute climatologies: mean and standard deviation of each calendar day over many years."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,16 +17,17 @@ _RING = [str(day)[5:] for day in np.arange("2000-01-01", "2001-01-01", dtype="da
 
 
 class Means(NamedTuple):
-    """One climatology.
+    """A climatology: means of each calendar day over some years.
 
     Attributes:
-        name: name of its array.
+        name: name of the array with the means.
         years: years whose frames are averaged.
         what: description, the attribute ``long_name`` of the array.
         deviation: name of a second array with the population standard deviation of the same
             frames; empty for none.
-        by_number: whether row n is the n-th day of each year, not a date; then the array has the
-            attribute `by_number`. The 60th day is 29 February in leap years and 1 March in others.
+        by_number: whether row n is the n-th day of each year instead of a date, and the array has
+            the attribute `by_number`. The 60th day is 29 February in leap years and 1 March in
+            other years.
     """
 
     name: str
@@ -40,9 +41,9 @@ class Window(NamedTuple):
     """A climatology that is averaged over neighbouring calendar days.
 
     Attributes:
-        name: name of its array.
-        of: the climatology whose days are averaged; it has a deviation, and its rows are dates.
-        days: length of the window in days, odd. Each frame counts once, so 29 February has a
+        name: name of the array with the means.
+        of: climatology to average, which must have a deviation, and dates as rows.
+        days: length of the window in days, odd. All frames have equal weight, so 29 February has a
             quarter of the weight of other days.
         deviation: name of a second array with the standard deviation of the frames in the window.
     """
@@ -63,11 +64,11 @@ def write_climatology(
     workers: int = 1,
     windows: Sequence[Window] = (),
 ) -> zarr.Group:
-    """Write the means of each calendar day over frames at 00, 06, 12 and 18 UTC of some years.
+    """Write the means of each calendar day over the frames at 00, 06, 12 and 18 UTC of some years.
 
-    Other hours are left out, so that years stored every 3 hours have the weight of those stored
-    every 6. The mean of 29 February is over leap years. Each worker reads the frames of a day year
-    by year, so memory does not grow with the number of years.
+    Other hours are left out, so that years stored every 3 hours have the same weight as years
+    stored every 6 hours. The mean of 29 February is over leap years. Each worker reads the frames
+    of a day year by year, so memory does not grow with the number of years.
 
     Args:
         out: path of the store, such as ``.../climatology.zarr``.
@@ -77,7 +78,7 @@ def write_climatology(
         attrs: attributes of the group.
         report: progress callback.
         workers: number of days that are averaged at the same time.
-        windows: climatologies over neighbouring days, the year as a ring.
+        windows: climatologies over neighbouring days; the first day of the year follows the last.
 
     Returns:
         the group, open for coordinates. Its arrays are float32 (days, C, H, W); the coordinate
@@ -185,9 +186,9 @@ def _smooth(
 ) -> None:
     """Average the finished rows of a climatology over the days around each.
 
-    The sums over a window are running sums of those of each day: n times the mean, and n times the
-    sum of variance and squared mean. Each row is read twice. Values that are NaN on a day do not
-    count.
+    Sums over a window are running sums over days. The sums of a day follow from its climatology: n
+    times the mean, and n times the sum of variance and squared mean. Each row is read twice. NaN
+    values of a day are ignored.
     """
     means, deviations = (group[name] for name in (window.of.name, window.of.deviation))
     assert isinstance(means, zarr.Array) and isinstance(deviations, zarr.Array)
@@ -209,7 +210,7 @@ def _smooth(
             np.add(squares, n * (spread**2 + mean**2), out=squares, where=is_finite)
 
     def mean_of(numbers: np.ndarray) -> np.ndarray:
-        """Means over the frames of the window; NaN where it has none."""
+        """Means over the frames of the window; NaN without frames."""
         return np.divide(numbers, totals, out=np.full_like(numbers, np.nan), where=totals > 0)
 
     for day in range(-half, half):

@@ -1,4 +1,4 @@
-"""Recordings of cameras in cars: their pieces, windows, times and gaps."""
+"""Cut recordings of cameras in cars into pieces and windows, and write their times."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,13 +26,13 @@ PER_PIECE = 500  # frames, 30 MB as 3 x 128 x 160
 
 @dataclass(frozen=True)
 class Drive:
-    """One recording.
+    """A recording of a camera in a car.
 
     Attributes:
         split: train, val or test.
         name: name of the recording.
         length: number of frames.
-        times: times of the frames, (length,) int64, microseconds since 1970; None where unknown.
+        times: times of the frames, (length,) int64, microseconds since 1970; None if unknown.
     """
 
     split: str
@@ -82,19 +82,21 @@ def cut(
 ) -> list[Clip]:
     """Cut recordings, whose frames are stored one after the other, into windows.
 
-    The first frames are ``range(0, length - span, stride)`` as in PredBench, which never takes the
+    Windows start at ``range(0, length - span, stride)`` as in PredBench, which never uses the
     window that ends with the last frame.
 
     Args:
         drives: the recordings.
-        strides: frames between the starts of windows, by split.
-        span: frames in a window.
+        strides: number of frames between the starts of windows, by split.
+        span: number of frames in a window.
         fps: frames per second, for recordings without times.
-        subsets: frames in the longer windows of further test subsets, by their names.
-        gap_s: if given, test windows in which no step in time is longer, in seconds, are also in
-            the subset ``without_gaps``, where the times are known.
-        clusters: ``recording``: all windows of a recording are one cluster; ``block-60s``: those
-            that start within the same 60 s of it, counted from its first frame.
+        subsets: for further test subsets with longer windows, the number of frames in a window, by
+            name.
+        gap_s: maximum step in time, in seconds, of test windows that are also in the subset
+            ``without_gaps``, if times are known; None without this subset.
+        clusters: ``recording``: all windows of a recording are one cluster; ``block-60s``: windows
+            that start within the same 60 s of a recording, counted from its first frame, are one
+            cluster.
     """
     clips = []
     base = 0
@@ -123,7 +125,9 @@ def _cluster(drive: Drive, start: int, fps: float, clusters: str) -> str:
 
 
 def make_pieces(drive: Drive, tasks: Sequence[Any], raw_bytes: Sequence[int]) -> list[Piece]:
-    """Pieces of a recording that fit into memory; the task of a piece lists those of its frames."""
+    """Divide a recording into pieces that fit into memory; a piece's task lists the tasks of its
+    frames.
+    """
     return [
         Piece(
             f"{drive.split}/{drive.name}/{start:05d}",
@@ -147,8 +151,9 @@ def write_drives(
     Args:
         job: job of the stage that prepares data.
         raw: the raw files.
-        recordings: each with the tasks and the raw bytes of its frames; see `make_pieces`.
-        decode: gives the frames of a list of tasks.
+        recordings: recordings, each with the tasks and the raw sizes in bytes of its frames; see
+            `make_pieces`.
+        decode: function that returns the frames of a list of tasks.
         attrs: further attributes of the Zarr group.
 
     Raises:
@@ -169,7 +174,7 @@ def check_times(name: str, times: np.ndarray, remedy: str | None = None) -> None
     Args:
         name: source of the times, for the error.
         times: times of the frames, int64 (frames,), microseconds.
-        remedy: remedy in the error; by default, that of `RawFileError`.
+        remedy: remedy in the error; by default, the remedy of `RawFileError`.
 
     Raises:
         StpError: a time repeats or runs backwards.
@@ -181,7 +186,9 @@ def check_times(name: str, times: np.ndarray, remedy: str | None = None) -> None
 
 
 def count_gaps(drives: Iterable[Drive], gap_s: float) -> dict[str, int]:
-    """Number of steps of more than `gap_s` seconds in each recording that has any."""
+    """Count steps in time of more than `gap_s` seconds, by recording; recordings without any are
+    left out.
+    """
     gaps = {
         d.name: int((np.diff(d.times) > gap_s * 1e6).sum()) for d in drives if d.times is not None
     }

@@ -1,9 +1,10 @@
-"""Write ``frames.zarr`` from raw files in pieces, by several processes, and resume.
+"""Write ``frames.zarr`` from raw files in pieces, by several processes, with resumption.
 
 A reader lists the pieces (a video, a trajectory, some hours of a field) with their numbers of
-frames, and decodes one piece at a time. The numbers determine where the frames of a piece lie in
-the store, so pieces can be written in any order and by any process. The job's state holds the
-unfinished store and a record of the finished pieces; a run that was killed continues from there.
+frames, and decodes one piece at a time. The numbers of frames determine the position of each piece
+in the store, so pieces can be written in any order and by any process. The state folder of the job
+contains the unfinished store and a record of finished pieces, from which a run continues after it
+was killed.
 """
 
 import hashlib
@@ -36,10 +37,10 @@ class Piece(NamedTuple):
     """Frames that are decoded at once and lie one after the other in the store.
 
     Attributes:
-        name: unique and readable; for errors and the record of finished pieces.
+        name: unique, readable name, for errors and the record of finished pieces.
         frames: number of frames. They must fit into memory: at most about 256 MB.
-        task: input of the decoder: plain values that can be sent to another process.
-        raw_bytes: size of the raw data that are read, for the throughput.
+        task: input of the decoder, which must be picklable.
+        raw_bytes: size of the raw data to read, in bytes, for the throughput.
     """
 
     name: str
@@ -49,7 +50,7 @@ class Piece(NamedTuple):
 
 
 class Decoded(NamedTuple):
-    """The frames of a piece, and a note of the decoder (JSON)."""
+    """The frames of a piece, (T, C, H, W), and a note of the decoder (JSON)."""
 
     frames: np.ndarray
     note: Any
@@ -61,10 +62,10 @@ function of a module, so that other processes find it; or a `functools.partial` 
 
 
 class Stream(NamedTuple):
-    """Pieces that one process reads in the order of the raw files.
+    """Reader of all pieces by one process, in the order of the raw files.
 
     Attributes:
-        read: ``read(numbers)`` yields the number and the frames of each of these pieces once, in
+        read: ``read(numbers)`` yields the index and the frames of each of the given pieces once, in
             any order.
     """
 
@@ -90,7 +91,9 @@ class Statistics:
     high: np.ndarray
 
     def of(self, pieces: np.ndarray | list[int]) -> dict[str, list[float]]:
-        """``mean``, ``std``, ``min`` and ``max`` of each channel over some pieces, by number."""
+        """Compute ``mean``, ``std``, ``min`` and ``max`` of each channel over pieces, given by
+        index.
+        """
         at = np.asarray(pieces, np.int64)
         n = self.count[at].sum(axis=0)
         mean = self.sum[at].sum(axis=0) / n
@@ -106,10 +109,10 @@ class Statistics:
 
 @dataclass(frozen=True)
 class StoredPiece:
-    """Record of a piece that is in the store: a line of `DONE`.
+    """Record of a piece that has been written: a line of the file `DONE`.
 
     Attributes:
-        piece: number of the piece.
+        piece: index of the piece.
         count, sum, squares, low, high: see `Statistics`; by channel.
         note: note of the decoder.
     """
@@ -133,8 +136,8 @@ class Written(NamedTuple):
     Attributes:
         group: Zarr group, open for coordinates and further attributes.
         statistics: statistics of the pieces, in their order.
-        notes: notes of the decoder about the pieces, in the same order.
-        extras: numbers, throughput and memory, for the receipt.
+        notes: notes of the decoder on the pieces, in the same order.
+        extras: facts for the receipt: numbers of pieces and frames, throughput and memory.
     """
 
     group: zarr.Group
@@ -158,16 +161,17 @@ def write_frames(
     """Write ``frames.zarr`` with the frames of all pieces, one piece after the other.
 
     Args:
-        job: ``prepare_workers`` of its runtime is the number of processes (1: only this one).
+        job: job of the stage; ``prepare_workers`` of its runtime is the number of processes.
         raw: the raw files.
         pieces: pieces in the order of the store.
-        decode: decodes one piece, or reads all of them.
-        attrs: attributes of the group, among them ``shape``.
+        decode: function that decodes one piece, or a reader of all pieces.
+        attrs: attributes of the group, including ``shape``.
         dtype: type of the stored values.
         unit: name of the pieces in the plural, for progress: "videos".
-        then: long work on the finished frames; if it is interrupted, they are kept.
-        may_lack: numbers of the channels that may be NaN, as soil moisture is at sea; NaN do not
-            count in the statistics.
+        then: function with further work on the finished frames; if it is interrupted, frames are
+            kept.
+        may_lack: indices of channels that may contain NaN, such as soil moisture, which is NaN at
+            sea; statistics ignore NaN.
 
     Raises:
         StpError: a piece cannot be decoded, its frames have an unexpected number or shape, or
@@ -252,7 +256,7 @@ def _digest(pieces: Sequence[Piece], attrs: Mapping[str, Any], dtype: DTypeLike)
 def _resume(
     job: Job, pieces: Sequence[Piece], attrs: Mapping[str, Any], dtype: DTypeLike
 ) -> dict[int, StoredPiece] | None:
-    """Finished pieces of an earlier run on the same pieces of the same files; None without one."""
+    """Finished pieces of an earlier run with the same pieces and files; None without such a run."""
     try:
         lines = (job.state / DONE).read_text(encoding="utf-8").splitlines(keepends=True)
         first = json.loads(lines[0])
@@ -292,7 +296,7 @@ def _start(
 
 
 class _Context:
-    """State of a process that writes pieces; opens the store with the first one."""
+    """State of a process that writes pieces; the store is opened with the first piece."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Reading of arrays of HDF5 files; errors name the file."""
+"""Read arrays of HDF5 files, with errors that name the file."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,17 +18,18 @@ DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError
 def open_array(
     path: Path, name: str, *, ndim: int, dtypes: tuple[str, ...]
 ) -> Iterator[h5py.Dataset]:
-    """Open an array of a file, without reading it.
+    """Context manager: open an array of a file, without reading its values.
 
     Args:
         path: path of the HDF5 file.
         name: name of the array, e.g. "data" or "env/cam0_video/frames".
         ndim: required number of axes.
-        dtypes: accepted NumPy types, e.g. ("float64",), of either byte order; "bytes"
-            stands for text of fixed length and "object" for values of variable length.
+        dtypes: accepted NumPy types of either byte order, e.g. ("float64",); "bytes" is text of
+            fixed length, and "object" are values of variable length.
 
     Raises:
-        StpError: the file is damaged, or has no such array, or it is of another kind.
+        StpError: the file is damaged or lacks the array, or the array has another number of axes or
+            type.
     """
     try:
         # Without locks, which some shared file systems do not have: nobody writes to raw files.
@@ -43,10 +44,10 @@ def open_array(
 
 
 def read(dataset: h5py.Dataset, selection: Any, path: Path) -> np.ndarray:
-    """Read a part of an array that is open: ``dataset[selection]``.
+    """Read a part of an open array: ``dataset[selection]``.
 
     Raises:
-        StpError: the data in the file are damaged, or too large to be true.
+        StpError: the data in the file are damaged, or implausibly large.
     """
     try:
         return np.asarray(dataset[selection])

@@ -1,6 +1,6 @@
-"""Find and read raw files, also inside zip and tar archives, which stay packed.
+"""Find and read raw files, including files inside zip and tar archives, which stay packed.
 
-Archives that cannot be entered in the middle (.tar.gz, .tgz) are unpacked when they are fetched.
+Archives without random access (.tar.gz, .tgz) are unpacked when they are fetched.
 """
 
 import re
@@ -24,11 +24,11 @@ DAMAGE = (
 
 
 class Member(NamedTuple):
-    """One file, packed or not.
+    """A raw file, or a file in an archive.
 
     Attributes:
-        file: the raw file, or the archive that holds it.
-        inside: name in the archive, or None.
+        file: name of the raw file, or of the archive that contains the file.
+        inside: name in the archive; None for a raw file.
         offset: offset of the content in a tar archive.
         bytes: size of the file, bytes.
     """
@@ -43,16 +43,16 @@ class Member(NamedTuple):
 
 
 def find(raw: RawFiles, pattern: str) -> dict[tuple[str, ...], Member]:
-    r"""All files whose path ends with a pattern.
+    r"""Find all files with a path that ends with a pattern.
 
     Args:
         raw: the raw files of a release.
-        pattern: a regular expression with groups, matched against the end of the path of a file, or
+        pattern: regular expression with groups, matched against the end of the path of a file, or
             of its name in an archive: ``r"(train|val)/(\w+)/(\w+)\.png"``.
 
     Returns:
-        members by the texts of the groups, sorted. Of several with the same texts, the first is
-        kept, in the order of the names of the raw files, files before archives.
+        members by the texts of the groups, sorted. If several members have the same texts, the
+        first is kept, in the order of the names of raw files, files before archives.
 
     Raises:
         StpError: an archive is damaged.
@@ -94,7 +94,7 @@ def read(raw: RawFiles, member: Member) -> bytes:
 
 
 def where(raw: RawFiles, member: Member) -> str:
-    """Name a member in an error: the path of its file, and its name in the archive."""
+    """Text that locates a member, for errors: the path of its file, and its name in the archive."""
     path = str(raw.find(member.file))
     return path if member.inside is None else f"{path}: {member.inside}"
 

@@ -82,7 +82,9 @@ def require_whole(path: Path) -> None:
 
 
 def _end(file: BinaryIO, of_lengths: str, of_places: str) -> int:
-    """End of the last value of a classic file, from its header behind the first 4 bytes."""
+    """Offset of the end of the last value of a classic file, from its header after the first 4
+    bytes.
+    """
 
     def number(form: str = of_lengths) -> int:
         content = file.read(int(form[2:]))
@@ -133,7 +135,7 @@ def load(field: xr.DataArray, path: Path) -> xr.DataArray:
     """Read the values of a variable that was opened lazily.
 
     Raises:
-        StpError: the file is damaged, or values are outside of the range that it states.
+        StpError: the file is damaged, or values are outside the valid range of the variable.
     """
     try:
         loaded = field.compute(scheduler="synchronous")
@@ -143,10 +145,10 @@ def load(field: xr.DataArray, path: Path) -> xr.DataArray:
 
 
 def as_stated(values: np.ndarray, field: xr.DataArray, path: Path) -> np.ndarray:
-    """Values of a variable, NaN where none were written.
+    """Replace values of a variable that were never written by NaN.
 
-    xarray ignores the default fill values of the NetCDF library and the range that a variable
-    states. The default fill values of integers are kept: packed files use them as values.
+    xarray ignores the default fill values of the NetCDF library and the valid range of a variable.
+    The default fill values of integers are kept, since packed files use them as values.
 
     Args:
         values: values that xarray unpacked.
@@ -154,7 +156,7 @@ def as_stated(values: np.ndarray, field: xr.DataArray, path: Path) -> np.ndarray
         path: path of the file, for errors.
 
     Raises:
-        StpError: a value is outside of the range.
+        StpError: a value is outside the valid range.
     """
     try:
         low, high = _range(field)
@@ -182,7 +184,7 @@ def as_stated(values: np.ndarray, field: xr.DataArray, path: Path) -> np.ndarray
 
 
 def _range(field: xr.DataArray) -> tuple[float, float]:
-    """Smallest and largest stated value of a variable, widened by half a step if it is packed."""
+    """Valid range of a variable, extended by half a quantisation step if the variable is packed."""
     attrs, packing = field.attrs, field.encoding
     low, high = attrs.get("valid_range", (attrs.get("valid_min"), attrs.get("valid_max")))
     stored = np.dtype(packing.get("dtype", field.dtype))

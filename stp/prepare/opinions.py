@@ -1,8 +1,8 @@
-"""Read opinions of videos in the layout of the IISc PVQA database (Somraj et al. 2022).
+"""Read opinions about videos in the layout of the IISc PVQA database (Somraj et al. 2022).
 
-One folder holds ``MOS.csv`` (Video Name, MOS), ``Predicted_Videos/<name>.mp4`` and
+One folder contains ``MOS.csv`` (Video Name, MOS), ``Predicted_Videos/<name>.mp4`` and
 ``TrainTestSplit.csv``; optional are ``Ratings.csv`` (Rater, Session, Video Name, Rating),
-``Tags.csv`` (Video Name, and Dataset, Tags, Strength, Family, Generator where known) and
+``Tags.csv`` (Video Name, and Dataset, Tags, Strength, Family, Generator if known) and
 ``True_Videos/<name>.mp4``. Videos keep their size.
 """
 
@@ -63,9 +63,9 @@ def run(job: Job) -> Extras:
     """Write the files of `stp.opinions.prepared`.
 
     Returns:
-        numbers of videos, raters, rejected raters and splits; groups of raters with identical
-        ratings; and the split-half consistency, the median correlation of the opinions of random
-        halves of the raters, None without ratings.
+        facts for the receipt: numbers of videos, raters, rejected raters and splits; groups of
+        raters with identical ratings; and the split-half consistency, which is the median
+        correlation between the opinions of random halves of the raters, None without ratings.
 
     Raises:
         StpError: an option or a raw file is wrong.
@@ -143,7 +143,7 @@ class Source:
         self.raw, self.folder = raw, folder
 
     def at(self, name: str) -> str:
-        """The raw name of a file."""
+        """The path of a file relative to the raw folder."""
         return f"{self.folder}/{name}"
 
     def has(self, name: str) -> bool:
@@ -186,10 +186,10 @@ class Source:
         return rows
 
     def number(self, name: str, row: dict[str, str], column: str) -> float:
-        """A field as a finite number.
+        """Read a field as a finite number.
 
         Raises:
-            StpError: the field is no finite number.
+            StpError: the field is not a finite number.
         """
         try:
             value = float(row[column])
@@ -238,7 +238,7 @@ class Source:
         return Ratings(rater, session, video, score)
 
     def tags(self, names: list[str]) -> dict[str, dict[str, Any]]:
-        """Tags of each video; unless stated, its dataset is its name without the last part."""
+        """Tags of each video; by default, the dataset is the video's name without its last part."""
         rows = self.by_video("Tags.csv", []) if self.has("Tags.csv") else {}
         self.same("Tags.csv", rows, names, all_of_them=False)
         return {
@@ -259,7 +259,8 @@ class Source:
         """The splits of TrainTestSplit.csv, bool (S, V); S = 0 without the file.
 
         Raises:
-            StpError: its videos are not those with opinions, or a field is neither Train nor Test.
+            StpError: the videos in the file differ from those with opinions, or a field is neither
+                Train nor Test.
         """
         file = "TrainTestSplit.csv"
         if not self.has(file):
@@ -279,10 +280,11 @@ class Source:
     def same(
         self, file: str, videos: Iterable[str], names: list[str], *, all_of_them: bool
     ) -> None:
-        """Require the videos of a file or folder to be among those with opinions.
+        """Check that the videos of a file or folder have opinions.
 
         Raises:
-            StpError: a video is unknown, or, with `all_of_them`, missing.
+            StpError: a video has no opinion; or, with `all_of_them`, a video with an opinion is
+                missing.
         """
         present = set(videos)
         unknown, lacking = sorted(present - set(names)), sorted(set(names) - present)

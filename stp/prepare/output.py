@@ -1,4 +1,4 @@
-"""Group attributes, coordinates and the index of clips, which every reader writes."""
+"""Write group attributes, coordinates and the index of clips, for all readers."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,16 +28,16 @@ PIXELS: dict[str, Any] = {
 
 
 class Clip(NamedTuple):
-    """One row of the index.
+    """A row of the index: a clip in a split.
 
     Attributes:
-        split: train, val, test, or the name of a subset. A clip in several has several rows.
-        clip: name, readable and unique within the split.
-        start: number of its first frame in the store.
-        stride: frames from one frame of the clip to the next.
-        length: number of frames.
-        cluster: name that statistically dependent clips share.
-        phase: phase of the first frame (such as the calendar month, from 0), or 0.
+        split: train, val, test, or the name of a subset. A clip in several splits has several rows.
+        clip: readable name of the clip, unique within the split.
+        start: index of the first frame in the store.
+        stride: number of frames of the store from one frame of the clip to the next.
+        length: number of frames of the clip.
+        cluster: name of the cluster, which statistically dependent clips share.
+        phase: phase of the first frame, such as the calendar month, from 0; 0 without phases.
     """
 
     split: str
@@ -50,10 +50,10 @@ class Clip(NamedTuple):
 
 
 def attributes(recipe: Mapping[str, Any], raw: RawFiles, **of_the_data: Any) -> dict[str, Any]:
-    """Attributes of the Zarr group: those of the recipe, raw checksums, and `of_the_data`.
+    """Make the attributes of the Zarr group: from the recipe, raw checksums, and `of_the_data`.
 
-    Of many raw files, only the checksum of their checksums is kept: attributes are read whenever
-    the group is opened.
+    For many raw files, only the checksum of their checksums is stored, since attributes are read
+    whenever the group is opened.
     """
     named = ("dataset", "source", "release", "shape", "context", "horizon")
     checksums: dict[str, Any] = dict(raw.checksums())
@@ -74,9 +74,9 @@ def write_coordinate(
 
     Args:
         group: Zarr group of the prepared data.
-        name: lat, lon, time, level, variable, ...
-        dim: the axis that it runs along: frame, channel, y or x.
-        values: one number or text per index of the axis.
+        name: name of the coordinate: lat, lon, time, level, variable, ...
+        dim: axis of the coordinate: frame, channel, y or x.
+        values: numbers or texts, one for each index of the axis.
         attrs: units, standard_name, calendar, ...
     """
     if values.dtype.kind in "OU":
@@ -97,18 +97,18 @@ def write_index(
     required: Sequence[str] = SPLITS,
     blocks: Mapping[str, tuple[int, int]] | None = None,
 ) -> dict[str, Any]:
-    """Write ``index.parquet``, ordered by split (subsets last) and then as given.
+    """Write ``index.parquet``, sorted by split (subsets last), otherwise in the given order.
 
     Args:
         out: folder of the prepared data.
         clips: all clips.
         virtual: splits without rows, whose clips are rendered on demand.
         required: splits that must have clips.
-        blocks: first frame and length in frames of each cluster, where clusters are blocks of time;
+        blocks: first frame and length in frames of each cluster, if clusters are blocks of time;
             see `stp.score.blocks`.
 
     Returns:
-        Number of clips and of clusters in each split that has rows.
+        facts for the receipt: numbers of clips and of clusters in each split that has rows.
 
     Raises:
         StpError: a required split has no clips.

@@ -28,7 +28,7 @@ SINGLE = "write each frame as a picture of its own, or the animation as a film"
 
 
 def decode_picture(content: bytes, name: str, mode: Literal["RGB", "L"]) -> np.ndarray:
-    """Decode one picture, and turn it as its EXIF data state.
+    """Decode a picture, and rotate it according to its EXIF data.
 
     Args:
         content: content of a PNG or JPEG file.
@@ -37,11 +37,11 @@ def decode_picture(content: bytes, name: str, mode: Literal["RGB", "L"]) -> np.n
             its luma, ITU-R 601).
 
     Returns:
-        uint8 (H, W, C) with C = 3 or 1.
+        picture, uint8 (H, W, C) with C = 3 or 1.
 
     Raises:
-        StpError: the file is empty, cut off, damaged, very large, transparent, no PNG or JPEG, or
-            not of 8 bits.
+        StpError: the file is empty, cut off, damaged or very large, is not PNG or JPEG, or has
+            transparency or not 8 bits.
     """
     try:
         with Image.open(io.BytesIO(content), formats=FORMATS) as picture:
@@ -88,10 +88,10 @@ def read_pictures(
     Args:
         raw: the raw files.
         members: files of the video, in the order of the frames.
-        convert: converts a picture, uint8 (H, W, 3), to a frame, uint8 (C, H, W).
+        convert: function that converts a picture, uint8 (H, W, 3), to a frame, uint8 (C, H, W).
 
     Returns:
-        uint8 (T, C, H, W).
+        frames, uint8 (T, C, H, W).
 
     Raises:
         StpError: a picture is missing or damaged, or differs in size from the first.
@@ -115,7 +115,7 @@ def read_pictures(
 def resize_and_crop(
     picture: np.ndarray, resize: tuple[int, int], crop: tuple[int, int]
 ) -> np.ndarray:
-    """Resize by linear interpolation, then cut out the middle.
+    """Resize a picture by linear interpolation, then crop the centre.
 
     Args:
         picture: uint8 (H, W, C).
@@ -123,7 +123,7 @@ def resize_and_crop(
         crop: height and width of the result.
 
     Returns:
-        uint8 (C, height, width).
+        frame, uint8 (C, height, width).
 
     Raises:
         StpError: the crop is larger than `resize`.
@@ -132,20 +132,20 @@ def resize_and_crop(
 
 
 def centre_crop(frames: np.ndarray, height: int, width: int) -> np.ndarray:
-    """Crop the middle of frames; between two pixels, the crop begins at the even one.
+    """Crop the centre of frames; a crop that would begin between two pixels begins at the even one.
 
     This is the rounding of mmcv's ``CenterCrop``.
 
     Args:
-        frames: (..., H, W).
-        height: at most H.
-        width: at most W.
+        frames: frames, (..., H, W).
+        height: height of the crop, at most H, pixels.
+        width: width of the crop, at most W, pixels.
 
     Returns:
-        (..., height, width), a view.
+        view of the cropped frames, (..., height, width).
 
     Raises:
-        StpError: the frames are smaller.
+        StpError: the frames are smaller than the crop.
     """
     h, w = frames.shape[-2:]
     if height > h or width > w:
@@ -163,11 +163,11 @@ def lanczos(frame: np.ndarray, height: int, width: int) -> np.ndarray:
 
     Args:
         frame: uint8 (C, H, W), C = 3 or 1.
-        height: height of the result.
-        width: width of the result.
+        height: height of the result, pixels.
+        width: width of the result, pixels.
 
     Returns:
-        uint8 (C, height, width).
+        resized frame, uint8 (C, height, width).
     """
     picture = np.ascontiguousarray(np.moveaxis(frame, 0, -1))
     image = Image.fromarray(picture[..., 0] if len(frame) == 1 else picture)

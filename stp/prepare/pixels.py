@@ -1,4 +1,4 @@
-"""Inputs and frames of readers whose frames are pictures: bytes, brightness 0..1."""
+"""Read inputs and write frames for readers of pictures: uint8 values for brightness 0..1."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,14 +17,14 @@ Options = TypeVar("Options")
 
 
 class Inputs(NamedTuple, Generic[Options]):
-    """What a recipe asks of a reader.
+    """Inputs of a reader, from the recipe of a job.
 
     Attributes:
         options: options of the reader.
         raw: the raw files of the release.
         height: height of a prepared frame, pixels.
         width: width of a prepared frame, pixels.
-        span: frames in a window, context + horizon.
+        span: number of frames in a window, context + horizon.
     """
 
     options: Options
@@ -43,7 +43,7 @@ def read_inputs(job: Job, kind: type[Options], channels: int) -> Inputs[Options]
         channels: number of channels of a frame; 3 for RGB, 1 for grey.
 
     Raises:
-        StpError: an option or the lock file is wrong, or the shape has other channels.
+        StpError: an option or the lock file is wrong, or the shape has another number of channels.
     """
     recipe = job.recipe
     options = build(kind, recipe["options"], "prepare options")
@@ -61,9 +61,9 @@ def write_pixels(
     Args:
         job: job of the stage that prepares data.
         raw: the raw files.
-        pieces: in the order of the store.
-        decode: gives the frames of a piece.
-        unit: what pieces are, in the plural, for progress.
+        pieces: pieces, in the order of the store.
+        decode: function that returns the frames of a piece.
+        unit: noun for pieces in the plural, for progress.
         attrs: further attributes of the Zarr group.
 
     Raises:
@@ -83,13 +83,13 @@ def write_pixels(
 def require_numbers(
     expected: Mapping[str, int] | None, splits: Iterable[str], unit: str, option: str
 ) -> None:
-    """Refuse raw files that hold another number of videos than configured.
+    """Refuse raw files if the number of videos differs from the configured one.
 
     Args:
         expected: number of videos of each split; None for any number.
         splits: the split of each video.
-        unit: what videos are called, in the plural.
-        option: key of the reader's options that has the numbers.
+        unit: noun for videos in the plural.
+        option: key of the expected numbers in the reader's options.
 
     Raises:
         StpError: the numbers of a split differ.

@@ -1,7 +1,7 @@
-"""Numbers of clips that follow from split lists and rules, before data are downloaded.
+"""Count the clips that follow from split lists and rules, before data are downloaded.
 
-A reader may have ``count(recipe, raw) -> Planned``, which cuts clips by the functions that cut
-those of real data. `stp list datasets` compares the numbers with the published ones.
+A reader may have ``count(recipe, raw) -> Planned``, which cuts clips by the same functions as in
+preparation. `stp list datasets` compares the numbers with the published ones.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ from stp.prepare.output import Clip
 
 
 class Lists(NamedTuple):
-    """Raw files that are read without a lock: split lists, annotations, catalogues.
+    """Raw files that are read without a lock file: split lists, annotations, catalogues.
 
     Attributes:
         roots: raw folders, in order of preference.
@@ -40,13 +40,13 @@ class Lists(NamedTuple):
 
 @dataclass(frozen=True)
 class Planned:
-    """Expected clips.
+    """Clips that are expected after preparation.
 
     Attributes:
-        clips: rows of the index, where lists or rules determine them. ``start`` is a frame of a
-            store that holds all frames, so that clips that share frames can be found.
-        numbers: numbers of clips of splits of which only the number is known.
-        unknown: reasons by split, where not even the number is known.
+        clips: rows of the index, as far as lists or rules determine them. ``start`` is an index in
+            a store with all frames, so that clips that share frames can be found.
+        numbers: numbers of clips of those splits for which only the number is known.
+        unknown: reason by split, for splits whose number of clips is unknown.
     """
 
     clips: Iterable[Clip] = ()

@@ -1,4 +1,4 @@
-"""Random orders and splits of names that depend on a seed and the names alone."""
+"""Draw random orders and splits of names that depend only on a seed and the names."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -6,12 +6,12 @@ from itertools import islice
 
 
 def number_by_name(name: str, seed: int = 0) -> int:
-    """A random whole number of 64 bits, which depends on name and seed alone."""
+    """A random 64-bit integer that depends only on name and seed."""
     return int.from_bytes(hashlib.sha256(f"{seed}:{name}".encode()).digest()[:8], "big")
 
 
 def order_by_name(names: Iterable[str], seed: int = 0) -> list[str]:
-    """Sort names into a random order, which does not depend on their present order."""
+    """Sort names into a random order that does not depend on their given order."""
     return sorted(names, key=lambda name: (number_by_name(name, seed), name))
 
 

@@ -1,4 +1,4 @@
-"""Averages of fields over the boxes of a coarser latitude-longitude grid."""
+"""Average fields over the boxes of a coarser latitude-longitude grid."""
 
 import numpy as np
 
@@ -10,15 +10,17 @@ def box_mean(
     new_lat: np.ndarray,
     new_lon: np.ndarray,
 ) -> np.ndarray:
-    """Mean over each new box, weighted by area, of the old boxes that have a value.
+    """Compute the area-weighted mean over each new box of the old boxes with values.
 
-    The weight of an old box is the area that both share; on the sphere that is proportional to the
-    shared longitude times the shared sine of latitude.
+    The weight of an old box is the area of its intersection with the new box. On the sphere, this
+    area is proportional to the common range of longitudes times the common range of sines of
+    latitude.
 
     Args:
         field: fields (T, lat, lon), NaN where there is no value.
         lat: centres of the old boxes, degrees, equally spaced, ascending or descending.
-        lon: centres of the old boxes, degrees; the new boxes must not reach across the seam.
+        lon: centres of the old boxes, degrees; new boxes must not extend beyond the first or last
+            box.
         new_lat: centres of the new boxes, degrees, equally spaced.
         new_lon: centres of the new boxes, degrees, equally spaced.
 
@@ -41,6 +43,6 @@ def _edges(centres: np.ndarray) -> np.ndarray:
 
 
 def _shared(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Length that interval i of `a` and interval j of `b` have in common."""
+    """Length of the intersection of each interval of `a` with each of `b`, (len(a), len(b))."""
     low = np.maximum(a[:, None, 0], b[None, :, 0])
     return np.maximum(np.minimum(a[:, None, 1], b[None, :, 1]) - low, 0)

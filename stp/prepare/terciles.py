@@ -1,4 +1,4 @@
-"""Terciles of each calendar day over many years: the bounds of below, near and above normal."""
+"""Compute terciles of each calendar day over years: bounds of below, near and above normal."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ SHARES = {LOWER: 1 / 3, UPPER: 2 / 3}
 
 
 def quantile(values: np.ndarray, share: float) -> np.ndarray:
-    """Quantile over sorted years, (years, ...) to (...), interpolated between two years."""
+    """Quantile of values sorted along years, (years, ...) to (...), with linear interpolation."""
     position = share * (len(values) - 1)
     below = int(position)
     rest = np.float32(position - below)
@@ -32,23 +32,23 @@ def write_terciles(
     report: Report,
     workers: int = 1,
 ) -> list[str]:
-    """Write the terciles of daily frames, and of means over the days that end with each day.
+    """Write terciles of daily frames, and of means over several days up to each calendar day.
 
-    On 29 February, common years count with 28 February. Means that begin before the first of the
-    years are left out.
+    For 29 February, years without this day contribute 28 February. Means that begin before the
+    first of the years are left out.
 
     Args:
         group: a climatology that `stp.prepare.climatology.write_climatology` has written.
         frames: daily frames, (T, C, H, W).
         days: day of each frame, datetime64[D], ascending.
-        years: years that count.
+        years: years over which terciles are computed.
         spans: numbers of days that are averaged, such as 1 and 7.
         report: progress callback.
-        workers: number of calendar days that are processed at the same time, each with all years
+        workers: number of calendar days that are processed at the same time; all years of each are
             in memory.
 
     Returns:
-        names of the arrays, float32 (days, C, H, W). A day without any year is NaN.
+        names of the arrays, float32 (days, C, H, W). A day without data is NaN.
     """
     array = group["day"]
     assert isinstance(array, zarr.Array)

@@ -1,8 +1,8 @@
-"""TFRecord files and the examples in them, without TensorFlow.
+"""Read TFRecord files, and the examples in them, without TensorFlow.
 
-A record is: length, uint64; masked CRC-32C of these 8 bytes, uint32; the data; masked CRC-32C of
-the data, uint32; all little-endian (tensorflow/core/lib/io/record_writer.h). The data are protocol
-buffers, ``tf.train.Example`` or ``tf.train.SequenceExample``
+A record consists of its length, uint64; masked CRC-32C of these 8 bytes, uint32; the data; masked
+CRC-32C of the data, uint32; all little-endian (tensorflow/core/lib/io/record_writer.h). The data
+are protocol buffers, ``tf.train.Example`` or ``tf.train.SequenceExample``
 (tensorflow/core/example/{example,feature}.proto).
 """
 
@@ -60,8 +60,8 @@ class Record(NamedTuple):
     """Location of a record.
 
     Attributes:
-        offset: offset of its length field in the file or archive.
-        bytes: size of its data.
+        offset: offset of the length field in the file or archive, bytes.
+        bytes: size of the data, bytes.
     """
 
     offset: int
@@ -71,10 +71,10 @@ class Record(NamedTuple):
 def records(
     path: Path, name: str | None = None, *, start: int = 0, size: int | None = None
 ) -> Iterator[Record]:
-    """Find all records; only their lengths are read (and checked).
+    """Find all records; only their lengths are read and checked.
 
     Args:
-        path: path of the file, or of an archive that holds it uncompressed.
+        path: path of the file, or of an archive that contains the file uncompressed.
         name: name of the file, for errors; `path` by default.
         start: offset of the file in the archive.
         size: size of the file, bytes; by default, to the end of `path`.
@@ -170,7 +170,7 @@ def example(data: bytes, name: str) -> Features:
         name: name of the record, for errors.
 
     Raises:
-        StpError: the data are no such message.
+        StpError: the data are not an Example.
     """
     return _features(_parsed("Example", data, name).features, name)
 
@@ -183,7 +183,7 @@ def sequence_example(data: bytes, name: str) -> tuple[Features, dict[str, list[F
         name: name of the record, for errors.
 
     Raises:
-        StpError: the data are no such message.
+        StpError: the data are not a SequenceExample.
     """
     message = _parsed("SequenceExample", data, name)
     lists = {
@@ -194,7 +194,7 @@ def sequence_example(data: bytes, name: str) -> tuple[Features, dict[str, list[F
 
 
 def required_feature(features: Features, key: str, name: str) -> Feature:
-    """The feature of a name.
+    """Return the feature with a name, or raise an error.
 
     Raises:
         StpError: the feature is missing.

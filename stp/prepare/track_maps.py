@@ -76,8 +76,8 @@ def read_picture(picture: Path, homography: Path) -> Obstacles:
 def read_surface(path: Path, classes: Path | None = None) -> Surface:
     """Read a semantic grid of Atlas: ndjson with one ``map`` and a ``surface`` for each cell.
 
-    The map's angle is 0 in all released files, and never used by the released code; another one is
-    refused.
+    The map's angle is 0 in all released files, and never used by the released code; other angles
+    are refused.
 
     Args:
         path: path of the file.
@@ -158,15 +158,16 @@ def _entries(path: Path, expected: str) -> list[tuple[int, Any]]:
 
 
 def of_surface(surface: Surface, path: Path, kind: int = 1) -> Obstacles:
-    """The cells that people cannot walk on, also those beyond the walls (THÖR).
+    """Obstacles from a semantic grid: cells that people cannot walk on, also beyond the walls
+    (THÖR).
 
     Args:
         surface: the semantic grid.
-        path: path of its file, for the error.
+        path: path of the file of the grid, for the error.
         kind: number of the class of obstacles.
 
     Raises:
-        StpError: the grid has no such cell.
+        StpError: the grid has no cells of this class.
     """
     blocked = surface.position[surface.kind == kind]
     if not len(blocked):
@@ -201,7 +202,7 @@ def read_goals(path: Path) -> np.ndarray:
     """Read goals: rows of x and y in metres.
 
     Returns:
-        float64 (G, 2).
+        positions of goals, float64 (G, 2), metres.
 
     Raises:
         StpError: the file cannot be read or has other columns.
@@ -225,7 +226,7 @@ def covered(obstacles: Obstacles, position: np.ndarray) -> np.ndarray:
     """Mask of the detections that are on an obstacle, (R,).
 
     Args:
-        obstacles: discs, or cells, which reach halfway to the next one.
+        obstacles: discs, or cells that extend halfway to the neighbouring cells.
         position: positions of detections, (R, 2), metres.
     """
     nearest, radius = obstacles.nearest(position)
@@ -238,7 +239,7 @@ def covered(obstacles: Obstacles, position: np.ndarray) -> np.ndarray:
 
 
 def check_covered(obstacles: Obstacles, position: np.ndarray, name: str) -> int:
-    """Refuse obstacles that most detections are on.
+    """Refuse obstacles if most detections are on them.
 
     Args:
         name: name of the map, for the error.

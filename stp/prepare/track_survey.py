@@ -1,4 +1,4 @@
-"""Count the scenarios of a dataset by each protocol, and the reasons why moments are left out."""
+"""Count the scenarios of a dataset for each protocol, and the reasons why moments are left out."""
 
 from typing import Any
 
@@ -23,12 +23,12 @@ def survey(data: PreparedTracks, *, observe: int, predict: int) -> dict[str, Any
 
     Args:
         data: the dataset.
-        observe, predict: numbers of positions.
+        observe, predict: numbers of observed and predicted positions.
 
     Returns:
-        protocol -> ``calibration`` or ``test`` -> moments, scenarios, episodes, people (summed over
-        scenarios), and left_out: reason -> moments. The reason of a moment is the first one of
-        `REASONS` that applies.
+        for each protocol and part (``calibration`` or ``test``): numbers of moments, scenarios,
+        episodes, people (summed over scenarios), and ``left_out``, the number of moments by reason.
+        The reason of a moment is the first of `REASONS` that applies.
     """
     return {
         protocol: {
@@ -64,7 +64,7 @@ def _part(
 def _reasons(
     tracks: Tracks, starts: np.ndarray, observe: int, predict: int, fewest: int
 ) -> np.ndarray:
-    """Number of the reason for each moment that is not a scenario, (starts,)."""
+    """Index of the reason why each moment is not a scenario, (starts,)."""
     step = tracks.step
     whole = filled(tracks)
     present, comes, leaves = (np.zeros(len(starts), np.int64) for _ in range(3))

@@ -1,7 +1,7 @@
-"""Distinguish the incompatible versions of ETH, HOTEL and UCY that circulate.
+"""Distinguish the incompatible versions of ETH, HOTEL and UCY that are in circulation.
 
-One of them has another clock, so that people seem to walk 1.67 times as fast. A dataset declares
-the version of its file, and any other file is refused.
+One version has another frame rate, so that people seem to walk 1.67 times as fast. A dataset
+declares the version of its file, and other files are refused.
 """
 
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ from stp.tracks.tracks import Tracks
 
 @dataclass(frozen=True)
 class Variant:
-    """Numbers that distinguish a file from others of its name.
+    """Counts that distinguish versions of a file with the same name.
 
     Attributes:
         rows: number of detections.
         people: number of people.
-        step: frames between two annotations.
+        step: number of frames between two annotations.
     """
 
     rows: int
@@ -32,10 +32,10 @@ class Variant:
 
 @dataclass(frozen=True)
 class CirculatingFile:
-    """A known version of a file that circulates.
+    """A known version of a file.
 
     Attributes:
-        variant: numbers that distinguish the version.
+        variant: counts that distinguish the version.
         sha256: checksums of known copies.
     """
 
@@ -92,7 +92,7 @@ KNOWN = {
 
 
 def of(tracks: Tracks) -> Variant:
-    """The numbers of a file; its step is the most frequent one."""
+    """Count rows and people of a file, and find its most frequent step."""
     order = np.lexsort((tracks.frame, tracks.person))
     passed = np.diff(tracks.frame[order])[np.diff(tracks.person[order]) == 0]
     every, counts = np.unique(passed, return_counts=True)
@@ -101,7 +101,7 @@ def of(tracks: Tracks) -> Variant:
 
 
 def named(variant: Variant, sha256: str = "") -> str:
-    """Title of a known file: by its checksum, else by its numbers; "" for others."""
+    """Title of a known version, by its checksum, otherwise by its counts; empty if unknown."""
     for title, file in KNOWN.items():
         if sha256 in file.sha256:
             return title
@@ -116,12 +116,12 @@ def check(tracks: Tracks, expected: Variant, name: str, sha256: str = "") -> Non
 
     Args:
         tracks: detections of the file.
-        expected: numbers that the dataset declares.
+        expected: counts that the dataset declares.
         name: name of the file, for the error.
         sha256: checksum of the file; empty for several files.
 
     Raises:
-        StpError: it is another version, which the error names if it is known.
+        StpError: the file is another version; the error names the version if it is known.
     """
     variant = of(tracks)
     if variant == expected:

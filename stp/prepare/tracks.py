@@ -1,4 +1,4 @@
-"""Tracks of people, and the obstacles and goals around them, from any of their formats."""
+"""Read tracks of people, obstacles and goals, in several formats."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -42,30 +42,30 @@ class TracksOptions:
     """Options of the reader; docs/own_data.md has an example.
 
     Attributes:
-        files: raw names of the recordings, in their order; all that are no map and no goals unless
-            given.
+        files: raw names of the recordings, in order; by default, all files that are not maps or
+            goals.
         format: trajnetpp, ewap, columns or qualisys.
         fps: frames per second, an alternative to ``dt``.
         dt: seconds between two annotations.
         step: number of frames between two annotations.
-        decimate: n, so that scenarios keep every n-th annotation; all annotations are stored, since
-            a dataset is split before, as in the released code of Atlas.
-        columns: of the format ``columns``: {frame or time, person, x, y, lost}, names or numbers.
-            Without ``person`` each file is one person; rows in which ``lost`` is set are left out.
-        time_unit: time unit of times that are numbers: s, ms, us, ns, or the seconds in another
-            unit.
-        recording: what a recording is: each ``file``, all files of a ``folder``, or ``all`` files.
-            Those of one recording share a clock and the numbers of people.
+        decimate: number n; scenarios use every n-th annotation. All annotations are stored, since a
+            dataset is split before decimation, as in the released code of Atlas.
+        columns: for the format ``columns``, names or numbers of columns by role: {frame or time,
+            person, x, y, lost}. Without ``person``, each file is one person; rows with ``lost`` set
+            are left out.
+        time_unit: unit of numeric times: s, ms, us, ns, or the number of seconds in another unit.
+        recording: files of a recording: each ``file``, all files of a ``folder``, or ``all`` files.
+            Files of a recording have the same times and the same numbers for people.
         units: unit of x and y, for ``columns``.
         metres: metres in one unit of x and y, an alternative to ``units``.
-        variant: {rows, people, step} of all files together; others of the same name are refused.
+        variant: {rows, people, step} of all files together; other versions are refused.
         map: {picture, homography}, {grid}, {grid, classes} or {discs}: raw names; null for none.
         goals: raw name of a file with a goal in each line: x and y, metres; null for none.
-        calibration: share of the detections, from the first, that predictors may be fitted to; with
-            0 all of them are the test.
-        smooth: width of the box filter, in annotations; 0 for none.
-        fewest: smallest number of people of a scenario.
-        fastest: highest plausible speed, metres per second; a faster movement is a teleport.
+        calibration: share of the detections, from the first, to which predictors may be fitted; the
+            remaining detections are for the test.
+        smooth: width of the box filter, in annotations; 0 for no smoothing.
+        fewest: minimum number of people in a scenario.
+        fastest: maximum plausible speed, metres per second; a faster movement is a teleport.
         teleports: handling of teleports: ``refuse`` the data, or ``exclude`` and count the people
             who have one.
     """
@@ -120,13 +120,13 @@ class TracksOptions:
         return UNITS[self.units] if self.units else self.metres or 1.0
 
     def recordings(self, names: list[str]) -> list[str]:
-        """The raw names of recordings, out of all."""
+        """Select the raw names of recordings from all raw names."""
         others = {*(self.map or {}).values(), self.goals}
         return self.files or [name for name in names if name not in others]
 
 
 def run(job: Job) -> Extras:
-    """Write ``tracks.parquet`` and, where there are such, obstacles, goals and a semantic grid.
+    """Write ``tracks.parquet``, and obstacles, goals and a semantic grid if the dataset has them.
 
     Raises:
         StpError: an option or a raw file is wrong.
@@ -229,7 +229,7 @@ MOST_NAMED = 100
 
 
 def grouped(names: Sequence[str], recording: str) -> dict[str, list[str]]:
-    """The files of each recording, in their order, by what messages call it."""
+    """The files of each recording, in order, by the recording's name in messages."""
     if recording == "file":
         return {name: [name] for name in names}
     groups: dict[str, list[str]] = {}
@@ -246,7 +246,7 @@ def read_recording(paths: Sequence[Path], options: TracksOptions) -> Recording:
     """Read the files of one recording.
 
     Raises:
-        StpError: a file cannot be read, or is not what the options say.
+        StpError: a file cannot be read, or contradicts the options.
     """
     step, dt = options.step, options.seconds
     readers: dict[str, Callable[[Path], Tracks]] = {
@@ -283,7 +283,7 @@ def _map(
 def _goals(
     raw: RawFiles, option: str | None, tracks: Tracks
 ) -> tuple[np.ndarray | None, list[list[float]]]:
-    """Goals near the tracks, (n, 2), and the others."""
+    """Goals near the tracks, (n, 2), and all other goals."""
     if option is None:
         return None, []
     goals = maps.read_goals(raw.find(option))

@@ -1,6 +1,7 @@
-"""Clips of robot trajectories as PredBench cuts them: random windows to train on, central to test.
+"""Cut clips of robot trajectories as PredBench does: random windows for training, central ones
+otherwise.
 
-The rules are those of its loader (``SampleFrames``, as in MMAction2).
+The rules are those of PredBench's loader (``SampleFrames``, as in MMAction2).
 """
 
 from collections.abc import Iterable
@@ -12,21 +13,21 @@ RANDOM_WINDOWS = {"random_windows": {"train": 0}}
 
 
 def centre(frames: int, span: int) -> int:
-    """First frame of the central window of `span` of `frames` frames, such as 9 for 12 of 30."""
+    """First frame of the central window: ``centre(30, 12)`` is 9."""
     return (frames - span + 1) // 2
 
 
 def clip_of(split: str, name: str, first: int, frames: int, span: int, cluster: str) -> Clip:
-    """The one clip of a trajectory.
+    """Make the single clip of a trajectory.
 
     Args:
-        split: for train, the clip is the whole trajectory, in which each epoch draws a window; for
-            all others, the central window.
+        split: name of the split; for train, the clip is the whole trajectory, from which each epoch
+            draws a window; for other splits, it is the central window.
         name: name of the clip.
-        first: number of the first frame of the trajectory in the store.
+        first: index of the first frame of the trajectory in the store.
         frames: length of the trajectory, at least `span`.
-        span: frames in a window.
-        cluster: name that statistically dependent clips share.
+        span: number of frames in a window.
+        cluster: name of the cluster, which statistically dependent clips share.
     """
     if split == "train":
         return Clip(split, name, first, 1, frames, cluster)
@@ -34,11 +35,11 @@ def clip_of(split: str, name: str, first: int, frames: int, span: int, cluster: 
 
 
 def clips_of(trajectories: Iterable[tuple[str, str, int, str]], span: int) -> list[Clip]:
-    """The clips of trajectories whose frames lie one after the other.
+    """Make the clips of trajectories whose frames are stored one after the other.
 
     Args:
         trajectories: split, name, number of frames and cluster of each; see `clip_of`.
-        span: frames in a window.
+        span: number of frames in a window.
     """
     clips, first = [], 0
     for split, name, frames, cluster in trajectories:

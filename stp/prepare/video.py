@@ -1,7 +1,7 @@
-"""Decode video files, for all readers alike; frames are turned as they are shown.
+"""Decode video files, for all readers; frames are rotated for display.
 
-Frames are counted by packets, without decoding. A file that is cut off is refused wherever its
-format reveals it.
+Frames are counted by packets, without decoding. A file that is cut off is refused if its format
+reveals this.
 """
 
 from collections.abc import Iterator
@@ -33,10 +33,10 @@ DAMAGE = (av.FFmpegError, ValueError, IndexError, OSError)
 
 
 def open_film(file: Path | BinaryIO) -> InputContainer:
-    """Open a video file of a format that holds the frames itself.
+    """Open a video file; formats that refer to other files are refused.
 
     Args:
-        file: a path, or an open file that can seek.
+        file: a path, or an open seekable file.
 
     Raises:
         av.FFmpegError: the file is damaged, or not a video.
@@ -50,7 +50,7 @@ def open_film(file: Path | BinaryIO) -> InputContainer:
 
 
 def video_stream(container: InputContainer, name: object) -> av.VideoStream:
-    """The first video stream of a file, decoded by one thread: jobs run one process per core.
+    """The first video stream of a file, decoded by one thread, since jobs run one process per core.
 
     Args:
         name: name of the file, for errors.
@@ -69,10 +69,10 @@ def video_stream(container: InputContainer, name: object) -> av.VideoStream:
 
 
 def packets(path: Path, container: InputContainer, stream: av.VideoStream) -> Iterator[av.Packet]:
-    """All packets of a video, in the order of the file; the last one is empty.
+    """Yield all packets of a video, in the order of the file; the last packet is empty.
 
     Raises:
-        ValueError: after the last packet: the file is cut off, or has no frames.
+        ValueError: raised after the last packet if the file is cut off or has no frames.
     """
     count = 0
     for packet in container.demux(stream):
@@ -90,17 +90,17 @@ def packets(path: Path, container: InputContainer, stream: av.VideoStream) -> It
 
 
 def decode_film(path: Path, stop: int | None = None, step: int = 1) -> Iterator[np.ndarray]:
-    """Decode a video in colour, frame by frame, turned as it is shown.
+    """Decode a video in colour, frame by frame, rotated for display.
 
     The rest of the file is checked without decoding, in the same pass.
 
     Args:
         path: path of the file.
-        stop: number of the frame after the last one; by default, all frames are decoded.
-        step: frames from one decoded frame to the next.
+        stop: index of the frame after the last one; by default, all frames are decoded.
+        step: number of frames from one decoded frame to the next.
 
     Yields:
-        uint8 (H, W, 3), all of one size.
+        frames, uint8 (H, W, 3), of equal size.
 
     Raises:
         StpError: the file is damaged, cut off, or not a video, or its frames differ in size.
@@ -130,11 +130,11 @@ def check_frame(
     """Refuse a frame that is incomplete or too large.
 
     Args:
-        number: number of the frame in the video.
-        first: an earlier frame, whose size it must have.
+        number: index of the frame in the video.
+        first: an earlier frame, which must have the same size.
 
     Raises:
-        ValueError: a part of the frame is lost, or it has another size.
+        ValueError: a part of the frame is missing, or its size differs.
         StpError: the frame is too large.
     """
     if frame.is_corrupt:  # FFmpeg fills lost parts
@@ -149,14 +149,15 @@ def check_frame(
 
 
 def upright(frame: av.VideoFrame, picture: np.ndarray) -> np.ndarray:
-    """Turn and mirror a decoded frame as the file states: telephones store frames unturned.
+    """Rotate and mirror a decoded frame according to the file, since telephones store frames
+    unrotated.
 
     Args:
         frame: the decoded frame.
-        picture: its pixels, (H, W, ...).
+        picture: pixels of the frame, (H, W, ...).
 
     Returns:
-        a view of the same pixels, the axes H and W exchanged after a quarter turn.
+        view of the same pixels; H and W are exchanged after a quarter turn.
     """
     across, down, is_turned = _orientation(frame)
     picture = picture.swapaxes(0, 1) if is_turned else picture
@@ -164,7 +165,7 @@ def upright(frame: av.VideoFrame, picture: np.ndarray) -> np.ndarray:
 
 
 def size_of(frame: av.VideoFrame) -> tuple[int, int]:
-    """Height and width of a frame as it is shown."""
+    """Height and width of a frame after rotation for display, pixels."""
     is_turned = _orientation(frame)[2]
     return (frame.width, frame.height) if is_turned else (frame.height, frame.width)
 
@@ -186,18 +187,18 @@ def _orientation(frame: av.VideoFrame) -> tuple[bool, bool, bool]:
 def decode_grey(file: Path | BinaryIO, name: str) -> np.ndarray:
     """Decode the brightness of all frames of a video.
 
-    Video keeps brightness as 16 (black) .. 235 (white); it is stretched to 0..255 as every
-    conversion to RGB does, so that the values are those of picture files made from the video.
+    Video stores brightness from 16 (black) to 235 (white). Values are stretched to 0..255, as in
+    conversions to RGB, so they equal the values of picture files made from the video.
 
     Args:
-        file: a path, or an open file that can seek.
+        file: a path, or an open seekable file.
         name: name of the file, for errors.
 
     Returns:
-        uint8 (T, H, W).
+        frames, uint8 (T, H, W).
 
     Raises:
-        StpError: the file cannot be decoded or holds no frames.
+        StpError: the file cannot be decoded or has no frames.
     """
     try:
         with open_film(file) as container:
@@ -224,7 +225,7 @@ def _grey(frame: av.VideoFrame) -> np.ndarray:
 
 
 def _is_cut_off(path: Path, container: InputContainer) -> bool:
-    """Whether a file ends early, for formats in which FFmpeg does not notice it."""
+    """Whether a file ends early, for formats in which FFmpeg does not detect this."""
     size, name = path.stat().st_size, container.format.name
     if name == "mpegts":  # packets of one size
         return all(size % packet for packet in TRANSPORT)
@@ -238,7 +239,7 @@ def _is_cut_off(path: Path, container: InputContainer) -> bool:
 
 
 def _matroska_bytes(path: Path) -> int:
-    """Size that a Matroska file states; 0 if it states none, as in live recordings."""
+    """Size in bytes that a Matroska file states; 0 if it is not stated, as in live recordings."""
     with path.open("rb") as file:
         while (kind := file.read(4)) in (EBML, SEGMENT):
             first = file.read(1)
@@ -254,7 +255,7 @@ def _matroska_bytes(path: Path) -> int:
 
 
 def damaged(name: object, error: BaseException) -> StpError:
-    """The error of a video that cannot be decoded."""
+    """Make the error about a video that cannot be decoded."""
     return StpError(
         f"{name}: cannot be decoded ({error})",
         remedy="replace it, leave it out, or convert it: ffmpeg -i OLD NEW.mp4",

@@ -1,9 +1,9 @@
-"""Reading of zip archives with millions of files, without keeping their directory in memory.
+"""Read zip archives with millions of files, without keeping their directory in memory.
 
 Python's `zipfile` keeps an object for each file in each process: gigabytes for millions of
-pictures. Here the directory is read once, callers keep only the entries that they need, and a file
-is read by its offset (APPNOTE.TXT of PKWARE, sections 4.3 and 4.5; with ZIP64, since such archives
-are larger than 4 GB).
+pictures. Here, the directory is read once, callers keep only the needed entries, and a file is read
+by its offset (APPNOTE.TXT of PKWARE, sections 4.3 and 4.5; with ZIP64, since such archives are
+larger than 4 GB).
 """
 
 import struct
@@ -26,11 +26,11 @@ class Entry(NamedTuple):
     """Location of a file in the archive.
 
     Attributes:
-        offset: offset of its local header.
-        packed: size in the archive, bytes.
-        bytes: size when unpacked, bytes.
-        crc: CRC-32 of the unpacked bytes.
-        method: method of compression, 0 (stored) or 8 (deflated).
+        offset: offset of the local header, bytes.
+        packed: compressed size, bytes.
+        bytes: uncompressed size, bytes.
+        crc: CRC-32 of the uncompressed data.
+        method: compression method, 0 (stored) or 8 (deflated).
     """
 
     offset: int
@@ -41,10 +41,10 @@ class Entry(NamedTuple):
 
 
 def entries(path: Path) -> Iterator[tuple[str, Entry]]:
-    """Name and location of every file, in the order of the archive's directory.
+    """Yield name and location of every file, in the order of the archive's directory.
 
     Raises:
-        StpError: the file is no zip archive, or its directory is damaged.
+        StpError: the file is not a zip archive, or its directory is damaged.
     """
     try:
         with path.open("rb") as file:
@@ -56,7 +56,7 @@ def entries(path: Path) -> Iterator[tuple[str, Entry]]:
 
 
 def read_entry(path: Path, entry: Entry, name: str) -> bytes:
-    """The unpacked bytes of one file.
+    """Read and decompress a file of the archive.
 
     Args:
         path: path of the archive.
@@ -64,7 +64,8 @@ def read_entry(path: Path, entry: Entry, name: str) -> bytes:
         name: name of the file, for errors.
 
     Raises:
-        StpError: the file is cut off, damaged, larger than 256 MB, or packed in another way.
+        StpError: the file is cut off, damaged or larger than 256 MB, or its compression is not
+            supported.
     """
     try:
         if entry.packed > _MOST_BYTES:
@@ -91,7 +92,7 @@ def read_entry(path: Path, entry: Entry, name: str) -> bytes:
 
 
 def _end(file: BinaryIO) -> tuple[int, int, int]:
-    """Number of files, bytes of the list, and where it begins."""
+    """Number of files, and size and offset of the directory in bytes."""
     length = file.seek(0, 2)
     tail_start = max(0, length - 22 - 65535)  # the comment at the end has up to 65535 bytes
     file.seek(tail_start)

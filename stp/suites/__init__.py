@@ -1,4 +1,4 @@
-"""One folder for each suite that needs code of its own: metrics, models, tables, figures, checks.
+"""Code of single suites, in one folder for each suite: metrics, models, tables, figures, checks.
 
-Leaves: other rooms find them by name, after the generic ones, and import none.
+Modules are found by name, after generic modules; other packages never import them.
 """

@@ -1,4 +1,5 @@
-"""Answer the rules of Snakemake: files to make, their inputs, and commands of `stp`.
+"""Determine files, inputs and commands of `stp` for the rules of Snakemake.
 
-Rule files (workflow/) name rules and contain no decisions. The package does not import torch.
+Rule files (workflow/) only declare rules; decisions are made here. The package does not import
+torch.
 """

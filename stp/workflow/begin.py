@@ -40,10 +40,10 @@ COPIES = "results/tables"
 
 
 def keep_quiet() -> None:
-    """Let this process collect less garbage, and print less.
+    """Reduce garbage collection and output of this process.
 
-    Jobs are objects that live as long as the plan; searching them for garbage again and again took
-    a third of the time of planning.
+    Snakemake's job objects live as long as the plan; searching them repeatedly for garbage took a
+    third of the time of planning.
     """
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)
@@ -62,7 +62,7 @@ class Run:
         jobs: inputs and resources of jobs.
         configfile: the effective configuration of the plan.
         manifests: paths of the manifests, by dimension.
-        is_main: whether this is the main process, not one of a job.
+        is_main: whether this is the main process of Snakemake, not the process of a job.
     """
 
     plan: Plan
@@ -79,7 +79,7 @@ class Run:
 
         Args:
             workflow: the workflow of Snakemake (`snakemake.workflow.Workflow`).
-            config: the content of its configuration files, to which values for captions are added.
+            config: the configuration of the workflow, to which values for captions are added.
         """
         keep_quiet()
         where = " and ".join(map(str, workflow.config_settings.configfiles))
@@ -131,7 +131,7 @@ class Run:
 
     @cached_property
     def data_origin(self) -> dict[str, str]:
-        """The origin of the data of each dimension, and of all together, for captions."""
+        """The origin of the data of each dimension, and of all of them together, for captions."""
         return workflow_files.data_origins(self.plan)
 
     def data_origin_of(self, wildcards: Any) -> str:
@@ -164,7 +164,7 @@ class Run:
 
     @property
     def all_tables(self) -> list[str]:
-        """Paths of the copies of all tables that the scale can make."""
+        """Paths, in results/tables, of all tables that the scale can make."""
         tables = self.tables.values()
         made_here = [table for table in tables if table.is_possible and not table.on_demand]
         return [f"{COPIES}/{table.name}.csv" for table in made_here]
@@ -194,7 +194,9 @@ class Run:
 
     @property
     def of_raters(self) -> str | None:
-        """Name of the dimension whose forecasts the questionnaire shows; None if there is none."""
+        """Name of the dimension whose forecasts are in the questionnaire; None without a
+        questionnaire.
+        """
         dimensions = self.plan.config.suite.dimensions.items()
         return next(
             (
@@ -212,7 +214,7 @@ class Run:
 
     @property
     def paper(self) -> Path:
-        """Path of the scale file whose networks are measured."""
+        """Path of the scale file with the paper's protocol, whose networks are measured."""
         return CONFIG_FOLDER / "paper.yaml"
 
     def digest_of_questionnaire(self, wildcards: object) -> str:
@@ -221,10 +223,10 @@ class Run:
         return digest([checksum(self.study), manifest_digest(manifest) if manifest else None])
 
     def made_table(self, wildcards: Any) -> str:
-        """Path of the table from which a copy is made.
+        """Path of the table that a copy in results/tables is made from.
 
         Raises:
-            StpError: the scale makes no such table.
+            StpError: the scale cannot make the table.
         """
         return self._table(wildcards.table).path
 
@@ -265,7 +267,8 @@ class Run:
 
     @snakemake_cli.exits_plainly()
     def check_targets(self, workflow: Any, targets: Iterable[str]) -> None:
-        """Refuse targets that no rule makes; a plan (``-n``) counts its jobs once.
+        """Refuse targets that no rule makes; in a dry run (``-n``), Snakemake prints its table of
+        jobs once.
 
         Args:
             workflow: the workflow of Snakemake.
@@ -284,7 +287,7 @@ class Run:
 
     @snakemake_cli.exits_plainly()
     def start(self, workflow: Any) -> bool:
-        """Prepare for running jobs, when Snakemake has set the targets.
+        """Prepare for running jobs, after Snakemake has set the targets.
 
         Returns:
             whether jobs run on this machine, in the environment of this process.
@@ -297,5 +300,7 @@ class Run:
 
     @property
     def shell_prefix(self) -> str:
-        """Prefix of shell commands, for `stp` of this environment unless a job has its own."""
+        """Prefix of shell commands, so that `stp` of this environment runs, unless a job has its
+        own one.
+        """
         return self.site.shell_prefix(Path(sys.executable).parent)

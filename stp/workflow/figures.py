@@ -1,4 +1,4 @@
-"""Figures of a scale (of scores, forecasts, people) and their inputs.
+"""Declare the figures of a scale (of scores, forecasts, people) and their inputs.
 
 There are hundreds of figures, so rules have wildcards: one rule for each kind of file name.
 """
@@ -28,8 +28,8 @@ class FigureRule:
 
     Attributes:
         name: name of the rule.
-        figure: path of the files without ending, with wildcards.
-        endings: endings of the files; the first one stands for all.
+        figure: path of the files without their endings, with wildcards.
+        endings: endings of the files; the first file is the target for all.
         words: arguments of `stp draw`, with wildcards; ``{manifest}`` is the manifest.
         caption: name of the caption for `snakemake --report`.
         labels: labels in that report, besides the origin of the data.
@@ -50,7 +50,7 @@ class FigureRule:
 
     @property
     def files(self) -> dict[str, str]:
-        """All of its files, by their endings."""
+        """Paths of all files of the rule, by ending."""
         return {ending: f"{self.figure}.{ending}" for ending in self.endings}
 
     @property
@@ -60,7 +60,7 @@ class FigureRule:
 
     @property
     def outs(self) -> list[str]:
-        """Options that name the files to write; an SVG beside a PNG file needs none."""
+        """Command-line options for the files to write; an SVG beside a PNG file needs no option."""
         endings = self.endings if "png" not in self.endings or len(self.endings) > 2 else ("png",)
         return [word for ending in endings for word in ("--out", f"{self.figure}.{ending}")]
 
@@ -117,7 +117,7 @@ class Figures:
 
     @property
     def paths(self) -> list[str]:
-        """Paths of the files that stand for all figures of the scale, one per figure."""
+        """Paths of the first file of each figure of the scale."""
         results, paths = results_of(self.plan), figures(self.plan)
         for dimension in self.manifests:
             if self._task(dimension).pictures == "strips":
@@ -131,10 +131,10 @@ class Figures:
 
     @property
     def on_maps(self) -> str | None:
-        """Name of the dimension whose forecasts are drawn over maps; None if there is none.
+        """Name of the dimension whose forecasts are drawn over maps; None without such a dimension.
 
         Models that are tested on a dataset predict the same scenarios in all dimensions; the first
-        one of the scale has most of them.
+        dimension of the scale has most models.
         """
         of_maps = [name for name in self.manifests if self._task(name).pictures == "trajectories"]
         return of_maps[0] if of_maps else None
@@ -144,7 +144,7 @@ class Figures:
         return self.plan.recipes.samples(case.tested_on)
 
     def ancient_of(self, rule: FigureRule) -> Callable[[Any], list[str]]:
-        """Function that returns the inputs of a figure whose modification times are ignored.
+        """Function that returns those inputs of a figure whose modification times are ignored.
 
         Pictures of forecasts wait for scores, which are made after forecasts.
         """
@@ -222,6 +222,6 @@ class Figures:
         return self.digest_of(parts[0], Path(parts[1]).stem)
 
     def _read(self, dimension: str, kind: str) -> list[str]:
-        """Dimensions whose rows a figure shows; gains of ensembles also need single forecasts."""
+        """Dimensions whose rows are in a figure; gains of ensembles also need single forecasts."""
         controls = self.plan.config.suite.dimensions[dimension].controls
         return [dimension, *([controls] if kind == "gain" and controls else [])]

@@ -1,4 +1,4 @@
-"""Inputs and resources of jobs, for rules of Snakemake."""
+"""Determine inputs and resources of jobs, for rules of Snakemake."""
 
 import time
 from collections.abc import Callable
@@ -105,9 +105,9 @@ class Jobs:
         return lambda wildcards: _of_now(self.plan.receipts(dimension))
 
     def asks(self, receipt: str) -> dict[str, Ask]:
-        """All resources of a rule, by the names that the site uses.
+        """Functions that return the resources of a rule, by the names that the site uses.
 
-        They are functions, called once for each job and again before every retry
+        Snakemake calls them for each job and again before every retry
         (stp/run/cluster/resources.py).
         """
 
@@ -119,7 +119,7 @@ class Jobs:
         return {name: ask(name) for name in self.named}
 
     def asks_fetch(self) -> dict[str, Ask]:
-        """The resources of a download."""
+        """Functions that return the resources of a download, by name."""
 
         def ask(name: str) -> Ask:
             return lambda wildcards: self.resources.of_fetch(self.lock.format(**wildcards)).get(
@@ -129,7 +129,7 @@ class Jobs:
         return {name: ask(name) for name in self.named}
 
     def asks_profile(self) -> dict[str, Ask]:
-        """The resources of a measurement."""
+        """Functions that return the resources of a measurement of a network, by name."""
 
         def ask(name: str) -> Ask:
             return lambda wildcards: self.resources.of_profile(self.profile_threads).get(name)
@@ -137,15 +137,17 @@ class Jobs:
         return {name: ask(name) for name in self.named}
 
     def threads_of(self, receipt: str) -> Ask:
-        """Number of CPU threads of all processes of a job together."""
+        """Function that returns the total number of CPU threads of all processes of a job."""
         return lambda wildcards: self.resources.of(receipt.format(**wildcards))["threads"]
 
     def group_of(self, receipt: str) -> Ask:
-        """The group in which a short job is submitted."""
+        """Function that returns the group in which a short job is submitted."""
         return lambda wildcards: self.resources.group(receipt.format(**wildcards))
 
     def predictions_of_study(self, dimension: str | None) -> Ask:
-        """The receipts of the predictions that raters see, if the scale has them all."""
+        """Function that returns the receipts of the predictions that raters see, if the scale has
+        all.
+        """
 
         @exits_plainly()
         def needed(wildcards: object) -> list[str]:

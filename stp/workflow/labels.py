@@ -1,4 +1,4 @@
-"""Captions (workflow/report), categories and labels of files for `snakemake --report`."""
+"""Add captions (workflow/report), categories and labels to files for `snakemake --report`."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,7 +14,7 @@ IN_REPORT = ("csv", "html", "png")
 
 
 def caption_of(*names: str) -> str:
-    """Path of the first caption that exists."""
+    """Path of the first existing caption among those with the given names."""
     return next(str(path) for name in names if (path := CAPTIONS / f"{name}.rst").is_file())
 
 
@@ -25,7 +25,7 @@ def in_report(
     labels: Mapping[str, str | Callable[[Any], str]],
     subcategory: str | None = None,
 ) -> Any:
-    """Mark a file as one that `snakemake --report` shows.
+    """Include a file in the report of `snakemake --report`.
 
     Args:
         path: path of the file, with wildcards.

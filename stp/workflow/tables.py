@@ -1,4 +1,4 @@
-"""Tables for which a scale has rules: their inputs, and the commands of `stp` that make them.
+"""Declare the tables of a scale: their inputs, and the commands of `stp` that make them.
 
 The suite declares what a table needs (`stp.plan.suite.MadeTable`), and the module of a table has
 the name of the table.
@@ -36,7 +36,7 @@ CONFIGURED = ("datasets", "models")
 
 
 def nothing() -> None:
-    """Do nothing, as the check of a table that any scale can make."""
+    """Do nothing: the check for tables that any scale can make."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,9 +56,11 @@ class Table:
         data_origin: origin of the data, as text.
         memory_mb: memory of the job, in MB.
         is_local: whether the job always runs beside Snakemake, even on a cluster.
-        on_demand: whether it is left out of the tables of a scale.
+        on_demand: whether the table is made only if it is requested, not among all tables of a
+            scale.
         takes_configfile: whether the command gets the scale file.
-        afterwards: shell command that then builds a results store with the rows of the table.
+        afterwards: shell command that runs next, and builds a results store with the rows of the
+            table.
         demand: function that raises an error if the scale lacks something that the table needs.
     """
 
@@ -101,7 +103,9 @@ class Table:
         return digest(self.made_from())
 
     def digested(self, wildcards: object) -> str:
-        """Its digest, for a rule: no other process computes it."""
+        """The digest of the table, as a function of wildcards for rules; only the main process
+        computes it.
+        """
         return self.digest
 
     @property
@@ -116,7 +120,7 @@ class Table:
     def configured(self, wildcards: object, input: Any) -> list[str]:
         """The option that names the scale file; empty if the command takes none.
 
-        In `params`, it would differ between runs of the same plan.
+        The option is not in `params`, because it would differ between runs of the same plan.
         """
         return ["--configfile", str(input.configfile)] if self.takes_configfile else []
 
@@ -135,7 +139,7 @@ class Tables:
 
     Args:
         plan: plan of the scale.
-        manifests: manifests by dimension.
+        manifests: paths of the manifests by dimension.
     """
 
     def __init__(self, plan: Plan, manifests: Mapping[str, Path]) -> None:
@@ -317,7 +321,9 @@ class Tables:
         )
 
     def _measured(self, name: str, about: SuiteTable) -> Table:
-        """The table of model sizes and of speeds, which are measured on this machine in minutes."""
+        """The table of sizes and speeds of models; speeds are measured on this machine, which takes
+        minutes.
+        """
         scale = self.plan.config.scale.model_dump(mode="json", exclude={"runtime", "paths"})
         words = ["list", "models", "--configfile", str(CONFIG_FOLDER / "paper.yaml")]
         out = f"{self.folder}/{name}.csv"
@@ -334,7 +340,7 @@ class Tables:
         )
 
     def _configured(self) -> dict[str, str]:
-        """Checksums of the files that tables of printed facts are made from."""
+        """Checksums of the configuration files that tables of printed facts are made from."""
         folders = [*(CONFIG_FOLDER / name for name in CONFIGURED), self.suite.folder]
         files = [path for folder in folders for path in folder.iterdir() if path.is_file()]
         return {f"{file.parent.name}/{file.name}": checksum(file) for file in files}

@@ -1,12 +1,12 @@
-"""Crowds of synthetic people, in the file formats of ETH, HOTEL, UCY, ATC and THOR.
+"""Generate synthetic crowds in the file formats of ETH, HOTEL, UCY, ATC and THOR.
 
-People come in waves: a few enter within a second or two, each at one goal and on the way to
-another, keep out of each other's way and around obstacles, and leave before the next few come. So
-in some windows the same people are present throughout, as scenarios of Atlas demand. They walk by a
-social force (Helbing and Molnár 1995) in steps of 0.05 s, with speeds of their own, and are
-detected with a little noise. Formats: `ewap` (obsmat.txt), `trajnetpp` (ndjson), `atc` (CSV,
-millimetres, a clock of each person), `qualisys` (tsv at 100 Hz with two markers on each helmet,
-some of them hidden). Maps: a picture with its homography, or a semantic grid with classes.
+People come in waves: some people enter within a second or two, walk from one goal to another, avoid
+each other and obstacles, and leave before the next wave. So in some windows, the same people are
+present throughout, as scenarios of Atlas require. People walk by a social force model (Helbing and
+Molnár 1995) in steps of 0.05 s, with individual speeds, and are detected with a little noise.
+Formats: `ewap` (obsmat.txt), `trajnetpp` (ndjson), `atc` (CSV, millimetres, separate times for each
+person), `qualisys` (tsv at 100 Hz with two markers on each helmet, some of them hidden). Maps: a
+picture with its homography, or a semantic grid with classes.
 """
 
 import json
@@ -105,7 +105,7 @@ class Track:
     position: np.ndarray
 
     def at(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The times at which the person was there, and the positions."""
+        """Those of the given times at which the person was present, and the positions then."""
         times = times[(times >= self.time[0]) & (times <= self.time[-1])]
         made = [np.interp(times, self.time, self.position[:, axis]) for axis in (0, 1)]
         return times, np.stack(made, axis=1)
@@ -115,7 +115,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write the recordings, the map and the goals.
 
     Raises:
-        StpError: an unknown option or one out of its range.
+        StpError: an option is unknown or out of range.
     """
     chosen = build(CrowdOptions, options, "generator options")
     write = {"ewap": _ewap, "trajnetpp": _trajnetpp, "atc": _atc, "qualisys": _qualisys}
@@ -140,7 +140,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
 
 
 def _walked(options: CrowdOptions, random: np.random.Generator) -> list[Track]:
-    """All people of a recording."""
+    """Simulate all people of a recording."""
     begin, first, walks = 0.0, 1, []
     for number_of in range(options.waves):
         count = int(random.integers(options.people[0], options.people[1] + 1))
@@ -232,7 +232,7 @@ def _push(direction: np.ndarray, distance: np.ndarray) -> np.ndarray:
 def _detected(
     paths: list[Track], dt: float, noise: float, random: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Number of the annotation, person and position of all, by annotation."""
+    """Index of the annotation, person and position of all detections, sorted by annotation."""
     clock = dt * np.arange(int(max(path.time[-1] for path in paths) / dt) + 1)
     rows = []
     for path in paths:

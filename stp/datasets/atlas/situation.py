@@ -1,9 +1,9 @@
-"""Situations of Atlas, made: chasing, crossing, opposing, groups that meet, people around a disc.
+"""Generate situations of Atlas: chasing, crossing, opposing, meeting groups, people around a disc.
 
-The same situation is made several times, each with its own random parameters, in one TrajNet++
-ndjson file at 10 Hz, like the released scenarios (Atlas, section V-A and Figures 2 and 3). Each
-repetition has people with other numbers, a minute after the previous one. The parameters are those
-of `stp.tracks.generators`. If people walk around obstacles, a list of discs is written too.
+A situation is repeated several times with different random parameters, in one TrajNet++ ndjson file
+at 10 Hz, like the released scenarios (Atlas, section V-A and Figures 2 and 3). Each repetition has
+new people, and begins a minute after the previous one. The parameters are those of
+`stp.tracks.generators`. If people walk around obstacles, a list of discs is written too.
 """
 
 import inspect
@@ -38,10 +38,10 @@ class SituationOptions:
     Attributes:
         situation: one of `SITUATIONS`.
         path: path of the tracks.
-        discs: path of the obstacles, where there are any.
+        discs: path of the file of obstacles, if the situation has any.
         times: number of repetitions of the situation.
-        parameters: parameters of the situation: a number, or the bounds [least, most] of a random
-            number for each repetition.
+        parameters: parameters of the situation: a number, or the bounds [lowest, highest] of a
+            random number for each repetition.
         noise: standard deviation of the noise of detections, metres.
         seed: seed of all random numbers.
     """
@@ -69,10 +69,10 @@ class SituationOptions:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write the tracks, and the discs where there are any.
+    """Write the tracks, and the discs if the situation has any.
 
     Raises:
-        StpError: an unknown option or one out of its range.
+        StpError: an option is unknown or out of range.
     """
     chosen = build(SituationOptions, options, "generator options")
     make = SITUATIONS[chosen.situation]
@@ -102,7 +102,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
 
 
 def _drawn(value: Any, random: np.random.Generator, default: Any) -> Any:
-    """Draw a parameter of one repetition: a whole number if its default is one."""
+    """Draw a parameter of one repetition; an integer if its default is an integer."""
     least, most = value if isinstance(value, list) else (value, value)
     if isinstance(default, int):
         return int(random.integers(int(least), int(most) + 1))

@@ -1,6 +1,6 @@
-"""Stand-in for BAIR robot pushing: a synthetic arm in the official file format.
+"""Generate a synthetic version of BAIR robot pushing in the official file format.
 
-As in the official data: the tar archive, its folders and file names, the TFRecord framing, the
+Same as in the official data: the tar archive, its folders and file names, the TFRecord framing, the
 SequenceExample with four features for each time (two pictures as raw RGB bytes, four actions, three
 coordinates), values within similar ranges, features in no particular order, and two cameras.
 Different: the scene (stp/fetch/tabletop.py), and the number and size of files, which are options.
@@ -35,7 +35,7 @@ class BairOptions:
         frames: number of frames of a trajectory (30).
         size: height and width of a frame (64).
         packed: whether to write one tar archive, as it is published, instead of files.
-        seed: seed of all random numbers; a trajectory does not depend on how many there are.
+        seed: seed of all random numbers; a trajectory does not depend on their number.
     """
 
     train: PositiveInt = 512
@@ -48,10 +48,10 @@ class BairOptions:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``bair/bair_robot_pushing_dataset_v0.tar``, or the files that it would hold.
+    """Write ``bair/bair_robot_pushing_dataset_v0.tar``, or the files in it.
 
     Raises:
-        StpError: an unknown option or one out of its range.
+        StpError: an option is unknown or out of range.
     """
     chosen = build(BairOptions, options, "generator options")
     done, total = 0, chosen.train + chosen.test
@@ -75,7 +75,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
 
 
 def record(rng: np.random.Generator, frames: int, size: int) -> bytes:
-    """One trajectory as a SequenceExample."""
+    """Encode a simulated trajectory as a SequenceExample."""
     motion = simulate(rng, frames, objects=int(rng.integers(3, 6)))
     main = render(motion, Camera(turn=0.0, tilt=0.35), size, size, rng)
     aux = render(motion, Camera(turn=0.6, tilt=0.5), size, size, rng)
@@ -92,7 +92,7 @@ def record(rng: np.random.Generator, frames: int, size: int) -> bytes:
 
 
 def _pack(out: Path, names: list[str]) -> None:
-    """Move the files into the archive, folders first, as tar does; equal files, equal bytes."""
+    """Move the files into a reproducible tar archive, folders first."""
     with tarfile.open(out / ARCHIVE, "w", format=tarfile.GNU_FORMAT) as archive:
         folders = {str(parent) for name in names for parent in Path(name).parents if parent.name}
         for folder in sorted(folders):

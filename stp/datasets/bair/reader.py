@@ -4,10 +4,10 @@ Ebert, Finn, Lee and Levine 2017, "Self-supervised visual planning with temporal
 A tar archive of TFRecord files, ``softmotion30_44k/{train,test}/traj_<a>_to_<b>.tfrecords``; each
 record is a SequenceExample whose context has, for every time t, ``<t>/image_main/encoded`` and
 ``<t>/image_aux1/encoded`` (raw RGB bytes, not JPEG), ``<t>/action`` and ``<t>/endeffector_pos``.
-Only the main camera is used. Records are read where they lie, one at a time.
+Only the main camera is used. Records are read one at a time, without unpacking.
 
-PredBench splits the 43,264 training trajectories into 38,937 and 4,327 but does not say how: here
-the split is drawn by the names of the trajectories, with the seed 0.
+PredBench splits the 43,264 training trajectories into 38,937 and 4,327, but does not say how. Here,
+trajectories are assigned by their names, with the seed 0.
 """
 
 from dataclasses import dataclass, field
@@ -40,10 +40,10 @@ class BairOptions:
     Attributes:
         frames: number of frames of a trajectory (30 in the official files).
         raw_size: height and width of a raw frame (64 in the official files).
-        val: trajectories of the training files that become the validation split (PredBench,
-            Table 1: 4,327).
-        trajectories: required number in the training and test files, ``{train: n, test: n}``, or
-            null for any number. The official numbers are those that TensorFlow Datasets publishes
+        val: number of trajectories of the training files for the validation split (PredBench, Table
+            1: 4,327).
+        trajectories: required numbers of trajectories in the training and test files, ``{train: n,
+            test: n}``; null for any number. Official numbers are from TensorFlow Datasets
             (bair_robot_pushing_small).
     """
 
@@ -64,7 +64,7 @@ class Trajectory(NamedTuple):
     """A trajectory, which is one record of a TFRecord file.
 
     Attributes:
-        folder: folder of its file, train or test.
+        folder: folder of the file, train or test.
         name: name such as "train/traj_0_to_255/017".
         member: the TFRecord file.
         record: location of the record in the raw file (the tar archive).
@@ -147,7 +147,7 @@ def deal(names: list[str], options: BairOptions) -> dict[str, str]:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The numbers of clips that follow from the rule; see stp.prepare.planned_counts.
+    """Count the clips that follow from the rule; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option is wrong.
@@ -161,10 +161,10 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
 
 
 def decode_trajectory(raw: RawFiles, task: tuple[Trajectory, BairOptions, int, int]) -> np.ndarray:
-    """The frames of one trajectory, (T, 3, H, W).
+    """Read the frames of a trajectory, uint8 (T, 3, H, W).
 
     Raises:
-        StpError: the record is damaged, or does not have the frames of the official ones.
+        StpError: the record is damaged, or its number or size of frames differs from the options.
     """
     trajectory, options, height, width = task
     name = f"{where(raw, trajectory.member)}: {trajectory.name}"

@@ -1,14 +1,14 @@
-"""Stand-in for BridgeData: a synthetic arm at synthetic sinks and kitchens, in the official layout.
+"""Generate a synthetic version of BridgeData in the official layout.
 
-As in the official data: the zip archive ``demos_8_17.zip`` and the folders in it, from institution
-to camera; JPEG pictures ``im_<t>.jpg`` from 0; ``obs_dict.pkl``, ``policy_out.pkl``,
+Same as in the official data: the zip archive ``demos_8_17.zip`` and the folders in it, from
+institution to camera; JPEG pictures ``im_<t>.jpg`` from 0; ``obs_dict.pkl``, ``policy_out.pkl``,
 ``agent_data.pkl`` and ``lang.txt`` beside them; and PredBench's lists, with their faults: views of
-one trajectory in the training and test lists, some views that are too short. Different: the scene
-(stp/fetch/tabletop.py), most keys of the pickled dictionaries, and perhaps the compression of the
-archive, which is unknown.
+the same trajectory in the training and test lists, and views that are too short. Different: the
+scene (stp/fetch/tabletop.py), most keys of the pickled dictionaries, and perhaps the compression of
+the archive, which is unknown.
 
-With ``layout: rlds``, the TFRecord files of TensorFlow Datasets are written instead, with the
-features of the recorded sample; among them a camera that is missing and so is black.
+With ``layout: rlds``, TFRecord files of TensorFlow Datasets are written instead, with the features
+of official files, including a missing camera with black pictures.
 """
 
 import json
@@ -42,7 +42,8 @@ class BridgeOptions:
 
     Attributes:
         layout: format of the files, raw or rlds.
-        trajectories: number of trajectories in known scenes with known tasks; rlds: of episodes.
+        trajectories: number of trajectories in known scenes with known tasks; for rlds, number of
+            episodes.
         elsewhere: number of trajectories in each of the subsets with new scenes or tasks.
         cameras: number of cameras of a trajectory.
         frames: number of frames of most trajectories; officially 3..39.
@@ -70,10 +71,10 @@ class BridgeOptions:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``bridge/demos_8_17.zip``, or what it holds, and the lists; or TFRecord files.
+    """Write ``bridge/demos_8_17.zip``, or the files in it, and the lists; or TFRecord files.
 
     Raises:
-        StpError: an unknown option or one out of its range.
+        StpError: an option is unknown or out of range.
     """
     chosen = build(BridgeOptions, options, "generator options")
     if chosen.layout == "rlds":
@@ -114,7 +115,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
 def trajectory(
     rng: np.random.Generator, chosen: BridgeOptions, frames: int
 ) -> tuple[dict[str, bytes], list[str]]:
-    """The files of one trajectory by name, and the folders of its views."""
+    """Make a trajectory: its files by name, and the folders of its views."""
     motion = simulate(rng, frames, objects=int(rng.integers(3, 6)))
     views = [f"images{k}" for k in range(chosen.cameras)]
     files = {}
@@ -150,7 +151,7 @@ def _place(kind: str, i: int) -> str:
 
 
 def _lists(views: list[tuple[str, str, int]], chosen: BridgeOptions) -> dict[str, dict[str, int]]:
-    """PredBench's lists: known scenes are dealt view by view, which is why they leak."""
+    """Make PredBench's lists; views are assigned separately to splits, so trajectories leak."""
     rng = np.random.default_rng([chosen.seed, 1 << 20])
     known_views = [(view, frames) for kind, view, frames in views if kind == "known"]
     order = rng.permutation(len(known_views))

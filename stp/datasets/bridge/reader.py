@@ -3,13 +3,14 @@
 Ebert et al. 2022, "Bridge data: Boosting generalization of robotic skills with cross-domain
 datasets"; Walke et al. 2023, "BridgeData V2: A dataset for robot learning at scale". Two layouts:
 
-- ``raw``: ``<institution>/<scene>/<task>/<date>/raw/traj_group<g>/traj<i>/images<k>/im_<t>.jpg``,
-  t from 0, as files or in the official zip archives, which stay packed. The clips are PredBench's
-  lists, JSON objects ``{folder of one view: number of frames}``; all are from the first release.
+- ``raw``: ``<institution>/<scene>/<task>/<date>/raw/traj_group<g>/traj<i>/images<k>/im_<t>.jpg``, t
+  from 0, as files or in the official zip archives, which stay packed. Clips are listed by
+  PredBench, in JSON objects ``{folder of one view: number of frames}``; all are from the first
+  release.
 - ``rlds``: TFRecord files of TensorFlow Datasets. A record is an Example, one episode:
   ``steps/observation/image_<k>`` is a list of JPEG files, ``episode_metadata/file_path`` and
-  ``episode_metadata/episode_id`` say whose. Cameras that were missing are black. There are no
-  lists for it: episodes are dealt to the splits by their names, with the seed 0.
+  ``episode_metadata/episode_id`` identify the episode. Missing cameras have black pictures. There
+  are no lists for this layout: episodes are assigned to splits by their names, with the seed 0.
 """
 
 import re
@@ -67,7 +68,8 @@ class BridgeOptions:
 
     Attributes:
         layout: raw (pictures and PredBench's lists) or rlds (TFRecord files).
-        episodes: rlds: numbers of episodes for validation and test; the others are for training.
+        episodes: for rlds, numbers of episodes for validation and test; all others are for
+            training.
     """
 
     layout: Literal["raw", "rlds"] = "raw"
@@ -79,12 +81,12 @@ class BridgeOptions:
 
 
 class View(NamedTuple):
-    """The video of one camera of one trajectory.
+    """The video of a trajectory from one camera.
 
     Attributes:
-        name: raw: as in the lists, e.g. "berkeley/toykitchen1/<task>/<date>/raw/traj_group0/
-            traj17/images2".
-        cluster: the trajectory.
+        name: name of the view; for raw, as in the lists, e.g.
+            "berkeley/toykitchen1/<task>/<date>/raw/traj_group0/traj17/images2".
+        cluster: name of the trajectory.
         frames: number of frames.
     """
 
@@ -109,10 +111,10 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The clips that follow from the lists; see stp.prepare.planned_counts.
+    """Count the clips that follow from the lists; see stp.prepare.planned_counts.
 
     Raises:
-        StpError: an option or a list is wrong, or it is missing.
+        StpError: an option or a list is wrong, or a list is missing.
     """
     options = build(BridgeOptions, recipe["options"], "prepare options")
     if options.layout == "rlds":
@@ -150,7 +152,7 @@ def read_lists(raw: RawFiles | Lists) -> dict[str, dict[str, int]]:
 
 
 def views(lists: dict[str, dict[str, int]], span: int) -> list[View]:
-    """All views that are long enough for some clip, in the order of the lists."""
+    """List all views that are long enough for a clip, in the order of the lists."""
     views: dict[str, View] = {}
     for split, listed in lists.items():
         for name, frames in listed.items():
@@ -160,9 +162,9 @@ def views(lists: dict[str, dict[str, int]], span: int) -> list[View]:
 
 
 def cut(lists: dict[str, dict[str, int]], span: int) -> list[Clip]:
-    """The clips of all lists, in a store of all `views`.
+    """Cut the clips of all lists, in a store of all `views`.
 
-    The subset ``strict`` is the test clips of trajectories of which no view is in the training or
+    The subset ``strict`` has the test clips of trajectories that have no view in the training or
     validation list.
 
     Args:
@@ -188,11 +190,11 @@ def cut(lists: dict[str, dict[str, int]], span: int) -> list[Clip]:
 
 
 class Source(NamedTuple):
-    """Location of one picture.
+    """Location of a picture.
 
     Attributes:
-        file: the raw file: the picture itself, or the archive.
-        entry: its entry in the archive; None for a file.
+        file: name of the raw file, which is the picture or the archive.
+        entry: location in the archive; None for a file.
     """
 
     file: str
@@ -230,7 +232,7 @@ def _from_raw(
 
 
 def _sources(raw: RawFiles, names: set[str]) -> dict[str, dict[int, Source]]:
-    """Locations of the pictures of some views; other entries of archives are not kept."""
+    """Find the locations of the pictures of some views."""
     sources: dict[str, dict[int, Source]] = {}
     for name in raw.names:
         contents = entries(raw.find(name)) if name.endswith(".zip") else [(name, None)]
@@ -242,7 +244,7 @@ def _sources(raw: RawFiles, names: set[str]) -> dict[str, dict[int, Source]]:
 
 
 def decode_pictures(raw: RawFiles, task: tuple[str, list[Source], int, int]) -> np.ndarray:
-    """The frames of one view, resized, (T, 3, H, W).
+    """Read and resize the frames of a view, uint8 (T, 3, H, W).
 
     Raises:
         StpError: a picture is damaged.
@@ -268,11 +270,12 @@ class Episode(NamedTuple):
     """An episode, which is one record of a TFRecord file.
 
     Attributes:
-        name: source and number, e.g. "berkeley/toysink2_bww/put_carrot_on_plate/.../3".
+        name: path of the source and number of the episode, e.g.
+            "berkeley/toysink2_bww/put_carrot_on_plate/.../3".
         file: the TFRecord file.
         record: location of the record in the file.
         frames: number of steps.
-        cameras: numbers of the cameras that have pictures.
+        cameras: indices of the cameras that have pictures.
     """
 
     name: str
@@ -324,10 +327,10 @@ def _from_rlds(
 
 
 def episodes_of(raw: RawFiles) -> Iterator[Episode]:
-    """All episodes, in the order of the files; reads every record once.
+    """Yield all episodes, in the order of the files; every record is read once.
 
     Raises:
-        StpError: there is no TFRecord file, or one is damaged.
+        StpError: there is no TFRecord file, or a file is damaged.
     """
     files = [name for name in raw.names if RLDS.fullmatch(name)]
     if not files:
@@ -363,7 +366,7 @@ def episodes_of(raw: RawFiles) -> Iterator[Episode]:
 
 
 def decode_episode(raw: RawFiles, task: tuple[Episode, int, int]) -> np.ndarray:
-    """The frames of all views of an episode, one view after the other, resized, (T, 3, H, W).
+    """Read and resize the frames of all views of an episode, concatenated, uint8 (T, 3, H, W).
 
     Raises:
         StpError: the record or a picture is damaged, or the cameras have unequal numbers of frames.

@@ -1,9 +1,9 @@
-"""Stand-in for the Caltech Pedestrian videos: synthetic streets in Norpix .seq files.
+"""Generate a synthetic version of the Caltech Pedestrian videos in Norpix .seq files.
 
 The file format is the one that Piotr Dollar's toolbox reads and writes (videos/seqReaderPlugin.m):
 a header of 1024 bytes, then JPEG pictures with their lengths and times, with or without 8 empty
-bytes after each. Annotations (.vbb) are not made. Pictures are smaller than the official 640 x 480
-by default.
+bytes after each. Annotations (.vbb) are not generated. Pictures are smaller than the official 640 x
+480 by default.
 """
 
 import struct
@@ -30,12 +30,12 @@ class CaltechOptions:
     """Options of the generator.
 
     Attributes:
-        sets: numbers of the sets that are made; officially 6-10 are for tests.
+        sets: numbers of the sets to generate; 6-10 are the official test sets.
         videos: number of videos of each set.
         frames: number of frames of each video (officially about 1,840).
         footer: number of bytes after each picture, 8 (its time) or 16 (the time, then zeros).
         height: height of the pictures, officially 480.
-        width: officially 640.
+        width: width of the pictures, officially 640.
         seed: seed of all random numbers; a video does not depend on which others are generated.
     """
 
@@ -56,7 +56,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``caltech/setNN/VNNN.seq``.
 
     Raises:
-        StpError: an unknown option or one out of its range.
+        StpError: an option is unknown or out of range.
     """
     chosen = build(CaltechOptions, options, "generator options")
     names = [(number, video) for number in sorted(chosen.sets) for video in range(chosen.videos)]
@@ -81,7 +81,7 @@ def header(height: int, width: int, frames: int) -> bytes:
 
 
 def footer(microseconds: int, length: int) -> bytes:
-    """The bytes that follow a picture: its time, and zeros up to `length` bytes."""
+    """Encode the bytes after a picture: its time, and zeros up to `length` bytes."""
     seconds, rest = divmod(microseconds, 10**6)
     return struct.pack("<IHH", seconds, *divmod(rest, 1000)).ljust(length, b"\0")
 

@@ -1,4 +1,4 @@
-"""Norpix StreamPix video files (.seq) with JPEG frames, read in parts.
+"""Read Norpix StreamPix video files (.seq) with JPEG frames, in parts.
 
 Little endian. A header of 1024 bytes:
 
@@ -7,9 +7,9 @@ Little endian. A header of 1024 bytes:
     548 u32 width, height, bit depth, real bit depth, bytes of an image, format (102: JPEG),
         number of frames, origin, true bytes of an image          584 f64 frames per second
 
-and then for each frame u32 n, which counts its own 4 bytes; a JPEG file of n - 4 bytes; the time
-(u32 s, u16 ms, u16 us since 1970); and, in some files only, 8 bytes of zeros. After Piotr Dollar's
-toolbox for MATLAB, videos/seqReaderPlugin.m, whose annotations belong to the Caltech videos.
+and then for each frame u32 n, which includes these 4 bytes; a JPEG file of n - 4 bytes; the time
+(u32 s, u16 ms, u16 us since 1970); and, in some files only, 8 bytes of zeros. The description
+follows Piotr Dollar's toolbox for MATLAB, videos/seqReaderPlugin.m.
 """
 
 import struct
@@ -60,7 +60,7 @@ def read_header(file: BinaryIO, name: str) -> Header:
     """Read the header, the first 1024 bytes.
 
     Raises:
-        StpError: the file is no Norpix file of JPEG pictures.
+        StpError: the file is not a Norpix file of JPEG pictures.
     """
     file.seek(0)
     content = file.read(HEADER_BYTES)
@@ -78,10 +78,10 @@ def read_header(file: BinaryIO, name: str) -> Header:
 
 
 def find_frames(file: BinaryIO, name: str, header: Header) -> list[Frame]:
-    """Find all frames, of which only lengths and times are read.
+    """Find all frames; only their lengths and times are read.
 
     Raises:
-        StpError: the file ends before the last frame does, or holds something else than frames.
+        StpError: the file ends before the last frame, or contains other data than frames.
     """
     frames: list[Frame] = []
     position = HEADER_BYTES
@@ -113,7 +113,7 @@ def find_frames(file: BinaryIO, name: str, header: Header) -> list[Frame]:
 
 
 def read_jpeg(file: BinaryIO, name: str, frame: Frame) -> bytes:
-    """The JPEG file of one frame.
+    """Read the JPEG data of a frame.
 
     Raises:
         StpError: the file is cut off.

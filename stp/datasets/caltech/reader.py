@@ -2,9 +2,9 @@
 
 Dollar, Wojek, Schiele and Perona 2012, "Pedestrian detection: an evaluation of the state of the
 art". ``setNN/VNNN.seq`` are Norpix files of JPEG pictures (`norpix`), as files or in ``setNN.tar``;
-sets 06-10 are the official test sets. PredBench tests models of KITTI and nuScenes on them, as
-OpenSTL does: every third frame, so 10 Hz as KITTI has
-(openstl/datasets/dataloader_kitticaltech.py), and the windows of predbench/datasets/caltech.py.
+sets 06-10 are the official test sets. Like OpenSTL, PredBench tests models of KITTI and nuScenes on
+these videos. Every third frame is used, which gives 10 Hz as in KITTI
+(openstl/datasets/dataloader_kitticaltech.py), with the windows of predbench/datasets/caltech.py.
 """
 
 import tarfile
@@ -47,8 +47,8 @@ class CaltechOptions:
     Attributes:
         sets: numbers of the sets; 6-10 are the official test sets.
         resize: height and width to which pictures are resized by linear interpolation before the
-            middle is cut out; 128 x 171 keeps the aspect, as for KITTI and in OpenSTL.
-        check_times: whether the times of the frames must increase.
+            centre is cropped; 128 x 171 keeps the aspect ratio, as for KITTI and in OpenSTL.
+        check_times: whether to refuse videos in which times of frames do not increase.
     """
 
     sets: tuple[int, ...] = (6, 7, 8, 9, 10)
@@ -98,7 +98,8 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """No list says how many frames the videos have; see stp.prepare.planned_counts.
+    """State that numbers of clips are unknown, since no list has lengths of videos; see
+    stp.prepare.planned_counts.
 
     Raises:
         StpError: an option is wrong.
@@ -124,10 +125,10 @@ def decode_frames(
     resize: tuple[int, int],
     crop: tuple[int, int],
 ) -> np.ndarray:
-    """Frames of one video, uint8 (T, 3, *crop).
+    """Decode frames of a video, uint8 (T, 3, *crop).
 
     Raises:
-        StpError: a picture is damaged, or not as large as the header says.
+        StpError: a picture is damaged, or its size differs from the header.
     """
     member = tasks[0][0]
     name = where(raw, member)
@@ -159,7 +160,7 @@ def _drive(name: str, frames: list[Frame], options: CaltechOptions, label: str) 
 
 
 def _rate(drive: Drive) -> float | None:
-    """Kept frames per second, from their times; the header is not always right."""
+    """Rate of the kept frames, per second, from their times, since the header may be wrong."""
     assert drive.times is not None
     step = float(np.median(np.diff(drive.times))) if drive.length > 1 else 0.0
     return round(1e6 / step, 2) if step > 0 else None
@@ -167,7 +168,7 @@ def _rate(drive: Drive) -> float | None:
 
 @contextmanager
 def _opened(raw: RawFiles, member: Member) -> Iterator[BinaryIO]:
-    """A video that can be read in parts, packed or not."""
+    """Context manager: open a video, which may be in an archive, for reading in parts."""
     path = raw.find(member.file)
     try:
         if member.inside is None:

@@ -1,13 +1,13 @@
-"""Stand-in for the archive of a forecast centre in ChaosBench: runs of a model that is not perfect.
+"""Generate a synthetic archive of a forecast centre in ChaosBench: runs of an imperfect model.
 
-Like the official data: names and layout (one Zarr group for each start, in the parts of one tar
-stream; steps of 0 to 44 days, members numbered from 1), variables that the archive lacks, and
-starts on which a centre made no forecast: both are NaN.
+Same as in the official data: names and layout (one Zarr group for each start, in the parts of one
+tar stream; steps of 0 to 44 days, members numbered from 1). Variables that the archive lacks, and
+starts without a forecast, are NaN.
 
-Each run begins at the state that happened on that day, which the centre knows with an error, and
-goes on with a forcing that is not that of nature (`chaotic_waves`). Members begin at states that
-are perturbed once more by as much, so that what happened could be one of them, but for the forcing.
-Which starts are missing is drawn.
+Each run begins at the true state of its day plus an error, and continues with a forcing that
+differs from the truth (`chaotic_waves`). Initial states of members are perturbed once more by the
+same amount so that, except for the forcing, the truth could be one of the members. Missing starts
+are drawn at random.
 """
 
 import zlib
@@ -36,19 +36,19 @@ ABSENT = {"q": (10, 50, 100), "w": (10, 50, 100, 200, 300, 700, 850, 925, 1000)}
 
 @dataclass(frozen=True)
 class CentreOptions(WorldOptions):
-    """Options of this generator.
+    """Options of the generator of a centre's archive.
 
     Attributes:
-        centre: name of the centre, ``ecmwf``; seeds its errors.
-        members: number of members of an ensemble; null: one control forecast, without a dimension
-            of members.
+        centre: name of the centre, such as ``ecmwf``; seed of its errors.
+        members: number of members of an ensemble; null for one control forecast, without a
+            dimension of members.
         starts: first and last day on which a forecast may start.
-        hindcasts: first and last day of starts in earlier years, which the archive has besides.
-        every: days between starts in the archive.
+        hindcasts: first and last day of additional starts in earlier years.
+        every: number of days between starts in the archive.
         missing: share of the starts that have no forecast.
-        error: error of the state that runs begin with, in units of the chaotic system (whose
-            variables deviate by 3.65).
-        forcing: forcing of the centre's model; that of nature is 8.
+        error: standard deviation of the error of initial states, in units of the chaotic system,
+            whose variables have a standard deviation of 3.65.
+        forcing: forcing of the centre's model; the true forcing is 8.
     """
 
     centre: str = "centre"
@@ -77,7 +77,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``chaosbench/<archive>/<archive>_chunks.tar.gz.aa``, ...
 
     Raises:
-        StpError: an unknown option or one out of its range.
+        StpError: an option is unknown or out of range.
     """
     chosen = build(CentreOptions, options, "generator options")
     days, missing = np.empty(0, "datetime64[D]"), set()

@@ -1,4 +1,4 @@
-"""Stand-in for the archives of several forecast centres in ChaosBench, side by side."""
+"""Generate synthetic archives of several forecast centres in ChaosBench."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,11 +14,11 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     Args:
         out: folder below which files are written.
         options: options of `stp.datasets.chaosbench.centre` that all centres share, and
-            ``centres``, a mapping from the name of each centre to its own options.
+            ``centres``, a mapping from the name of each centre to its further options.
         report: function that receives the progress.
 
     Raises:
-        StpError: an unknown option or one out of its range.
+        StpError: an option is unknown or out of range.
     """
     shared = dict(options)
     centres = shared.pop("centres", None)

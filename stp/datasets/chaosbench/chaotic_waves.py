@@ -1,10 +1,10 @@
-"""Weather that nobody can forecast for long: planetary waves driven by a small chaotic system.
+"""Simulate weather of limited predictability: planetary waves driven by a small chaotic system.
 
 Three rings of Lorenz's model of 1996 (40 variables each, forcing 8, "Predictability: a problem
-partly solved", ECMWF seminar 1996) stand for the waves of the northern and southern storm tracks
-and of the tropics. Its errors double in about two days, so runs from perturbed states are honest
-forecasts: good at first, and no better than climatology after some weeks. Around the waves are
-seasons, a jet, and land whose air is warmer in summer.
+partly solved", ECMWF seminar 1996) represent the waves of the northern and southern storm tracks
+and of the tropics. Errors double in about two days, so runs from perturbed states behave like real
+forecasts: good at first, and no better than climatology after some weeks. Seasons, a jet, and land
+with warmer air in summer are added.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def tendency(state: np.ndarray, forcing: float) -> np.ndarray:
 
 
 def days_from(state: np.ndarray, count: int, forcing: float = FORCING) -> Iterator[np.ndarray]:
-    """Yield the state at day 0, 1, ..., count; of any number of runs side by side.
+    """Yield the states at days 0, 1, ..., count, of several runs at once.
 
     Args:
         state: state of the system at day 0, (..., RINGS, SITES).
@@ -48,15 +48,15 @@ def days_from(state: np.ndarray, count: int, forcing: float = FORCING) -> Iterat
 
 
 def truth(first_year: int, days: np.ndarray, seed: int) -> np.ndarray:
-    """The true states of the system on some days.
+    """Simulate the true states of the system on some days.
 
     Args:
-        first_year: year on whose 1 January the system begins to run.
+        first_year: year; the simulation begins on its 1 January, after a spin-up.
         days: days, datetime64[D], not before this date.
         seed: seed of the first state.
 
     Returns:
-        (days, RINGS, SITES).
+        states, float64 (days, RINGS, SITES).
     """
     number = (days - np.datetime64(f"{first_year}-01-01", "D")).astype(np.int64)
     row_of_day = dict(zip(number.tolist(), range(len(days)), strict=True))
@@ -73,10 +73,11 @@ class Weather(NamedTuple):
     """Ingredients of all fields of n days, each of shape (n, 1 or H, 1 or W).
 
     Attributes:
-        season: 1 in the middle of the local summer, -1 in that of winter; less in the tropics.
+        season: 1 in the middle of the local summer, -1 in the middle of winter; smaller in the
+            tropics.
         wave: height of the waves, of about unit variance on the storm tracks.
-        ahead: height a quarter of a wave ahead.
-        slope: change of the height to the north.
+        ahead: height of the waves a quarter of a wavelength ahead.
+        slope: derivative of the height to the north.
     """
 
     season: np.ndarray
@@ -92,11 +93,11 @@ class Atmosphere:
         lat: latitudes, degrees north, from north to south.
         lon: longitudes, degrees east.
         levels: pressure levels, hPa.
-        variables: names of variables, some of z, q, t, u, v and w.
+        variables: names of variables, from z, q, t, u, v and w.
 
     Attributes:
-        latitude: radians, (H, 1).
-        land: bool (H, W).
+        latitude: latitudes, radians, (H, 1).
+        land: mask of land, bool (H, W).
     """
 
     def __init__(
@@ -120,15 +121,15 @@ class Atmosphere:
         self.land = (lands > 0.3) | (lat[:, None] < -72)
 
     def fields(self, states: np.ndarray, days: np.ndarray) -> dict[str, np.ndarray]:
-        """Fields of all variables.
+        """Compute the fields of all variables.
 
         Args:
-            states: (n, RINGS, SITES).
-            days: datetime64[D], (n,).
+            states: states of the chaotic system, (n, RINGS, SITES).
+            days: days of the states, datetime64[D], (n,).
 
         Returns:
-            z (gpm), q (kg kg**-1), t (K), u, v (m s**-1), w (Pa s**-1): float32
-            (n, levels, H, W).
+            fields by name, float32 (n, levels, H, W), in units of z (gpm), q (kg kg**-1), t (K), u
+            and v (m s**-1), w (Pa s**-1).
         """
         weather = self.weather(states, days)
         made = [self._level(float(level), weather) for level in self.levels]

@@ -1,9 +1,9 @@
-"""Variables of land and ocean for the generated days of ChaosBench, 0 where they do not exist.
+"""Generate variables of land and ocean for synthetic days of ChaosBench, 0 where undefined.
 
-Like the official data: names, dimensions (latitude, longitude), zeros that fill the sea or the
-land, snow and rain that are 0 on land as well, and oceans that show the mean of their month on each
-of its days. Unlike them: apart from temperatures, pressure and salinity, values are waves of the
-right sign and order of magnitude, each variable at a phase of its own.
+Same as in the official data: names, dimensions (latitude, longitude), zeros over sea or land, zeros
+on land for snow and rain, and monthly means on each day for the ocean. Different: values except
+temperatures, pressure and salinity are waves of the right sign and order of magnitude, with a
+different phase for each variable.
 """
 
 from typing import NamedTuple
@@ -26,7 +26,7 @@ OCEAN = (
 
 
 class _Kind(NamedTuple):
-    """Mean and amplitude; values below `least` are `least`."""
+    """Mean and amplitude of a variable, and its lower bound `least`."""
 
     mean: float
     amplitude: float
@@ -61,16 +61,16 @@ _DAMPED = {"stl2": 0.8, "stl3": 0.6, "stl4": 0.4}
 def surface(
     atmosphere: Atmosphere, names: tuple[str, ...], states: np.ndarray, days: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Fields of variables of land or ocean.
+    """Compute fields of variables of land or ocean.
 
     Args:
-        atmosphere: atmosphere of the world.
-        names: some of `LAND` or of `OCEAN`.
-        states: states of the chaotic system, (n, RINGS, SITES); of months, their means.
-        days: datetime64[D], (n,).
+        atmosphere: converter from states to fields.
+        names: names of variables, from `LAND` or from `OCEAN`.
+        states: states of the chaotic system, (n, RINGS, SITES); monthly means for the ocean.
+        days: days of the states, datetime64[D], (n,).
 
     Returns:
-        name -> float32 (n, H, W), 0 where the variable does not exist.
+        fields by name, float32 (n, H, W), 0 where the variable is undefined.
     """
     weather = atmosphere.weather(states, days)
     fields = {}

@@ -1,10 +1,11 @@
-"""Stand-in for ChaosBench's days: one Zarr group for each, in the parts of one tar stream.
+"""Generate synthetic days of ChaosBench: one Zarr group per day, in the parts of a tar stream.
 
-Like the official data: names of files, groups, variables, dimensions and coordinates, Zarr v2, a
-grid with both poles, heights that are geopotential over 9.81 m s-2, days in no order. Any grid that
-divides 180 degrees, any years and levels. Land and ocean are streams of their own.
+Same as in the official data: names of files, groups, variables, dimensions and coordinates, Zarr
+v2, a grid with both poles, heights as geopotential over 9.81 m s-2, unsorted days, and separate
+streams for land and ocean. The grid may have any spacing that divides 180 degrees; years and levels
+are options.
 
-Unlike them: the weather is that of `chaotic_waves`, and nothing is compressed.
+Different: the weather is simulated by `chaotic_waves`, and data are not compressed.
 """
 
 import gzip
@@ -46,13 +47,13 @@ _STORE_CHUNK = 8
 
 @dataclass(frozen=True)
 class WorldOptions:
-    """Options that days and forecasts of one generated world share.
+    """Options that synthetic days and forecasts share.
 
     Attributes:
-        degrees: distance of grid points, degrees; divides 180.
+        degrees: spacing of the grid, degrees, a divisor of 180.
         levels: pressure levels, hPa.
         variables: names of the variables that are written.
-        first_year: first year of the world.
+        first_year: first year of the simulation.
         seed: seed of all random numbers.
         part_mb: size of the parts of a stream, 10^6 bytes.
     """
@@ -94,15 +95,17 @@ class WorldOptions:
 
 @dataclass(frozen=True)
 class DaysOptions(WorldOptions):
-    """Options of this generator.
+    """Options of the generator of days.
 
     Attributes:
         years: years whose days are written.
         days: number of days of each year from 1 January; null for all.
-        land: variables of ERA5-Land that are written; readers see from t2m where land is.
-        ocean: variables of ORAS5 that are written (sosaline shows where ocean is), also of the
-            month before the first day of each run of years.
-        store: variables on levels are written as a store of WeatherBench 2 besides; all in memory.
+        land: names of the variables of ERA5-Land; must include t2m, by which readers recognise
+            land.
+        ocean: names of the variables of ORAS5, including sosaline, by which readers recognise the
+            ocean; also written for the month before the first day of each run of years.
+        store: whether variables on levels are also written as a store of WeatherBench 2, which is
+            in memory as a whole.
     """
 
     years: tuple[int, ...] = tuple(range(1979, 2024))
@@ -120,13 +123,13 @@ class DaysOptions(WorldOptions):
 
 
 class Field(NamedTuple):
-    """One array of a group.
+    """An array of a Zarr group.
 
     Attributes:
-        dims: names of its dimensions.
-        values: of any type.
-        attrs: units and the like.
-        chunk: places along the first dimension of one chunk; all of them unless given.
+        dims: names of the dimensions.
+        values: values of any type.
+        attrs: attributes such as units.
+        chunk: length of a chunk along the first dimension; by default, one chunk.
     """
 
     dims: tuple[str, ...]
@@ -143,7 +146,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``chaosbench/era5/era5_chunks.tar.gz.aa``, ...; likewise lra5 and oras5, and a store.
 
     Raises:
-        StpError: an unknown option or one out of its range.
+        StpError: an option is unknown or out of range.
     """
     chosen = build(DaysOptions, options, "generator options")
     spans = [np.arange(f"{y}-01-01", f"{y + 1}-01-01", dtype="datetime64[D]") for y in chosen.years]
@@ -180,10 +183,10 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
 
 
 def _write_store(path: Path, chosen: DaysOptions, states: np.ndarray, days: np.ndarray) -> None:
-    """The same days as WeatherBench 2 has them: at 00 and 12 UTC, from south to north.
+    """Write the same days in the layout of WeatherBench 2: at 00 and 12 UTC, from south to north.
 
-    Fields at 12 UTC are those of 00 UTC turned by 12 hours of longitude, which no reader should
-    take.
+    Fields at 12 UTC, which readers should ignore, are those of 00 UTC rotated by 180 degrees of
+    longitude.
     """
     group = zarr.open_group(str(path), mode="w", zarr_format=2)
     hours = np.sort(np.concatenate([days, days + np.timedelta64(12, "h")]))
@@ -220,7 +223,7 @@ def _write_store(path: Path, chosen: DaysOptions, states: np.ndarray, days: np.n
 
 
 def _land(chosen: DaysOptions, states: np.ndarray, days: np.ndarray) -> Iterator[Group]:
-    """ERA5-Land of the same days, in another order."""
+    """Yield ERA5-Land of the same days, in another order."""
     atmosphere = chosen.atmosphere
     for n in np.random.default_rng([chosen.seed, 2]).permutation(len(days)).tolist():
         here = slice(n, n + 1)
@@ -229,7 +232,7 @@ def _land(chosen: DaysOptions, states: np.ndarray, days: np.ndarray) -> Iterator
 
 
 def _ocean(chosen: DaysOptions, days: np.ndarray) -> Iterator[Group]:
-    """ORAS5: means of months, on each of the days, and on the last one before each run of days."""
+    """Yield ORAS5: monthly means on each day, and on the last day before each run of days."""
     atmosphere, month = chosen.atmosphere, "datetime64[M]"
     before = days[np.diff(days, prepend=days[0] - 2) != np.timedelta64(1, "D")] - 1
     first = np.datetime64(f"{chosen.first_year}-01-01")
@@ -249,7 +252,7 @@ def _ocean(chosen: DaysOptions, days: np.ndarray) -> Iterator[Group]:
 def _surface_group(
     chosen: DaysOptions, data: str, day: np.datetime64, fields: Mapping[str, np.ndarray]
 ) -> Group:
-    """A group of variables without levels; ORAS5 has no coordinate time."""
+    """Make a group of variables without levels; ORAS5 has no coordinate time."""
     known = coordinates(chosen, day)
     axes = ("latitude", "longitude", *(("time",) if data == "lra5" else ()))
     name = f"{data}_full_{chosen.title}_{str(day).replace('-', '')}.zarr"
@@ -263,7 +266,7 @@ def stored_heights(variable: str, values: np.ndarray) -> np.ndarray:
 
 
 def level_field(outer: tuple[str, ...], values: np.ndarray, chunk: int | None = None) -> Field:
-    """A variable on levels, behind outer dimensions."""
+    """Make the array of a variable on levels, with dimensions before the level."""
     return Field((*outer, "level", "latitude", "longitude"), values, {}, chunk)
 
 
@@ -282,8 +285,8 @@ def write_stream(folder: Path, groups: Iterable[Group], part_mb: float) -> None:
     """Write ``<name>_chunks.tar.gz.aa``, ``.ab``, ...: Zarr groups in a stream of parts.
 
     Args:
-        folder: folder of the parts, which are named after it.
-        groups: name and arrays of each.
+        folder: folder of the parts; parts are named after the folder.
+        groups: groups, each a name and arrays.
         part_mb: size of a part, 10^6 bytes.
     """
     name = folder.name
@@ -299,7 +302,7 @@ def write_stream(folder: Path, groups: Iterable[Group], part_mb: float) -> None:
 
 
 class _Parts(io.RawIOBase):
-    """A file that goes on in another one when it is full: ``.aa``, ``.ab``, ..., ``.zz``."""
+    """A file object that writes parts of limited size: ``.aa``, ``.ab``, ..., ``.zz``."""
 
     def __init__(self, path: Path, size: int) -> None:
         self._path, self._size = path, size
@@ -336,7 +339,7 @@ class _Parts(io.RawIOBase):
 
 
 def _pack(fields: Mapping[str, Field], add: Callable[[str, bytes], None]) -> None:
-    """The files of a Zarr v2 group, uncompressed."""
+    """Add the files of an uncompressed Zarr v2 group."""
     add(".zgroup", json.dumps({"zarr_format": 2}).encode())
     add(".zattrs", b"{}")
     for name, field in fields.items():

@@ -1,12 +1,12 @@
-"""Stand-in for the archive of a trained forecast model in ChaosBench: another imperfect model.
+"""Generate a synthetic archive of a trained forecast model in ChaosBench.
 
-Like the official data: names and layout (one Zarr group for each start, on the 1st and 15th of each
-month, in the parts of one tar stream; a variable for each level, `t-850`; steps of 1 to 44 days),
-heights that are geopotential over 9.81 m s-2, levels and variables that a model lacks, and values
-that lie beside the grid, as means over 6 x 6 points of a finer one do.
+Same as in the official data: names and layout (one Zarr group for each start, on the 1st and 15th
+of each month, in the parts of one tar stream; a variable for each level, `t-850`; steps of 1 to 44
+days), heights as geopotential over 9.81 m s-2, missing levels and variables, and coordinates off
+the grid, as for means over 6 x 6 points of a finer grid.
 
-Unlike them: fields are those of the middle of these points, and runs are as those of the centres
-(`stp.datasets.chaosbench.centre`), so they are not smoother than nature.
+Different: fields are computed at the centre of these points, and runs are simulated as for centres
+(`stp.datasets.chaosbench.centre`), so they are not smoother than the truth.
 """
 
 import zlib
@@ -40,15 +40,15 @@ _ABSENT = (10,)
 
 @dataclass(frozen=True)
 class LearnedOptions(WorldOptions):
-    """Options of this generator.
+    """Options of the generator of a trained model's archive.
 
     Attributes:
-        model: name of the model, ``panguweather``; seeds its errors.
+        model: name of the model, such as ``panguweather``; seed of its errors.
         starts: first and last day on which a forecast may start.
-        every: days between starts; null: starts on the 1st and 15th of each month alone.
-        lacks: variables that the model does not forecast.
-        error: error of the state that runs begin with, as of `CentreOptions`.
-        forcing: forcing of the model; that of nature is 8.
+        every: number of days between starts; null for starts on the 1st and 15th of each month.
+        lacks: names of variables that the model does not forecast.
+        error: standard deviation of the error of initial states, as in `CentreOptions`.
+        forcing: forcing of the model; the true forcing is 8.
     """
 
     model: str = "panguweather"
@@ -78,7 +78,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``chaosbench/<model>/<model>_chunks.tar.gz.aa``, ...
 
     Raises:
-        StpError: an unknown option or one out of its range.
+        StpError: an option is unknown or out of range.
     """
     chosen = build(LearnedOptions, options, "generator options")
     starts = chosen.days

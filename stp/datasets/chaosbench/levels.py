@@ -1,10 +1,10 @@
-"""ChaosBench's variables on levels: from the tar stream of the release, or from WeatherBench 2.
+"""Read ChaosBench's variables on levels from the tar stream of the release, or from WeatherBench 2.
 
 Rasp et al. 2024, "WeatherBench 2: a benchmark for the next generation of data-driven global weather
 models". Its stores of ERA5 are Zarr groups of all times with variables (time, level, longitude,
-latitude), latitudes from south to north; that of 240 x 121 points is on the grid of ChaosBench.
-Geopotential is stored, not height. Fields were regridded conservatively there, those of ChaosBench
-by interpolation of the archive, so the values are alike but not the same.
+latitude), latitudes from south to north; the store of 240 x 121 points has the grid of ChaosBench.
+It contains geopotential, not height. Its fields were regridded conservatively, but ChaosBench's by
+interpolation of the archive, so values are similar but not equal.
 """
 
 import itertools
@@ -36,10 +36,10 @@ class DaysOfStream:
 
     Args:
         raw: the raw files.
-        names: names of the parts of the stream, in their order.
-        variables: name -> levels in hPa, in the order of the channels.
-        grid: grid that each day must have.
-        gravity: divisor of geopotential that gave the stored heights, m s-2.
+        names: names of the parts of the stream, in order.
+        variables: levels in hPa by name of the variable, in the order of the channels.
+        grid: required grid.
+        gravity: divisor by which the release computed heights from geopotential, m s-2.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class DaysOfStream:
         """Yield days with their fields, float32 (C, rows, columns), in the order of the stream.
 
         Raises:
-            StpError: the stream is damaged or ends early, or a day comes twice.
+            StpError: the stream is damaged or ends early, or a day occurs twice.
         """
         todo, days_read = frozenset(days), set()
         parts = [self._raw.find(name) for name in self._names]
@@ -82,16 +82,17 @@ class DaysOfStream:
 
 
 class DaysOfStore:
-    """The fields at 00 UTC of some days.
+    """The fields at 00 UTC of some days in a store of WeatherBench 2.
 
     Args:
-        raw: the raw files; those of the store are among them.
+        raw: the raw files, including the files of the store.
         pattern: pattern of the folder of the store, below the raw folder.
-        variables: name -> levels in hPa, in the order of the channels.
-        grid: grid that it must have.
+        variables: levels in hPa by name of the variable, in the order of the channels.
+        grid: required grid.
 
     Raises:
-        StpError: there is no store, or several; it cannot be opened, or has no dates, or one twice.
+        StpError: no store or several stores match; or the store cannot be opened, has no dates, or
+            has a date twice.
     """
 
     def __init__(
@@ -123,7 +124,7 @@ class DaysOfStore:
 
         Raises:
             StpError: see `stp.data.daily_fields.read_fields`; or a chunk is missing, which Zarr
-                would take for a field without values.
+                would read as a field without values.
         """
         midnight = {day: np.datetime64(day, "ns").astype(int).item() for day in days}
         places = [(self._place[at], day) for day, at in midnight.items() if at in self._place]
@@ -146,7 +147,7 @@ class DaysOfStore:
                 yield day, field
 
     def _find(self, pattern: str) -> tuple[str, Path]:
-        """The folder of the store, and where it lies."""
+        """The folder of the store relative to the raw folder, and its path."""
         folders = {_folder(name) for name in self._files}
         if len(folders) != 1:
             raise StpError(

@@ -2,9 +2,9 @@
 
 Nathaniel, Qu, Nguyen, Yu, Busecke, Grover and Gentine 2024, "ChaosBench: a multi-channel,
 physics-based benchmark for subseasonal-to-seasonal climate prediction". The release is one tar
-stream in parts; in it lies one Zarr group for each day, whose name ends with the date, with
-variables (level, latitude, longitude). Days may lie in any order: the stream is read once.
-Variables of land and ocean are in streams of their own (`stp.datasets.chaosbench.surface`).
+stream in parts, with a Zarr group for each day, whose name ends with the date, with variables
+(level, latitude, longitude). Days may have any order; the stream is read once. Variables of land
+and ocean are in separate streams (`stp.datasets.chaosbench.surface`).
 """
 
 from collections.abc import Callable, Iterator
@@ -69,8 +69,8 @@ class Starts:
 
     Attributes:
         years: first and last year.
-        days: days of the month; null: all days.
-        months: months, from 1; null: all months.
+        days: days of the month; null for all days.
+        months: months, from 1; null for all months.
     """
 
     years: Years
@@ -84,30 +84,29 @@ class ChaosbenchOptions:
 
     Attributes:
         store: pattern of the folder of a store of WeatherBench 2 (`stp.datasets.chaosbench.levels`)
-            that variables on levels are read from instead; null: they are in the stream.
-        variables: with their pressure levels in hPa, in the order of the channels; see
+            from which variables on levels are read; null to read them from the stream.
+        variables: variables with their pressure levels in hPa, in the order of the channels; see
             `stp.core.options.levels_by_name`.
         years: first and last year of each split.
-        days_per_year: days from 1 January that are read; null for whole years.
-        subsets: further test windows: name -> first and last year, or `Starts`. Of the default,
-            `common_starts` are those from which others ran trained models, and the rest are
-            seasons.
-        stride: days between the windows of each split; of subsets as of test.
-        gravity: divisor, m s-2, of geopotential in the release; prepared heights are always
-            geopotential over 9.80665 m s-2.
-        land: variables of ERA5-Land, channels after those on levels.
-        ocean: variables of ORAS5, channels after these.
-        ocean_month: whether a day shows the mean of its own month, as "published", most of which is
-            still to come on the 1st; or "lagged", of the month before. The first month of all
-            has none before it, and shows itself.
-        window_days: a further climatology of training years, `windowed`, is averaged over so many
-            days around each calendar day, an odd number; null: none.
-        published_climatology: first and last year of a further one, `published`, that is made as in
-            the released code: [1994, 2023], test years among them, by the number of the day in its
-            year instead of the date; null: none.
-        normalisation: "train": mean and deviation of each channel over training years; or
-            "published": over all days that are read, test years and the zeros of sea or land among
-            them.
+        days_per_year: number of days to read of each year, from 1 January; null for whole years.
+        subsets: further test windows: first and last year, or `Starts`, by name. By default,
+            `common_starts` are the starts of released forecasts of trained models; other subsets
+            are seasons.
+        stride: number of days between windows of each split; subsets have the stride of the test.
+        gravity: divisor by which the release computed heights from geopotential, m s-2; prepared
+            heights are always geopotential over 9.80665 m s-2.
+        land: variables of ERA5-Land, which follow the channels on levels.
+        ocean: variables of ORAS5, which follow the channels of land.
+        ocean_month: monthly mean that a day gets: "published", of its own month, which is mostly in
+            the future on the 1st; or "lagged", of the previous month. The very first month, which
+            has no previous one, gets its own mean.
+        window_days: odd number of days around each calendar day over which a further climatology of
+            training years, `windowed`, is averaged; null without this climatology.
+        published_climatology: first and last year of a further climatology, `published`, as in the
+            released code: [1994, 2023], which includes test years, by the number of the day in its
+            year instead of the date; null without this climatology.
+        normalisation: "train": mean and standard deviation of each channel over training years; or
+            "published": over all days, including test years and the zeros over sea or land.
     """
 
     store: str | None = None
@@ -172,7 +171,7 @@ class ChaosbenchOptions:
 
     @property
     def on_levels(self) -> list[str]:
-        """Names of the channels that have a level: "z_10", ..."""
+        """Names of the channels with a level: "z_10", ..."""
         return [f"{name}_{level}" for name, levels in self.levels.items() for level in levels]
 
     @property
@@ -212,20 +211,20 @@ class ChaosbenchOptions:
 
 
 def cut(options: ChaosbenchOptions, span: int) -> tuple[list[Clip], dict[str, tuple[int, int]]]:
-    """The windows of all splits and subsets, and the location of their clusters.
+    """Cut the windows of all splits and subsets, and locate their clusters.
 
-    No window reaches over days that are not read. Each window is a cluster, which lasts until the
-    next one starts; `stp.score.blocks` merges them into blocks longer than a lead time.
+    Windows contain no days that are not read. Each window is a cluster, which lasts until the next
+    window starts; `stp.score.blocks` merges clusters into blocks longer than a lead time.
 
-    As in the released code the last window that would fit is left out: that gives the 320 starts of
-    2022 of the published scores.
+    As in the released code, the last window that would fit is left out, which gives the 320 starts
+    of 2022 of the published scores.
 
     Args:
         options: options of the reader.
-        span: days of a window.
+        span: number of days in a window.
 
     Returns:
-        The clips; cluster -> its first frame, and its length in frames.
+        the clips; and the first frame and length in frames of each cluster, by name.
     """
     days = options.days
     clips, blocks = [], {}
@@ -253,8 +252,8 @@ def run(job: Job) -> Extras:
     """Write ``frames.zarr``, ``index.parquet`` and ``climatology.zarr``.
 
     Raises:
-        StpError: an option or a raw file is wrong; a day is missing, or has another grid, other
-            units, or values that are missing.
+        StpError: an option or a raw file is wrong; a day is missing, or its grid or units are
+            wrong, or values are missing.
     """
     recipe = job.recipe
     options = build(ChaosbenchOptions, recipe["options"], "prepare options")
@@ -318,7 +317,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The clips that the calendar promises; see stp.prepare.planned_counts.
+    """Count the clips that follow from the calendar; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option is wrong.
@@ -328,7 +327,7 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
 
 
 def _names(raw: RawFiles, parts: str) -> list[str]:
-    """The raw files that are parts of a stream, in their order."""
+    """Names of the raw files that are parts of a stream, in order."""
     names = [name for name in raw.names if fnmatch(name, parts)]
     if not names:
         raise StpError(
@@ -342,7 +341,7 @@ def _names(raw: RawFiles, parts: str) -> list[str]:
 def _surface(
     job: Job, raw: RawFiles, options: ChaosbenchOptions, grid: Grid, days: list[str]
 ) -> list[SurfaceStream]:
-    """The streams of land and ocean, as far as variables of them are wanted."""
+    """The streams of land and ocean, if their variables are in the options."""
     streams = []
     if options.land:
         names = _names(raw, LAND_PARTS)
@@ -387,7 +386,7 @@ def _reader(
 
 
 def _describe(group: zarr.Group, options: ChaosbenchOptions, grid: Grid) -> None:
-    """Coordinates of the grid and of the channels."""
+    """Write the coordinates of the grid and of the channels."""
     lat = {"standard_name": "latitude", "units": "degrees_north"}
     write_coordinate(group, "lat", "y", grid.lat, **lat)
     lon = {"standard_name": "longitude", "units": "degrees_east"}
@@ -436,7 +435,7 @@ def _normalisation(
 def _climatology(
     job: Job, options: ChaosbenchOptions, prepared: zarr.Group, hours: np.ndarray, grid: Grid
 ) -> Any:
-    """Write the daily climatologies with and without validation years; says which years."""
+    """Write the daily climatologies with and without validation years; return their years."""
     train, val = (tuple(options.years_of(split)) for split in ("train", "val"))
     frames = prepared["frames"]
     assert isinstance(frames, zarr.Array)

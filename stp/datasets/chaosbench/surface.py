@@ -1,10 +1,10 @@
-"""ChaosBench's variables of land and ocean: ERA5-Land and ORAS5, beside the levels of ERA5.
+"""Read ChaosBench's variables of land and ocean, from ERA5-Land and ORAS5.
 
-Each is a tar stream of its own, one Zarr group for each day, with variables (latitude, longitude)
-that are 0 where they do not exist. Where they do is seen from one variable that is 0 nowhere on
-land or in the ocean; other zeros, such as those of snow, are values. The streams have days in
-orders of their own. So their fields are put aside first, one file for each day or month, and wait
-for the day of ERA5.
+Each is a separate tar stream with a Zarr group for each day, with variables (latitude, longitude)
+that are 0 where they are undefined. One variable, which is 0 nowhere on land or in the ocean, shows
+where variables are defined; other zeros, such as zeros of snow, are values. Streams have different
+orders of days. So their fields are first stored in files, one for each day or month, and read for
+each day of ERA5.
 """
 
 import hashlib
@@ -106,11 +106,11 @@ class SurfaceStream:
     Args:
         part: land or ocean.
         raw: the raw files.
-        names: names of the parts of the stream, in their order.
-        variables: in the order of the channels.
-        grid: grid of all data.
-        wanted: day -> of which day or month it shows the fields.
-        state: folder for fields that are put aside, which is kept after a crash.
+        names: names of the parts of the stream, in order.
+        variables: names of the variables, in the order of the channels.
+        grid: required grid.
+        wanted: for each day, the day or month whose fields it gets.
+        state: folder for stored fields, which is kept after a crash.
     """
 
     def __init__(
@@ -155,16 +155,16 @@ class SurfaceStream:
             )
 
     def of(self, day: str) -> np.ndarray:
-        """The fields of a day, float32 (C, rows, columns), NaN where a variable does not exist."""
+        """The fields of a day, float32 (C, rows, columns), NaN where a variable is undefined."""
         return np.asarray(np.load(self._path(self._wanted[day])))
 
     def done(self, day: str) -> None:
-        """Forget the fields of a day, unless they are of its month."""
+        """Delete the stored fields of a day, but not of a month."""
         if self._wanted[day] == day:
             self._path(day).unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Remove all that was put aside."""
+        """Delete all stored fields."""
         shutil.rmtree(self._aside, ignore_errors=True)
 
     def _path(self, when: str) -> Path:
@@ -192,7 +192,7 @@ class SurfaceStream:
             yield when, fields
 
     def _check_mask(self, name: str, mask: np.ndarray) -> None:
-        """Refuse another land or ocean than on the first day that was read."""
+        """Refuse a mask of land or ocean that differs from the first day."""
         path = self._aside / "there.bin"  # rows x columns, of bytes
         if not path.exists():
             beside = path.with_suffix(".part")

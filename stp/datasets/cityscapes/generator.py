@@ -1,10 +1,9 @@
-"""Stand-in for the CityScapes video snippets: drives along synthetic streets.
+"""Generate a synthetic version of the CityScapes video snippets: drives along streets.
 
-Names, the number of frames of a snippet and their numbering, and the package that holds them
-(leftImg8bit_sequence_trainvaltest.zip) are those of the official data (Cordts et al. 2016). As
-there, a snippet has a sequence number of its own in most cities, while a few cities were recorded
-in one go and their snippets are blocks of the same sequence. There is one street for each snippet;
-pictures are smaller by default, and nothing is annotated.
+Same as in the official data (Cordts et al. 2016): names, numbers and numbering of frames, and the
+package (leftImg8bit_sequence_trainvaltest.zip). In most cities, each snippet has its own sequence
+number; a few cities were recorded continuously, and their snippets are blocks of one sequence. Each
+snippet shows one street. Pictures are smaller by default, and there are no annotations.
 """
 
 import zipfile
@@ -38,9 +37,9 @@ class CityscapesOptions:
     """Options of the generator.
 
     Attributes:
-        snippets: snippets of each split; they are dealt to its cities in turn.
+        snippets: number of snippets of each split, which are assigned to its cities in turn.
         height: height of the pictures, officially 1024.
-        width: officially 2048.
+        width: width of the pictures, officially 2048.
         seed: seed of all random numbers; a snippet does not depend on which others are generated.
     """
 
@@ -59,7 +58,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``cityscapes/leftImg8bit_sequence_trainvaltest.zip``.
 
     Raises:
-        StpError: an unknown option or one out of its range.
+        StpError: an option is unknown or out of range.
     """
     chosen = build(CityscapesOptions, options, "generator options")
     path = out / PACKAGE

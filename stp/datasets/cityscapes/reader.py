@@ -5,11 +5,12 @@ Cordts et al. 2016, "The Cityscapes Dataset for Semantic Urban Scene Understandi
 
     leftImg8bit_sequence/<split>/<city>/<city>_<sequence>_<frame>_leftImg8bit.png
 
-with six digits each. Of the 30 frames the 20th is annotated. Most snippets count from 0; where a
-city was recorded in one go (hamburg, frankfurt ...) they are blocks of consecutive numbers in it.
+with six digits each. The 20th of the 30 frames is annotated. Frame numbers of most snippets start
+at 0; if a city was recorded continuously (hamburg, frankfurt ...), snippets are blocks of
+consecutive numbers.
 
-Prepared as for MCVD, whose Cityscapes128_h5 is what PredBench reads: the square in the middle,
-resized to 128 x 128 by Lanczos filtering (voletiv/mcvd-pytorch, datasets/cityscapes_convert.py).
+Frames are prepared as for MCVD, whose Cityscapes128_h5 PredBench reads: the central square, resized
+to 128 x 128 by Lanczos filtering (voletiv/mcvd-pytorch, datasets/cityscapes_convert.py).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -45,8 +46,8 @@ class CityscapesOptions:
     """Options of the reader.
 
     Attributes:
-        snippets: required number in each split, or null for any number. The official ones are
-            those of Cordts et al. 2016, table 1.
+        snippets: required number of snippets in each split; null for any number. Official numbers
+            are from Cordts et al. 2016, table 1.
     """
 
     snippets: dict[str, NonNegativeInt] | None = field(
@@ -64,7 +65,7 @@ class Snippet(NamedTuple):
     Attributes:
         split: train, val or test.
         name: city, sequence and first frame, such as "hamburg_000000_000023".
-        members: the pictures.
+        members: files of the pictures.
     """
 
     split: str
@@ -73,13 +74,13 @@ class Snippet(NamedTuple):
 
 
 def find_snippets(pictures: Mapping[tuple[str, ...], Member]) -> Iterator[Snippet]:
-    """Group pictures into snippets, in the order of the splits and of their names.
+    """Group pictures into snippets, sorted by split and name.
 
     Args:
-        pictures: by split, city, sequence and frame, sorted.
+        pictures: files by split, city, sequence and frame, sorted.
 
     Raises:
-        StpError: a frame is missing: the consecutive ones are not a multiple of 30.
+        StpError: a frame is missing: the number of consecutive frames is not a multiple of 30.
     """
     runs: list[list[tuple[str, ...]]] = []
     for key in sorted(pictures, key=lambda key: (SPLITS.index(key[0]), key)):
@@ -106,14 +107,14 @@ def find_snippets(pictures: Mapping[tuple[str, ...], Member]) -> Iterator[Snippe
 def window_starts(split: str, span: int) -> list[int]:
     """First frames of the windows of a snippet.
 
-    The test has the first window alone, as in predbench/datasets/cityscapes.py.
+    The test split has only the first window, as in predbench/datasets/cityscapes.py.
     """
     firsts = starts(0, LENGTH, span, STRIDE).tolist()
     return firsts[:1] if split == "test" else firsts
 
 
 def cut(snippets: Iterable[Snippet], span: int) -> list[Clip]:
-    """The windows of all snippets, which lie one after the other."""
+    """Cut all snippets, which are stored one after the other, into windows."""
     return [
         Clip(s.split, f"{s.name}/{start:02d}", n * LENGTH + start, 1, span, s.name)
         for n, s in enumerate(snippets)
@@ -147,7 +148,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Clips that follow from the number of snippets; see stp.prepare.planned_counts.
+    """Count the clips that follow from the number of snippets; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option is wrong.
@@ -161,15 +162,15 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
 
 
 def decode_snippet(raw: RawFiles, members: list[Member], side: int) -> np.ndarray:
-    """The frames of a snippet, uint8 (30, 3, side, side).
+    """Decode the frames of a snippet, uint8 (30, 3, side, side).
 
     Raises:
-        StpError: a picture is damaged, or not as large as the others.
+        StpError: a picture is damaged, or sizes differ.
     """
     return read_pictures(raw, members, partial(square, side=side))
 
 
 def square(picture: np.ndarray, side: int) -> np.ndarray:
-    """The square in the middle of a picture (H, W, 3), resized: (3, side, side)."""
+    """Crop the central square of a picture (H, W, 3), and resize it to (3, side, side)."""
     least = min(picture.shape[:2])
     return lanczos(centre_crop(np.moveaxis(picture, -1, 0), least, least), side, side)

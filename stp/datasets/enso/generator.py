@@ -1,10 +1,10 @@
-"""Stand-in for the ICAR-ENSO training data: anomalies of climate models with El Nino events.
+"""Generate a synthetic version of the ICAR-ENSO training data: anomalies of climate models.
 
-Layout (variables, types, dimensions, fill values, row order, what is missing) as in
-``enso_round1_train_20210201``. A row holds 36 months and the next row of the same climate model
-starts 12 months later; the rows of a model are contiguous, first those of the CMIP6, then those
-of the CMIP5 models. As in the official file, t300 is missing for the 13th CMIP6 model, ua and va
-for the 6th to the 13th.
+The layout (variables, types, dimensions, fill values, row order, missing data) is that of
+``enso_round1_train_20210201``. A row contains 36 months, and the next row of the same climate model
+starts 12 months later. Rows of a model are contiguous; CMIP6 models come before CMIP5 models. As in
+the official file, t300 is missing for the 13th CMIP6 model, and ua and va are missing for the 6th
+to the 13th.
 
 The content is a stochastic recharge oscillator (Jin 1997, doi:10.1175/1520-0469(1997)054
 <0811:AEORPF>2.0.CO;2): with T the sea surface temperature anomaly of the eastern Pacific, h the
@@ -47,9 +47,9 @@ class EnsoOptions:
         cmip6_years: number of rows of each of these models.
         cmip5_models: number of climate models of the second part.
         cmip5_years: number of rows of each of these models.
-        damping: lowest and highest damping g of a climate model, per month. The noise w shrinks
-            with its square root, so that events keep their size: a weakly damped ocean is
-            hardly stirred, and predicts itself.
+        damping: lowest and highest damping g of a climate model, per month. The noise w is
+            proportional to the square root of g, so that events keep their size; weakly damped
+            models are more predictable.
         weather: standard deviation of the red noise that is added, degC.
         seed: seed of all random numbers.
     """
@@ -83,7 +83,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``enso/CMIP_train.nc`` and ``enso/CMIP_label.nc`` below ``out``.
 
     Raises:
-        StpError: an unknown option or one out of its range.
+        StpError: an option is unknown or out of range.
     """
     chosen = build(EnsoOptions, options, "generator options")
     years = [chosen.cmip6_years] * chosen.cmip6_models + [chosen.cmip5_years] * chosen.cmip5_models
@@ -126,10 +126,10 @@ def simulate(
     dampings: tuple[float, float] = EnsoOptions.damping,
     weather: float = EnsoOptions.weather,
 ) -> Simulation:
-    """One climate model with its own period, damping, amplitude and delay.
+    """Simulate a climate model with random period, damping, amplitude and delay.
 
     Args:
-        months: length; the first month is a January.
+        months: number of months; the first one is a January.
         rng: generator of all random numbers.
         dampings: lowest and highest damping, per month.
         weather: standard deviation of the red noise, degC.
@@ -185,7 +185,7 @@ def _red_noise(months: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def _bump(degrees: np.ndarray, centre: float, width: float) -> np.ndarray:
-    """A Gaussian of 1 at ``centre``; far enough from the map's edges to need no wrapping."""
+    """A Gaussian with value 1 at ``centre``, without wrapping at the edges of the map."""
     return np.exp(-0.5 * ((degrees - centre) / width) ** 2)
 
 
@@ -197,7 +197,7 @@ def _axis(file: netCDF4.Dataset, name: str, values: np.ndarray) -> None:
 def _variable(
     file: netCDF4.Dataset, name: str, kind: str, dims: tuple[str, ...]
 ) -> netCDF4.Variable:
-    """A compressed variable, one chunk per row; what is missing is NaN, whole numbers have none."""
+    """Create a compressed variable with one chunk per row; missing values are NaN."""
     sizes = [file.dimensions[dim].size for dim in dims]
     return file.createVariable(
         name,

@@ -1,9 +1,9 @@
-"""Monthly sea surface temperature anomalies over the Pacific for El Nino forecasts.
+"""Prepare monthly sea surface temperature anomalies over the Pacific, for El Nino forecasts.
 
 Two layouts of raw data lead to the same prepared data, on a grid of 5 degrees:
 
 - cmip: ICAR-ENSO (Tianchi data set 98942), simulations of 32 climate models.
-- ersst: NOAA's Extended Reconstructed SST version 5, a short observed stretch for samples.
+- ersst: NOAA's Extended Reconstructed SST version 5, a short observed period for samples.
 """
 
 from collections.abc import Iterable
@@ -43,15 +43,16 @@ class EnsoOptions:
 
     Attributes:
         layout: "cmip" or "ersst".
-        models: cmip: the rows of the file in their order: `count` climate models of a `family` with
+        models: for cmip, the rows of the file in order: `count` climate models of a `family` with
             `years` rows each. Models are called CMIP6-01, CMIP6-02, ...
-        val: cmip: names of the climate models for validation; those in neither list are for
+        val: for cmip, names of the climate models for validation; models in neither list are for
             training.
-        test: cmip: names of the climate models for the test.
-        months: ersst: number of months in each split, one after the other from the first month.
-        span: months in a window, at least context + horizon. With 38 the numbers of windows are
-            the published ones.
-        stride: months between windows.
+        test: for cmip, names of the climate models for the test.
+        months: for ersst, number of months in each split; splits follow one another from the first
+            month.
+        span: number of months in a window, at least context + horizon. 38 gives the published
+            numbers of windows.
+        stride: number of months between the starts of windows.
         normalisation: {"method": "fixed", "offset": degC, "scale": degC}, or {"method": "minmax"}:
             lowest anomaly and range of the training months.
     """
@@ -98,13 +99,13 @@ class EnsoOptions:
 
 
 class Series(NamedTuple):
-    """Months without a gap that belong to one split.
+    """Consecutive months that belong to one split.
 
     Attributes:
-        name: e.g. "CMIP5-17".
+        name: name, e.g. "CMIP5-17".
         split: train, val or test.
         months: number of months.
-        phase: calendar month of the first one, 0 = January.
+        phase: calendar month of the first month, 0 = January.
     """
 
     name: str
@@ -114,7 +115,7 @@ class Series(NamedTuple):
 
 
 def cut(series: Iterable[Series], options: EnsoOptions) -> list[Clip]:
-    """The windows of all series, whose months lie one after the other in the given order."""
+    """Cut all series, whose months are stored in the given order, into windows."""
     clips = []
     base = 0
     for part in series:
@@ -214,7 +215,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The clips that the options promise; see stp.prepare.planned_counts.
+    """Count the clips that follow from the options; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option is wrong.
@@ -228,7 +229,7 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
 
 
 def _describe(group: zarr.Group, series: Iterable[Series]) -> None:
-    """Coordinates and attributes as in the CF conventions; climate models have no dates."""
+    """Write coordinates and attributes of the CF conventions; climate models have no dates."""
     lat = {"standard_name": "latitude", "units": "degrees_north"}
     write_coordinate(group, "lat", "y", LATITUDES, **lat)
     lon = {"standard_name": "longitude", "units": "degrees_east"}
@@ -248,7 +249,8 @@ def _describe(group: zarr.Group, series: Iterable[Series]) -> None:
 
 
 def cmip_series(options: EnsoOptions) -> list[Series]:
-    """The climate models in the order of the file: 12 months a row and 24 more of the last row.
+    """List the climate models in the order of the file, with 12 months per row plus 24 for the last
+    row.
 
     Raises:
         StpError: a model for validation or test does not exist.
@@ -267,14 +269,14 @@ def cmip_series(options: EnsoOptions) -> list[Series]:
 
 
 def decode_cmip(raw: RawFiles, task: tuple[EnsoOptions, Series, int, int]) -> np.ndarray:
-    """Anomalies of one climate model, float32 (months, 1, 24, 48), degC.
+    """Read the anomalies of a climate model, float32 (months, 1, 24, 48), degC.
 
-    A row of the file holds 36 months from January of its year on, so that rows overlap. At most
-    25 MB are in memory.
+    A row of the file contains 36 months from January of its year, so rows overlap. At most 25 MB
+    are in memory.
 
     Args:
         raw: the raw files.
-        task: options, the climate model, its first row in the file and the one after its last.
+        task: options, the climate model, its first row in the file, and the row after its last.
 
     Raises:
         StpError: the file is damaged, does not fit `models`, or rows disagree.
@@ -303,22 +305,22 @@ def decode_cmip(raw: RawFiles, task: tuple[EnsoOptions, Series, int, int]) -> np
 
 
 def decode_ersst(raw: RawFiles, task: np.ndarray) -> np.ndarray:
-    """Anomalies of one split, computed before since the climatology needs those of training."""
+    """Return the anomalies of a split, which were already computed for the climatology."""
     return task[:, None]
 
 
 def fold(rows: np.ndarray, name: str) -> np.ndarray:
-    """Undo the overlap of rows.
+    """Join overlapping rows to one series.
 
     Args:
-        rows: (years, 36, ...), each starting 12 months after the one before.
+        rows: rows of 36 months, (years, 36, ...); each starts 12 months after the previous one.
         name: name of the data, for errors.
 
     Returns:
-        (years * 12 + 24, ...): the first 12 months of every row and the last 24 of the last.
+        the first 12 months of every row, and the last 24 of the last row, (years * 12 + 24, ...).
 
     Raises:
-        StpError: a value is missing, or two rows disagree about a month.
+        StpError: a value is missing, or two rows differ in a month.
     """
     if np.isnan(rows).any():
         raise RawFileError(name, f"{int(np.isnan(rows).sum())} missing values (NaN)")
@@ -336,15 +338,15 @@ def fold(rows: np.ndarray, name: str) -> np.ndarray:
 
 
 def ersst(path: Path, options: EnsoOptions) -> tuple[list[Series], xr.DataArray, int]:
-    """Observed anomalies.
+    """Read observed anomalies.
 
     Returns:
-        One series for each split; all months one after the other, float32 (time, 24, 48), degC; and
-        the number of boxes without sea.
+        a series for each split; all months, float32 (time, 24, 48), degC; and the number of boxes
+        without sea.
 
     Raises:
-        StpError: the file is damaged, has gaps in time, too few months, or another grid; or the sea
-            is not the same in all months.
+        StpError: the file is damaged, has gaps in time, too few months, or another grid; or the
+            mask of the sea differs between months.
     """
     sst = open_field(path, "sst", ("time", "lat", "lon"))
     assert options.months is not None
@@ -388,7 +390,9 @@ def ersst(path: Path, options: EnsoOptions) -> tuple[list[Series], xr.DataArray,
 
 
 def _require_cover(path: Path, name: str, axis: np.ndarray, centres: np.ndarray) -> None:
-    """Require equal boxes that cover those of 5 degrees around some centres."""
+    """Check that an axis has equal boxes, which cover the boxes of 5 degrees around the given
+    centres.
+    """
     steps = np.diff(axis.astype(np.float64))
     step = abs(steps[0]) if len(steps) else 0.0
     is_regular = step > 0 and bool((abs(steps - steps[0]) < 1e-3).all())

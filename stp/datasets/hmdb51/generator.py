@@ -1,8 +1,8 @@
-"""Stand-in for HMDB51: synthetic arms on a table, in the layout of the unpacked dataset.
+"""Generate a synthetic version of HMDB51 in the layout of the unpacked dataset.
 
-As in the official data: a folder of AVI files (MPEG-4, colour, 30 frames per second, even sizes
-that differ) for each action, and the lists ``<action>_test_split1.txt``, whose lines end with 0, 1
-or 2 and a space. Some names have signs such as # and (. Different: the scene
+Same as in the official data: a folder of AVI files (MPEG-4, colour, 30 frames per second, even
+sizes that differ) for each action, and the lists ``<action>_test_split1.txt``, whose lines end with
+0, 1 or 2 and a space. Some names have signs such as # and (. Different: the scene
 (stp/fetch/tabletop.py), the number of actions and videos, and sizes, which are smaller.
 """
 
@@ -31,7 +31,7 @@ class Hmdb51Options:
         actions: number of actions, at most four.
         videos: number of videos of each action (officially at least 101).
         frames: number of frames of the shortest video; others have up to 8 more.
-        height: height of a frame (officially 240); widths are about four thirds of it.
+        height: height of a frame (officially 240); widths are about four thirds of the height.
         seed: seed of all random numbers.
     """
 
@@ -49,7 +49,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``hmdb51/videos/<action>/*.avi`` and ``hmdb51/splits/*_test_split1.txt``.
 
     Raises:
-        StpError: an unknown option or one out of its range.
+        StpError: an option is unknown or out of range.
     """
     chosen = build(Hmdb51Options, options, "generator options")
     lists = out / "hmdb51" / "splits"

@@ -1,13 +1,12 @@
-"""Stand-in for Human3.6M: a synthetic figure that walks, sits or gestures before four cameras.
+"""Generate a synthetic version of Human3.6M: a figure that moves before four cameras.
 
 Names of the pictures, their sizes, the numbering of frames and cameras, and the lists of clips are
 as PredBench uses them (Ionescu et al. 2014): every fifth frame of each video is a JPEG file,
-``S1_Walking.54138969_000006.jpg``, packed into one tar archive for each actor or lying in a
-folder; a clip starts every 25 frames. The videos, poses and silhouettes of the official release are
-missing.
+``S1_Walking.54138969_000006.jpg``, packed into one tar archive for each actor, or in a folder; a
+clip starts every 25 frames. The videos, poses and silhouettes of the official release are missing.
 
-A figure of tubes moves in three dimensions. The cameras stand at the corners of the room and film
-the same performance, so the four videos of one differ in nothing but the view.
+A figure of tubes moves in three dimensions. The cameras are in the corners of the room, so the four
+videos of a performance differ only in the view.
 """
 
 import io
@@ -44,14 +43,15 @@ class Human36mOptions:
 
     Attributes:
         actors: numbers of the actors; officially 1, 5, 6, 7, 8, 9 and 11.
-        performances: scenario and, for the second time, a number; officially about 30 an actor.
+        performances: names of performances: scenario, with a number for the second one; officially
+            about 30 per actor.
         cameras: number of cameras, the first ones of the four.
-        frames: number of frames of a video, of which every fifth is a picture.
+        frames: number of frames of a video; every fifth frame is a picture.
         size: height and width of all pictures; null for the official sizes.
-        every: frames from the start of one clip to the next.
-        shares: shares of the clips that are for validation and for the test; the defaults are the
-            official ones.
-        packed: whether pictures are in ``human36m/S<actor>.tar``, or files.
+        every: number of frames from the start of one clip to the next.
+        shares: shares of the clips for validation and for the test; the defaults are the official
+            ones.
+        packed: whether pictures are packed in ``human36m/S<actor>.tar``.
         seed: seed of all random numbers; a video does not depend on which others are generated.
     """
 
@@ -77,7 +77,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``human36m/S<actor>.tar`` (or ``human36m/images``) and the lists of clips.
 
     Raises:
-        StpError: an unknown option or one out of its range.
+        StpError: an option is unknown or out of range.
     """
     chosen = build(Human36mOptions, options, "generator options")
     folder = out / "human36m"
@@ -131,7 +131,7 @@ class _Pictures:
 
 
 def _write_lists(folder: Path, videos: list[str], chosen: Human36mOptions) -> None:
-    """Clips of all videos, dealt to the splits at random, clip by clip as the official ones."""
+    """Write lists of clips, which are assigned to splits at random, clip by clip as officially."""
     rng = np.random.default_rng([chosen.seed, 1000])
     lines = []
     for video in videos:
@@ -150,7 +150,7 @@ def _write_lists(folder: Path, videos: list[str], chosen: Human36mOptions) -> No
 def film(
     chosen: Human36mOptions, actor: int, performance: str, camera: str, size: tuple[int, int]
 ) -> Iterator[tuple[int, Image.Image]]:
-    """One video: numbers of frames, from 1, and pictures, of every fifth frame."""
+    """Yield every fifth frame of a video: its number, from 1, and its picture."""
     # The same motion for all cameras.
     rng = np.random.default_rng([chosen.seed, actor, zlib.crc32(performance.encode())])
     motion = _Motion(performance, rng, np.random.default_rng([chosen.seed, actor]))
@@ -265,7 +265,7 @@ class _View:
         return x, self.height / 2 + self.focal * float(away @ self.down) / depth, depth
 
     def room(self) -> Image.Image:
-        """Walls, and a carpet."""
+        """Draw the empty room: walls, and a carpet."""
         rows = np.linspace(0, 1, self.height)[:, None, None]
         columns = np.linspace(-1, 1, self.width)[None, :, None]
         wall = np.array([150, 150, 158.0]) - 8 * self.corner

@@ -1,4 +1,4 @@
-"""Human3.6M: seven actors, 15 scenarios played twice, each filmed by four cameras at 50 Hz.
+"""Human3.6M: 15 scenarios, performed twice by seven actors, filmed by four cameras at 50 Hz.
 
 Ionescu, Papava, Olaru and Sminchisescu 2014, "Human3.6M: large scale datasets and predictive
 methods for 3D human sensing in natural environments". Raw files are pictures,
@@ -6,12 +6,12 @@ methods for 3D human sensing in natural environments". Raw files are pictures,
 of the frame from 1, in a folder or in tar or zip archives. PredBench's lists of clips say
 ``images/S1_Directions.54138969_,126,196``: a clip is the frames 126, 131, ..., 161.
 
-The store holds, for each video, the frames that some clip needs, in the order of their remainder by
-the interval and then of their number. In the published lists all clips of a video have the same
-remainder (1), and their frames leave no gap, so this is every fifth frame of the video. The frames
-of a clip follow each other in the store whatever the lists are, since a frame that lay between two
-of them would have the same remainder and so be less than one interval away. Thus clips have stride
-1 in the index. The four cameras film one performance, so a cluster is the performance.
+The store contains, for each video, the frames that clips need, sorted by their remainder modulo the
+interval, then by number. In the published lists, all clips of a video have the same remainder (1),
+and their frames leave no gap, so these are every fifth frame of the video. The frames of a clip are
+consecutive in the store for any lists: a frame between two of them would have the same remainder,
+but a distance of less than one interval. Thus clips have stride 1 in the index. A cluster is a
+performance, which all four cameras film.
 """
 
 import re
@@ -57,7 +57,7 @@ class Human36mOptions:
 
 
 class Listed(NamedTuple):
-    """One line of a list.
+    """A clip in a list.
 
     Attributes:
         split: split of the list.
@@ -71,16 +71,16 @@ class Listed(NamedTuple):
 
 
 def read_list(text: str, name: str, split: str, span: int) -> list[Listed]:
-    """The clips of one list.
+    """Read the clips of a list.
 
     Args:
         text: content of the file.
         name: name of the file, for errors.
         split: split of the list.
-        span: frames of the video from the first to the last frame of a clip, both included.
+        span: number of frames of the video from the first to the last frame of a clip, inclusive.
 
     Raises:
-        StpError: a line is no clip, a clip is too short, or there are none.
+        StpError: a line is not a clip, a clip is too short, or there are no clips.
     """
     clips = []
     for number, line in enumerate(text.splitlines(), start=1):
@@ -102,7 +102,7 @@ def read_list(text: str, name: str, split: str, span: int) -> list[Listed]:
 
 
 def read_lists(raw: RawFiles | Lists, recipe: Recipe) -> list[Listed]:
-    """The clips of all three lists, in their order.
+    """Read the clips of all three lists, in order.
 
     Raises:
         StpError: a list is missing or damaged, or a clip is listed twice.
@@ -124,7 +124,7 @@ def read_lists(raw: RawFiles | Lists, recipe: Recipe) -> list[Listed]:
 
 
 def needed(clips: Iterable[Listed], length: int) -> dict[str, list[int]]:
-    """The numbers of the frames of each video that clips of `length` frames need.
+    """List the numbers of those frames of each video that clips of `length` frames need.
 
     Videos and frames are in the order of the store.
     """
@@ -138,7 +138,7 @@ def needed(clips: Iterable[Listed], length: int) -> dict[str, list[int]]:
 
 
 def cut(listed: Sequence[Listed], length: int) -> list[Clip]:
-    """The clips in a store that holds the `needed` frames, one video after the other."""
+    """Locate the clips in a store of the `needed` frames, one video after the other."""
     rows: dict[tuple[str, int], int] = {}
     for video, numbers in needed(listed, length).items():
         for number in numbers:
@@ -187,7 +187,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The clips of the lists; see stp.prepare.planned_counts.
+    """Count the clips of the lists; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option or a list is wrong or missing.
@@ -197,7 +197,7 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
 
 
 def decode_pictures(raw: RawFiles, task: tuple[list[Member], int, int]) -> np.ndarray:
-    """Pictures, resized, uint8 (T, 3, H, W).
+    """Decode and resize pictures, uint8 (T, 3, H, W).
 
     Raises:
         StpError: a picture is missing or damaged.

@@ -1,10 +1,10 @@
-"""Stand-in for Kinetics-400: synthetic arms on a table, named and listed as its videos are.
+"""Generate a synthetic version of Kinetics-400, with its names and lists of videos.
 
-As in the official data: tables ``train.csv``, ``validate.csv`` and ``test.csv`` with the columns
-label, youtube_id, time_start, time_end and split (the test has no labels), and MP4 files (H.264)
-named by the ID and the seconds, of sizes that differ, in folders of the action. Some listed videos
-are missing, since videos vanish. Different: the scene (stp/fetch/tabletop.py), numbers, lengths
-(officially 10 seconds) and sizes.
+Same as in the official data: tables ``train.csv``, ``validate.csv`` and ``test.csv`` with the
+columns label, youtube_id, time_start, time_end and split (the test has no labels), and MP4 files
+(H.264) of different sizes, named by ID and seconds, in a folder for each action. Some listed videos
+are missing, as some official videos are. Different: the scene (stp/fetch/tabletop.py), numbers,
+lengths (officially 10 seconds) and sizes.
 """
 
 from collections.abc import Mapping
@@ -32,7 +32,7 @@ class Kinetics400Options:
 
     Attributes:
         videos: number of listed videos of all splits (officially about 306,000).
-        missing: n, so that every n-th listed video is missing.
+        missing: number n; every n-th listed video is missing.
         frames: number of frames of each video.
         height: height of a frame.
         seed: seed of all random numbers.
@@ -52,7 +52,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``kinetics400/videos/<split>/<label>/*.mp4`` and ``kinetics400/*.csv``.
 
     Raises:
-        StpError: an unknown option or one out of its range.
+        StpError: an option is unknown or out of range.
     """
     chosen = build(Kinetics400Options, options, "generator options")
     rows: dict[str, list[list[object]]] = {split: [] for split in SPLITS}

@@ -1,9 +1,9 @@
-"""Stand-in for the KITTI raw drives: synthetic streets at 10 Hz.
+"""Generate a synthetic version of the KITTI raw drives: streets at 10 Hz.
 
-Archives, folders, names, numbering and time stamps are those of the official
-``<drive>_sync.zip`` (Geiger et al. 2013), and beside them lie the lists of drives that PredBench
-publishes, reduced to the generated drives. The colour camera image_02 only: the other cameras, the
-laser scanner and the positions are missing. Pictures are a quarter of the official size by default.
+Archives, folders, names, numbering and time stamps are those of the official ``<drive>_sync.zip``
+(Geiger et al. 2013). PredBench's lists, reduced to the generated drives, are written too. Only the
+colour camera image_02 is generated; other cameras, the laser scanner and the positions are missing.
+Pictures are a quarter of the official size by default.
 """
 
 import json
@@ -37,9 +37,9 @@ class KittiOptions:
     """Options of the generator.
 
     Attributes:
-        frames: frames of each drive, by split: one number for each drive, at most three.
+        frames: by split, the numbers of frames of its drives, at most three drives.
         height: height of the pictures, officially 375.
-        width: officially 1242.
+        width: width of the pictures, officially 1242.
         seed: seed of all random numbers; a drive does not depend on which others are generated.
     """
 
@@ -61,7 +61,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``kitti/<drive>_sync.zip`` and ``predbench_annotations/KITTI/kitti_<split>.json``.
 
     Raises:
-        StpError: an unknown option or one out of its range.
+        StpError: an option is unknown or out of range.
     """
     chosen = build(KittiOptions, options, "generator options")
     (out / "kitti").mkdir(parents=True)

@@ -5,8 +5,8 @@ an archive ``<drive>_sync.zip`` with the pictures of four cameras; of these only
 
     <date>/<date>_drive_NNNN_sync/image_02/{data/NNNNNNNNNN.png, timestamps.txt}
 
-are read. Which drives are for training, validation and test, and how many frames each has, are the
-lists of PredBench; windows and preprocessing are those of its predbench/datasets/kitti.py and
+are read. PredBench's lists state drives for training, validation and test, and their numbers of
+frames. Windows and preprocessing are those of predbench/datasets/kitti.py and
 configs/_base_/datasets/kitti.py. The layout ``odometry`` reads a short grey sequence instead.
 """
 
@@ -63,12 +63,12 @@ class KittiOptions:
     Attributes:
         layout: raw (the drives) or odometry (one folder of pictures).
         resize: height and width to which pictures are resized by linear interpolation before the
-            middle is cut out; 128 x 424 in configs/_base_/datasets/kitti.py, which keeps the
-            aspect.
-        strides: frames between the starts of windows, by split; ibid.
-        frames: odometry: first frame of each split, and the one after its last.
+            centre is cropped; 128 x 424 in configs/_base_/datasets/kitti.py, which keeps the aspect
+            ratio.
+        strides: number of frames between the starts of windows, by split; from the same file.
+        frames: for odometry, first frame of each split, and the frame after its last.
         clusters: clusters of windows: recording, the whole drive (6 in the test, too few for
-            intervals), or blocks of it such as block-60s.
+            intervals), or blocks of a drive, such as block-60s.
     """
 
     layout: Literal["raw", "odometry"] = "raw"
@@ -92,13 +92,13 @@ class KittiOptions:
 
 
 def read_lists(find_list: Callable[[str], Path]) -> list[Drive]:
-    """The drives of all splits, without times, in the order of the splits and the lists.
+    """Read the drives of all splits, without times, in the order of the splits and the lists.
 
     Args:
-        find_list: finds a raw file by its name.
+        find_list: function that finds a raw file by its name.
 
     Raises:
-        StpError: a list is missing or damaged, or a drive is in two of them.
+        StpError: a list is missing or damaged, or a drive is in two lists.
     """
     drives: list[Drive] = []
     for split in SPLITS:
@@ -140,7 +140,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The clips that follow from the lists; see stp.prepare.planned_counts.
+    """Count the clips that follow from the lists; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option or a list is wrong, or a list is missing.
@@ -167,16 +167,16 @@ def _cut(drives: list[Drive], options: KittiOptions, span: int) -> list[Clip]:
 def decode_pictures(
     raw: RawFiles, members: list[Member], resize: tuple[int, int], crop: tuple[int, int]
 ) -> np.ndarray:
-    """Frames of a drive, uint8 (T, 3, *crop); grey pictures give three equal channels.
+    """Decode frames of a drive, uint8 (T, 3, *crop); grey pictures give three equal channels.
 
     Raises:
-        StpError: a picture is damaged, or not as large as the others.
+        StpError: a picture is damaged, or sizes differ.
     """
     return read_pictures(raw, members, partial(resize_and_crop, resize=resize, crop=crop))
 
 
 def read_timestamps(text: str, name: str) -> np.ndarray:
-    """Times of the frames, int64 microseconds since 1970, local time of Karlsruhe.
+    """Read times of frames, int64 microseconds since 1970, in local time of Karlsruhe.
 
     Args:
         text: a line such as ``2011-09-26 13:02:25.964389445`` for each frame.

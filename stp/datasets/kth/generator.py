@@ -1,9 +1,9 @@
-"""Stand-in for the KTH action videos: articulated figures that walk, jog, run, box, wave and clap.
+"""Generate a synthetic version of the KTH action videos: figures that walk, run, box or wave.
 
 File names, ``00sequences.txt`` and the video format (AVI, MPEG-4 with tag DX50, 160x120, 25 fps,
-grey) are those of the official data (Schuldt, Laptev and Caputo, ICPR 2004); so is its one gap,
-person 13's hand clapping in scenario 3. As there, walkers cross the picture once per sequence and
-the picture is empty in between, while the other actions go on without a break.
+grey) are those of the official data (Schuldt, Laptev and Caputo, ICPR 2004). The same video is
+missing: person 13's hand clapping in scenario 3. Walkers cross the picture once per sequence, and
+the picture is empty in between; other actions continue without a break.
 """
 
 from collections.abc import Mapping
@@ -38,12 +38,13 @@ class KthOptions:
 
     Attributes:
         persons: numbers of the persons, 1..25.
-        actions: names of actions, of the six official ones.
-        scenarios: numbers of scenarios, of 1 outdoors, 2 with changing scale, 3 other clothes, 4
+        actions: names of actions, from the six official ones.
+        scenarios: numbers of scenarios: 1 outdoors, 2 with changing scale, 3 in other clothes, 4
             indoors.
-        frames: length of every clip.
-        sequences: sequences per clip (the official clips have four).
-        lawn: lowest and highest grey of the lawn, 0 to 255, drawn for each clip outdoors.
+        frames: number of frames of every clip.
+        sequences: number of sequences per clip (the official clips have four).
+        lawn: lowest and highest grey level of the lawn, 0 to 255; the level is drawn for each clip
+            outdoors.
         texture: strength of texture and shading of lawn and wall; 0 for plain ones.
         noise: standard deviation of the sensor noise, grey levels.
         seed: seed of all random numbers; a clip does not depend on which others are generated.
@@ -75,7 +76,7 @@ class KthOptions:
 
 @dataclass(frozen=True)
 class _Person:
-    """What stays the same of one person in all clips. Lengths in pixels, greys in 0..255."""
+    """Properties of a person in all clips. Lengths in pixels, grey levels 0..255."""
 
     height: float
     width: float
@@ -102,7 +103,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``kth/00sequences.txt`` and ``kth/<action>/personNN_<action>_dK_uncomp.avi``.
 
     Raises:
-        StpError: an unknown option or one out of its range.
+        StpError: an option is unknown or out of range.
     """
     chosen = build(KthOptions, options, "generator options")
     clips = [
@@ -134,8 +135,8 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
 def sequence_spans(action: str, pace: float, frames: int, sequences: int) -> list[tuple[int, int]]:
     """Frames [first, last) of every sequence; the first starts at 0, the last ends at ``frames``.
 
-    A sequence of a walker lasts as long as the way across the picture, or its share of the clip
-    if that is shorter.
+    A sequence of a walker lasts as long as crossing the picture takes, but is shorter if the
+    sequences do not fit into the clip.
     """
     if action not in _GAITS or sequences == 1:
         edges = np.linspace(0, frames, sequences + 1).astype(int).tolist()
@@ -155,10 +156,10 @@ def render(
     rng: np.random.Generator,
     options: KthOptions,
 ) -> np.ndarray:
-    """All frames of a clip.
+    """Draw all frames of a clip.
 
     Returns:
-        (T, 120, 160) uint8 grey levels.
+        grey levels, uint8 (T, 120, 160).
     """
     background = _background(scenario, rng, options)
     ground = rng.uniform(106, 112)
@@ -229,15 +230,17 @@ def _profile(
     arms: list[tuple[float, float]],
     who: _Person,
 ) -> np.ndarray:
-    """A figure seen from the side that looks to positive x.
+    """Make a figure seen from the side, facing positive x.
 
     Args:
         lean: angle of the lean of the body, radians.
-        legs: (thigh, shin) of the far and the near leg, radians forward from hanging down.
-        arms: (upper arm, forearm) likewise.
+        legs: angles (thigh, shin) of the far and the near leg, radians forward from hanging down.
+        arms: angles (upper arm, forearm) of the far and the near arm, radians forward from hanging
+            down.
 
     Returns:
-        (limbs, 6): x0, y0, x1, y1 relative to the hip (y down), radius, grey; in painting order.
+        limbs in painting order, (limbs, 6): x0, y0, x1, y1 relative to the hip (y down), radius,
+        grey level.
     """
     shoulder = (0.30 * height * np.sin(lean), -0.30 * height * np.cos(lean))
     head = (shoulder[0] + 0.03 * height, shoulder[1] - 0.12 * height)
@@ -280,7 +283,7 @@ def _front(action: str, height: float, angle: float, who: _Person) -> np.ndarray
 def _chain(
     start: tuple[float, float], bones: list[tuple[float, float]], mirror: int = 1
 ) -> list[tuple[float, float]]:
-    """The joints of a chain of (angle from hanging down, length), forward being positive x."""
+    """Positions of the joints of a chain of bones (angle from hanging down, length)."""
     joints = [start]
     for angle, length in bones:
         x, y = joints[-1]
@@ -324,7 +327,7 @@ def _background(scenario: int, rng: np.random.Generator, options: KthOptions) ->
 
 
 def _write_video(path: Path, frames: np.ndarray) -> None:
-    """Encode (T, 120, 160) uint8 grey frames; equal frames give equal bytes."""
+    """Encode grey frames, uint8 (T, 120, 160), reproducibly."""
     planes = np.full((_HEIGHT * 3 // 2, _WIDTH), 128, np.uint8)  # yuv420p without colour
     with av.open(str(path), "w", format="avi", options={"fflags": "+bitexact"}) as container:
         stream = container.add_stream("mpeg4", rate=_FPS)

@@ -40,9 +40,10 @@ class KthOptions:
     Attributes:
         splits: ``{"by": "person", "train": [...], "val": [...], "test": [...]}`` assigns persons
             (1..25); ``"by": "sequence"`` assigns the sequences of every video by their position
-            (0..3), so that a person is in all splits: only for samples with few videos.
-        strides: frames between windows, for each group of actions and each split.
-        span: frames in a window, at least context + horizon, the default.
+            (0..3), so that a person is in all splits; meant for samples with few videos only.
+        strides: number of frames between the starts of windows, for each group of actions and each
+            split.
+        span: number of frames in a window; minimum and default are context + horizon.
         require_all: whether every annotated video is required.
     """
 
@@ -79,7 +80,7 @@ class KthOptions:
                 require(whole(stride, 1), f"strides {split}", stride, "a whole number >= 1")
 
     def stride(self, action: str, split: str) -> int:
-        """Frames between windows."""
+        """Number of frames between the starts of windows."""
         return next(g[split] for g in self.strides if action in g["actions"])
 
 
@@ -99,13 +100,13 @@ class Part(NamedTuple):
 
 
 def read_sequences(text: str, name: str = SEQUENCES) -> dict[str, list[tuple[int, int]]]:
-    """The annotated sequences of every video: (first, last) frame, counted from 1, both included.
+    """Read the annotated sequences of every video: (first, last) frame, from 1, inclusive.
 
-    Videos that are marked as missing have none. One range of the original file ends before it
-    starts (person17_walking_d4, 445-56) and is kept: it holds no frames.
+    Videos that are marked as missing have no sequences. One range of the original file ends before
+    it starts (person17_walking_d4, 445-56); it is kept, but contains no frames.
 
     Raises:
-        StpError: the text holds no annotations.
+        StpError: the text contains no annotations.
     """
     sequences = {}
     for line in text.splitlines():
@@ -146,8 +147,8 @@ def cut(
     Args:
         parts: parts from `deal`.
         options: the strides.
-        span: frames in a window.
-        lengths: actual numbers of frames of videos, where known; no window reaches beyond them.
+        span: number of frames in a window.
+        lengths: actual numbers of frames of videos, if known; windows end before these.
     """
     clips = []
     base = 0
@@ -210,10 +211,10 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The clips that follow from the annotation; see stp.prepare.planned_counts.
+    """Count the clips that follow from the annotation; see stp.prepare.planned_counts.
 
     Raises:
-        StpError: an option or the annotation is wrong, or it is missing.
+        StpError: an option is wrong, or the annotation is wrong or missing.
     """
     options = build(KthOptions, recipe["options"], "prepare options")
     if not options.require_all:
@@ -225,7 +226,7 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
 
 
 def decode_part(raw: RawFiles, task: tuple[Member, Part, int, int]) -> Decoded:
-    """The frames of one part, resized, (T, 1, H, W); black where the video has none.
+    """Read and resize the frames of a part, uint8 (T, 1, H, W); missing frames are black.
 
     The note is the actual number of frames of the video.
 

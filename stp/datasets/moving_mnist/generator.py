@@ -1,10 +1,10 @@
-"""Stand-in for MNIST: four idx files made from the handwritten digits that scikit-learn carries.
+"""Generate a substitute for MNIST: four idx files, made from the handwritten digits of
+scikit-learn.
 
 The source images (stp.data.digit_scans: 1797 scans of 8x8 pixels with 17 grey levels, from the UCI
-"Optical Recognition of Handwritten Digits" data) are enlarged the way MNIST was made: the digit
-fills a box of 20x20 pixels, with soft edges, and its centre of mass lies in the middle of 28x28
-pixels (http://yann.lecun.com/exdb/mnist/). No source image is in both the train and the t10k
-files.
+"Optical Recognition of Handwritten Digits" data) are enlarged in the way MNIST was made: the digit
+fills a box of 20x20 pixels, with soft edges, and its centre of mass is in the centre of 28x28
+pixels (http://yann.lecun.com/exdb/mnist/). No source image is in both the train and the t10k files.
 """
 
 import gzip
@@ -33,9 +33,11 @@ class MovingMnistOptions:
     """Options of the generator.
 
     Attributes:
-        test_images: digits in the t10k files; the others of the 1797 go into the train files.
-        side: height and width of a picture in pixels; MNIST has 28. The box shrinks with it.
-        seed: chooses which digits are for testing.
+        test_images: number of digits in the t10k files; the remaining ones of all 1797 are in the
+            train files.
+        side: height and width of a picture in pixels; MNIST has 28. The box scales with the
+            picture.
+        seed: seed of the choice of digits for the test.
     """
 
     test_images: Annotated[int, Field(ge=1, lt=_SOURCE_IMAGES)] = 297
@@ -47,7 +49,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``mnist/{train,t10k}-{images-idx3,labels-idx1}-ubyte.gz`` below ``out``.
 
     Raises:
-        StpError: an unknown option or one out of its range.
+        StpError: an option is unknown or out of range.
     """
     chosen = build(MovingMnistOptions, options, "generator options")
     scans, labels = digit_scans()
@@ -67,14 +69,14 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
 
 
 def enlarge(scan: np.ndarray, side: int = _SIDE) -> np.ndarray:
-    """One digit in the style of MNIST.
+    """Enlarge a digit in the style of MNIST.
 
     Args:
-        scan: (8, 8), values in [0, 1], background 0.
+        scan: scanned digit, (8, 8), values in [0, 1], background 0.
         side: side of the picture, in pixels.
 
     Returns:
-        (side, side) uint8; the brightest pixel is 255.
+        picture, uint8 (side, side); the brightest pixel is 255.
     """
     ink = np.argwhere(scan > 0)
     zoom = round(side * _BOX) / (np.ptp(ink, axis=0) + 1).max()

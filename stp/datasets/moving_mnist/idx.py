@@ -1,4 +1,4 @@
-"""The IDX format of the MNIST pictures: big-endian header, then the bytes."""
+"""Read the IDX format of the MNIST pictures: a big-endian header, then the pixels."""
 
 import gzip
 import struct
@@ -16,10 +16,10 @@ def read_pictures(path: Path) -> np.ndarray:
     """Read a gzip-compressed IDX file of pictures.
 
     Returns:
-        uint8 (N, height, width).
+        pictures, uint8 (N, height, width).
 
     Raises:
-        StpError: the file is cut off, is something else, or has a wrong size.
+        StpError: the file is cut off, has another format, or has the wrong size.
     """
     try:
         with gzip.open(path, "rb") as file:

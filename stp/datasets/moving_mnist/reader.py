@@ -1,4 +1,4 @@
-"""Moving-MNIST: training clips stay virtual, validation and test clips are drawn or copied once."""
+"""Moving-MNIST: training clips are rendered on demand; validation and test clips are stored."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -31,15 +31,16 @@ class MovingMnistOptions:
 
     Attributes:
         digits: pictures from which the clips of each split are drawn: ``{"file": raw name, "from":
-            first, "to": after the last}``. Null for the test split where `official_test` is set.
+            first, "to": after the last}``. Null for the test split if `official_test` is set.
         clips: number of validation and test clips to draw.
         clips_per_epoch: number of training clips in an epoch.
         seed: seed of all clips that are drawn.
-        n_digits: digits in a clip.
+        n_digits: number of digits in a clip.
         step: fraction of the free canvas that a digit moves in one frame.
         directions: number of equally spaced directions of motion; null for any direction.
-        span: frames of a validation or test clip; by default context + horizon.
-        official_test: raw name of the published test clips, uint8 (T, N, H, W), or null.
+        span: number of frames of a validation or test clip; by default context + horizon.
+        official_test: raw name of the published test clips, uint8 (T, N, H, W); null to draw test
+            clips.
     """
 
     digits: dict[str, dict[str, Any] | None]
@@ -163,7 +164,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Numbers of clips, which the options set; see stp.prepare.planned_counts.
+    """Count the clips that follow from the options; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option is wrong, or the published test clips are damaged.
@@ -182,7 +183,7 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
 
 
 def _digits(raw: RawFiles, part: dict[str, Any] | None, split: str, size: int) -> np.ndarray:
-    """The pictures of one split, uint8 (N, h, w)."""
+    """Read the pictures of digits of a split, uint8 (N, h, w)."""
     assert part is not None
     path = raw.find(part["file"])
     pictures = read_pictures(path)
@@ -198,7 +199,7 @@ def _digits(raw: RawFiles, part: dict[str, Any] | None, split: str, size: int) -
 
 
 def _published(path: Path, span: int, size: int) -> np.ndarray:
-    """The published test clips, mapped, uint8 (T, N, H, W)."""
+    """Map the published test clips into memory, uint8 (T, N, H, W)."""
     try:
         clips = np.load(path, mmap_mode="r")
         if not isinstance(clips, np.ndarray):

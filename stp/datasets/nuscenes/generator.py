@@ -1,11 +1,10 @@
-"""Stand-in for the front camera of nuScenes: synthetic streets, in scenes of some seconds.
+"""Generate a synthetic version of the front camera of nuScenes: streets, in scenes of some seconds.
 
 File names, the alternation of steps of 0.1 and 0.05 s, key frames every half second, jumps between
 the scenes of a log and the tables log, scene, sample, sample_data, sensor, calibrated_sensor and
-ego_pose of v1.0-trainval are as in the official data (Caesar et al. 2020); the lists of PredBench
-lie beside them. Left out are the other cameras, the sensors of other kinds, the maps and the
-annotations with their tables; the car always stands at the origin of ego_pose. Pictures are a tenth
-of the official size by default.
+ego_pose of v1.0-trainval are as in the official data (Caesar et al. 2020); PredBench's lists are
+written too. Other cameras, other sensors, maps, and annotations with their tables are missing; the
+car is always at the origin of ego_pose. Pictures are a tenth of the official size by default.
 """
 
 import hashlib
@@ -44,7 +43,7 @@ class NuscenesOptions:
         scenes: number of scenes of each log.
         frames: number of frames of each scene (officially about 230).
         height: height of the pictures, officially 900.
-        width: officially 1600.
+        width: width of the pictures, officially 1600.
         seed: seed of all random numbers; a log does not depend on which others are generated.
     """
 
@@ -65,7 +64,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``nuscenes/{samples,sweeps}/CAM_FRONT/*.jpg``, the tables and PredBench's lists.
 
     Raises:
-        StpError: an unknown option or one out of its range.
+        StpError: an option is unknown or out of range.
     """
     chosen = build(NuscenesOptions, options, "generator options")
     for folder in ("nuscenes/samples/CAM_FRONT", "nuscenes/sweeps/CAM_FRONT", TABLES):
@@ -103,7 +102,7 @@ def _write_log(
     rng: np.random.Generator,
     tables: dict[str, list[dict[str, Any]]],
 ) -> list[str]:
-    """Write the pictures of a log; returns their names, and adds to the tables."""
+    """Write the pictures of a log, and add rows to the tables; return the names of the pictures."""
     tables["log"].append(
         {
             "token": _token(log),

@@ -5,9 +5,9 @@ Caesar et al. 2020, "nuScenes: a multimodal dataset for autonomous driving". Pic
     samples/CAM_FRONT/<log>__CAM_FRONT__<microseconds since 1970>.jpg     key frames, 2 Hz
     sweeps/CAM_FRONT/...                                                  all others
 
-A log is a recording of hours, of which scenes of 20 s were published, so that its frames jump from
-scene to scene. PredBench lists the pictures of its validation and test logs; its list for training
-was never released. Here all other logs of the official table ``v1.0-trainval/sample_data.json`` are
+A log is a recording of hours, of which only scenes of 20 s were published, so there are gaps
+between scenes. PredBench lists the pictures of its validation and test logs; its training list was
+never released. Here, all other logs of the official table ``v1.0-trainval/sample_data.json`` are
 for training. Windows and preprocessing are those of predbench/datasets/nuscenes.py and
 configs/_base_/datasets/nuscenes.py.
 """
@@ -66,13 +66,15 @@ class NuscenesOptions:
 
     Attributes:
         resize: height and width to which pictures are resized by linear interpolation before the
-            middle is cut out.
-        released_crop: resize validation and test pictures straight to the shape, as the released
-            configuration does. They are then squeezed sideways, and training pictures are not.
-        stride: frames between the starts of windows.
-        subsets: frames in the longer test windows of further subsets.
+            centre is cropped.
+        released_crop: whether to resize validation and test pictures directly to the shape, as in
+            the released configuration. They are then squeezed horizontally, unlike training
+            pictures.
+        stride: number of frames between the starts of windows.
+        subsets: for further subsets with longer test windows, the number of frames in a window, by
+            name.
         clusters: clusters of windows: recording, the whole log (5 in the test, too few for
-            intervals), or blocks of it such as block-60s.
+            intervals), or blocks of a log, such as block-60s.
     """
 
     resize: Size = (128, 228)
@@ -90,7 +92,7 @@ class NuscenesOptions:
 
 
 class Log(NamedTuple):
-    """A log: its recording, and the names of its pictures in the order of time."""
+    """A log: its recording, and the names of its pictures, sorted by time."""
 
     drive: Drive
     pictures: list[str]
@@ -117,10 +119,10 @@ def make_log(split: str, name: str, pictures: list[str], source: str) -> Log:
 
 
 def read_lists(find_list: Callable[[str], Path]) -> list[Log]:
-    """The logs of validation and test.
+    """Read the logs of validation and test.
 
     Raises:
-        StpError: a list is missing or damaged, or a log is in both.
+        StpError: a list is missing or damaged, or a log is in both lists.
     """
     logs: list[Log] = []
     for split in LISTED:
@@ -144,7 +146,7 @@ def read_table(path: Path) -> Iterator[dict[str, Any]]:
     """Read the entries of a JSON table one by one: sample_data.json has 1.2 GB.
 
     Raises:
-        StpError: it is cut off, or not a list of objects.
+        StpError: the table is cut off, or not a list of objects.
     """
     decoder = json.JSONDecoder()
     try:
@@ -176,7 +178,7 @@ def training_logs(table: Path, other: Iterable[str]) -> list[Log]:
     """All logs of the official table except those of validation and test, sorted by name.
 
     Args:
-        table: sample_data.json.
+        table: path of sample_data.json.
         other: names of the logs of validation and test.
 
     Raises:
@@ -225,7 +227,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The clips that follow from lists and official table; see stp.prepare.planned_counts.
+    """Count the clips that follow from lists and official table; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option or a file is wrong, or a list is missing.
@@ -276,10 +278,10 @@ def decode_pictures(
     options: NuscenesOptions,
     crop: tuple[int, int],
 ) -> np.ndarray:
-    """Frames of a log, uint8 (T, 3, *crop).
+    """Decode frames of a log, uint8 (T, 3, *crop).
 
     Raises:
-        StpError: a picture is damaged, or not as large as the others.
+        StpError: a picture is damaged, or sizes differ.
     """
     is_squeezed = options.released_crop and pictures[0][0] in LISTED
     resize = crop if is_squeezed else options.resize

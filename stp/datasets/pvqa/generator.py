@@ -1,10 +1,10 @@
-"""Stand-in for the IISc PVQA database: synthetic videos, damaged by a stated amount, and raters.
+"""Generate a synthetic version of the IISc PVQA database: damaged videos, and simulated raters.
 
-As in the official data: names of the videos, four sizes, 4 observed and 16 predicted frames,
-MOS.csv, TrainTestSplit.csv and the folder Predicted_Videos. In addition, which the official data
-may lack: the true futures (True_Videos), Ratings.csv, and Tags.csv with the damage of each video.
-So all results have known answers: the true quality is ``best - worst * strength``, whatever the
-kind of damage.
+Same as in the official data: names of the videos, four sizes, 4 observed and 16 predicted frames,
+MOS.csv, TrainTestSplit.csv and the folder Predicted_Videos. Additional files, which the official
+data may lack: the true futures (True_Videos), Ratings.csv, and Tags.csv with the damage of each
+video. So expected results are known: the true quality is ``best - worst * strength`` for all kinds
+of damage.
 """
 
 from collections.abc import Mapping
@@ -44,15 +44,15 @@ class PvqaOptions:
         folder: folder of the database, below a raw folder.
         videos: number of videos (officially 300, with the official names); sources take turns.
         natural: share of the videos that are not damaged (30 of 300).
-        sizes: number of sizes, the smallest of the four.
+        sizes: number of sizes of videos, from the smallest of the four.
         raters: number of raters (50).
         random: number of raters who answer at random.
         ratings: number of ratings of each video (20).
         noise: standard deviation of the noise of a rating, points.
         best: opinion of natural videos, points.
-        worst: points by which a damage of full strength lowers the opinion.
-        splits: number of splits in TrainTestSplit.csv (100), each with a fifth of the videos as
-            the test.
+        worst: reduction of the opinion by a damage of full strength, points.
+        splits: number of splits in TrainTestSplit.csv (100); a fifth of the videos is the test set
+            of each.
         seed: seed of all random numbers.
     """
 
@@ -79,8 +79,8 @@ class MadeVideo:
     """A synthetic video.
 
     Attributes:
-        name: such as ``BAIR_001``.
-        source: the dataset that it stands for.
+        name: name of the video, such as ``BAIR_001``.
+        source: name of the dataset that the video represents.
         damage: kind of damage; ``none`` for natural videos.
         strength: strength of the damage, from 0 to 1.
         frames, truth: damaged and true frames, uint8 (T, H, W, 3).
@@ -98,7 +98,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write MOS.csv, Ratings.csv, Tags.csv, TrainTestSplit.csv and the videos.
 
     Raises:
-        StpError: an unknown option or one out of its range.
+        StpError: an option is unknown or out of range.
     """
     chosen = build(PvqaOptions, options, "generator options")
     folder = out / chosen.folder
@@ -145,7 +145,7 @@ def _write(path: Path, header: list[str], rows: list[list[str]]) -> None:
 
 
 def video(source: str, number: int, options: PvqaOptions) -> MadeVideo:
-    """Make one video; it does not depend on how many there are."""
+    """Make a video, which does not depend on the number of videos."""
     which = [options.seed, list(COUNTS).index(source), number]
     rng = np.random.default_rng(which)
     height, width = SIZES[which[1] % options.sizes]
@@ -167,16 +167,16 @@ def video(source: str, number: int, options: PvqaOptions) -> MadeVideo:
 def scene(
     rng: np.random.Generator, height: int, width: int, grey: bool, vanishing: float | None
 ) -> np.ndarray:
-    """Textured discs that move over a textured ground.
+    """Draw textured discs that move over a textured ground.
 
     Args:
         rng: random number generator of all draws.
         height, width: height and width of a frame.
         grey: whether the three channels are equal.
-        vanishing: strength of the disappearance of the discs after the context; None: they stay.
+        vanishing: strength of the fading of discs after the context; None without fading.
 
     Returns:
-        uint8 (T, H, W, 3).
+        frames, uint8 (T, H, W, 3).
     """
     scale = height / 64
     ground = rng.normal(size=(height, width, 3))
@@ -211,16 +211,16 @@ def scene(
 def damaged(
     truth: np.ndarray, damage: str, strength: float, rng: np.random.Generator
 ) -> np.ndarray:
-    """Damage the predicted frames, the later the more.
+    """Damage the predicted frames, with strength increasing over time.
 
     Args:
-        truth: uint8 (T, H, W, 3).
+        truth: true frames, uint8 (T, H, W, 3).
         damage: ``blur``, ``shape`` (a wavy displacement) or ``color`` (a shift of the hue).
-        strength: from 0 to 1.
+        strength: strength of the damage, from 0 to 1.
         rng: random number generator of directions.
 
     Returns:
-        uint8 (T, H, W, 3).
+        frames, uint8 (T, H, W, 3).
     """
     frames = truth.astype(float)
     height, width = truth.shape[1:3]

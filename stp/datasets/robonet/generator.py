@@ -1,12 +1,12 @@
-"""Stand-in for RoboNet: synthetic arms in the official file format, with PredBench's split lists.
+"""Generate a synthetic version of RoboNet in the official format, with PredBench's split lists.
 
-As in the official data: one HDF5 file per trajectory with the groups, data types and attributes of
-the recorded samples, of which those of some robots lack some; MP4 files (H.264, yuv420p, 10 frames
-per second) as arrays of bytes; numbers of cameras, sizes and channel orders that differ by robot;
-``meta_data.pkl``, a gzipped table of the attributes of the files, as PredBench reads it.
-Different: the scene (stp/fetch/tabletop.py), the values of states and of most attributes, the
-number of files, and sizes, which can be reduced. The list of training files is missing, as it was
-never released.
+Same as in the official data: one HDF5 file per trajectory with the groups, data types and
+attributes of official files, including those that files of some robots lack; MP4 files (H.264,
+yuv420p, 10 frames per second) as arrays of bytes; different numbers of cameras, sizes and channel
+orders for each robot; ``meta_data.pkl``, a gzipped table of the attributes of the files, as
+PredBench reads it. Different: the scene (stp/fetch/tabletop.py), the values of states and of most
+attributes, the number of files, and sizes, which can be reduced. The list of training files is
+missing, as it was never released.
 """
 
 import gzip
@@ -44,10 +44,11 @@ class Robot(NamedTuple):
         order: order of the channels of the video, RGB or BGR.
         states: length of a state.
         actions: length of an action.
-        bounds: whether the files have the bounds of the states; their numbers are float64 then.
-        joints: whether they have joint positions and velocities.
-        fingers: whether they have finger sensors.
-        orders: whether every camera has the attribute image_format, or only the first.
+        bounds: whether the files have the bounds of the states; numbers are float64 in this case.
+        joints: whether the files have joint positions and velocities.
+        fingers: whether the files have finger sensors.
+        orders: whether every camera has the attribute image_format; if not, only the first camera
+            has it.
     """
 
     stem: str
@@ -85,12 +86,12 @@ class RobonetOptions:
 
     Attributes:
         robots: names of the robots.
-        train: number of trajectories that are in no list, dealt to the robots in turn.
+        train: number of trajectories that are in no list, which are assigned to the robots in turn.
         val: number of trajectories in the validation list (officially 16,217).
         test: number of trajectories in the test list (256).
         shrink: factor by which pictures are smaller than the official ones.
-        most_frames: largest number of frames of a trajectory.
-        most_cameras: largest number of cameras of a trajectory.
+        most_frames: maximum number of frames of a trajectory.
+        most_cameras: maximum number of cameras of a trajectory.
         seed: seed of all random numbers.
     """
 
@@ -112,7 +113,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``robonet/hdf5/*.hdf5``, ``robonet/hdf5/meta_data.pkl`` and the lists.
 
     Raises:
-        StpError: an unknown option or one out of its range.
+        StpError: an option is unknown or out of range.
     """
     chosen = build(RobonetOptions, options, "generator options")
     folder = out / "robonet" / "hdf5"
@@ -143,7 +144,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
 
 
 def trajectory(robot: Robot, rng: np.random.Generator, shrink: int, most_frames: int) -> bytes:
-    """One HDF5 file."""
+    """Make the HDF5 file of a trajectory, as bytes."""
     frames = min(robot.frames, most_frames)
     # H.264 with halved colour needs even sizes.
     height, width = (max(16, n // shrink // 2 * 2) for n in (robot.height, robot.width))

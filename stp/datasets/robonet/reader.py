@@ -2,14 +2,14 @@
 
 Dasari et al. 2019, "RoboNet: Large-scale multi-robot learning". In a file, the group ``env`` has
 the attributes ``cam_encoding`` (mp4 or jpg) and ``n_cams``, and for each camera k a group
-``cam<k>_video``: with mp4, its dataset ``frames`` is the bytes of a video file, with the
-attributes T (number of frames), image_format (RGB or BGR) and shape; with jpg, there is a dataset
-``frame<t>`` of JPEG bytes for each frame. Some files say image_format for camera 0 only: it holds
-for all. All else (states, actions, metadata) varies by robot and is not used.
+``cam<k>_video``: with mp4, its dataset ``frames`` is the bytes of a video file, with the attributes
+T (number of frames), image_format (RGB or BGR) and shape; with jpg, there is a dataset ``frame<t>``
+of JPEG bytes for each frame. Some files state image_format for camera 0 only, which applies to all
+cameras. Other data (states, actions, metadata) vary by robot and are not used.
 
-``meta_data.pkl``, which PredBench needs besides, repeats what the files say. It is not read, since
-unpickling can run any code. Splits are PredBench's lists of file names; what is in neither the
-validation nor the test list is for training, since the training list was not released.
+``meta_data.pkl``, which PredBench also needs, repeats attributes of the files. It is not read,
+since unpickling can run any code. Splits are PredBench's lists of file names; files in neither the
+validation nor the test list are for training, since the training list was not released.
 """
 
 import io
@@ -54,8 +54,8 @@ class RobonetOptions:
     """Options of the reader.
 
     Attributes:
-        splits: lists of file names, ``{val: [...], test: [...]}``, perhaps with ``train``; null for
-            PredBench's lists. Without train, all other files are for training.
+        splits: lists of file names, ``{val: [...], test: [...]}``, optionally with ``train``; null
+            for PredBench's lists. Without ``train``, all other files are for training.
     """
 
     splits: dict[str, list[str]] | None = None
@@ -69,13 +69,13 @@ class RobonetOptions:
 
 
 class Trajectory(NamedTuple):
-    """One camera's view of one trajectory.
+    """The view of a trajectory from one camera.
 
     Attributes:
         name: name of the file.
         member: the file.
-        camera: number of the camera, from 0.
-        frames: number of frames according to the file.
+        camera: index of the camera, from 0.
+        frames: number of frames stated in the file.
         encoding: mp4 or jpg.
         order: channels of the decoded pictures, RGB or BGR.
     """
@@ -89,10 +89,10 @@ class Trajectory(NamedTuple):
 
 
 def read_lists(raw: RawFiles | Lists, options: RobonetOptions) -> dict[str, list[str]]:
-    """The file names of each split that has a list.
+    """Read the file names of each split that has a list.
 
     Raises:
-        StpError: a list is missing or is no list of file names, or a name is in two of them.
+        StpError: a list is missing or is not a list of file names, or a name is in two lists.
     """
     if options.splits is not None:
         return options.splits
@@ -153,12 +153,12 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The clips that the lists promise; see stp.prepare.planned_counts.
+    """Count the clips that follow from the lists; see stp.prepare.planned_counts.
 
     Whether a trajectory is too short is known only when its file is read.
 
     Raises:
-        StpError: an option or a list is wrong, or it is missing.
+        StpError: an option or a list is wrong, or a list is missing.
     """
     options = build(RobonetOptions, recipe["options"], "prepare options")
     lists = read_lists(raw, options)
@@ -174,13 +174,13 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
 
 
 def trajectory_of(raw: RawFiles, name: str, member: Member, split: str) -> Trajectory:
-    """Choose the camera of a trajectory and read what the file says about it.
+    """Choose the camera of a trajectory, and read its properties from the file.
 
-    It is camera 0 for training. PredBench draws those of validation and test whenever it is run;
-    here they follow from the name of the file.
+    Camera 0 is used in training. For validation and test, PredBench draws a camera in each run;
+    here, the choice depends on the name of the file.
 
     Raises:
-        StpError: the file is damaged, or lacks what is needed.
+        StpError: the file is damaged, or lacks required data.
     """
 
     def read_header(file: h5py.File) -> Trajectory:
@@ -210,10 +210,10 @@ def trajectory_of(raw: RawFiles, name: str, member: Member, split: str) -> Traje
 
 
 def decode_trajectory(raw: RawFiles, task: tuple[Trajectory, int, int]) -> np.ndarray:
-    """The frames of one trajectory, resized, RGB, (T, 3, H, W).
+    """Read and resize the frames of a trajectory, RGB, uint8 (T, 3, H, W).
 
     Raises:
-        StpError: the file or the video in it is damaged, or has fewer frames than it says.
+        StpError: the file or the video in it is damaged, or the video has fewer frames than stated.
     """
     t, height, width = task
     name = f"{where(raw, t.member)}: cam{t.camera}_video"
@@ -247,7 +247,7 @@ def decode_trajectory(raw: RawFiles, task: tuple[Trajectory, int, int]) -> np.nd
 
 
 def _decode_video(content: bytes, name: str, frames: int) -> Iterator[np.ndarray]:
-    """The first frames of a video, RGB (H, W, 3), one after the other."""
+    """Yield the first frames of a video, RGB (H, W, 3)."""
     number = 0
     try:
         with open_film(io.BytesIO(content)) as container:
@@ -288,11 +288,12 @@ def _read_hdf5(raw: RawFiles, member: Member, extract: Callable[[h5py.File], T])
 
 
 def _check_heaps(content: bytes) -> None:
-    """Check that the heaps of an HDF5 file, which hold its texts, are whole.
+    """Check that the heaps of an HDF5 file, which contain its texts, are intact.
 
-    The HDF5 library never comes back from some damaged ones. A heap is: "GCOL", version 1, three
-    zeros, its size; then objects: number, references, four zeros, size, and the bytes, padded to 8.
-    Number 0 is the free space, whose size includes its head. (HDF5 file format, III.E.)
+    With some damaged heaps, the HDF5 library never returns. A heap consists of "GCOL", version 1,
+    three zeros, and its size; then objects, each with number, references, four zeros, size, and
+    data padded to 8 bytes. Object 0 is the free space; its size includes its head. (HDF5 file
+    format, III.E.)
     """
     at = content.find(_HEAP)
     while at >= 0:

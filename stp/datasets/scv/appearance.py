@@ -1,7 +1,7 @@
-"""Colours and sizes of units in synthetic StarCraft videos, for drawing and for checking them.
+"""Draw units in synthetic StarCraft videos; their colours and sizes are also used for checks.
 
-Units are blobs on flat ground. The colour of a unit shows its side, its area shows its type. Lobes
-that turn with the direction of motion animate it, and do not change the area.
+Units are blobs on flat ground. The colour of a unit shows its side, and its area shows its type.
+Lobes turn with the direction of motion, without changes of the area.
 """
 
 from collections.abc import Sequence
@@ -35,12 +35,12 @@ DEPTH = 0.2
 
 
 class Thing(NamedTuple):
-    """Something on the map, whose corners are (0, 0) and (1, 1).
+    """An object on the map, whose corners are (0, 0) and (1, 1).
 
     Attributes:
-        number: number of the thing, the same in all frames of a video.
-        what: sort of thing: unit, shard, medivac, beacon, cue or shot.
-        kind: type of a unit, 0..5; 0 for everything else.
+        number: number of the object, the same in all frames of a video.
+        what: kind of object: unit, shard, medivac, beacon, cue or shot.
+        kind: type of a unit, 0..5; 0 for other objects.
         colour: colour, a key of `COLOURS`.
         x: position from left to right, 0..1.
         y: position from top to bottom, 0..1.
@@ -57,7 +57,7 @@ class Thing(NamedTuple):
 
 
 def radius(thing: Thing) -> float:
-    """Radius of the circle with the same area as a thing, in widths of the map."""
+    """Radius of the circle with the same area as an object, in widths of the map."""
     if thing.what == "unit":
         return RADII[thing.kind]
     return {"shard": SHARD, "medivac": MEDIVAC, "beacon": BEACON, "cue": CUE, "shot": SHOT}[
@@ -66,14 +66,14 @@ def radius(thing: Thing) -> float:
 
 
 def draw(things: Sequence[Thing], size: int) -> np.ndarray:
-    """Draw one frame, with later things on top of earlier ones.
+    """Draw a frame; later objects cover earlier ones.
 
     Args:
-        things: all things on the map.
+        things: all objects on the map.
         size: height and width of the frame, pixels.
 
     Returns:
-        uint8 (size, size, 3).
+        frame, uint8 RGB (size, size, 3).
     """
     frame = np.empty((size, size, 3))
     frame[:] = GROUND

@@ -1,10 +1,10 @@
-"""Stand-in for StarCraft 2 Videos: simple versions of its scenarios in the official file format.
+"""Generate a synthetic version of StarCraft 2 Videos: simple scenarios in the official format.
 
-As in the official data: folders and names of files, the TFRecord framing, the SequenceExample with
-four numbers and a PNG for each frame, which frames are recorded, lengths of videos. Different:
-the look of units (stp/datasets/scv/appearance.py), who wins, and the number of videos, which is an
-option. Beside each TFRecord file, ``<name>.state.parquet`` has the true state of the map: a row for
-each thing in each frame, the same at every size.
+Same as in the official data: folders and names of files, the TFRecord framing, the SequenceExample
+with four numbers and a PNG for each frame, the choice of recorded frames, and lengths of videos.
+Different: the look of units (stp/datasets/scv/appearance.py), outcomes of games, and the number of
+videos, which is an option. Beside each TFRecord file, ``<name>.state.parquet`` has the true state
+of the map: a row for each object in each frame, the same for every size.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,13 +33,14 @@ class ScvOptions:
 
     Attributes:
         scenario: move_unit_to_border, collect_mineral_shards, brawl or road_trip_with_medivac.
-        size: height and width of a frame (officially 64 and 128); the game does not depend on it.
+        size: height and width of a frame (officially 64 and 128); the game does not depend on the
+            size.
         train: number of training videos (officially 10,000).
         valid: number of validation videos (2,000).
         test: number of test videos (2,000).
-        files: number of files of the training videos (10); the others have one each.
-        seed: seed of all random numbers; a video does not depend on how many there are.
-        play: keys of `Scenario` that are not left at their defaults.
+        files: number of files of the training videos (10); other splits have one file each.
+        seed: seed of all random numbers; a video does not depend on the number of videos.
+        play: values of `Scenario` other than the defaults.
     """
 
     scenario: str
@@ -60,7 +61,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``scv/<map>_<size>x<size>_png/<split>-<i>-of-<n>.tfrecords``, and states beside them.
 
     Raises:
-        StpError: an unknown option or one out of its range.
+        StpError: an option is unknown or out of range.
     """
     chosen = build(ScvOptions, options, "generator options")
     scenario = build(Scenario, chosen.play or {}, "generator options.play")
@@ -94,7 +95,7 @@ def record(frames: Sequence[Sequence[Thing]], length: int, size: int) -> bytes:
     """Encode one video as a SequenceExample.
 
     Args:
-        frames: things on the map in each recorded frame.
+        frames: objects on the map in each recorded frame.
         length: number of frames of the game.
         size: height and width of a picture, pixels.
     """

@@ -6,7 +6,7 @@ a SequenceExample with ``n_steps`` and ``screen_size`` in its context, and a PNG
 the list ``rgb_screen``.
 
 Clips for validation and test start at the first frame, which shows where units are sent; training
-draws a window of each video in each epoch. Videos shorter than a clip drop out, and are counted.
+draws a window of each video in each epoch. Videos shorter than a clip are excluded and counted.
 """
 
 from dataclasses import dataclass, field
@@ -48,11 +48,11 @@ class ScvOptions:
 
     Attributes:
         raw_size: height and width of a raw frame, pixels.
-        least: number of frames of the shortest video; 1 where it is not published.
+        least: number of frames of the shortest video; 1 if it is not published.
         most: number of frames of the longest video.
-        videos: required number in each split, ``{train: n, val: n, test: n}``, or null for any
-            number.
-        test: number of test videos that are used, the first that are long enough; null for all.
+        videos: required number of videos in each split, ``{train: n, val: n, test: n}``; null for
+            any number.
+        test: number of test videos; the first ones that are long enough are used. Null for all.
     """
 
     raw_size: PositiveInt = 64
@@ -90,10 +90,10 @@ class Video(NamedTuple):
 
 
 def find_videos(raw: RawFiles, options: ScvOptions) -> list[Video]:
-    """Find all videos, in the order of files and records; reads every record once.
+    """Find all videos, in the order of files and records; every record is read once.
 
     Raises:
-        StpError: files are missing, of two sets or damaged, or a video is too short or too long.
+        StpError: files are missing, damaged or from two sets, or a video is too short or too long.
     """
     files = find(raw, FILES)
     sets = sorted({key[0] for key in files})
@@ -131,7 +131,7 @@ def find_videos(raw: RawFiles, options: ScvOptions) -> list[Video]:
 
 
 def read_steps(data: bytes, name: str) -> tuple[Features, list[Feature]]:
-    """The numbers and the pictures of a record.
+    """Read the numbers and the pictures of a record.
 
     Raises:
         StpError: the record is damaged, or has no pictures.
@@ -143,11 +143,11 @@ def read_steps(data: bytes, name: str) -> tuple[Features, list[Feature]]:
 
 
 def count_frames(context: Features, pictures: list[Feature], options: ScvOptions, name: str) -> int:
-    """The number of frames of a video.
+    """Check and return the number of frames of a video.
 
     Raises:
-        StpError: the number differs from that in the record, or is out of the range of the options;
-            or the frames have another size.
+        StpError: the number differs from the record's, or is out of the range in the options; or
+            frames have another size.
     """
     stated = required_feature(context, "n_steps", name).ints().tolist()
     if stated != [len(pictures)]:
@@ -165,7 +165,7 @@ def count_frames(context: Features, pictures: list[Feature], options: ScvOptions
 
 
 def decode_video(raw: RawFiles, task: tuple[Video, ScvOptions, int, int]) -> np.ndarray:
-    """The frames of one video, (T, 3, H, W).
+    """Read the frames of a video, uint8 (T, 3, H, W).
 
     Raises:
         StpError: the record or a picture is damaged, or has another size.
@@ -218,7 +218,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The numbers of clips that follow from the rule; see stp.prepare.planned_counts.
+    """Count the clips that follow from the rule; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option is wrong.

@@ -1,9 +1,9 @@
-"""Simple versions of the four scenarios of StarCraft 2 Videos (Unterthiner et al. 2018).
+"""Simulate simple versions of the four scenarios of StarCraft 2 Videos (Unterthiner et al. 2018).
 
-Each plays a scenario and yields the things on the map in each frame of the game. Rules, numbers and
-ends are those of its appendix B; sizes, speeds and strengths were chosen so that videos are
-about as long as the official ones. Units do not touch, so that each remains visible, and after the
-first frame the rules alone decide.
+Each function plays a scenario, and yields the objects on the map in each frame of the game. Rules,
+numbers and ends are those of appendix B; sizes, speeds and strengths were chosen so that videos are
+about as long as the official ones. Units do not touch, so each remains visible, and after the first
+frame the game is deterministic.
 """
 
 from collections.abc import Callable, Iterator
@@ -61,7 +61,7 @@ Frames = Iterator[list[Thing]]
 
 
 def move_unit(rng: np.random.Generator, scenario: Scenario) -> Frames:
-    """One unit goes from the middle to the border; a click shows where to."""
+    """One unit moves from the centre to the border; a click shows its destination."""
     kind = int(rng.integers(scenario.types))
     colour = TEAMS[rng.integers(scenario.colours)]
     angle = rng.uniform(0, 2 * np.pi)
@@ -79,7 +79,7 @@ def move_unit(rng: np.random.Generator, scenario: Scenario) -> Frames:
 
 
 def collect_shards(rng: np.random.Generator, scenario: Scenario) -> Frames:
-    """Two marines collect shards, each the one that is nearest to it; no shard comes back."""
+    """Two marines collect shards; each goes to the nearest shard, and shards do not reappear."""
     positions = scattered(rng, 2, 0.1, 0.9, 4 * RADII[MARINE], np.empty((0, 2)), 0.0)
     shards = scattered(rng, scenario.shards, 0.05, 0.95, 0.12, positions, MARINE_REACH + 0.073)
     remaining = np.ones(len(shards), bool)
@@ -127,9 +127,9 @@ def collect_shards(rng: np.random.Generator, scenario: Scenario) -> Frames:
 
 
 def brawl(rng: np.random.Generator, scenario: Scenario) -> Frames:
-    """Two armies; each unit goes to the nearest enemy and fights until one side is gone.
+    """Two armies fight: each unit attacks the nearest enemy until one side has no units left.
 
-    They stand so near that the first are lost among the 16 recorded frames of a clip.
+    Armies start so close that units are lost within the 16 recorded frames of a clip.
     """
     n = scenario.army
     sides = ("zerg", "terran") if rng.integers(2) else ("terran", "zerg")
@@ -179,7 +179,7 @@ def brawl(rng: np.random.Generator, scenario: Scenario) -> Frames:
 
 
 def road_trip(rng: np.random.Generator, scenario: Scenario) -> Frames:
-    """A medivac picks units up, the nearest first, visits beacons, and unloads them at the last."""
+    """A medivac picks up units, the nearest first, visits beacons, and unloads at the last one."""
     medivac = rng.uniform(0.4, 0.6, 2)
     n = int(rng.integers(1, scenario.most_units + 1))
     kinds, colours = rng.integers(scenario.types, size=n), rng.integers(scenario.colours, size=n)
@@ -229,9 +229,10 @@ SCENARIOS: dict[str, tuple[str, int, Callable[[np.random.Generator, Scenario], F
 
 
 def play(name: str, rng: np.random.Generator, scenario: Scenario) -> tuple[list[list[Thing]], int]:
-    """Play a scenario: the things on the map in each recorded frame, and the number of all frames.
+    """Play a scenario; return the objects on the map in each recorded frame, and the number of
+    frames.
 
-    The first two frames are never recorded, as officially.
+    As in the official data, the first two frames are not recorded.
     """
     _, every, scene = SCENARIOS[name]
     frames = list(scene(rng, scenario))
@@ -254,17 +255,17 @@ def scattered(
     from_others: float,
     hole: float = 0.0,
 ) -> np.ndarray:
-    """Draw random places, (n, 2).
+    """Draw random positions, (n, 2).
 
     Args:
         rng: generator of the random numbers.
-        n: number of places.
+        n: number of positions.
         low: lower limits of both coordinates.
         high: upper limits of both coordinates.
-        apart: least distance from each other.
-        others: places to keep away from, (M, 2).
-        from_others: least distance from ``others``.
-        hole: least distance from the middle along one of the axes.
+        apart: minimum distance from each other.
+        others: positions to keep away from, (M, 2).
+        from_others: minimum distance from ``others``.
+        hole: minimum distance from the centre along at least one axis.
     """
     while True:
         points = np.empty((0, 2))
@@ -280,7 +281,7 @@ def scattered(
 
 
 def push_apart(places: np.ndarray, radii: np.ndarray, gap: float) -> None:
-    """Move units apart whose lobes come nearer than a gap, and all onto the map; in place."""
+    """Move units apart if their lobes are closer than a gap, and onto the map, in place."""
     for _ in range(4):
         way = places[:, None] - places[None]
         distance = np.hypot(way[..., 0], way[..., 1])

@@ -1,12 +1,12 @@
-"""Stand-in for SEVIR: rain cells that drift, grow and fade, in the official files.
+"""Generate a synthetic version of SEVIR: rain cells that drift, grow and fade.
 
-Like the official data: ``CATALOG.csv`` with its columns and with rows of several image types, names
-and periods of the VIL files, their arrays ``id`` (bytes) and ``vil`` (events, y, x, 49 times) of
-codes 0..254 with 255 for missing, without compression; most pixels are 0; some events miss pixels,
-and the catalogue says so.
+Same as in the official data: ``CATALOG.csv`` with its columns and with rows of several image types;
+names and periods of the VIL files; their uncompressed arrays ``id`` (bytes) and ``vil`` (events, y,
+x, 49 times) of codes 0..254, 255 for missing values; most pixels are 0; some events have missing
+pixels, which the catalogue states.
 
-Unlike them: cells are Gaussian, events do not lie in the places that their corners name, only the
-VIL files are written, and the pictures may be smaller (a pixel then stands for more than 1 km).
+Different: cells are Gaussian, corners of events are arbitrary, only VIL files are written, and
+pictures may be smaller, with pixels of more than 1 km.
 """
 
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ class SevirOptions:
     """Options of the generator.
 
     Attributes:
-        years: years, of 2017, 2018 and 2019; splits by date need 2018 and 2019.
+        years: years, from 2017, 2018 and 2019; splits by date need 2018 and 2019.
         events: number of events in each file; the official files have about 280 (storms) and 2,000
             (random).
         size: height and width of a picture, pixels.
@@ -71,7 +71,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``sevir/CATALOG.csv`` and ``sevir/data/vil/<year>/*.h5`` below ``out``.
 
     Raises:
-        StpError: an unknown option or one out of its range.
+        StpError: an option is unknown or out of range.
     """
     chosen = build(SevirOptions, options, "generator options")
     rows: list[dict[str, Any]] = []
@@ -113,7 +113,7 @@ def movie(size: int, rng: np.random.Generator, *, calm: bool = False) -> np.ndar
         calm: whether there are fewer and weaker cells.
 
     Returns:
-        uint8 (size, size, 49), codes 0..254.
+        pictures, uint8 (size, size, 49), codes 0..254.
     """
     # y and x, sides of the picture per frame, mostly eastward
     wind = rng.normal([0.0, 0.008], 0.010)
@@ -144,7 +144,7 @@ def _rows(
     pictures: np.ndarray,
     rng: np.random.Generator,
 ) -> list[dict[str, Any]]:
-    """What the catalogue says of one event: one row per image type."""
+    """Make the rows of an event in the catalogue, one per image type."""
     storm = name.startswith("S")
     lat, lon = rng.uniform(28, 44), rng.uniform(-118, -80)
     common = {

@@ -1,9 +1,9 @@
-"""SEVIR: storms over the United States as weather radar and satellites see them; here the radar.
+"""SEVIR: storms over the United States, observed by weather radar and satellites; here, the radar.
 
 Veillette, Samsi and Mattioli 2020, "SEVIR: a storm event imagery dataset for deep learning
 applications in radar and satellite meteorology". An event is 4 hours of pictures of 384 km x 384 km
 every 5 minutes. Of the five image types only vertically integrated liquid (VIL) is read. Events,
-windows and splits are those of Earthformer (Gao et al. 2022), which PredBench took over.
+windows and splits are those of Earthformer (Gao et al. 2022), which PredBench uses too.
 """
 
 from collections.abc import Iterable
@@ -59,13 +59,13 @@ class SevirOptions:
 
 
 class Event(NamedTuple):
-    """49 pictures of one storm, or of a randomly chosen place.
+    """49 pictures of a storm, or of a randomly chosen location.
 
     Attributes:
         id: identifier, such as "S851130" (storm) or "R18010417267695" (random).
         split: train, val or test.
-        file: path of its file, below the raw folder.
-        place: number of the event in the file, from 0.
+        file: path of the data file, below the raw folder.
+        place: index of the event in the file, from 0.
         time: time of the picture with offset 0, seconds since 1970, UTC.
         offsets: minutes from this time to each picture.
     """
@@ -79,7 +79,7 @@ class Event(NamedTuple):
 
 
 def read_catalog(path: Path) -> pd.DataFrame:
-    """Columns of the catalogue and ``split`` of the events that are used, in the order of files.
+    """Read the catalogue: its columns and ``split``, for the events that are used, sorted by file.
 
     As in Earthformer's loader, events with missing pixels according to the catalogue and events
     whose identifier occurs twice are left out.
@@ -120,7 +120,7 @@ def events_of(catalog: pd.DataFrame, path: Path) -> list[Event]:
     """The events of a catalogue.
 
     Raises:
-        StpError: the times of an event's pictures are not those of 49 pictures in order.
+        StpError: an event does not have 49 pictures at ascending times.
     """
     events = []
     seconds = catalog["time_utc"].to_numpy().astype("datetime64[s]").astype(np.int64)
@@ -163,8 +163,8 @@ def cut(events: Iterable[Event], span: int) -> list[Clip]:
 def run(job: Job) -> Extras:
     """Write ``frames.zarr``, ``index.parquet`` and ``events.parquet`` for SEVIR.
 
-    ``events.parquet`` has a row for each event in the order of the store: its identifiers, time,
-    first frame, and where on Earth it lies (corners, projection).
+    ``events.parquet`` has a row for each event in the order of the store: identifiers, time, first
+    frame, and location (corners, projection).
 
     Raises:
         StpError: an option or a raw file is wrong, or a raw file is missing.
@@ -215,7 +215,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The clips that the catalogue promises; see stp.prepare.planned_counts.
+    """Count the clips that follow from the catalogue; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option or the catalogue is wrong.
@@ -234,7 +234,7 @@ def check_places(raw: RawFiles, events: Iterable[Event], catalog: Path) -> None:
     """Compare the catalogue with the identifiers in each data file.
 
     Raises:
-        StpError: a file is missing or damaged, or has another event at a place, or none.
+        StpError: a file is missing or damaged, or lacks an event of the catalogue at its index.
     """
     by_file: dict[str, list[Event]] = {}
     for event in events:
@@ -262,10 +262,10 @@ def check_places(raw: RawFiles, events: Iterable[Event], catalog: Path) -> None:
 
 
 def decode_event(raw: RawFiles, event: Event) -> Decoded:
-    """The pictures of one event as stored, uint8 (49, 1, H, W); the note counts missing pixels.
+    """Read the pictures of an event as stored, uint8 (49, 1, H, W); the note counts missing pixels.
 
     Raises:
-        StpError: the file is damaged, or has pictures of another number or type.
+        StpError: the file is damaged, or number or type of the pictures is unexpected.
     """
     path = raw.find(event.file)
     with open_array(path, TYPE, ndim=4, dtypes=("uint8",)) as dataset:
@@ -281,7 +281,9 @@ def decode_event(raw: RawFiles, event: Event) -> Decoded:
 
 
 def _describe(group: zarr.Group, events: list[Event], catalog: pd.DataFrame) -> None:
-    """Coordinates: when each frame was, and how far a pixel is from the edge of the picture."""
+    """Write coordinates: the time of each frame, and the distance of pixels from the edge of the
+    picture.
+    """
     times = np.array([e.time for e in events])[:, None] + np.round(
         60 * np.array([e.offsets for e in events])
     ).astype(np.int64)

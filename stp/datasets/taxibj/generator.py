@@ -1,13 +1,13 @@
-"""Stand-in for TaxiBJ: synthetic flows of taxis in a city, every half hour.
+"""Generate a synthetic version of TaxiBJ: flows of taxis in a city, every half hour.
 
 Files, arrays, types, dates and periods are those of the official release (Zhang, Zheng and Qi
-2017): the four ``BJ<year>_M32x32_T30_InOut.h5`` with ``date`` and ``data``, of which some days and
-some half hours are absent, ``BJ_Meteorology.h5`` and ``BJ_Holiday.txt``. Arrays are not compressed:
-the official files are about as large as their numbers (0.35 GB).
+2017): the four ``BJ<year>_M32x32_T30_InOut.h5`` with ``date`` and ``data``, in which some days and
+half hours are missing, ``BJ_Meteorology.h5`` and ``BJ_Holiday.txt``. Arrays are not compressed,
+since the size of the official files (0.35 GB) is about that of uncompressed data.
 
-A city has centres of work and of living. On working days taxis flow to work in the morning and back
-in the evening, at weekends and on holidays later and less; rain makes fewer, and what happens in
-one half hour lasts into the next. Flows are whole numbers of taxis.
+A city has centres of work and of living. On working days, taxis flow to work in the morning and
+back in the evening; at weekends and on holidays, flows are later and smaller. Rain reduces flows,
+and deviations persist into the next half hour. Flows are integers.
 """
 
 import datetime
@@ -40,7 +40,7 @@ class TaxiBJOptions:
     """Options of the generator; the defaults give files as large as the official ones (0.4 GB).
 
     Attributes:
-        days: number of days of each of the four files, absent ones included.
+        days: number of days of each of the four files, including missing days.
         grid: numbers of rows and columns.
         absent: share of missing days.
         incomplete: share of days that lack some half hours.
@@ -65,7 +65,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write the four files of flows, the weather and the holidays below ``taxibj``.
 
     Raises:
-        StpError: an unknown option or one out of its range.
+        StpError: an option is unknown or out of range.
     """
     chosen = build(TaxiBJOptions, options, "generator options")
     folder = out / "taxibj"
@@ -102,7 +102,7 @@ def _dates(first: datetime.date, days: int) -> np.ndarray:
 
 
 def _kept(days: int, chosen: TaxiBJOptions, rng: np.random.Generator) -> np.ndarray:
-    """Mask of the half hours that are kept; missing days come in small groups, never at an end."""
+    """Mask of the half hours that are kept; missing days come in small groups, not at the ends."""
     kept = np.ones((days, _SLOTS), bool)
     inner = np.arange(1, days - 1)
     for day in rng.permutation(inner)[: round(chosen.absent * days / 2)]:
@@ -114,7 +114,7 @@ def _kept(days: int, chosen: TaxiBJOptions, rng: np.random.Generator) -> np.ndar
 
 
 def _city(grid: tuple[int, int], rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Where people work and where they live, (rows, columns) each, the largest value 1."""
+    """Densities of work and of living, (rows, columns) each, with maximum 1."""
     y, x = np.meshgrid(*(np.linspace(-1, 1, n) for n in grid), indexing="ij")
     fields = []
     for centres, width in ((4, 0.22), (9, 0.35)):
@@ -134,7 +134,7 @@ def _flows(
     city: tuple[np.ndarray, np.ndarray],
     rng: np.random.Generator,
 ) -> np.ndarray:
-    """In- and outflow (half hours, 2, rows, columns) float64, taxis per half hour."""
+    """Inflow and outflow, float64 (half hours, 2, rows, columns), taxis per half hour."""
     work, home = city
     hour = np.tile((np.arange(_SLOTS) + 0.5) / 2, days)
     date = [first + datetime.timedelta(days=day) for day in range(days)]

@@ -2,11 +2,11 @@
 
 Zhang, Zheng and Qi 2017, "Deep spatio-temporal residual networks for citywide crowd flows
 prediction". One HDF5 file for each of four periods, ``BJ13_M32x32_T30_InOut.h5`` ... ``BJ16``:
-``date`` (n,) holds text ``yyyymmddSS``, SS = 01..48 being the half hour of the day, and ``data``
-(n, 2, 32, 32) the inflow and the outflow. Half hours that were not recorded are absent.
+``date`` (n,) contains text ``yyyymmddSS``, where SS = 01..48 is the half hour of the day, and
+``data`` (n, 2, 32, 32) contains inflow and outflow. Half hours that were not recorded are missing.
 
-As in the code of its authors, days without all 48 half hours are left out, and windows have no
-gaps. Splits are by time: the last windows are for the test, those before for validation.
+As in the authors' code, days without all 48 half hours are left out, and windows have no gaps.
+Splits are by time: the last windows are for the test, the windows before for validation.
 """
 
 import datetime
@@ -146,7 +146,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The expected clips; see stp.prepare.planned_counts.
+    """Count the expected clips; see stp.prepare.planned_counts.
 
     Without the raw files, only the numbers of validation and test clips are known.
 
@@ -165,7 +165,7 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
 
 
 def find_stretches(raw: RawFiles | Lists, options: TaxiBJOptions) -> list[Stretch]:
-    """All unbroken stretches of half hours, in the order of time.
+    """Find all series of consecutive half hours, sorted by time.
 
     Raises:
         StpError: a file is missing or damaged, or its dates are not ascending half hours.
@@ -186,7 +186,7 @@ def find_stretches(raw: RawFiles | Lists, options: TaxiBJOptions) -> list[Stretc
 
 
 def read_dates(path: Path) -> np.ndarray:
-    """The half hours of a file, counted from the epoch; ascending.
+    """Read the half hours of a file, counted from the epoch, ascending.
 
     Raises:
         StpError: the file is damaged, or a date is invalid, or dates do not ascend.
@@ -229,14 +229,14 @@ def _slot(text: str) -> int | None:
 
 
 def unbroken(slots: np.ndarray, complete_days: bool) -> Iterator[tuple[int, int, int]]:
-    """Find the stretches of a file in which half hours follow each other.
+    """Find the series of consecutive half hours in a file.
 
     Args:
         slots: half hours of the rows, counted from the epoch, ascending.
         complete_days: whether to leave out days without all 48 half hours.
 
     Returns:
-        first row, number of rows and first half hour of each stretch.
+        first row, number of rows and first half hour of each series.
     """
     rows = np.arange(len(slots))
     if complete_days:
@@ -248,9 +248,9 @@ def unbroken(slots: np.ndarray, complete_days: bool) -> Iterator[tuple[int, int,
 
 
 def cut(stretches: Iterable[Stretch], options: TaxiBJOptions, length: int) -> list[Clip]:
-    """The windows of all stretches, which lie one after the other, dealt by time.
+    """Cut all series, which are stored one after the other, into windows; splits are by time.
 
-    The subset ``strict`` has the test windows on days that no other window reaches.
+    The subset ``strict`` has the test windows on days without windows of other splits.
 
     Raises:
         StpError: there are too few windows.
@@ -285,10 +285,10 @@ def cut(stretches: Iterable[Stretch], options: TaxiBJOptions, length: int) -> li
 
 
 def decode_flows(raw: RawFiles, task: tuple[str, int, int, tuple[int, ...]]) -> np.ndarray:
-    """Some rows of a file, float32 (T, 2, H, W), taxis per half hour.
+    """Read rows of a file, float32 (T, 2, H, W), taxis per half hour.
 
     Raises:
-        StpError: the file is damaged, or of another shape, or has values that are no flows.
+        StpError: the file is damaged or has another shape, or values are not flows.
     """
     name, first, rows, shape = task
     path = raw.find(name)

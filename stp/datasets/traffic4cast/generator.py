@@ -1,14 +1,14 @@
-"""Stand-in for Traffic4Cast 2021: synthetic traffic on the roads of cities, every five minutes.
+"""Generate a synthetic version of Traffic4Cast 2021: traffic in cities, every five minutes.
 
 Paths, the array, its type, chunks, compression and version of HDF5 are those of the official files
-(Eichenberger et al. 2022; Kreil et al. 2020), and beside them lie lists of files as PredBench
-publishes them. The maps of the cities and the test files of the competition are missing. The files
-say gzip level 9, like the official ones, but are packed with less effort and so a little larger.
+(Eichenberger et al. 2022; Kreil et al. 2020). Lists of files in the form of PredBench are written
+too. The maps of the cities and the test files of the competition are missing. The files state gzip
+level 9, like the official ones, but are compressed with less effort and a little larger.
 
-A city has roads, straight and ringed, denser in its middle, the same on all its days. On each road
-probes come by at random, most of them in the two rush hours and fewest at night; the more there
-are, the slower they go. Where none came by there is nothing, so nearly all values are 0, as in the
-official files.
+A city has straight roads and ring roads, denser in the centre, and the same on all days. On each
+road, probe vehicles pass at random, most of them in the two rush hours, and fewest at night; the
+more vehicles, the slower they are. Cells without vehicles are 0, so nearly all values are 0, as in
+the official files.
 """
 
 import datetime
@@ -44,7 +44,7 @@ class Traffic4CastOptions:
 
     Attributes:
         days: number of files of each split; the official lists have 1280, 160, 161 and 92.
-        cities: number of cities, of the seven.
+        cities: number of cities, at most seven.
         grid: numbers of rows and columns; officially 495 and 436.
         seed: seed of all random numbers; a day does not depend on which others are generated.
     """
@@ -69,7 +69,7 @@ class Roads(NamedTuple):
 
     Attributes:
         cells: indices of the n cells with roads in the flattened grid, ascending, (n,).
-        busy: largest number of probes that pass each cell in each heading, (n, 4).
+        busy: maximum number of probe vehicles that pass each cell in each heading, (n, 4).
         limit: speed without traffic in each cell, (n,), in 1..255.
     """
 
@@ -82,7 +82,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``traffic4cast2021/<CITY>/training/*_8ch.h5`` and the lists of files.
 
     Raises:
-        StpError: an unknown option or one out of its range.
+        StpError: an option is unknown or out of range.
     """
     chosen = build(Traffic4CastOptions, options, "generator options")
     lists = _deal(chosen)
@@ -109,7 +109,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
 
 
 def _deal(chosen: Traffic4CastOptions) -> dict[str, list[tuple[str, datetime.date]]]:
-    """Days of the cities, dealt to the splits at random, as the official ones were."""
+    """Assign days of cities to splits at random, as in PredBench's lists."""
     rng = np.random.default_rng([chosen.seed, 1000])
     count = sum(n for split, n in chosen.days.items() if split != "moscow")
     # One after the other from all cities, so that few days are of all cities, too.

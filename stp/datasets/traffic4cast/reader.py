@@ -2,9 +2,9 @@
 
 Eichenberger et al. 2022, "Traffic4cast at NeurIPS 2021 - temporal and spatial few-shot transfer
 learning in gridded geo-spatial processes". One HDF5 file for each day of a city,
-``<CITY>/training/<yyyy-mm-dd>_<CITY>_8ch.h5``, with one array of bytes (288, 495, 436, 8): five
-minutes of the day (local time), rows, columns, and for each of four headings the volume and the
-speed of the traffic, both scaled to 0..255. PredBench cuts out the middle, 128 rows x 112 columns.
+``<CITY>/training/<yyyy-mm-dd>_<CITY>_8ch.h5``, with an array uint8 (288, 495, 436, 8): periods of
+five minutes of the day (local time), rows, columns, and for each of four headings the volume and
+the speed of the traffic, both scaled to 0..255. PredBench crops the centre, 128 rows x 112 columns.
 """
 
 import datetime
@@ -62,7 +62,7 @@ class Day(NamedTuple):
     """A day of a city, which is one raw file.
 
     Attributes:
-        split: split of its list: train, val, test or moscow.
+        split: split of the list: train, val, test or moscow.
         file: name of the raw file.
         city: name of the city, such as "BERLIN".
         date: date, such as "2019-01-04".
@@ -79,7 +79,7 @@ class Day(NamedTuple):
 
 
 def read_days(raw: RawFiles | Lists) -> list[Day]:
-    """The days of all lists, in their order.
+    """Read the days of all lists, in order.
 
     Raises:
         StpError: a list is missing or damaged, or names a day twice.
@@ -200,7 +200,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The clips of the lists; see stp.prepare.planned_counts.
+    """Count the clips of the lists; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option or a list is wrong or missing.
@@ -210,10 +210,10 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
 
 
 def shared(days: Iterable[Day]) -> dict[str, int]:
-    """Numbers of test days that are close to training days.
+    """Count test days that are close to training days.
 
-    Test days are in cities of training days, on their dates, or next to them. They are never a
-    training day of the same city.
+    Counted are test days in the same city as training days, on the same date, or on adjacent dates.
+    No test day is a training day of the same city.
     """
     days = list(days)
     train = [day for day in days if day.split == "train"]
@@ -234,10 +234,10 @@ def shared(days: Iterable[Day]) -> dict[str, int]:
 
 
 def decode_day(raw: RawFiles, task: tuple[str, tuple[int, int], tuple[int, int]]) -> np.ndarray:
-    """The middle of all frames of a day, uint8 (288, 8, height, width).
+    """Read the centre of all frames of a day, uint8 (288, 8, height, width).
 
     Raises:
-        StpError: the file is damaged, or of another shape.
+        StpError: the file is damaged, or has another shape.
     """
     name, grid, (height, width) = task
     path = raw.find(name)

@@ -15,13 +15,14 @@ SAME = 1e-3  # degrees; coordinates are stored in single or double precision
 
 
 class RawField(NamedTuple):
-    """A variable of a file, and the levels of it that become channels.
+    """A variable of a file, with the levels that become channels.
 
     Attributes:
         file: path of the file, below the raw folder.
         name: name of the variable in the file.
-        levels: pressure levels, hPa, in the order of the channels; none for a field at the surface.
-        units: required units, where the file states any.
+        levels: pressure levels, hPa, in the order of the channels; empty for a field at the
+            surface.
+        units: required units, if the file states any.
     """
 
     file: str
@@ -53,15 +54,15 @@ def _dims_of(field: RawField, ensemble: bool) -> tuple[str, ...]:
 
 
 def open_checked(path: Path, field: RawField, ensemble: bool = False) -> tuple[xr.DataArray, Axes]:
-    """Open a variable and check its units, levels and axes; nothing is read yet.
+    """Open a variable lazily, and check its units, levels and axes.
 
     Args:
         path: path of the file.
         field: the variable.
-        ensemble: whether the file has members, and other names of dimensions.
+        ensemble: whether the file has members; names of dimensions also differ.
 
     Returns:
-        The variable with its latitudes ascending, and its axes.
+        the variable, with ascending latitudes, and its axes.
 
     Raises:
         StpError: the file is damaged; a level is missing; units differ; the grid is not regular; or
@@ -90,7 +91,7 @@ def open_checked(path: Path, field: RawField, ensemble: bool = False) -> tuple[x
 
 
 def read_frames(raw: RawFiles, field: RawField, at: Sequence[int]) -> np.ndarray:
-    """Some moments of a variable, float32 (moments, levels or 1, lat, lon).
+    """Read a variable at some times, float32 (times, levels or 1, lat, lon).
 
     Args:
         raw: the raw files.
@@ -129,16 +130,16 @@ def take(path: Path, values: xr.DataArray, field: RawField) -> np.ndarray:
 
 
 def find_hours(path: Path, hours: np.ndarray, required: np.ndarray, earlier: int = 0) -> int:
-    """Index of the first required hour in a file that must hold exactly the required ones.
+    """Find the first required hour in a file, which must have exactly the required hours.
 
     Args:
         path: path of the file, for errors.
         hours: time axis of the file.
         required: consecutive hours.
-        earlier: number of hours before the required ones that the file may hold as well.
+        earlier: number of hours before the required ones that the file may also have.
 
     Raises:
-        StpError: an hour is missing, or there is one too many.
+        StpError: an hour is missing or superfluous.
     """
     expected = f"every hour from {stamp(required[0])} to {stamp(required[-1])}, and no others"
     missing = np.setdiff1d(required, hours)
@@ -153,10 +154,10 @@ def find_hours(path: Path, hours: np.ndarray, required: np.ndarray, earlier: int
 
 
 def require_global_grid(path: Path, axes: Axes, height: int, width: int) -> None:
-    """Require the centres of equal boxes that cover the globe, longitudes from 0.
+    """Check that axes are the centres of equal boxes that cover the globe, with longitudes from 0.
 
     Raises:
-        StpError: the grid is another one.
+        StpError: the grid differs.
     """
     lat = -90 + (np.arange(height) + 0.5) * 180 / height
     lon = np.arange(width) * 360 / width

@@ -1,11 +1,11 @@
-"""Stand-in for WeatherBench: waves that travel around the globe, with seasons, in yearly files.
+"""Generate a synthetic version of WeatherBench: travelling waves with seasons, in yearly files.
 
-Like the official data: names of folders and files, one NetCDF4 file per variable and year, its
+Same as in the official data: names of folders and files, one NetCDF4 file per variable and year,
 dimensions (time, level, lat, lon), types and units, hourly times, box centres as coordinates, no
-compression; the accumulated precipitation of 1979 begins at 07 UTC. Any resolution, and only the
-first days of each year if so wished.
+compression; the accumulated precipitation of 1979 begins at 07 UTC. Resolution and number of days
+of a year are options.
 
-Unlike them: fields are sums of travelling waves whose amplitude follows latitude, season and height
+Different: fields are sums of travelling waves whose amplitude follows latitude, season and height
 (temperature leads geopotential, winds follow from its slope, rain falls ahead of the troughs); no
 land, no turbulence, no history attribute.
 """
@@ -46,10 +46,10 @@ class WeatherbenchOptions:
     """Options of the generator; the defaults are the official files at 5.625 degrees.
 
     Attributes:
-        resolution: distance of grid points, degrees; divides 180.
+        resolution: spacing of the grid, degrees, a divisor of 180.
         years: consecutive years.
         days: number of days of each year from 1 January; null for all.
-        variables: names of variables, which are those of their folders.
+        variables: names of variables, which are also names of folders.
         levels: pressure levels, hPa.
         seed: seed of all random numbers.
     """
@@ -75,7 +75,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
     """Write ``weatherbench/<degrees>deg/<variable>/<variable>_<year>_<degrees>deg.nc``.
 
     Raises:
-        StpError: an unknown option or one out of its range.
+        StpError: an option is unknown or out of range.
     """
     chosen = build(WeatherbenchOptions, options, "generator options")
     degrees = f"{chosen.resolution:g}deg"
@@ -98,7 +98,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
 
 
 class Weather:
-    """Fields of all variables at any hour, which do not depend on earlier requests.
+    """Fields of all variables at any hour; results do not depend on earlier calls.
 
     Args:
         lat: latitudes, degrees, ascending.
@@ -121,7 +121,7 @@ class Weather:
         self.pulse = rng.uniform(5, 15, _WAVES)  # days
 
     def field(self, name: str, hours: np.ndarray) -> np.ndarray:
-        """One variable, float32 (hours, lat, lon) or (hours, levels, lat, lon), in its units.
+        """Compute a variable, float32 (hours, lat, lon) or (hours, levels, lat, lon), in its units.
 
         Args:
             name: name of the variable in the files, such as "t2m".
@@ -182,9 +182,9 @@ class Weather:
         return 301 - 46 * poleward + 14 * season * poleward
 
     def _waves(self, time: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Height of the waves, height a quarter of a wave ahead, and slope to the north.
+        """Height of the waves, height a quarter of a wavelength ahead, and slope to the north.
 
-        Each is (hours, lat, lon), of about unit variance on the storm tracks.
+        All are (hours, lat, lon), with about unit variance on the storm tracks.
         """
         shape = (len(time), len(self.degrees), self.lon.shape[1])
         crest, ahead, slope = np.zeros(shape), np.zeros(shape), np.zeros(shape)

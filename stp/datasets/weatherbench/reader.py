@@ -1,10 +1,10 @@
 """WeatherBench: hourly ERA5 reanalysis since 1979 on a coarse grid.
 
 Rasp, Dueben, Scher, Weyn, Mouatadid and Thuerey 2020, "WeatherBench: a benchmark data set for
-data-driven weather forecasting". A NetCDF file holds one variable for one year. PredBench uses 69
-channels at 1.40625 degrees: 4 fields at the surface and 5 on 13 pressure levels, 6 hours apart.
+data-driven weather forecasting". A NetCDF file contains one variable for one year. PredBench uses
+69 channels at 1.40625 degrees: 4 fields at the surface and 5 on 13 pressure levels, 6 hours apart.
 
-The layout "ensemble" is one file with several members, for short samples of ERA5.
+The layout "ensemble" is a file with several members, for short samples of ERA5.
 """
 
 from collections.abc import Iterable
@@ -67,17 +67,19 @@ class WeatherbenchOptions:
     predbench/datasets/weatherbench_np.py.
 
     Attributes:
-        layout: "yearly" (WeatherBench) or "ensemble" (one file, its members dealt to splits).
-        resolution: yearly: spelling of the resolution in the names of folders and files.
-        variables: pressure levels of each variable in hPa (none at the surface), in the order of
+        layout: "yearly" (WeatherBench) or "ensemble" (one file, whose members are assigned to
+            splits).
+        resolution: for yearly, spelling of the resolution in the names of folders and files.
+        variables: pressure levels of each variable in hPa (empty at the surface), in the order of
             the channels; see `stp.core.options.levels_by_name`.
-        years: yearly: first and last year of each split.
-        days_per_year: yearly: days from 1 January in the files; null for whole years.
-        subsets: frames in the windows of further subsets of the test years, by name.
-        file: ensemble: name of the file.
-        members: ensemble: numbers of the members of each split, from 0.
-        cluster_days: windows that start in the same block of this many days of a year are one
-            cluster.
+        years: for yearly, first and last year of each split.
+        days_per_year: for yearly, number of days of each year in the files, from 1 January; null
+            for whole years.
+        subsets: for further subsets of the test years, the number of frames in a window, by name.
+        file: for ensemble, name of the file.
+        members: for ensemble, indices of the members of each split, from 0.
+        cluster_days: number of days of a block of a year; windows that start in the same block are
+            one cluster.
         normalisation: "published" (the constants below) or "train" (computed).
         published: [mean, standard deviation] of each channel, compared with the computed ones.
     """
@@ -152,11 +154,11 @@ class Season(NamedTuple):
     """Consecutive hours of one year, or of a member of an ensemble.
 
     Attributes:
-        name: year or member, such as "1979".
+        name: name of the year or member, such as "1979".
         split: train, val or test.
         first: first hour, since 1970-01-01 UTC.
         hours: number of hours.
-        step: hours between stored frames.
+        step: number of hours between stored frames.
     """
 
     name: str
@@ -189,13 +191,13 @@ def seasons_of(options: WeatherbenchOptions) -> list[Season]:
 def cut(seasons: Iterable[Season], options: WeatherbenchOptions, span: int) -> list[Clip]:
     """Cut seasons, whose frames are stored one after the other, into windows.
 
-    A window never reaches into another year. As in predbench/datasets/weatherbench_np.py, a window
-    of n frames needs more than n intervals, which gives the published numbers.
+    Windows do not cross the ends of years. As in predbench/datasets/weatherbench_np.py, a window of
+    n frames needs more than n intervals, which gives the published numbers of windows.
 
     Args:
         seasons: years.
         options: subsets and lengths of clusters.
-        span: frames in a window.
+        span: number of frames in a window.
     """
     clips = []
     base = 0
@@ -284,7 +286,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """The clips that follow from the calendar; see stp.prepare.planned_counts.
+    """Count the clips that follow from the calendar; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option is wrong.
@@ -301,7 +303,7 @@ PreparationPlan = tuple[list[Season], list[Piece], Axes, np.ndarray, list[Clip],
 def _yearly(
     raw: RawFiles, recipe: Recipe, options: WeatherbenchOptions, span: int
 ) -> PreparationPlan:
-    """Plan the preparation of yearly files, all of which are checked before any is read."""
+    """Plan the preparation of yearly files; all files are checked before any is read."""
     shape = tuple(recipe["shape"])
     seasons = seasons_of(options)
     files = {
@@ -351,7 +353,7 @@ def _yearly(
 def _ensemble(
     raw: RawFiles, recipe: Recipe, options: WeatherbenchOptions, span: int
 ) -> PreparationPlan:
-    """Plan the preparation of a file with members: windows at all of its times."""
+    """Plan the preparation of a file with members, with windows at all times."""
     assert options.file is not None and options.members is not None
     fields = [_field(options, name, options.file) for name in options.levels]
     path = raw.find(options.file)
@@ -385,7 +387,7 @@ def _ensemble(
 
 
 def decode_years(raw: RawFiles, task: list[tuple[RawField, list[int]]]) -> np.ndarray:
-    """Frames of a year with all channels, float32 (T, C, H, W).
+    """Read frames of a year with all channels, float32 (T, C, H, W).
 
     Raises:
         StpError: a file is damaged.
@@ -394,7 +396,7 @@ def decode_years(raw: RawFiles, task: list[tuple[RawField, list[int]]]) -> np.nd
 
 
 def decode_member(raw: RawFiles, task: tuple[list[RawField], int]) -> np.ndarray:
-    """All frames of a member, float32 (T, C, H, W).
+    """Read all frames of a member, float32 (T, C, H, W).
 
     Raises:
         StpError: the file is damaged.
@@ -434,7 +436,9 @@ def _normalisation(
 
 
 def _difference(options: WeatherbenchOptions, statistics: dict[str, list[float]]) -> dict[str, Any]:
-    """Channels that differ most: means (in standard deviations), and deviations (relative)."""
+    """Channels with the largest difference from published constants: means (in standard
+    deviations), and standard deviations (relative).
+    """
     pairs = np.array([options.published[name] for name in options.channels])
     mean = np.abs(np.array(statistics["mean"]) - pairs[:, 0]) / pairs[:, 1]
     std = np.abs(np.array(statistics["std"]) / pairs[:, 1] - 1)

@@ -1,4 +1,4 @@
-"""Compare facts that papers print about their benchmarks with those of this project.
+"""Compare facts that papers print about their benchmarks with the facts of this project.
 
-The file of a suite declares a table of facts; a module of this package finds the own values.
+The file of a suite declares tables of facts; modules of this package determine our own values.
 """

@@ -1,4 +1,4 @@
-"""Compare benchmarks: numbers of the own suite are counted, those of others are as printed."""
+"""Compare benchmarks: counted numbers of our suite, and printed numbers of the others."""
 
 import importlib
 from math import prod
@@ -15,12 +15,13 @@ class BenchmarkOptions(Strict):
 
     Attributes:
         reader: name of the reader of the raw layout.
-        counts: names of constants of the reader by column; a column shows a sum of products of
+        counts: for each column, names of constants of the reader; the value is a sum of products of
             their lengths.
-        dataset: field of the suite's first dataset by column; a column shows its value.
-        texts: text of the own row by column.
-        metrics: names of metrics of a kind by column that is not printed; a column shows those
-            that the suite has.
+        dataset: for each column, the name of a field of the suite's first dataset, which has the
+            value.
+        texts: for each column, the text in our row.
+        metrics: for each column that is not printed, names of metrics of a kind; the value lists
+            those that the suite has.
     """
 
     reader: str

@@ -17,7 +17,7 @@ class Size(Strict):
 
     Attributes:
         ours: name of a field of the dataset, under the suite's protocol.
-        dimension: dimension of the protocol whose setting of this name is used instead.
+        dimension: dimension of the protocol, if its setting with this name is used instead.
         printed: columns of the file that contain the printed size.
     """
 
@@ -30,7 +30,7 @@ class DatasetOptions(Strict):
     """Declaration of a table of datasets.
 
     Attributes:
-        sizes: places of a size by its name.
+        sizes: where to find a size and its printed value, by name of the size.
     """
 
     sizes: dict[str, Size]

@@ -18,11 +18,12 @@ class Fact:
 
     Attributes:
         values: value by column of the CSV file.
-        differences: printed value by column, where it differs from ``values``.
+        differences: printed value by column, for columns in which it differs from ``values``.
         why: declared reason for a difference, by column.
         notes: notes that pages show below the table.
-        beside: printed value by column, whether or not the two can be compared.
-        scaled: value at the current scale by column, where it differs from ``values``.
+        beside: printed value by column, whether or not it is comparable.
+        scaled: value at the current scale by column, for columns in which it differs from
+            ``values``.
     """
 
     values: Mapping[str, object]

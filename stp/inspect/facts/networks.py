@@ -16,7 +16,7 @@ Kind = TypeVar("Kind", bound=nn.Module)
 
 
 def read(recipe: Json, names: Iterable[str]) -> list[str]:
-    """Texts of named hyperparameters, read from the network of a recipe."""
+    """Read hyperparameters, given by name, from the network of a recipe, as texts."""
     # Not on the device "meta": some operations load torch's compiler there, which takes longer.
     network = create(recipe)
     return [OF_NETWORK[name](network) for name in names]

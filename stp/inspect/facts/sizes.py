@@ -12,7 +12,7 @@ class SizeOptions(Strict):
     """Declaration of a table of sizes.
 
     Attributes:
-        within: largest difference, in per cent, that counts as equal, by column of the difference.
+        within: maximum difference, in per cent, that counts as equal, by column of the difference.
     """
 
     within: dict[str, float]

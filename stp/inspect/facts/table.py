@@ -42,7 +42,7 @@ def read(plan: Plan, table: str) -> Facts:
     """Compare the printed values of a table of the suite with those of this project.
 
     Raises:
-        StpError: the suite has no such table, or something that it needs is missing or damaged.
+        StpError: the suite does not have the table, or one of its inputs is missing or damaged.
     """
     suite = plan.config.suite
     sources = tables_of(suite)
@@ -71,7 +71,7 @@ def write(plan: Plan, out: Path) -> Facts:
 
 
 def as_grid(compared: Facts, plan: Plan, name: str) -> Grid:
-    """Turn facts into a table for pages, with title and notes."""
+    """Make a table for pages from facts, with title and notes."""
     about = plan.config.suite.tables[name]
     assert about.facts is not None
     page, scale = about.facts.page, plan.config.scale.scale
@@ -101,7 +101,9 @@ def as_grid(compared: Facts, plan: Plan, name: str) -> Grid:
 
 
 def differences(tables: Mapping[str, Facts], suite: Suite) -> list[list[str]]:
-    """Rows with the columns `DIFFERENCE` for values that differ from print; unexplained first."""
+    """Rows with the columns `DIFFERENCE` for values that differ from printed ones; unexplained ones
+    first.
+    """
     rows = []
     for name, compared in tables.items():
         key = tables_of(suite)[name].key

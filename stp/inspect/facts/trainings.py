@@ -30,7 +30,7 @@ class Setting(Strict):
             `stp.inspect.facts.networks`, which reads it from the network (``network.channels``).
         published: column of the file with the printed value.
         released: column of the file with the value in the released code.
-        words: text to compare, by printed or configured text.
+        words: text that replaces a printed or configured text in comparisons.
         terms: for a loss, the paper's name of a term by the model option that weighs the term.
         weight: for a loss, the column with the printed weight of its terms.
     """
@@ -47,7 +47,7 @@ class TrainingOptions(Strict):
     """Declaration of a table of trainings.
 
     Attributes:
-        settings: places of a setting by its name.
+        settings: where to find a setting and its printed value, by name of the setting.
         header: columns of the table.
         long: columns of the file with the name and the value of a setting, if each setting has a
             row; None if each training has a row. Such values are shown as printed.

@@ -1,1 +1,1 @@
-"""Readers of users' own data, of several kinds, described in a YAML file: docs/own_data.md."""
+"""Read users' own data of several kinds, described in a YAML file: docs/own_data.md."""

@@ -1,9 +1,9 @@
-"""Arrays in .npy, .npz and HDF5 files, with axes in any order.
+"""Read arrays in .npy, .npz and HDF5 files, with axes in any order.
 
     axes: NTCHW     letters in the order of the file's axes: N recordings, T time, C channel, H, W
 
 Arrays are read in parts: .npy and uncompressed .npz files are mapped into memory, compressed .npz
-files are unpacked into the state of the job.
+files are unpacked into the state folder of the job.
 """
 
 import math
@@ -56,8 +56,8 @@ class ArrayOptions(Common):
         array: name of the array in .npz and HDF5 files, or a pattern (``train/*``), or a list of
             these; by default, the only array of the file.
         divide_by: divisor of the values of the file: 255 maps uint8 to 0..1.
-        missing: codes for missing values, besides those that files declare; [] if there are none,
-            so that a single value far from all others is real.
+        missing: codes for missing values, besides those that files declare. [] states that there
+            are none, so that a single value far from all others is accepted.
         fill: number that replaces missing values (NaN), which are an error by default.
         variables: names of the channels.
         fps: frames per second.
@@ -106,7 +106,7 @@ class Location(NamedTuple):
 
 
 class Task(NamedTuple):
-    """Frames of one recording in an array."""
+    """Location of the frames of a recording in an array."""
 
     location: Location
     row: int | None
@@ -120,10 +120,10 @@ class Task(NamedTuple):
 def raw_contents(
     raw: RawFiles, options: ArrayOptions, shape: tuple[int, int, int], folder: Path
 ) -> RawContents:
-    """Find the arrays and compare their axes with the dataset's shape.
+    """Find the arrays, and compare their axes with the shape of the dataset's frames.
 
     Raises:
-        StpError: there are no arrays, or an array is damaged, or has another shape or type.
+        StpError: there are no arrays, or an array is damaged or has an unexpected shape or type.
     """
     names = files_of(raw.names, "arrays", SUFFIXES)
     if options.variables is not None:
@@ -230,7 +230,7 @@ def _kind(dtype: np.dtype[Any]) -> str:
 
 
 def _header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Shape, whether the order of the values is Fortran's, and type."""
+    """Shape, whether values are in Fortran order, and type."""
     version = np.lib.format.read_magic(file)
     read = {
         (1, 0): np.lib.format.read_array_header_1_0,
@@ -245,7 +245,7 @@ def _header(file: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
 
 
 def _require_size(shape: tuple[int, ...], dtype: np.dtype[Any], size: int) -> None:
-    """Require `size` bytes to hold an array and nothing else."""
+    """Check that an array has exactly `size` bytes."""
     expected = math.prod(shape) * dtype.itemsize
     if expected != size:
         raise ValueError(f"{size} bytes of values instead of {expected}")
@@ -315,7 +315,7 @@ def _describe(
     """Lengths of the axes by letter, and the type.
 
     Raises:
-        StpError: the axes differ from those of the configuration.
+        StpError: the axes differ from the configuration.
     """
     path = raw.find(location.file)
     if location.file.lower().endswith(HDF5):
@@ -370,7 +370,7 @@ def _mapped(path: Path, offset: int) -> np.ndarray:
 
 
 def decode(raw: RawFiles, task: Task) -> np.ndarray:
-    """The frames of a task, (T, C, H, W), in the type that is stored.
+    """Read the frames of a task, (T, C, H, W), in the type that will be stored.
 
     Raises:
         StpError: the file is damaged, or values are missing.
@@ -419,14 +419,14 @@ def decode(raw: RawFiles, task: Task) -> np.ndarray:
 
 
 def _held(codes: np.ndarray, dtype: np.dtype[Any]) -> np.ndarray:
-    """The values that a type can hold, in this type."""
+    """The values that a type can represent, converted to this type."""
     with np.errstate(invalid="ignore", over="ignore"):
         held = codes.astype(dtype)
     return held if held.dtype.kind == "f" else held[held == codes]
 
 
 def _codes_of_missing(path: Path, dataset: h5py.Dataset) -> np.ndarray:
-    """The declared codes for missing values that the type of an array can hold."""
+    """The declared codes for missing values that the type of an array can represent."""
     try:
         stated = [dataset.attrs.get(key) for key in ("_FillValue", "missing_value")]
         codes = np.concatenate(
@@ -468,7 +468,7 @@ def _require_plain(path: Path, dataset: h5py.Dataset) -> None:
 
 
 def _has_own_fill(dataset: h5py.Dataset) -> bool:
-    """Whether the file declares a value for what was never written."""
+    """Whether the file declares a fill value for data that were never written."""
     plist = dataset.id.get_create_plist()
     return bool(plist.fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED)
 

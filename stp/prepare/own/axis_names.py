@@ -1,4 +1,4 @@
-"""Names of the dimensions and coordinates of grids."""
+"""Recognise names of dimensions and coordinates of grids."""
 
 import numpy as np
 import xarray as xr

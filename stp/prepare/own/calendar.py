@@ -1,4 +1,4 @@
-"""Times of the frames of a field, in any calendar that xarray knows."""
+"""Compute steps, gaps and phases of the times of frames, in any calendar that xarray supports."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,10 +23,10 @@ class Clock:
     """Times of the frames of a field.
 
     Attributes:
-        names: ISO dates.
+        names: times as ISO dates.
         seconds: seconds since 1970-01-01, int64.
         months: months since the year 0, int64.
-        calendar: CF name of the calendar.
+        calendar: name of the calendar in the CF conventions.
     """
 
     names: list[str]
@@ -62,13 +62,15 @@ class Clock:
 
     @property
     def step(self) -> int:
-        """The smallest step: months where it is monthly, else seconds; 0 with a single time."""
+        """The smallest step, in months for monthly times, otherwise in seconds; 0 for a single
+        time.
+        """
         values = self.months if self.is_monthly else self.seconds
         return int(np.diff(values).min()) if len(values) > 1 else 0
 
     @property
     def step_name(self) -> str | None:
-        """The step as text, such as 6h; None with a single time."""
+        """The step as text, such as 6h; None for a single time."""
         if not self.step:
             return None
         if self.is_monthly:
@@ -77,7 +79,7 @@ class Clock:
         return f"{self.step // size}{unit}"
 
     def gaps(self, where: str, gaps: str) -> list[int]:
-        """Numbers of the frames that follow a gap.
+        """Indices of the frames that follow a gap.
 
         Args:
             where: names of the files, for errors.
@@ -105,7 +107,7 @@ class Clock:
         return cuts
 
     def phases(self, cycle: str | None, frame_step: int) -> int:
-        """Number of steps of a cycle; 1 without one.
+        """Number of steps of a cycle; 1 without a cycle.
 
         Raises:
             StpError: the step does not divide the cycle.
@@ -120,7 +122,7 @@ class Clock:
         return whole // step * (self.days_of_a_year if cycle == "day_of_year" else 1)
 
     def phase(self, frame: int, cycle: str | None, frame_step: int) -> int:
-        """Phase of a frame in the cycle, from 0; 29 February counts as the day before it."""
+        """Phase of a frame in the cycle, from 0; 29 February has the phase of 28 February."""
         step = self.step * frame_step
         if cycle == "year":
             return int(self.months[frame] % 12 // step)

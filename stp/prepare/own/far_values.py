@@ -1,4 +1,4 @@
-"""Undeclared missing values: a single value far from all others, such as -9999."""
+"""Find undeclared codes for missing values: a single value far from all others, such as -9999."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -25,10 +25,11 @@ STATED = ("valid_range", "valid_min", "valid_max")
 
 
 def marks_of(missing: object) -> np.ndarray:
-    """The values of an option `missing`: a number, or a list of numbers; float64, none for None.
+    """Codes in an option ``missing``, a number or a list of numbers, as float64 (n,); empty for
+    None.
 
     Raises:
-        StpError: `missing` is anything else.
+        StpError: `missing` is not a number or a list of numbers.
     """
     codes = [] if missing is None else missing if isinstance(missing, list) else [missing]
     require(all(map(number, codes)), "missing", missing, "a number, or a list of numbers")
@@ -36,23 +37,24 @@ def marks_of(missing: object) -> np.ndarray:
 
 
 def states_range(attrs: Mapping[Any, Any]) -> bool:
-    """Whether a variable states its range, so that no missing value has to be guessed."""
+    """Whether a variable states its valid range, so that missing values need not be guessed."""
     return any(key in attrs for key in STATED)
 
 
 def far_value(
     blocks: Callable[[], Iterable[np.ndarray]], low: float, high: float, fill: float | None = None
 ) -> tuple[float, float, float] | None:
-    """Find a value that stands alone, far from all others, in numbers of more than 8 bits.
+    """Find a single value far from all others, in numbers of more than 8 bits.
 
     Args:
-        blocks: all values, in parts; read only if `low` or `high` may be a code.
+        blocks: function that yields all values in parts; called only if `low` or `high` may be a
+            code.
         low: smallest of all values.
         high: largest of all values.
-        fill: value that replaces missing ones by choice.
+        fill: value by which the user replaced missing values, if any.
 
     Returns:
-        the value, and the smallest and largest of the others; None without such a value.
+        the value, and the minimum and maximum of all others; None without such a value.
     """
     ends = [end for end in (low, high) if end != fill and _may_be_mark(end)]
     if not ends:
@@ -95,11 +97,11 @@ def require_no_far_value(
     Args:
         values: values of one variable, of any shape; NaN is ignored.
         name: file and variable, for the error.
-        remedy: remedy in the error; ``{value}`` stands for the value.
-        fill: value that replaces missing ones by choice.
+        remedy: remedy in the error, in which ``{value}`` is replaced by the value.
+        fill: value by which the user replaced missing values, if any.
 
     Raises:
-        StpError: there is such a value.
+        StpError: there is a single value far from all others.
     """
     finite = values[np.isfinite(values)]
     if finite.size:
@@ -109,7 +111,7 @@ def require_no_far_value(
 
 
 def far_error(name: str, far: tuple[float, float, float], remedy: str) -> StpError:
-    """The error about a value that `far_value` found."""
+    """Make the error about a value found by `far_value`."""
     value, least, most = far
     return StpError(
         f"{name} has the value {value:g}, far from all others, {least:g} to {most:g}",

@@ -42,15 +42,15 @@ def open_fields(path: Path) -> xr.Dataset:
 
 
 def require_chunks(path: Path, opened: xr.Dataset, names: Iterable[str]) -> None:
-    """Refuse variables of a Zarr store whose missing chunks would be read as numbers.
+    """Refuse variables of a Zarr store if missing chunks would be read as valid numbers.
 
     Args:
-        path: path of the store, or of a NetCDF file, which is not looked at.
+        path: path of the store, or of a NetCDF file, which is not checked.
         opened: the open store.
         names: names of the variables.
 
     Raises:
-        StpError: a chunk is missing, and the value that stands for it is none that is missing.
+        StpError: a chunk is missing, and its fill value is not a code for missing values.
         DAMAGE: the store is damaged.
     """
     if path.suffix != ".zarr":

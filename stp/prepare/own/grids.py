@@ -1,6 +1,6 @@
-"""Fields on a grid in NetCDF files and Zarr stores; variables and levels are chosen by name.
+"""Read fields on a grid from NetCDF files and Zarr stores; variables and levels are chosen by name.
 
-GRIB files are converted first: ``cdo -f nc4 copy in.grib out.nc``, or ``grib_to_netcdf``.
+GRIB files have to be converted before: ``cdo -f nc4 copy in.grib out.nc``, or ``grib_to_netcdf``.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,19 +35,20 @@ class GridOptions(Common):
 
     Attributes:
         variables: levels of each variable, in the order of the channels: {t2m: , z: [500, 850]}
-            are three channels, t2m and two levels of z. A recipe has them as a list: [{name: t2m,
+            gives three channels, t2m and two levels of z. In a recipe, this is a list: [{name: t2m,
             levels: []}, ...].
         time: name of the time dimension; by default, one of the usual names.
         y: name of the dimension of rows; by default, one of the usual names.
         x: name of the dimension of columns; by default, one of the usual names.
         level: name of the dimension of levels; by default, one of the usual names.
         select: values of further dimensions, such as {number: 0}.
-        missing: codes for missing values, besides those that files declare; [] if there are none,
-            so that a single value far from all others is real.
+        missing: codes for missing values, besides those that files declare. [] states that there
+            are none, so that a single value far from all others is accepted.
         fill: number that replaces missing values (NaN), which are an error by default.
-        gaps: handling of missing times: error, or cut (no window reaches across).
-        cycle: period of the climatology: year (of monthly data), day, or day_of_year (of steps
-            that divide a day; a window across 29 February is a day off after it); none by default.
+        gaps: handling of missing times: error, or cut (windows do not cross gaps).
+        cycle: period of the climatology: year (for monthly data), day, or day_of_year (for steps
+            that divide a day; a window across 29 February is one day off after it); none by
+            default.
     """
 
     variables: list[dict[str, Any]]
@@ -72,7 +73,9 @@ class GridOptions(Common):
 
     @property
     def levels(self) -> dict[str, list[Any]]:
-        """The levels of each variable, in the order of the channels; empty for those without."""
+        """The levels of each variable, in the order of the channels; empty for variables without
+        levels.
+        """
         return levels_by_name(self.variables)
 
     def channels(self) -> list[str]:
@@ -85,7 +88,7 @@ class GridOptions(Common):
 
 
 class Task(NamedTuple):
-    """Stretches of frames (path, first, stop), one after the other, and how they are read."""
+    """Consecutive ranges of frames (path, first, stop) to read, and options of reading."""
 
     stretches: list[tuple[Path, int, int]]
     options: GridOptions
@@ -93,15 +96,15 @@ class Task(NamedTuple):
 
 
 class Field(NamedTuple):
-    """Contents of one file.
+    """Contents of a file.
 
     Attributes:
         name: name of the raw file or store.
-        clock: times of its frames.
-        coordinates: name and values of the coordinate along each of y and x.
+        clock: times of the frames.
+        coordinates: name and values of the coordinates along y and x.
         units: units of each channel.
-        states_range: whether the variable of each channel states its range.
-        raw_bytes: size of the values.
+        states_range: for each channel, whether its variable states its valid range.
+        raw_bytes: size of the values, in bytes.
     """
 
     name: str
@@ -187,10 +190,10 @@ def raw_contents(
 
 
 def raw_path(raw: RawFiles, name: str) -> Path:
-    """The path of a file or of the folder of a Zarr store; all of it is compared with the lock.
+    """The path of a file or Zarr store, after all of its files were compared with the lock file.
 
     Raises:
-        StpError: a file is missing, differs from the lock, or lies elsewhere.
+        StpError: a file is missing, differs from the lock file, or is in another folder.
     """
     if not name.endswith(".zarr"):
         return raw.find(name)
@@ -230,7 +233,7 @@ def names_of(raw: RawFiles) -> list[str]:
 
 @contextmanager
 def open_grid(path: Path) -> Iterator[xr.Dataset]:
-    """Open a file or store lazily.
+    """Context manager: open a file or store lazily.
 
     Raises:
         StpError: the file or store is damaged.
@@ -280,7 +283,7 @@ def _field(raw: RawFiles, name: str, options: GridOptions, shape: tuple[int, int
 
 
 def _require_same_axes(columns: Sequence[xr.DataArray], path: Path) -> None:
-    """Refuse channels of one file that have other times, rows or columns than the first."""
+    """Refuse channels of a file with times, rows or columns that differ from the first channel."""
     first = columns[0]
     for column in columns[1:]:
         for axis in ("time", "y", "x"):
@@ -298,7 +301,7 @@ def _require_same_axes(columns: Sequence[xr.DataArray], path: Path) -> None:
 
 
 def _columns(dataset: xr.Dataset, options: GridOptions, path: Path) -> Iterator[xr.DataArray]:
-    """The channels, each (time, y, x), lazily."""
+    """Yield the channels, each with dimensions (time, y, x), lazily."""
     for dim in options.select:
         if dim not in dataset.variables and dim not in dataset.dims:
             dims = [str(dim) for dim in dataset.dims]
@@ -342,7 +345,7 @@ def _columns(dataset: xr.Dataset, options: GridOptions, path: Path) -> Iterator[
 def _turned(
     column: xr.DataArray, options: GridOptions, path: Path, has_levels: bool
 ) -> xr.DataArray:
-    """A variable with the dimensions time, y, x, and level where it has levels.
+    """Transpose a variable to the dimensions time, y, x, and level if it has levels.
 
     The first dimension is `EXPVER`, if there are several versions and none is selected.
     """
@@ -435,7 +438,7 @@ def _coordinates(
 
 
 def decode(_: RawFiles, task: Task) -> np.ndarray:
-    """The frames of a task, float32 (T, C, H, W).
+    """Read the frames of a task, float32 (T, C, H, W).
 
     Raises:
         StpError: a file is damaged, or values are missing.
@@ -473,7 +476,9 @@ def decode(_: RawFiles, task: Task) -> np.ndarray:
 
 
 def _merged(versions: np.ndarray) -> np.ndarray:
-    """Values of the first version, (T, H, W), and of the next one where it has none."""
+    """Merge versions: values of the first version, (T, H, W), and of the next one where these are
+    missing.
+    """
     values = versions[0]
     for version in versions[1:]:
         values = np.where(np.isnan(values), version, values)
@@ -481,7 +486,7 @@ def _merged(versions: np.ndarray) -> np.ndarray:
 
 
 def _selected(options: GridOptions) -> str:
-    """The selection in which values are missing, for errors."""
+    """Text about the selection with missing values, for errors."""
     chosen = ", ".join(f"{dim} {value}" for dim, value in options.select.items())
     return f" of {chosen} (option select)" if chosen else ""
 

@@ -21,17 +21,17 @@ class Common:
     """Options of the reader for data of any kind.
 
     Attributes:
-        kind: videos, pictures, arrays or grids.
+        kind: kind of files: videos, pictures, arrays or grids.
         splits: how sequences are assigned to splits, see stp.prepare.own.splits.
-        span: frames in a window, at least context + horizon, the default.
-        stride: frames between the starts of windows, for all splits or by split; by default
-            windows do not overlap.
-        frame_step: frames from one frame of a window to the next.
-        group: regular expression whose first group is matched in the names of sequences, such as
-            the number of a person. Sequences with the same match come into one split and are one
-            cluster.
-        cluster_frames: windows of a sequence that start in the same block of this many frames are
-            one cluster; by default, all windows of a sequence are.
+        span: number of frames in a window; minimum and default are context + horizon.
+        stride: number of frames between the starts of windows, for all splits or by split; by
+            default, windows do not overlap.
+        frame_step: number of frames from one frame of a window to the next.
+        group: regular expression whose first group matches a part of the names of sequences, such
+            as the number of a person. Sequences with the same match are in the same split and the
+            same cluster.
+        cluster_frames: number of frames of a block; windows of a sequence that start in the same
+            block are one cluster. By default, all windows of a sequence are one cluster.
         normalisation: rule for offset and scale, with which each channel is mapped to (value -
             offset) / scale as input of models: {method: none},
             {method: minmax} (lowest value and range of the training frames), {method: zscore}
@@ -60,7 +60,9 @@ class Common:
                 f"{{method: {' or '.join(METHODS)}}}; fixed with offset and scale > 0")  # fmt: skip
 
     def stride_of(self, split: str, reach: int) -> int:
-        """Frames between the starts of the windows of a split, which are `reach` frames long."""
+        """Number of frames between the starts of windows of a split; windows are `reach` frames
+        long.
+        """
         stride = self.stride.get(split) if isinstance(self.stride, dict) else self.stride
         return stride or reach
 
@@ -79,15 +81,15 @@ class Common:
 
 
 class Recording(NamedTuple):
-    """Frames that follow one another: a video, a folder of pictures, a run of a field.
+    """Consecutive frames: a video, a folder of pictures, or a time series of fields.
 
     Attributes:
-        name: unique and readable.
-        file: the raw file or folder that holds it.
+        name: unique, readable name.
+        file: name of the raw file or folder.
         frames: number of frames.
-        cuts: numbers of the frames that follow a gap; no window reaches across.
-        times: ISO dates of all frames, where they are known.
-        raw_bytes: size of all frames in the raw files.
+        cuts: indices of the frames that follow a gap; windows do not cross gaps.
+        times: ISO dates of all frames, if known.
+        raw_bytes: size of all frames in the raw files, in bytes.
     """
 
     name: str
@@ -99,7 +101,7 @@ class Recording(NamedTuple):
 
 
 class Coordinate(NamedTuple):
-    """Values along an axis of the frames; along "frame", of all recordings one after the other."""
+    """Values along an axis of the frames; along the axis "frame", recordings are concatenated."""
 
     name: str
     dim: str
@@ -112,18 +114,18 @@ class RawContents:
     """Recordings in the raw files, and how they are decoded.
 
     Attributes:
-        recordings: sorted by name.
-        task: ``task(recording, first, stop)`` gives the decoder's task for some frames.
-        decode: see stp.prepare.frames. Its note, if any, is the number of frames that exist, where
-            the last ones do not.
+        recordings: recordings, sorted by name.
+        task: ``task(recording, first, stop)`` returns the decoder's task for some frames.
+        decode: decoder, see stp.prepare.frames. If the last frames do not exist, its note is the
+            number of existing frames.
         dtype: data type of the stored values.
-        frame_bytes: size of a frame in memory while it is decoded.
+        frame_bytes: size of a frame in memory during decoding, in bytes.
         attrs: attributes of the Zarr group.
         coordinates: coordinates of the frames.
-        phases: number of phases of the cycle; 1 without one.
-        phase: ``phase(recording, frame)``, from 0; None without a cycle.
+        phases: number of phases of the cycle; 1 without a cycle.
+        phase: ``phase(recording, frame)`` returns the phase, from 0; None without a cycle.
         extras: facts for the receipt.
-        unmarked: numbers of the channels without a declared missing value.
+        unmarked: indices of the channels without a declared code for missing values.
     """
 
     recordings: list[Recording]
@@ -140,7 +142,7 @@ class RawContents:
 
 
 def files_of(names: Sequence[str], kind: str, suffixes: tuple[str, ...]) -> list[str]:
-    """The raw files of a kind, without hidden ones.
+    """Names of the raw files of a kind, without hidden files.
 
     Raises:
         StpError: there are no files of this kind.

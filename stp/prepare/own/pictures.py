@@ -1,4 +1,4 @@
-"""Sequences of PNG or JPEG files: one folder each, with the frame numbers in the file names."""
+"""Read sequences of PNG or JPEG files: a folder for each, with frame numbers in the file names."""
 
 import re
 from dataclasses import dataclass
@@ -30,8 +30,8 @@ class PictureOptions(Common):
         crop: crop before resizing: centre (the largest middle part with the aspect ratio of
             `shape`), or [top, left, height, width] in pixels; none by default.
         fps: frames per second.
-        gaps: handling of gaps in the frame numbers: error; cut (no window reaches across); or
-            ignore (numbers give only the order).
+        gaps: handling of gaps in the frame numbers: error; cut (windows do not cross gaps); or
+            ignore (numbers only determine the order).
     """
 
     crop: Any = None
@@ -45,7 +45,7 @@ class PictureOptions(Common):
 
 
 class Task(NamedTuple):
-    """Files of some frames, and their size in the dataset."""
+    """Files of some frames, and the size of prepared frames."""
 
     names: list[str]
     channels: int
@@ -57,10 +57,10 @@ class Task(NamedTuple):
 def raw_contents(
     raw: RawFiles, options: PictureOptions, shape: tuple[int, int, int], _: Path
 ) -> RawContents:
-    """Find the folders and put their pictures in order.
+    """Find the folders, and sort their pictures.
 
     Raises:
-        StpError: there are no pictures, or frame numbers are missing, or occur twice.
+        StpError: there are no pictures, or frame numbers are missing or occur twice.
     """
     channels, height, width = shape
     require(channels in MODES, "shape", list(shape), "1 (grey) or 3 (RGB) channels")
@@ -157,10 +157,10 @@ def in_order(names: list[str], gaps: str) -> tuple[list[str], list[int]]:
 
 
 def decode(raw: RawFiles, task: Task) -> np.ndarray:
-    """The pictures of a task, uint8 (T, C, H, W).
+    """Decode the pictures of a task, uint8 (T, C, H, W).
 
     Raises:
-        StpError: a picture is damaged, or differs in size from the one before.
+        StpError: a picture is damaged, or its size differs from the previous one.
     """
     frames = np.empty((len(task.names), task.channels, task.height, task.width), np.uint8)
     size: tuple[int, ...] | None = None

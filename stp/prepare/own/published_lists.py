@@ -1,17 +1,17 @@
-"""Split lists of action datasets, from which one set of clips is drawn.
+"""Read split lists of action datasets, and draw new splits from them.
 
     {by: action_lists, lists: splits/*_test_split1.txt, share: 0.9}
     {by: clip_table, lists: lists/*.csv, share: 0.9, most: 5000, missing: skip}
 
 The study of FVD (Unterthiner et al. 2018, appendix A) takes 90 % of all videos, training and test
-together. So all videos of the lists are put into an order that depends on the seed and their names;
-`share` of them, but no more than `most`, are the test, and half of the others each are for
-validation and training, a tenth of `most` each at most.
+together. So all videos of the lists are sorted in an order that depends on the seed and their
+names. The fraction `share` of them, at most `most` videos, is the test set. The remaining videos
+are divided equally between validation and training, with at most a tenth of `most` videos each.
 
 action_lists: a file for each action, ``<action>_test_split1.txt``, with a name and 0, 1 or 2 in
-each line (unused, training, test), of videos in a folder of that name. clip_table: a table with
-the columns youtube_id, time_start and time_end, of videos ``<youtube_id>_<start>_<end>.mp4`` (six
-digits each), or ``<youtube_id>.mp4``, in whatever folder.
+each line (unused, training, test), of videos in a folder of that name. clip_table: a table with the
+columns youtube_id, time_start and time_end, of videos ``<youtube_id>_<start>_<end>.mp4`` (six
+digits each), or ``<youtube_id>.mp4``, in any folder.
 """
 
 import csv
@@ -63,10 +63,11 @@ def check(splits: dict[str, Any]) -> None:
 
 
 def draw(raw: RawFiles, recordings: Sequence[Recording], splits: dict[str, Any]) -> Drawn:
-    """Read the lists, and assign the videos that they name to splits.
+    """Read the lists, and assign their videos to splits.
 
     Raises:
-        StpError: there are no lists, one is damaged, a video is missing, or there are too few.
+        StpError: there are no lists, a list is damaged, a video is missing, or there are too few
+            videos.
     """
     lists = [name for name in raw.names if fnmatchcase(name, splits["lists"])]
     if not lists:
@@ -123,7 +124,7 @@ def _key(name: str, by: str) -> str:
 
 
 def _of_actions(raw: RawFiles, name: str) -> Iterator[tuple[str, ...]]:
-    """The names of each video that a list of HMDB51 gives to training or test."""
+    """Yield the possible names of each training or test video in a list of HMDB51."""
     action = PurePosixPath(name).name.partition("_test_split")[0]
     for row, line in enumerate(_text(raw, name).splitlines(), 1):
         if not line.strip():
@@ -136,7 +137,7 @@ def _of_actions(raw: RawFiles, name: str) -> Iterator[tuple[str, ...]]:
 
 
 def _of_table(raw: RawFiles, name: str) -> Iterator[tuple[str, ...]]:
-    """The names that each video of a table of Kinetics may have."""
+    """Yield the possible names of each video in a table of Kinetics."""
     table = csv.DictReader(io.StringIO(_text(raw, name)))
     expected = "columns youtube_id, time_start and time_end, numbers of seconds in the last two"
     for row in table:

@@ -1,4 +1,4 @@
-"""Reader of user data (docs/own_data.md): videos, pictures, arrays and grids.
+"""Read user data (docs/own_data.md): videos, pictures, arrays and grids.
 
 Each kind of input finds the recordings in the raw files. Splits, windows, frames in pieces,
 normalisation and the index are the same for all kinds.
@@ -36,10 +36,10 @@ PIECE_BYTES = 1 << 26
 
 
 class Kind(NamedTuple):
-    """A kind of input, such as videos: its options and how its files are read.
+    """A kind of input, such as videos: its options, and the function that finds recordings.
 
     Attributes:
-        options: dataclass of its options.
+        options: dataclass of the options.
         raw_contents: ``raw_contents(raw, options, shape, folder)``; `folder` is for unpacked files.
     """
 
@@ -136,7 +136,7 @@ def run(job: Job) -> Extras:
 
 
 def _ranges(statistics: Statistics, names: list[str]) -> dict[str, list[float]]:
-    """Smallest and largest value of each channel, as they are stored."""
+    """Minimum and maximum of the stored values of each channel."""
     low, high = statistics.low.min(axis=0), statistics.high.max(axis=0)
     return {name: [float(low[c]), float(high[c])] for c, name in enumerate(names)}
 
@@ -148,10 +148,10 @@ def _require_no_far_values(
     names: list[str],
     fill: float | None,
 ) -> None:
-    """Refuse a lone value far from all others in channels without a declared missing value.
+    """Refuse a single value far from all others in channels without a declared missing value.
 
     Raises:
-        StpError: there is such a value.
+        StpError: a channel has such a value.
     """
     frames, statistics = written.group["frames"], written.statistics
     assert isinstance(frames, zarr.Array)
@@ -191,7 +191,7 @@ def build_options(values: dict[str, Any]) -> Common:
     """Check the options of the reader.
 
     Raises:
-        StpError: the kind is unknown, or does not have an option.
+        StpError: the kind is unknown, or an option does not exist for this kind.
     """
     kind = values.get("kind")
     if kind not in KINDS:
@@ -225,7 +225,7 @@ def _names(raw: RawFiles, name: str) -> Iterable[str]:
 
 
 def _pieces(data: RawContents, parts: list[Part]) -> tuple[list[Piece], list[int]]:
-    """Parts in pieces that fit into memory, and the number of the part of each."""
+    """Divide parts into pieces that fit into memory; also return the index of each piece's part."""
     frames = max(1, PIECE_BYTES // max(data.frame_bytes, 1))
     pieces, owners = [], []
     for number, part in enumerate(parts):
@@ -250,7 +250,7 @@ def _range(piece: Piece) -> tuple[int, int]:
 
 
 def _require_constants(options: Common, channels: int) -> None:
-    """Require one constant of a fixed normalisation, or one per channel."""
+    """Check that a fixed normalisation has one constant, or one per channel."""
     for key in ("offset", "scale"):
         value = options.normalisation.get(key, 0)
         ok = not isinstance(value, list) or len(value) == channels
@@ -260,7 +260,7 @@ def _require_constants(options: Common, channels: int) -> None:
 def _normalisation(
     option: dict[str, Any], statistics: Statistics, training: list[int], attrs: dict[str, Any]
 ) -> dict[str, Any]:
-    """Offset and scale in the dataset's units.
+    """Compute offset and scale of the normalisation, in the dataset's units.
 
     Raises:
         StpError: a channel is constant in the training frames.

@@ -13,7 +13,7 @@ def check_crop(crop: Any) -> None:
     """Check the option ``crop``: None, "centre", or [top, left, height, width].
 
     Raises:
-        StpError: `crop` is anything else.
+        StpError: `crop` is none of these.
     """
     numbers = isinstance(crop, list) and len(crop) == 4
     ok = crop in (None, "centre") or (

@@ -1,4 +1,4 @@
-"""Assign recordings, or stretches of them, to splits, and cut them into windows.
+"""Assign recordings, or parts of them, to splits, and cut them into windows.
 
     {by: file, train: 0.7, val: 0.15, test: 0.15, seed: 0}      all of a file in one split
     {by: sequence, train: 0.7, val: 0.15, test: 0.15, seed: 0}  all of a recording in one split
@@ -8,9 +8,9 @@
 
     {by: action_lists, ...}, {by: clip_table, ...}   see stp.prepare.own.published_lists
 
-Names in a list may end the path of a file, or name a folder; ``*`` stands for anything. A text file
-among the raw files may hold them, one a line. Dates include their last day, month or year. Between
-the splits by time, `gap` frames are left out.
+A name in a list is the end of the path of a file, or a folder; ``*`` matches any text. Names may
+also be listed in a text file among the raw files, one per line. Dates include their last day, month
+or year. Between splits by time, `gap` frames are left out.
 """
 
 import re
@@ -44,14 +44,14 @@ DATE = re.compile(
 
 
 class Part(NamedTuple):
-    """A stretch of a recording that belongs to a split.
+    """Consecutive frames of a recording that belong to a split.
 
     Attributes:
         split: name of the split.
-        recording: number of the recording.
-        first: first frame.
-        stop: the frame after the last one.
-        cluster: name of the cluster of its windows.
+        recording: index of the recording.
+        first: index of the first frame.
+        stop: index of the frame after the last one.
+        cluster: name of the cluster of the windows.
     """
 
     split: str
@@ -116,16 +116,16 @@ def _is_before(first: object, last: object) -> bool:
 def deal(
     data: RawContents, options: Common, read_list: Callable[[str], Iterable[str]]
 ) -> list[Part]:
-    """Assign recordings to splits, in their order; those in no split are left out.
+    """Assign recordings to splits; the result has the order of the recordings, without unused ones.
 
     Args:
         data: the recordings.
         options: splits and groups.
-        read_list: reads the names in a raw file.
+        read_list: function that reads the names in a raw file.
 
     Raises:
-        StpError: a name in a list matches no recording, or one in another split; or a split stays
-            empty.
+        StpError: a name in a list matches no recording, or a recording of another split; or a split
+            is empty.
     """
     splits, recordings = options.splits, data.recordings
     by = splits["by"]
@@ -157,7 +157,7 @@ def require_no_copies(
 
     Args:
         recordings: all recordings.
-        parts: their parts in splits.
+        parts: parts of the recordings in splits.
         checksums: checksums of the raw files, by name.
 
     Raises:
@@ -218,7 +218,7 @@ def _by_list(
 
 
 def _by_parts_of_names(recordings: Sequence[Recording]) -> dict[str, list[int]]:
-    """Numbers of the recordings by each run of components of their paths."""
+    """Indices of recordings, by each sequence of consecutive components of their paths."""
     numbers_of: dict[str, list[int]] = {}
     for i, recording in enumerate(recordings):
         parts = recording.name.split("/")
@@ -287,7 +287,7 @@ def _by_time(
 
 
 def _between(recording: Recording, first: str, last: str) -> tuple[int, int]:
-    """The frames from the beginning of a day, month or year to the end of another."""
+    """The range of frames from the beginning of a day, month or year to the end of another one."""
     if not recording.times:
         raise StpError(
             f"splits: {recording.name} has no dates",
@@ -306,14 +306,14 @@ def cut(
     span: int,
     lost: Sequence[tuple[int, int, int]] = (),
 ) -> list[Clip]:
-    """The windows of all parts, whose frames lie one after the other in the given order.
+    """Cut all parts, whose frames are stored in the given order, into windows.
 
     Args:
         data: the recordings.
-        parts: their parts in splits.
+        parts: parts of the recordings in splits.
         options: strides and clusters.
-        span: frames in a window.
-        lost: stretches (part, first, stop) whose frames do not exist, as decoding showed.
+        span: number of frames in a window.
+        lost: ranges (part, first, stop) of frames that turned out not to exist.
     """
     reach = (span - 1) * options.frame_step + 1
     missing: dict[int, list[tuple[int, int]]] = {}
@@ -348,7 +348,7 @@ def cut(
 def _stretches(
     part: Part, cuts: Sequence[int], missing: Sequence[tuple[int, int]]
 ) -> list[tuple[int, int]]:
-    """The frames of a part without gaps."""
+    """Divide the frames of a part into ranges without gaps."""
     edges = [part.first, *(c for c in cuts if part.first < c < part.stop), part.stop]
     stretches = list(pairwise(edges))
     for a, b in missing:
@@ -364,7 +364,7 @@ def _stretches(
 def require_windows(
     data: RawContents, parts: Sequence[Part], clips: Sequence[Clip], options: Common, span: int
 ) -> None:
-    """Require windows in every split, before anything is decoded.
+    """Check, before decoding, that every split has windows.
 
     Raises:
         StpError: a split has no window.

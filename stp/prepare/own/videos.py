@@ -1,4 +1,4 @@
-"""Video files of any format that `stp.prepare.video` opens.
+"""Read video files of any format that `stp.prepare.video` opens.
 
 Long videos are decoded in parts, each from the key frame before it.
 """
@@ -44,7 +44,7 @@ class VideoOptions(Common):
     Attributes:
         crop: crop before resizing: centre (the largest middle part with the aspect ratio of
             `shape`), or [top, left, height, width] in pixels of the video; none by default.
-        fps: frames per second, where the videos do not state it or state it wrongly.
+        fps: frames per second, if the videos do not state it or state a wrong value.
         frames: number of frames taken from the beginning of each video; all by default.
     """
 
@@ -62,11 +62,11 @@ class Task(NamedTuple):
 
     Attributes:
         name: name of the raw file.
-        first: number of the first frame.
+        first: index of the first frame.
         frames: number of frames.
-        begins: time of the first frame, in the unit of the stream; None where times are missing.
+        begins: time of the first frame, in the unit of the stream; None if times are missing.
         ends: time of the frame after the last one; None at the end of the video.
-        channels: 1 or 3.
+        channels: number of channels, 1 or 3.
         height: height of a prepared frame.
         width: width of a prepared frame.
         crop: see VideoOptions.
@@ -130,7 +130,9 @@ def raw_contents(
 
 
 def _is_uneven(times: list[int | None]) -> bool:
-    """Whether a duration differs from the median by more than half of it: containers round."""
+    """Whether the duration of a frame differs from the median by more than half; containers round
+    times.
+    """
     steps = np.diff(np.array(times, np.int64))
     usual = np.median(steps) if len(steps) else 0
     return bool((np.abs(steps - usual) > usual / 2).any())
@@ -140,7 +142,7 @@ def probe(path: Path) -> tuple[list[int | None], Fraction | None]:
     """Times of all frames in the order of the file (None where missing), and frames per second.
 
     Raises:
-        StpError: the file is damaged, cut off, or no video.
+        StpError: the file is damaged, cut off, or not a video.
     """
     try:
         with open_film(path) as container:
@@ -152,7 +154,7 @@ def probe(path: Path) -> tuple[list[int | None], Fraction | None]:
 
 
 def size(path: Path) -> tuple[int, int]:
-    """Height and width of the first frame, as it is shown.
+    """Height and width of the first frame after rotation for display, pixels.
 
     Raises:
         StpError: the frame cannot be decoded.
@@ -168,10 +170,10 @@ def size(path: Path) -> tuple[int, int]:
 
 
 def decode(raw: RawFiles, task: Task) -> Decoded:
-    """The frames of a task, uint8 (T, C, H, W).
+    """Decode the frames of a task, uint8 (T, C, H, W).
 
-    The note is the number of frames that exist: in a few formats, packets may hold no frame. The
-    rest repeats the last frame.
+    The note is the number of existing frames, since packets of some formats may contain no frame.
+    Missing frames are filled with the last frame.
 
     Raises:
         StpError: the video is damaged, or none of the frames exists.

@@ -1,4 +1,4 @@
-"""Detections in columns of tables.
+"""Read detections from tables with declared columns.
 
     path: hall.csv
     columns: {frame: t, person: id, x: x_mm, y: y_mm}
@@ -6,8 +6,8 @@
     step: 1
     dt: 0.04
 
-A time may replace the frame. Such files may have a clock of their own for each person, so rows are
-interpolated to a common clock; interpolated and excluded detections are counted.
+A time may replace the frame. In such files, each person may have separate times, so detections are
+interpolated to common times; interpolated and excluded detections are counted.
 """
 
 import os
@@ -36,14 +36,14 @@ TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 @dataclass(frozen=True)
 class Columns:
-    """Names of columns, or their numbers for files without a header.
+    """Names of columns, or indices for files without a header.
 
     Attributes:
         x, y: columns of positions.
         person: column of people; None if each file is one person.
         frame: column of whole frame numbers; or
         time: column of times, numbers or dates.
-        lost: column that is not 0 (or false) in rows that are not detections.
+        lost: column that marks rows without a detection by values other than 0 or false.
     """
 
     x: str | int
@@ -69,10 +69,10 @@ class Rows:
     """The R detections of files, unchanged.
 
     Attributes:
-        when: frame or time in seconds of each detection, float64 (R,).
+        when: frame number, or time in seconds, of each detection, float64 (R,).
         person: number of the person of each detection, int64 (R,).
         position: position of each detection, float64 (R, 2), in the unit of the files.
-        names: identifiers of people, by number; empty where the numbers are the identifiers.
+        names: identifiers of people, by number; empty if the numbers are the identifiers.
         lost: number of further rows that are marked as lost.
     """
 
@@ -89,14 +89,14 @@ class Rows:
 
 @dataclass(frozen=True)
 class Recording:
-    """The detections of a recording, and how many were interpolated or left out.
+    """The detections of a recording, and counts of interpolated and excluded rows.
 
     Attributes:
         tracks: the detections.
         rows: number of rows in its files.
         lost: number of rows that are marked as lost.
         interpolated: number of detections between two rows of a person.
-        left_out: people with too few rows, with the reason.
+        left_out: texts about people who were left out because of too few rows.
     """
 
     tracks: Tracks
@@ -121,13 +121,13 @@ def read(
         paths: paths of the ``.parquet`` files or text tables.
         columns: names or numbers of the columns.
         metres: metres per unit of x and y.
-        step: frames between two annotations; 1 with times.
-        dt: seconds between two annotations; with times, of the common clock.
-        time_unit: seconds per unit of times that are numbers.
+        step: number of frames between two annotations; 1 for files with times.
+        dt: seconds between two annotations; for files with times, step of the common times.
+        time_unit: seconds per unit of numeric times.
 
     Raises:
         StpError: a file cannot be read or lacks a column, a value is not a finite number, a person
-            is in two places at once, or the rows of all people are too far apart.
+            has two positions at one time, or the rows of all people are too far apart in time.
     """
     paths = [paths] if isinstance(paths, Path) else list(paths)
     detected = rows(paths, columns, time_unit)
@@ -191,16 +191,16 @@ def rows(paths: Sequence[Path], columns: Columns, time_unit: float = 1.0) -> Row
 def _require_one_day(
     detected: Rows, index: pd.Index, paths: Sequence[Path], columns: Columns
 ) -> None:
-    """Refuse times of day that run over midnight: without dates, their order is unknown.
+    """Refuse times of day that cross midnight: without dates, their order is unknown.
 
     Args:
         detected: detections with times in seconds.
-        index: number of the file and of the row in it, for each detection.
+        index: indices of the file and of the row in the file, for each detection.
         paths: paths of the files.
         columns: names or numbers of the columns.
 
     Raises:
-        StpError: all times are within a day, and those of a person, or of everybody, are more than
+        StpError: all times are within a day, and times of a person, or of all people, are more than
             half a day apart.
     """
     time, person = detected.when, detected.person
@@ -225,7 +225,7 @@ def _require_one_day(
 
 
 def _numbered(column: pd.Series, path: Path) -> tuple[np.ndarray, dict[int, str]]:
-    """A number for the person of each row, and names by number where identifiers are none."""
+    """A number for the person of each row; names by number, if identifiers are not numbers."""
     if pd.api.types.is_float_dtype(column):
         column = pd.Series(whole(column.to_numpy(np.float64), path, "person"))
     # -1 stands for nobody in scenarios
@@ -237,7 +237,7 @@ def _numbered(column: pd.Series, path: Path) -> tuple[np.ndarray, dict[int, str]
 
 
 def _numbers_or_names(column: pd.Series) -> pd.Series:
-    """The people in a text file as numbers, or as they are written where that is no number."""
+    """Convert the identifiers of people in a text file to numbers if all are numeric."""
     words = column.str.strip()
     known = words.dropna().unique()
     if not all(map(_NUMBER.fullmatch, known)):
@@ -247,7 +247,7 @@ def _numbers_or_names(column: pd.Series) -> pd.Series:
 
 
 def _file_names(paths: Sequence[Path]) -> list[str]:
-    """Identifiers of people whose files have no column for them."""
+    """Identifiers of people for files that have one person each, from the file names."""
     stems = [path.stem for path in paths]
     if len(set(stems)) == len(stems):
         return stems
@@ -258,9 +258,9 @@ def _file_names(paths: Sequence[Path]) -> list[str]:
 def _one_file(
     path: Path, columns: Columns, time_unit: float, name: str
 ) -> tuple[pd.DataFrame, int]:
-    """When (frames or seconds), person, x and y of each row, and how many rows are lost.
+    """Frame or time, person, x and y of each row, and the number of rows marked as lost.
 
-    Without a column of people, all rows are of the person ``name``.
+    Without a column of people, all rows belong to the person ``name``.
     """
     named, by_number = columns.named, columns.are_numbers
     form = None if path.suffix.lower() == ".parquet" else text.layout(path)
@@ -308,14 +308,15 @@ def _one_file(
 
 
 def seconds(column: pd.Series, unit: float = 1.0) -> pd.Series:
-    """Times as seconds: numbers of a unit, dates (ISO 8601, without a zone UTC), or times of day.
+    """Convert times to seconds: numbers with a unit, dates (ISO 8601, UTC by default), or times of
+    day.
 
     Args:
         column: column of a table.
         unit: seconds per unit of numbers.
 
     Returns:
-        seconds, NaN for any other value.
+        seconds, (R,); NaN for other values.
     """
     if pd.api.types.is_datetime64_any_dtype(column):
         return _of_dates(column)
@@ -391,14 +392,14 @@ def _check_length(time: np.ndarray, person: np.ndarray, dt: float, title: str) -
 
 
 def time_between(time: np.ndarray, person: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Times between two detections of a person that follow each other, and the person of each.
+    """Times between consecutive detections of a person, with the person of each interval.
 
     Args:
         time: time of each detection, seconds or frames, (R,).
         person: number of the person of each detection, (R,).
 
     Returns:
-        intervals of time and their people, (I,) each, ordered by person and time; intervals of
+        intervals of time and their people, (I,) each, sorted by person and time; intervals of
         length 0 are left out.
     """
     order = np.lexsort((time, person))
@@ -411,8 +412,8 @@ def intervals(time: np.ndarray, person: np.ndarray) -> tuple[float, dict[int, fl
     """Median time between two detections of a person.
 
     Returns:
-        the median over everybody (0 if everybody is seen once), and that of each person who is seen
-        more than once.
+        the median over all people (0 if everybody has one detection), and the median for each
+        person with several detections.
     """
     passed, who = time_between(time, person)
     if not len(passed):
@@ -436,18 +437,20 @@ AT_A_ROW = 0.05
 def on_one_clock(
     time: np.ndarray, person: np.ndarray, position: np.ndarray, dt: float
 ) -> tuple[Tracks, int]:
-    """Interpolate all people at the same moments, ``dt`` seconds apart; gaps stay gaps.
+    """Interpolate the positions of all people at common times, ``dt`` seconds apart; gaps are not
+    filled.
 
-    Rows that all lie at such moments already are kept as they are.
+    If all rows already are at such times, they are not changed.
 
     Args:
         time: times of the rows, seconds, (R,).
         person: people of the rows, (R,).
         position: positions of the rows, metres, (R, 2).
-        dt: seconds between two moments.
+        dt: seconds between two common times.
 
     Returns:
-        detections by moment, in frames of ``dt``, and the number of interpolated ones.
+        detections, with times as frame numbers in steps of ``dt``, and the number of interpolated
+        detections.
     """
     begin = time.min()
     # times since 1970 are exact to 2.4e-7 s only

@@ -1,6 +1,6 @@
-"""EWAP ``obsmat.txt`` (ETH, HOTEL, and UCY as OpenTraj has it): eight columns of numbers.
+"""Read EWAP ``obsmat.txt`` (ETH, HOTEL, and UCY from OpenTraj): eight columns of numbers.
 
-The columns are frame, person, x, z, y and velocities of the same order; z is always 0.
+The columns are frame, person, x, z, y and velocities along x, z, y; z is always 0.
 """
 
 from pathlib import Path
@@ -13,15 +13,16 @@ COLUMNS = 8
 
 
 def read(path: Path, *, step: int, dt: float) -> Tracks:
-    """Read the detections of a file, in its order.
+    """Read the detections of a file, in the order of its rows.
 
     Args:
         path: path of the file.
-        step: frames between two annotations.
+        step: number of frames between two annotations.
         dt: seconds between two annotations.
 
     Raises:
-        StpError: the file is missing or has other columns, or a line holds anything but numbers.
+        StpError: the file is missing or has other columns, or a line contains a value that is not a
+            number.
     """
     table = numbers.read(path, "an obsmat.txt: numbers in eight columns")
     if table.shape[1] != COLUMNS:

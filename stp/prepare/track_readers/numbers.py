@@ -15,14 +15,14 @@ def read(path: Path, expected: str, columns: Collection[int] = ()) -> np.ndarray
     Args:
         path: path of the file.
         expected: expected content, for errors.
-        columns: allowed numbers of columns; by default any number that is the same in all lines.
+        columns: allowed numbers of columns; by default, any number, the same in all lines.
 
     Returns:
-        float64 (rows, columns).
+        the table, float64 (rows, columns).
 
     Raises:
-        StpError: the file cannot be read or is empty, or a line has other columns or anything but
-            finite numbers.
+        StpError: the file cannot be read or is empty, or a line has another number of columns or a
+            value that is not a finite number.
     """
     try:
         lines = path.read_text(encoding="utf-8").splitlines()

@@ -1,7 +1,7 @@
-"""Qualisys exports of THÖR: one row per frame, three columns per marker, in millimetres.
+"""Read Qualisys exports of THÖR: one row per frame, three columns per marker, in millimetres.
 
 People wear helmets with several markers, ``Helmet_3 - 2 X``; the position of a person is the mean
-of the visible markers. A hidden marker is 0, 0, 0.
+of the visible markers. A hidden marker has the position 0, 0, 0.
 """
 
 import re
@@ -27,7 +27,7 @@ def read(path: Path, *, dt: float = 0.01) -> Tracks:
         dt: seconds between two frames.
 
     Raises:
-        StpError: the file cannot be read or has no helmets; or its first lines state more frames or
+        StpError: the file cannot be read or has no helmets; or its header states more frames or
             another rate.
     """
     try:
@@ -81,7 +81,9 @@ def read(path: Path, *, dt: float = 0.01) -> Tracks:
 
 
 def _numbers(table: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """Refuse text, and a last line that ends early; a marker without values is hidden."""
+    """Convert to numbers; refuse text, and an incomplete last line. Markers without values are
+    hidden.
+    """
     numbers = table.apply(pd.to_numeric, errors="coerce")
     blank = numbers.isna()
     bad = (blank & table.notna()).any(axis=1) | blank["Frame"]

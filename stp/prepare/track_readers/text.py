@@ -1,7 +1,7 @@
-"""Text tables whose form is detected: separators, decimal signs and names of columns.
+"""Read text tables, and detect their separators, decimal signs and names of columns.
 
-Columns are separated by commas, semicolons, tabs or blanks; numbers have points or commas; names
-are in the first line, in a comment above it, or missing.
+Columns are separated by commas, semicolons, tabs or blanks; decimal signs are points or commas;
+names of columns are in the first line, in a comment above it, or missing.
 """
 
 import codecs
@@ -31,17 +31,17 @@ THOUSANDS = r"[-+]?[1-9]\d{0,2}([.,]\d{3})+"
 
 @dataclass(frozen=True)
 class Layout:
-    """The form of a table in text.
+    """Layout of a text table.
 
     Attributes:
         separator: separator of columns, in the form of ``sep`` in pandas.
         decimal: decimal sign of numbers, "." or ",".
         encoding: encoding of the text.
-        names: names of the columns; None if no line has them.
+        names: names of the columns; None if they are missing.
         in_comment: whether the names are in the last comment before the first row.
-        skipped: number of lines before the first row.
+        skipped: number of lines before the first row of values.
         width: number of columns of most rows.
-        numeric: share of the values in rows of this width that are numbers, 0..1.
+        numeric: share of numbers among the values in rows of this width, 0..1.
         comment: sign that begins comments between rows; None if there are no such comments.
     """
 
@@ -57,7 +57,7 @@ class Layout:
 
 
 def layout(path: Path) -> Layout:
-    """Find the form of a table from its first lines.
+    """Detect the layout of a table from its first lines.
 
     Raises:
         StpError: the file cannot be read, or has no rows.
@@ -100,13 +100,13 @@ def table(
 
     Args:
         path: path of the file.
-        form: form of the table.
-        by_number: whether columns get numbers, even if they have names.
-        most: largest number of rows that are read; by default, all are.
-        words: columns that are kept as text: 007 and 7 differ.
+        form: layout of the table.
+        by_number: whether columns are identified by index, even if they have names.
+        most: maximum number of rows to read; all by default.
+        words: columns to read as text, so that 007 and 7 differ.
 
     Raises:
-        StpError: the file cannot be read, or rows have more values than there are names.
+        StpError: the file cannot be read, or rows have more values than names of columns.
     """
     names, skipped = form.names, form.skipped
     if by_number:  # a line of names is then reported as a row without numbers
@@ -147,13 +147,13 @@ def write_points(
 
     Args:
         path: path of the file.
-        form: form of the table.
+        form: layout of the table.
         table: rows of the file; changed in place.
         columns: columns of numbers or times.
-        by_number: whether columns are numbered, even if they have names.
+        by_number: whether columns are identified by index, even if they have names.
 
     Raises:
-        StpError: all numbers with a comma, or all with a point, may have separators of thousands.
+        StpError: commas or points may be thousands separators in all numbers that contain them.
     """
     words = table[columns].apply(lambda column: column.str.strip())
     ambiguous = words.apply(lambda column: column.str.fullmatch(THOUSANDS, na=False))
@@ -176,7 +176,7 @@ def write_points(
 
 
 def line_of(path: Path, form: Layout, row: int, by_number: bool) -> int:
-    """The number of the line of a row, from 1."""
+    """The line number of a row in the file, from 1."""
     skipped = form.skipped - (by_number and form.names is not None and not form.in_comment)
     with path.open(encoding=form.encoding, errors="replace") as file:
         for number, line in enumerate(file, start=1):
@@ -232,7 +232,9 @@ def _fit(lines: list[str], separator: str) -> tuple[float, int, float, str]:
 
 
 def _named(line: str, separator: str) -> list[str]:
-    """The names in a line; between blanks, a unit in brackets belongs to the name before it."""
+    """The names in a line; if separated by blanks, a unit in brackets belongs to the name before
+    it.
+    """
     if separator == BLANKS:
         line = re.sub(r"\s+([\[(])", r"\1", line)
     names = split(line, separator)

@@ -1,7 +1,7 @@
-"""TrajNet++ ndjson: one JSON object in each line, ``{"track": {"f", "p", "x", "y"}}``.
+"""Read TrajNet++ ndjson: one JSON object per line, ``{"track": {"f", "p", "x", "y"}}``.
 
-Other lines (scenes, maps) are left out, as are predictions, which are tracks with a
-``prediction_number``.
+Other lines (scenes, maps) and predictions, which are tracks with a ``prediction_number``, are
+ignored.
 """
 
 import json
@@ -16,11 +16,11 @@ from stp.tracks.tracks import Tracks
 
 
 def read(path: Path, *, step: int, dt: float) -> Tracks:
-    """Read the detections of a file, in its order.
+    """Read the detections of a file, in the order of its lines.
 
     Args:
         path: path of the file.
-        step: frames between two annotations.
+        step: number of frames between two annotations.
         dt: seconds between two annotations.
 
     Raises:
@@ -55,7 +55,7 @@ def read(path: Path, *, step: int, dt: float) -> Tracks:
 
 
 def positions_per_second(path: Path) -> float | None:
-    """Rate that all scenes of a file state (``fps``); None if they state none, or differ."""
+    """The rate that all scenes of a file state (``fps``); None if it is missing or differs."""
     rates = set()
     with path.open(encoding="utf-8", errors="replace") as file:
         for line in file:

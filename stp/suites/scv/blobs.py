@@ -54,8 +54,9 @@ class Seen(NamedTuple):
     """The blobs of a video.
 
     Attributes:
-        cover: by colour, the share of each pixel that the colour covers, (T, H, W) in 0..1; a pixel
-            has at most one colour. For "none", 1 where a pixel has none of the possible colours.
+        cover: for each colour, the share of each pixel that the colour covers, (T, H, W) in 0..1; a
+            pixel has at most one colour. Under "none", 1 for pixels with none of the possible
+            colours.
         blobs: blobs in each frame.
     """
 
@@ -79,7 +80,7 @@ class Paths(NamedTuple):
         seen: whether each unit is visible, bool (units, T).
         places: current or last known position of each unit, (units, 1 + T, 2), in pixels; the first
             is where the unit starts.
-        others: number of blobs in each frame that are none of the units, (T,).
+        others: number of blobs in each frame that do not belong to a unit, (T,).
     """
 
     seen: np.ndarray
@@ -90,8 +91,8 @@ class Paths(NamedTuple):
     def farthest(self) -> float:
         """Largest distance of units from their first position, mean over units, in pixels.
 
-        The first position is that in the first frame, not the start, so that a unit that stays one
-        step from its start does not count as moving.
+        The first position is the position in the first frame, not the start before it, so that a
+        unit that stays one step from its start does not count as moving.
         """
         gaps = np.linalg.norm(self.places[:, 1:] - self.places[:, 1:2], axis=-1)
         return float(gaps.max(axis=1).mean())
@@ -131,7 +132,7 @@ def covered(frames: np.ndarray, colours: Sequence[str]) -> dict[str, np.ndarray]
 
 
 def _blobs(colour: str, area: np.ndarray) -> list[tuple[int, Blob]]:
-    """The blobs of a colour that are larger than noise, each with the number of its frame."""
+    """The blobs of a colour that are larger than noise, each with the index of its frame."""
     labels, number = ndimage.label(area > CORE, structure=IN_FRAME)
     for _ in range(2):
         # Pixels at the edge, less covered, belong to the area beside them.
@@ -169,10 +170,10 @@ def area_of(radius: float, size: int) -> float:
 
 
 def alike(units: Sequence[Blob], blobs: Sequence[Blob]) -> np.ndarray:
-    """Which blobs have the colour of a unit, and its area within tolerance.
+    """Determine which blobs have the colour and, within a tolerance, the area of each unit.
 
     Returns:
-        for each unit and blob, whether they are alike, bool (units, blobs).
+        whether each blob is similar to each unit, bool (units, blobs).
     """
     areas, blob_areas = (np.array([blob.area for blob in some]) for some in (units, blobs))
     slack = SLACK * areas + ROUNDING * np.sqrt(areas / np.pi)

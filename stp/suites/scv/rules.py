@@ -1,4 +1,4 @@
-"""The rules of simple StarCraft games, and how far the frames of a video keep them.
+"""Judge to what degree a video keeps the rules of a simple StarCraft game.
 
 Videos are drawn by `stp.datasets.scv.appearance`; units are blobs (`stp.suites.scv.blobs`).
 Unterthiner et al. 2018, section 3.2: "any valid RTwM video must consist of a pick-up,
@@ -9,9 +9,10 @@ The first observed frame shows the objects and their positions. A video in which
 breaks rules: at least half as much as in the observed video must be collected, lost or picked up,
 and units must move at least half as far.
 
-Some rules are about what stays the same in each frame, others about what must happen. The share of
-the rules that a video keeps is the mean over rules of the first kind times the mean over rules of
-the second kind: neither changes of wrong objects nor right objects without changes count.
+Some rules state what must stay the same in each frame, others what must happen. The share of the
+rules that a video keeps is the mean over rules of the first kind times the mean over rules of the
+second kind. So a video gets no credit for changes of wrong objects, or for right objects without
+changes.
 """
 
 from collections.abc import Callable, Iterable
@@ -38,12 +39,12 @@ LOSSES = 4
 
 
 class Judged(NamedTuple):
-    """How far a video keeps each rule, 0..1.
+    """Degree to which a video keeps each rule, 0..1.
 
     Attributes:
-        stays: by rule, the share of frames, and of the objects in them, that keep the rule.
-        happens: by change, the share of its required amount that happens; None if no change is
-            required.
+        stays: by rule, the fraction of frames, or of objects in frames, that keep the rule.
+        happens: by change, the fraction of the required amount that happens; None if the change is
+            not required.
     """
 
     stays: dict[str, float]
@@ -51,7 +52,7 @@ class Judged(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Share of the rules that is kept, 0..1; 1 exactly if all rules are kept in all frames."""
+        """Share of the rules that are kept, 0..1; 1 only if all rules are kept in all frames."""
         happens = [share for share in self.happens.values() if share is not None]
         done = np.mean(happens) if happens else 1.0
         return float(np.mean(list(self.stays.values())) * done)
@@ -62,8 +63,8 @@ class Game(NamedTuple):
 
     Attributes:
         colours: possible colours, keys of `stp.datasets.scv.appearance.COLOURS`.
-        judge: function of the blobs of a predicted video and those of the observed video, which
-            returns how far the predicted video keeps the rules.
+        judge: function from the blobs of a predicted and of the observed video to the degree to
+            which the predicted video keeps the rules.
     """
 
     colours: tuple[str, ...]
@@ -91,7 +92,7 @@ def _discs(places: Iterable[np.ndarray], radius: float, size: int) -> list[np.nd
 
 
 def _move_unit(predicted: Seen, observed: Seen) -> Judged:
-    """Judge a game in which one unit keeps its colour and area, and goes on as it was sent."""
+    """Judge a game in which one unit keeps its colour, area and direction of movement."""
     units = observed.of(*TEAMS)
     if any(len(blobs) != 1 for blobs in (units[0], units[-1])):
         return NOTHING
@@ -307,9 +308,9 @@ def kept(game: Game, predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
         observed: observed videos, (N, T, C, H, W) in 0..1.
 
     Returns:
-        share for each video, (N,) in 0..1; 1 if all rules are kept. NaN where predictions contain
-        NaN; infinite where the observed video breaks a rule itself, as videos of the real game do,
-        since their objects are not recognised.
+        share for each video, (N,) in 0..1; 1 if all rules are kept. NaN if predictions contain NaN;
+        infinite if the observed video itself breaks a rule. Videos of the real game do this, since
+        their objects are not recognised.
     """
     shares = np.full(len(predicted), np.inf)
     if predicted.shape[2] != 3:

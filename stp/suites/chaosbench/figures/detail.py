@@ -1,4 +1,4 @@
-"""Power spectra of the sample that maps show: how much detail is left at longer lead times."""
+"""Figure of power spectra of the sample in maps, which shows the loss of detail with lead time."""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -22,10 +22,10 @@ LEADS = 4
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
-    """Draw a row of panels for each variable, a column for each of some lead times.
+    """Draw panels of spectra: a row for each variable, a column for each of some lead times.
 
     Raises:
-        StpError: no forecasts of the case are kept, or they are damaged.
+        StpError: no forecasts of the case are stored, or they are damaged.
     """
     sample = compare(scores.plan, case)
     # The last note is the origin of the data, which all figures state.

@@ -1,4 +1,4 @@
-"""Divergence of spectra against RMSE: what training a network for spectra costs in RMSE."""
+"""Figure of the divergence of spectra against RMSE, for networks trained with losses of spectra."""
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -26,10 +26,10 @@ LEADS = (1, 14, 44)
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
-    """Draw a row of panels for each variable, a column for each of some lead times.
+    """Draw scatter plots: a row for each variable, a column for each of some lead times.
 
-    Points are trained networks and their variants, with intervals. A line joins those variants of a
-    network that no other variant beats in both numbers; see `front`.
+    Points are trained networks and their variants, with intervals. A line joins the Pareto front of
+    the variants of a network; see `front`.
     """
     errors, spectra = (at_leads(scores, case, name) for name in (ERROR, SPECTRA))
     lines = [line for line in scores.lines(case) if line.cells[0].key.seed is not None]
@@ -72,7 +72,9 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
 
 
 def front(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The points that no other point beats: better in one number, and not worse in the other."""
+    """The Pareto front: points for which no other point is better in one number and not worse in
+    the other.
+    """
     return sorted(
         point
         for point in set(points)

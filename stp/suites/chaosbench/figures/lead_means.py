@@ -1,4 +1,4 @@
-"""Means over lead times, a panel for each curve: forecasts side by side in one number."""
+"""Figure of means over lead times, with a panel for each column and a point for each forecast."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -25,13 +25,14 @@ ROW = 0.13
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw a panel for each column with values by lead time, and a point for each forecast.
 
-    A forecast may lack lead times, such as that of a network trained for only some of them. So that
-    means can be compared, they are over the lead times that most forecasts of the panel have, and a
-    forecast that lacks one of these has no point. Lead times of one sample depend on each other, so
-    there are no intervals. A line separates forecasts without a trained network from the others.
+    Some forecasts lack lead times, for example if a network was trained for some lead times only.
+    For comparable means, averages are taken over the lead times that most forecasts of the panel
+    have, and a forecast that lacks one of these has no point. Lead times of one sample depend on
+    each other, so there are no intervals. A line separates forecasts without a trained network from
+    the others.
 
     Raises:
-        StpError: there is no such case.
+        StpError: the case does not exist.
     """
     scores = scores.over_leads()
     values_by_lead = by_lead(scores, case)

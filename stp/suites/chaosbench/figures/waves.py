@@ -1,4 +1,4 @@
-"""Coherence of forecast and observed waves by wavenumber and lead time: when scales are lost."""
+"""Figure of the coherence of forecast and observed waves by wavenumber and lead time."""
 
 import numpy as np
 from matplotlib.figure import Figure

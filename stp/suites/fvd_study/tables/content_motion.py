@@ -1,4 +1,4 @@
-"""How much distances between sets of clips weigh motion against content."""
+"""Table of how strongly distances between sets of clips weigh motion against content."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Correlations between metrics over all cells (Unterthiner et al. 2018, section 4.5)."""
+"""Table of correlations between metrics over all cells (Unterthiner et al. 2018, section 4.5)."""
 
 from itertools import combinations
 from pathlib import Path
@@ -32,11 +32,11 @@ class Pair(NamedTuple):
     Attributes:
         dataset: the dataset of the cells; `ALL` for all datasets together.
         one, other: conventions of the two metrics.
-        cells: number of cells that have a value of both.
-        pearson: Pearson's correlation; if it is None, `why` has the reason.
-        kendall: Kendall's tau-b; if it is None, `why` has the reason.
-        printed: Pearson's and Kendall's correlation as the paper prints them; empty if it does not.
-        why: why there is no correlation; empty if there is one.
+        cells: number of cells with values of both metrics.
+        pearson: Pearson's correlation; None if there is a reason in `why`.
+        kendall: Kendall's tau-b; None if there is a reason in `why`.
+        printed: Pearson's and Kendall's correlation as printed in the paper; empty if not printed.
+        why: reason why a correlation is missing; empty if none is missing.
     """
 
     dataset: str

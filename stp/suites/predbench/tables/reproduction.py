@@ -45,7 +45,7 @@ class Value:
         column: convention of the metric, and factor from our unit to that of the paper.
         original: published value for the code of the model's authors.
         published: published value for the code of the paper.
-        row: row of our runs; None where the scale has no such cell.
+        row: row of our runs; None if the scale does not have the cell.
     """
 
     column: ReproducedColumn
@@ -61,7 +61,7 @@ class Value:
 
     @property
     def difference(self) -> float | None:
-        """Our value minus that of the paper; None where the comparison is not fair."""
+        """Our value minus the paper's value; None if both are not comparable."""
         doubtful = self.published.note or self.column.doubt
         if self.ours is None or self.row is None or not self.row.comparable or doubtful:
             return None
@@ -89,7 +89,8 @@ def render_reproduction(manifest: Path, out: Path, collected: Path | None = None
     Args:
         manifest: path of the manifest.
         out: path of ``<name>.csv``; the other files are written next to it.
-        collected: file with the scores of the manifest's cells; by default that of its run.
+        collected: path of the file with the scores of the manifest's cells; by default the file of
+            the same run.
 
     Raises:
         StpError: a file is missing or damaged, the scale has no cell of the tables, or a cell
@@ -101,7 +102,7 @@ def render_reproduction(manifest: Path, out: Path, collected: Path | None = None
 
 
 def read_tables(plan: Manifest, collected: Path, manifest: Path) -> list[ReproducedTable]:
-    """Read those tables of which the manifest has at least one cell, in the order of the paper.
+    """Read all tables with at least one cell in the manifest, in the order of the paper.
 
     Raises:
         StpError: as in `render_reproduction`.

@@ -1,4 +1,4 @@
-"""Opinions of raters, and what measures of quality say: Figures 3, 4, 7, 8, 9 and 11 of PVQA."""
+"""Figure of raters' opinions and of measures of quality: Figures 3, 4, 7, 8, 9 and 11 of PVQA."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -47,7 +47,7 @@ GROUPS = {
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
-    """Draw all panels; a panel without numbers states that there are none."""
+    """Draw all panels; a panel without data contains a text that data are missing."""
     figure, panel_axes = panels(6, 2.2, extra=0.1)
     with _views(scores) as ask:
         for axes, panel in zip(

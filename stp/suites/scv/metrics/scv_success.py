@@ -7,7 +7,7 @@ from stp.suites.scv.rules import GAMES, NO_VALUE, GameName, kept
 
 
 def scv_success(*, game: GameName) -> Metric:
-    """The share of videos that keep all rules of the game in all frames."""
+    """Convention: the share of videos that keep all rules of the game in all frames."""
     rules = GAMES[game]
 
     def statistics(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
@@ -18,7 +18,7 @@ def scv_success(*, game: GameName) -> Metric:
 
 
 def partial_success(*, game: GameName) -> Metric:
-    """The share of the rules of the game that videos keep."""
+    """Convention: the mean share of the rules of the game that a video keeps."""
     rules = GAMES[game]
 
     def statistics(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Rank correlations, over models, of metrics with the success of predicted games."""
+"""Table of rank correlations over models between metrics and the success of predicted games."""
 
 from pathlib import Path
 
