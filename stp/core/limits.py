@@ -13,7 +13,7 @@ from stp.core.errors import StpError
 
 VARIABLE = "STP_LIMITS"
 _HARMLESS = 1_000_000_000
-"""Unpacked bytes up to which any ratio is accepted: arrays of zeros are valid as well."""
+"""Unpacked size up to which any compression ratio is accepted, bytes: arrays of zeros are valid."""
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 LONGEST = 120
-"""Largest number of characters that a message shows of a value."""
+"""Maximum number of characters of a value in a message."""
 _JSON_TYPES = frozenset({dict, list, str, int, float, bool, NoneType})
 
 

@@ -271,7 +271,7 @@ def lease(
         except FileNotFoundError:  # another process finished and removed its parent just now
             continue
         except FileExistsError:
-            # Not `exist_ok`: it raises where the folder is removed just after it was found.
+            # Not `exist_ok`, which raises if the folder is removed just after the check.
             if folder.is_file():
                 raise
         try:

@@ -18,9 +18,9 @@ from stp.core.errors import StpError
 from stp.data.tar_stream import Folder
 
 STANDARD_GRAVITY = 9.80665
-"""m s-2; geopotential height is geopotential over standard gravity."""
+"""Standard gravity, m s-2; geopotential height is geopotential over standard gravity."""
 SAME = 1e-3
-"""Largest difference of equal coordinates, which may have single precision, degrees."""
+"""Maximum difference of equal coordinates, which may have single precision, degrees."""
 HEIGHT = "z"
 """Name of the variable of geopotential, or geopotential height."""
 # Bounds of the global mean, for winds of absolute values: any weather, but not other units.

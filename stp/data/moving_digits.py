@@ -71,7 +71,7 @@ def _paths(
     x: np.ndarray, y: np.ndarray, angle: np.ndarray, length: int, step: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Positions (B, K, T) in [0, 1] from starting points and directions (B, K)."""
-    # math.cos instead of NumPy's, whose rounding may depend on the size of the batch.
+    # The rounding of NumPy's cos may depend on the size of the batch, unlike math.cos.
     step_x = np.array([math.cos(a) for a in angle.flat]).reshape(angle.shape) * step
     step_y = np.array([math.sin(a) for a in angle.flat]).reshape(angle.shape) * step
     path_x, path_y = (np.empty((*x.shape, length)) for _ in range(2))

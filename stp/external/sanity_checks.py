@@ -16,13 +16,14 @@ CLOSE, DISTANT = 0.4, 4.0
 """Distances of distributions (`_distance`): below the first, units fit; above the second, they do
 not."""
 FAR = 8.0
-"""Standard deviations of the data between a forecast's mean and that of the frame before it."""
+"""Maximum difference between the mean of a forecast and of the frame before it, in standard
+deviations of the data."""
 BEYOND = 10.0
-"""Multiples of the range of the data by which a single value may exceed it."""
+"""Maximum excess of a single value over the range of the data, in multiples of this range."""
 MISPLACED = 0.05
-"""Share of samples that fit others, from which on the order counts as wrong."""
+"""Share of samples with misplaced forecasts above which the order counts as wrong."""
 PAIRS = 4_000_000
-"""Pairs of samples that are compared at a time."""
+"""Number of pairs of samples that are compared at a time."""
 
 
 class UnitMistake(NamedTuple):
@@ -266,7 +267,7 @@ def order(
         each = np.minimum(_far(forecasts[rows], latest), _far(forecasts[rows], observed))
         overlap = (starts[rows, None] < stops) & (starts < stops[rows, None])
         each[overlap] = np.inf
-        each[each >= 0.5 * distance] = np.inf  # that sample's own forecast fits it as well
+        each[each >= 0.5 * distance] = np.inf  # the other sample's own forecast fits too
         best = each.argmin(axis=1)
         nearest = each[np.arange(len(best)), best]
         hits = np.flatnonzero(nearest < 0.5 * distance[rows])

@@ -29,7 +29,7 @@ from stp.tracks.tables import (
 LEARNED = "model.pt"
 """File of a training by gradient descent, see `stp.train.calibrated`."""
 PEOPLE_AT_ONCE = 4096
-"""Size of a batch, people: memory grows with pairs of people."""
+"""Number of people in a batch: memory grows with pairs of people."""
 
 
 def run(job: Job) -> Extras:

@@ -15,7 +15,8 @@ from stp.prepare.resize import bilinear
 
 FORMATS = ("PNG", "JPEG")
 MODES = ("1", "L", "LA", "RGB", "P", "RGBA")
-"""Modes with eight bits per channel. Others, such as 16-bit grey, would lose precision."""
+"""Modes of Pillow with eight bits per channel. Others, such as 16-bit grey, would lose
+precision."""
 PNG_BITS = 24
 """Offset of the number of bits per channel in a PNG file."""
 EXPECTED = f"a complete, opaque {' or '.join(FORMATS)} picture with 8 bits a channel"

@@ -21,7 +21,7 @@ from stp.profiling.timing import Laps, Timing, timed
 
 DEVICES = ("auto", "cpu", "cuda")
 SHORT = 4
-"""Steps of a sampler in the short forecasts from which a long one is derived."""
+"""Numbers of sampler steps in short forecasts, from which the duration of a long one is derived."""
 
 Json = dict[str, Any]
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from stp.score.samples import Availability
 
 Leads = slice | np.ndarray
-"""Numbers of lead times along the last axis of statistics."""
+"""Indices of lead times along the last axis of statistics."""
 
 
 class Row(NamedTuple):

@@ -23,9 +23,9 @@ SHARES = (32, 16, 8, 4, 2)
 GROUPS = 10
 """Number of groups of samples for the jackknife."""
 STEPS = 5
-"""Number of sizes that a line is fitted to, from half of all samples on."""
+"""Number of sizes, from half of all samples on, to which a line is fitted."""
 FEWEST = 20
-"""Smallest number of samples of each set for a line."""
+"""Minimum number of samples of each set for a line."""
 
 
 class AtSize(NamedTuple):

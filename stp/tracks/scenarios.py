@@ -169,7 +169,7 @@ def extract(
 
 
 BLOCK = 2048
-"""Moments that are processed together, to save memory on recordings of a whole day."""
+"""Number of moments that are processed together, to save memory on recordings of a whole day."""
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from stp.tasks.task import Task
 from stp.workflow.jobs import require_dimension
 
 DRAWN = ("dimension", "cells", "names", "tables")
-"""The parts of a manifest that pictures depend on."""
+"""Parts of a manifest that pictures depend on."""
 
 
 @dataclass(frozen=True)

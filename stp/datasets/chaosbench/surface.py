@@ -97,7 +97,7 @@ def month_before(day: str) -> str:
 
 ERA5_LAND = Part("ERA5-Land", "t2m", str)
 ORAS5 = Part("ORAS5", "sosaline", month_of)
-"""ORAS5 has means of months, which the release repeats on each of their days."""
+"""ORAS5 has monthly means, which the release repeats on each day of a month."""
 
 
 class SurfaceStream:

@@ -14,13 +14,13 @@ from stp.metrics.perceptual import Embed, Weights
 from stp.models.compute import settle
 
 LAYERS = ("logits", "pooled")
-"""Logits of the actions; and the 1,024 values that they are made from (``avg_pool``): means over
-the time that is left."""
+"""Layers: logits of the actions; and the 1,024 values from which they are computed (``avg_pool``),
+which are means over the remaining time steps."""
 
 SHORTEST = i3d.SHORTEST
 
 BATCH_FRAMES = {"cpu": 32, "cuda": 512}
-"""Frames per batch: about 25 MB each in the first layers."""
+"""Number of frames per batch; a frame takes about 25 MB in the first layers."""
 
 
 def embed(weights: Weights, layer: str) -> Embed:

@@ -11,7 +11,7 @@ from stp.score.tables import read_samples
 
 RULES = ("median", "hardest", "easiest")
 CRITERIA = ("mse.pixel_mean", "wrmse.per_frame", "rmse.per_frame", "mae.pixel_mean")
-"""Errors to order samples by; the first that was scored counts."""
+"""Errors by which samples are sorted; the first one that was scored is used."""
 
 
 class Chosen(NamedTuple):

@@ -70,7 +70,7 @@ class Pair:
 
 
 COLUMNS = tuple(field.name for field in fields(Pair))[1:]
-"""All but the direction."""
+"""Columns of comparisons, without the direction."""
 
 TYPES = {
     **dict.fromkeys(("ci95_low", "ci95_high", "p", "p_corrected", "p_sign"), pa.float64()),
@@ -78,7 +78,7 @@ TYPES = {
     **dict.fromkeys(("clusters", "n"), pa.int64()),
     "skewed": pa.bool_(),
 }
-"""Types of columns that may have no value at all."""
+"""Types of columns that may be entirely NULL."""
 
 
 def compare(

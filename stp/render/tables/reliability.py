@@ -31,7 +31,7 @@ from stp.run.results import rows_of
 TABLE = "reliability"
 """Name of the table, and of the dimension of its published values."""
 FURTHER_COLUMNS = {"MAE": "mae.pixel_sum", "MSE": "mse.pixel_sum"}
-"""Published for repeated runs, though not in other tables of the same datasets."""
+"""Columns that are published for repeated runs, but not in other tables of the same datasets."""
 HEADER = (
     *("source", "scale", "protocol", "comparable", "dataset", "model", "column", "convention"),
     *("statistic", "seed", "value", "published", "from published runs", "difference", "notes"),
@@ -39,7 +39,7 @@ HEADER = (
 """Columns of the CSV file, which has a line for each run and each statistic of a metric."""
 OURS, PAPER = "#0072b2", "#d55e00"
 PANEL = 2.3
-"""Inches."""
+"""Size of a panel, inches."""
 WIDTH = 0.36
 """Half of a strip, in units of the distance between two strips."""
 

@@ -29,7 +29,8 @@ from stp.run.results import rows_of
 
 TABLE = "reproduction"
 AUTHORS, PAPER = "original", "ours"
-"""Runs of published values: of the code of a model's authors, and of the paper's."""
+"""Names of the runs behind published values: with the code of a model's authors, and with the
+paper's code."""
 HEADER = (
     *("table", "source", "scale", "protocol", "comparable", "dataset", "model", "metric"),
     *("convention", "factor", "original", "published", "ours", "difference", "seeds", "n", "notes"),
