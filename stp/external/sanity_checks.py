@@ -71,6 +71,7 @@ def unit_mistakes(description: dict[str, Any]) -> list[UnitMistake]:
         mistakes += [
             mistake("values 0..255 for 0..1", "divide by 255", 255, 0),
             mistake("values -1..1 for 0..1", "add 1, divide by 2", 2, -1),
+            mistake("the negative, 1 - x for x", "subtract from 1", -1, 1),
         ]
     constants = description.get("normalisation") or {}
     if "scale" in constants and "offset" in constants:
@@ -180,6 +181,21 @@ def units(tables: SampleStatistics, names: list[str]) -> Problem | None:
                 int(worse.argmax()), f"{mistake.what} ({about})", mistake.remedy, count - 1
             )
     return _impossible(tables, names, spread)
+
+
+def blank(tables: SampleStatistics) -> Problem | None:
+    """Find samples of one value in all pixels and lead times, as in an array that is not filled.
+
+    Returns:
+        the problem; None if no sample is so, or all are: a baseline may predict one value.
+    """
+    has_shapes = tables.before_square - tables.before**2 > 1e-6 * tables.before_square
+    is_blank = ((tables.low == tables.high) & has_shapes).any(axis=1)
+    if not is_blank.any() or is_blank.all():
+        return None
+    sample, count = int(is_blank.argmax()), int(is_blank.sum())
+    what = f"one value, {tables.low[sample, 0]:.4g}, in all pixels and lead times"
+    return Problem(sample, what, "predict these samples, too", count - 1)
 
 
 def _impossible(tables: SampleStatistics, names: list[str], spread: np.ndarray) -> Problem | None:

@@ -213,14 +213,6 @@ class Figures:
             self._digests[dimension, kind] = digest([text, code([module]).fingerprint])
         return self._digests[dimension, kind]
 
-    def digest_of_path(self, path: str) -> str:
-        """The digest of a planned figure."""
-        parts = Path(path).relative_to(f"{results_of(self.plan)}/figures").parts
-        if len(parts) == 1:
-            assert self.on_maps is not None
-            return self.digest_of(self.on_maps, "trajectories")
-        return self.digest_of(parts[0], Path(parts[1]).stem)
-
     def _read(self, dimension: str, kind: str) -> list[str]:
         """Dimensions whose rows are in a figure; gains of ensembles also need single forecasts."""
         controls = self.plan.config.suite.dimensions[dimension].controls

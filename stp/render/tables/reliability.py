@@ -96,12 +96,8 @@ class RepeatedRuns:
     columns: tuple[MetricRuns, ...]
 
 
-def read_runs(manifest: Path, collected: Path) -> tuple[Manifest, list[RepeatedRuns]]:
+def read_runs(manifest: Path) -> tuple[Manifest, list[RepeatedRuns]]:
     """Read the repeated runs of every model that is trained with seeds, in the manifest's order.
-
-    Args:
-        manifest: path of the manifest.
-        collected: Parquet file with the scores of the manifest's cells (schema ``COLLECTED``).
 
     Raises:
         StpError: a file is missing or damaged, there are fewer than four seeds, or a cell lacks all
@@ -119,6 +115,7 @@ def read_runs(manifest: Path, collected: Path) -> tuple[Manifest, list[RepeatedR
     for cells in groups.values():
         cells.sort(key=lambda cell: cell.key.seed or 0)
 
+    collected = rows_of(manifest)
     rows = read_collected(collected)
     scores = overall(rows)
     published = _all_published(plan, groups)
@@ -216,20 +213,18 @@ def _metrics(
     return metrics
 
 
-def render_reliability(manifest: Path, out: Path, collected: Path | None = None) -> None:
+def render_reliability(manifest: Path, out: Path) -> None:
     """Write the table as .csv, .md, .tex and .html, and the plot as .png and .svg.
 
     Args:
         manifest: path of the manifest.
         out: path of the CSV file; the other files are written next to it.
-        collected: file with the scores of the manifest's cells; None for the file collected in the
-            same run.
 
     Raises:
         StpError: a file is missing or damaged, there are fewer than four seeds, or a run is
             missing; nothing is written.
     """
-    plan, models = read_runs(manifest, collected or rows_of(manifest))
+    plan, models = read_runs(manifest)
     pages = texts(_grid(plan, models, out.stem), out.parent)
     draw(models, out.with_suffix(".png"))
     write_all({out: _csv(models), **pages})
