@@ -228,7 +228,7 @@ def _folded(word: object) -> str:
 
 
 def _tested_words(cell: Planned) -> set[str]:
-    """The words that name a cell: its key without training dataset and training subset."""
+    """Words that name a cell: its key without training dataset and training subset."""
     seed = "none" if cell.seed is None else cell.seed
     model_name = cell.model if cell.variant == "default" else f"{cell.model}:{cell.variant}"
     words = {cell.suite, cell.dimension, cell.model, cell.variant, cell.tested_on, cell.subset}
@@ -307,7 +307,7 @@ def about(database: Path, cell: CellRow) -> CellDetails:
 
 
 def lineage(database: Path, cells: Sequence[CellRow]) -> list[Step]:
-    """The artefacts on which cells depend, from data to scores, without duplicates."""
+    """List the artefacts on which cells depend, from data to scores, without duplicates."""
     where = " OR ".join(
         "(" + " AND ".join(f"{key} IS NOT DISTINCT FROM ?" for key in CELL_KEYS) + ")"
         for _ in cells

@@ -320,7 +320,7 @@ def _of_place(
     overall: Sequence[ScoreRow],
     place: Place,
 ) -> Sums | str:
-    """Reduce sums to the part that one value needs: for most metrics one number per cluster.
+    """Reduce sums to those that one value needs: for most metrics, one number per cluster.
 
     Args:
         metric: metric of the convention.

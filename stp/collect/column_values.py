@@ -25,7 +25,7 @@ from stp.score import bootstrap
 from stp.score.tables import read_samples
 
 VALUES = ("mean", "median")
-"""Statistics that are the value of a convention; each convention has one of them."""
+"""Statistics that can be a convention's value; each convention has one of them."""
 
 
 def shown_rows(

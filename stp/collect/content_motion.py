@@ -1,10 +1,11 @@
 """Sensitivity of distances between sets to motion and content (Ge et al. 2024, arXiv 2404.12391).
 
 Temporal distortions (`stp.data.distortions`: swaps, and frames of other clips) do not change single
-frames; spatial distortions do not change their order. A temporal distortion has the value v and a
-mean squared error against the real clip, frame by frame. The value w of a spatial distortion at the
-same error is interpolated linearly between intensities (and 0 at no error). The ratio v / w is 1
-for a metric that rates both as equally bad, and 0 for a metric that does not notice motion.
+frames; spatial distortions do not change their order. Let v be the metric's value for a temporal
+distortion, and e the mean squared error per frame of its clips against the real ones. Let w be the
+metric's value for a spatial distortion with the same error e, interpolated linearly between its
+intensities (no distortion has error 0 and value 0). The ratio v / w is 1 for a metric that rates
+both as equally bad, and 0 for a metric that does not notice motion.
 """
 
 import math

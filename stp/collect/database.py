@@ -62,7 +62,7 @@ Described = dict[str, Rows]
 
 
 class Gaps(NamedTuple):
-    """Planned cells without scores, and how far the work on them is.
+    """Planned cells without scores, and the state of the artefacts that they need.
 
     Attributes:
         rows: rows of the table `schema.MISSING`, one per missing cell.
@@ -147,7 +147,7 @@ def _refuse_mixture(collected: list[Path]) -> None:
 
 
 def _overall(database: duckdb.DuckDBPyConnection, which: str = "true") -> pa.Table:
-    """Select the rows of means over all lead times or lead times of a column, as collected."""
+    """Select mean values over all lead times, or over those of a column, in collected order."""
     return database.sql(
         f"{EVERY_SCORE} WHERE k.lead IS NULL AND k.statistic = 'mean' AND {which} ORDER BY s.rowid"
     ).to_arrow_table()

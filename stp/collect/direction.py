@@ -31,7 +31,8 @@ class Direction:
         Args:
             manifest: manifest of the cells.
             convention: name of the convention.
-            part: part of the values that a column shows; standard deviations have no direction.
+            part: which values a column shows (variable, lead times, mean or sd); the direction of
+                ``sd`` is unknown.
         """
         if part is not None and part.statistic == "sd":
             return cls()

@@ -119,7 +119,7 @@ def _scored(plans: list[Manifest], scores: pa.Table) -> list[_Scored]:
 
 
 def compared(plans: Iterable[Manifest]) -> dict[str, str]:
-    """Map each dimension whose tests are compared to the dimension it is compared with.
+    """Map each dimension with compared tests to the dimension with which they are compared.
 
     Dimensions with clips of different lengths are left out.
     """
@@ -157,7 +157,7 @@ def _groups(
 def _value(
     member: _Scored, n: int | None, known: tuple[float, float] | None
 ) -> tuple[tuple[float, float | None] | None, str | None]:
-    """Value and standard deviation (None if all clips are used), or None with the reason."""
+    """Value and standard deviation (None if all clips are used); or None, and the reason."""
     value, clips = member.row.value, member.row.n
     if value is None or n is None:
         return None, member.row.reason or "no value to compare"

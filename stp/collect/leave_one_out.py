@@ -92,8 +92,9 @@ def left_out(
 
 
 Common = Mapping[str, LeftOut | str]
-"""Values on the common samples of a model and another one, or the reason why there are none, by
-`Clusters.samples` of the other model."""
+"""A model's values on the samples that it has in common with another model, or the reason why there
+are none; by the other model's `Clusters.samples`.
+"""
 
 
 def in_common(rivals: Sequence[Sequence[tuple[RowValue, LeftOut | str]]]) -> list[list[Common]]:

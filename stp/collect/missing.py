@@ -141,7 +141,7 @@ def _parts(cell: Cell) -> list[tuple[Path, str]]:
 
 
 def _stopped(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> Stopped:
-    """Find the artefact at which a cell stopped: the first running or failed, else missing one."""
+    """Find where a cell stopped: the first running or failed artefact, else the first missing."""
     scores = Path(cell.scores)
     open_ones = [
         _standing(plan, folder, stage, logs)

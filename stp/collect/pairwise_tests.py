@@ -284,7 +284,7 @@ def _value(entrant: Entrant) -> float:
 
 
 def _why_not(*entrants: Entrant) -> str | None:
-    """Reason why entrants cannot be compared (a common one, or the first); None if they can."""
+    """Reason why entrants cannot be compared: the shared one, else the first; None if they can."""
     reasons = [
         one.reason or (one.left_out if isinstance(one.left_out, str) else "") for one in entrants
     ]

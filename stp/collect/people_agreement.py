@@ -56,7 +56,9 @@ UNKNOWN = "no study with people has compared it"
 
 
 def with_people(rows: Iterable[AgreementRow], convention: str) -> tuple[float | None, str]:
-    """Percentage of people's answers that agree with a metric, for pairs with spread metric values.
+    """Percentage of people's answers that agree with a metric.
+
+    The pairs of videos are those of models chosen so that their values of the metric are spread.
 
     Args:
         rows: rows of a human study, for any metrics.

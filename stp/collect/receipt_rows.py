@@ -69,7 +69,7 @@ def receipts_of(plans: list[Manifest], more: list[Receipt]) -> list[Receipt]:
 
     Args:
         plans: manifests of the cells.
-        more: receipts that were read already; receipts of other artefacts are appended.
+        more: receipts that were read already; those of artefacts of no cell are appended.
     """
     folders = {
         (number, folder)
@@ -88,7 +88,7 @@ def receipts_of(plans: list[Manifest], more: list[Receipt]) -> list[Receipt]:
 
 
 def artefact_row(receipt: Receipt) -> ArtefactRow:
-    """The row of an artefact, from its receipt."""
+    """Make the row of an artefact from its receipt."""
     provenance = receipt.provenance
     return ArtefactRow(
         stage=receipt.stage,
@@ -156,7 +156,7 @@ def raw_file_rows(plans: list[Manifest], receipts: list[Receipt]) -> Iterable[Ra
 
 
 def rows_of_lock(lock: str, content: Json) -> Iterable[RawFileRow]:
-    """A row for each raw file in a lock."""
+    """Make a row for each raw file in a lock."""
     for name, file in sorted(content["files"].items()):
         yield RawFileRow(
             lock=lock,

@@ -195,8 +195,9 @@ class ScoreKindRow:
 
 @dataclass(frozen=True, kw_only=True)
 class ScoreValueRow:
-    """One row per value. Numbers refer to rows of the tables cells and score_kinds, which halves
-    the time to build the store. Query the view scores instead, which joins the three tables.
+    """One row per value. Cell and kind of score are numbers of rows in the tables cells and
+    score_kinds, because this halves the time to build the store. Query the view scores instead,
+    which joins the three tables.
     """
 
     cell: Annotated[int, "Number of the cell; see cells."]
@@ -588,7 +589,7 @@ class _Alike:
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationRow(_Alike, _Evaluation):
-    """Columns that identify an evaluation, whose models are compared with each other."""
+    """Columns that identify an evaluation: models that agree in all of them are compared."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -63,7 +63,7 @@ class Curve:
 
 
 def rank_correlation(values: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Spearman's correlation between each row of ``values`` and ``others``.
+    """Compute Spearman's correlation between each row of ``values`` and ``others``.
 
     Args:
         values: R rows of I values, (R, I).

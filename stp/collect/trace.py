@@ -180,7 +180,7 @@ def matches(database: Path, number: str, cell: str | None = None) -> list[Match]
 
 
 def with_lineage(database: Path, values: Sequence[Match]) -> list[Traced]:
-    """Add the artefacts from which it was computed to each value."""
+    """Add to each value the artefacts from which it was computed."""
     lineages: dict[str, list[Step]] = {}
     for scores in {scores for match in values for scores in match.scores}:
         cells = ask(

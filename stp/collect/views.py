@@ -31,7 +31,7 @@ _PART = "convention, variable, level, threshold"
 _PLACE = f"{_PART}, leads"
 _ALIKE = ", ".join(schema.ALIKE)
 Z95 = 1.96
-"""Standard errors from a mean to either end of its 95 % interval."""
+"""Number of standard errors between a mean and either end of its 95 % interval."""
 _STATED = comments_of(schema.Stated)
 
 

@@ -159,7 +159,9 @@ def require_agreement(
     declared: Iterable[Mapping[str, Any]],
     registered: Lock | None = None,
 ) -> None:
-    """Refuse a lock that disagrees with what was declared or registered after it was written.
+    """Refuse a lock file that disagrees with the release's declared files or registered lock.
+
+    Either may have changed since the lock file was written.
 
     Args:
         lock: lock of the release.

@@ -20,7 +20,10 @@ from stp.metrics.ms_ssim import WEIGHTS, WINDOW, check_scales, shares, similarit
 
 
 def smallest_grid(scales: int) -> int:
-    """Smallest number of rows (or columns) for the window to fit at all scales but the last."""
+    """Smallest number of rows (or columns) at which the window fits at every scale but the last.
+
+    At the last scale, it need not fit.
+    """
     size = WINDOW
     for _ in range(scales - 2):
         size = 2 * size - 1

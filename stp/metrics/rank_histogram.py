@@ -64,9 +64,9 @@ def _outliers_on(metric: Metric, compared: Comparison) -> Metric:
 
 
 def rank_histogram() -> Metric:
-    """Share of the globe's area in which the observation has a rank, by variable and rank.
+    """Share of the globe's area in which the observation has each rank among the members.
 
-    The shares of all ranks sum to 1.
+    There is a share for each variable and rank; those of all ranks of a variable sum to 1.
     """
     return Metric(
         needs_data, finish=every_component, on_data=_on, ensemble=True, keep_samples=False

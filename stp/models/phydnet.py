@@ -116,8 +116,8 @@ class Model(ForecastModel):
         bounded: whether forecasts pass through a sigmoid, as published, for frames normalised to
             0..1.
         moment_weight: weight of the moment loss.
-        teacher_forcing: decrease per epoch of the probability that inputs after the context are
-            true frames, which is 1 at first.
+        teacher_forcing: in training, inputs after the context are true frames with probability 1 -
+            teacher_forcing * epoch, with epochs counted from 0.
 
     Raises:
         StpError: an option is out of range.

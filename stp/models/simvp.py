@@ -63,7 +63,7 @@ def draw(module: nn.Module) -> None:
 
 
 class Block(nn.Module):
-    """Residual attention and mixer, with batch norms and layer scales of initially 0.01.
+    """Residual attention and mixer, with batch norms and layer scales that start at 0.01.
 
     If input and output widths differ, a 1x1 convolution follows.
 

@@ -69,7 +69,7 @@ class Artefact:
         code: code that can influence the content.
         core: full name of the module whose ``run(job)`` makes the artefact.
         kind: task of the samples.
-        dataset: name of the dataset; of predictions and scores, the dataset of the test.
+        dataset: name of the dataset; for predictions and scores, the test dataset.
         dimension: name of the artefact's dimension; None for data, models and features of observed
             clips, which all dimensions share.
         is_perceptual: whether the artefact contains scores that compare features of networks.
@@ -135,7 +135,10 @@ class Artefact:
 
     @property
     def work(self) -> str:
-        """Key of the kind of job in estimates of durations: stage, and model or network."""
+        """Kind of job: the stage, and the model or network.
+
+        Estimates of durations assume that jobs of the same kind run at the same speed.
+        """
         if self.stage == "features":
             suffix = " of rollouts" if self.is_rollout else ""
             return f"features {self.recipe['network']}{suffix}"

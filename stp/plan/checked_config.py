@@ -143,7 +143,7 @@ class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[mi
         self._own: set[yaml.MappingNode] = set()
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """Check a mapping's own keys, before those of another one (``<<``) are added."""
+        """Check a mapping's own keys before those of an included mapping (``<<``) are added."""
         if node not in self._own:
             self._own.add(node)
             lines: dict[tuple[str, str], int] = {}
@@ -247,7 +247,7 @@ def save_cache() -> None:
 
 @lru_cache(maxsize=1000)
 def _excess(content: bytes, most: Limits) -> tuple[str, int, str, str] | None:
-    """The first size above its limit, as arguments of `require`; None if all are within the limits.
+    """The first limit exceeded (depth, or number of values), as arguments of `require`; else None.
 
     These checks are needed because ten lines of aliases can expand to 10^9 values.
     """

@@ -159,7 +159,7 @@ def variables_in(options: Json) -> frozenset[str] | None:
 
     Args:
         options: options of the reader. ``variables`` lists names, or maps names to levels. Every
-            other option that is a list of texts is taken for a list of variables too.
+            other option that is a list of strings is taken for a list of variables too.
 
     Returns:
         the names, with the level appended where there are levels; None without ``variables``.

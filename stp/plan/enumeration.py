@@ -1,4 +1,4 @@
-"""Cells of a scale file."""
+"""Enumerate the cells (model, data, setting, seed) that a scale file declares."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Types of manifests: the cells of one dimension, and facts for their tables.
+"""Types that make up a manifest: the cells of one dimension, and the facts that its tables need.
 
 The JSON text of a manifest omits fields that have their default.
 """

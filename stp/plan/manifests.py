@@ -118,7 +118,7 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Manife
 
 
 def suite_facts(name: str, suite: Suite) -> SuiteFacts:
-    """Facts about a suite for tables, the results store and reports.
+    """Collect the facts about a suite that tables, the results store and reports need.
 
     Args:
         name: name of the suite.
@@ -193,7 +193,7 @@ class Paper:
         return self._protocol(recipes, recipes, cell) == self._protocol(recipes, self.recipes, cell)
 
     def _protocol(self, recipes: Recipes, source: Recipes, cell: CellKey) -> list[str]:
-        """Hashes of the recipes of a cell.
+        """Hash the recipes of a cell.
 
         For released parameters, the training data do not count. Files that the paper's numbers were
         made from count as the paper's release, whatever their source is.
@@ -221,12 +221,12 @@ class Paper:
 
 
 def _evaluation(cell: CellKey) -> tuple[str, ...]:
-    """The key of a cell without model, variant, training subset and seed."""
+    """Key of a cell without model, variant, training subset and seed."""
     return cell.dimension, cell.trained_on, cell.tested_on, cell.subset, cell.setting
 
 
 def _protocol(stage: str, settings: Json) -> Json:
-    """The settings of a stage that are part of the protocol."""
+    """Select the settings of a stage that are part of the protocol."""
     return {key: value for key, value in settings.items() if key not in NOT_PROTOCOL[stage]}
 
 
@@ -282,7 +282,7 @@ class _Cells:
         self._follows: dict[tuple[str, ...], bool] = {}
 
     def of(self, artefacts: CellArtefacts) -> Cell:
-        """The entry of a cell in the manifest."""
+        """Make the manifest's entry of a cell."""
         cell, plan = artefacts.cell, self.plan
         dataset = plan.config.datasets[cell.tested_on]
         release = dataset.releases[dataset.release]
@@ -351,7 +351,7 @@ class _Cells:
 
 
 def published_names(config: configuration.Config) -> Names:
-    """Names in the paper of models, their variants, and datasets."""
+    """Collect the paper's names of models, their variants, and datasets."""
     return Names(
         {
             name: model.published_name or model.title
@@ -395,7 +395,7 @@ def _model_facts(model: Model) -> ModelFacts:
 
 
 def kind_facts(kind: Task) -> KindFacts:
-    """Facts about a task for the manifest."""
+    """Collect the facts about a task that manifests need."""
     return KindFacts(**{field.name: getattr(kind, field.name) for field in fields(KindFacts)})
 
 

@@ -60,8 +60,8 @@ class Convention(Strict):
         best_at: the best value, such as 1 for a ratio; values closer to it are better.
         success: kind of success; that of the metric unless set.
         compares_sets: whether the value depends on the number of clips, as distances between sets
-            of clips do; only values for equal numbers are ranked together. If unset, true exactly
-            if layer is set.
+            of clips do; only values for equal numbers are ranked together. If unset, this is true
+            for conventions with layer.
         network: name in config/weights.yaml of the network that is applied to clips or frames.
         layer: layer of the network whose features of all clips are compared; a separate job
             computes these features.

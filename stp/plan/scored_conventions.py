@@ -117,7 +117,7 @@ class ScoredConventions:
         return self.config.suite.sampled.get(self.config.suite.datasets.get(dataset, ""), ())
 
     def curves(self, dataset: str) -> tuple[Column, ...]:
-        """Panels of a dataset's figure over lead time; empty if the table's columns serve."""
+        """Panels of a dataset's figure over lead time; empty if it shows the table's columns."""
         return self.config.suite.curves.get(self.config.suite.datasets.get(dataset, ""), ())
 
     def also(self, dataset: str) -> list[str]:

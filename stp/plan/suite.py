@@ -27,7 +27,7 @@ PUBLISHED, FINDINGS = "published.csv", "findings"
 
 
 class Reproduction(Strict):
-    """The paper's table of results on one dataset that it reproduced with the original code.
+    """The paper's table of the results that it reproduced on one dataset with the original code.
 
     Attributes:
         table: name of the table among the published values.
@@ -127,8 +127,8 @@ class FurtherTable(MadeTable):
     """A further table of a dimension, made from the rows of the main table.
 
     Attributes:
-        demands: condition on a scale: enough `seeds` for a study of repeated runs, or cells of the
-            `printed` tables of reproductions.
+        demands: condition on a scale: enough `seeds` for a study of repeated runs, or cells for
+            which the reproduction tables have `printed` values.
     """
 
     demands: Literal["seeds", "printed"] | None = None
@@ -222,9 +222,10 @@ class Suite(Strict):
             datasets.
         ensembles: further conventions that are computed if a clip has several forecasts, by group
             of datasets.
-        curves: panels of figures of scores over lead time, by group of datasets; without them, the
-            columns of the group are the panels. Their conventions have to be computed (see `also`).
-            Published values at single lead times under these headings are drawn as well.
+        curves: panels of the figures that show scores over lead time, by group of datasets; without
+            them, the columns of the group are the panels. Their conventions have to be computed
+            (see `also`). Published values at single lead times under these headings are drawn as
+            well.
         datasets: group of each dataset, by dataset.
         definitions: conventions of this suite alone, by name, <metric>.<choice>; see the files of
             config/conventions.
@@ -273,7 +274,10 @@ class Suite(Strict):
         return sorted((self.folder / FINDINGS).glob("*.sql")) if self.findings else []
 
     def all_tables(self) -> dict[str, NamedTable]:
-        """All further tables of the suite by name; tables of dimensions come first."""
+        """All tables of the suite, by name.
+
+        Each dimension's main table, then its further tables, then those of the suite itself.
+        """
         tables: dict[str, NamedTable] = {
             name: NamedTable(about=dimension.about, printed=dimension.printed)
             for name, dimension in self.dimensions.items()

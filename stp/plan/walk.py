@@ -150,7 +150,7 @@ class Walk:
         return [f"stp.data.{renderer}"] if renderer else []
 
     def data(self, name: str) -> Artefact:
-        """The prepared data of a dataset."""
+        """Build the artefact with the prepared data of a dataset."""
         if name not in self.prepared:
             recipe = self.recipes.prepare(name)
             core = named_modules.reader(recipe.reader, self.code.source)
@@ -261,7 +261,7 @@ class Walk:
         return self.recipes.members(cell.model, cell.trained_on, cell.variant)
 
     def _models(self, cell: CellKey) -> dict[str, Artefact]:
-        """The trained models of a cell, as inputs of its forecasts.
+        """Build the trained models of a cell, the inputs of its forecasts.
 
         There is one model, or one for each lead time or member.
         """
@@ -282,7 +282,7 @@ class Walk:
     def _members(
         self, cell: CellKey, members: int, variant: str, per_lead: bool
     ) -> dict[str, Artefact]:
-        """The trainings of an ensemble; the seeds of its members count up from the cell's seed."""
+        """Build the trainings of an ensemble; its members' seeds count up from the cell's seed."""
         if cell.seed is None or per_lead:
             raise ConfigurationError(
                 f"{cell}: predict.trainings is {members}",
@@ -405,7 +405,7 @@ class Walk:
         return self._modules[key]
 
     def _video_features(self, network: str, cell: CellKey, data: Artefact) -> dict[str, Artefact]:
-        """Network features of all videos of a dataset; empty without the weights."""
+        """Build the network features of a dataset's videos; empty without the weights."""
         kind, name = self.recipes.samples(cell.tested_on), cell.tested_on
         recipe = self.recipes.video_features(network, name)
         if recipe is None:

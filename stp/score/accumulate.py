@@ -1,10 +1,10 @@
 """Statistics of metrics, and their sums over clusters, in one pass over predictions and truth.
 
 A block is a range of samples at all lead times. If a single sample is too large, and the lead times
-of all conventions are independent, it is a range of samples and lead times. Memory holds at most
-``threads + 2`` blocks, each with ``BLOCK_BYTES`` of forecasts (or one lead time of the samples that
-are forecast together, if that is more), the observations, and arrays that conventions derive from
-both.
+of all conventions are independent, a block is a range of samples and lead times. Memory holds at
+most ``threads + 2`` blocks, each with ``BLOCK_BYTES`` of forecasts (or one lead time of the samples
+that are forecast together, if that is more), the observations, and arrays that conventions derive
+from both.
 
 The results are sums over the samples of each cluster, masks of NaN and infinite statistics, and,
 for most conventions, the statistics of each sample. Samples are added one by one, so that sums

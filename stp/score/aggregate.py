@@ -34,10 +34,10 @@ class Row(NamedTuple):
 class Uncertainty(NamedTuple):
     """Uncertainty of the values of one convention, from a bootstrap over clusters.
 
-    The values are S series; of each the overall value, then T' lead times.
+    Arrays have an axis of S series, and an axis of the overall value followed by T' lead times.
 
     Attributes:
-        undefined: number of undefined values when one cluster is left out, int (S, 1 + T').
+        undefined: number of clusters without which the value is undefined, int (S, 1 + T').
         ends: lower and upper ends of 95 % intervals, (2, S, 1 + T'); NaN without an interval.
         clusters: number of clusters, int (1 + T'); if too few, `undefined` and `ends` are unset.
     """
@@ -62,7 +62,7 @@ class NonFinite(NamedTuple):
 
     @classmethod
     def of(cls, statistics: np.ndarray, clips: Sequence[str]) -> "NonFinite":
-        """Make the masks of statistics, float64 (N, K, T')."""
+        """Mark the NaN and infinite entries of statistics (N, K, T') of N named clips."""
         return cls(np.isnan(statistics), np.isinf(statistics), clips)
 
 
@@ -89,7 +89,7 @@ def values(metric: Metric, means: np.ndarray, leads: Leads = slice(None)) -> np.
 def leads_with_values(
     metric: Metric, available: "Availability | None", leads: int, count: int
 ) -> Leads:
-    """Indices, among the last ``count`` of ``leads`` lead times, of those with a value."""
+    """Indices of the lead times with a value, counted within the last ``count`` of ``leads``."""
     present = range(leads) if available is None else available.leads.tolist()
     if len(present) >= leads and not metric.windows:
         return slice(None)
@@ -148,7 +148,7 @@ def _merged(
 
 
 def _either(one: Uncertainty, other: Uncertainty) -> Uncertainty:
-    """Combine uncertainties of different lead times; a missing one has 0 clusters."""
+    """Combine uncertainties of different lead times; those that are not set have 0 clusters."""
     here = other.clusters > 0
     return Uncertainty(*(np.where(here, b, a) for a, b in zip(one, other, strict=True)))
 
@@ -210,8 +210,8 @@ def intervals(
         shares: whether the values of each array are shares from 0 to 1.
 
     Returns:
-        For each array, the number of left-out clusters without which the value is undefined, int
-        (S, V), and the lower and upper ends of intervals, (2, S, V), NaN without an interval.
+        For each array, the number of clusters without which the value is undefined, int (S, V), and
+        the lower and upper ends of intervals, (2, S, V), NaN without an interval.
     """
     flat = np.concatenate([part.reshape(len(counts), -1) for part in left_out], axis=1)
     ends = bootstrap.intervals(
@@ -310,7 +310,7 @@ def sd_rows(metric: Metric, samples: np.ndarray, leads: int) -> list[Row]:
 
 
 def absent(metric: Metric, samples: int) -> list[Row]:
-    """Make the rows of a convention without values for these data: one for each series.
+    """Make the rows of a convention that has no values for these data, one for each series.
 
     Their ``value`` is NULL, and ``reason`` is that of the metric.
     """

@@ -100,7 +100,7 @@ def summed(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
 
 
 def few(clusters: int, needed: int, lead: int | None) -> str:
-    """Text of the reason that an interval is missing: too few clusters.
+    """Explain that an interval is missing because there are too few clusters.
 
     Args:
         clusters: number of clusters.

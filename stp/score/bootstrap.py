@@ -39,10 +39,10 @@ def intervals(
     seed: int,
     share: bool | np.ndarray = False,
 ) -> np.ndarray:
-    """Compute 95 % intervals of functions of means over samples.
+    """Compute 95 % bootstrap-t intervals over clusters, or their fallbacks (see the module).
 
     Args:
-        value: values over all samples, (F,).
+        value: values over all samples, each a function of means over samples, (F,).
         left_out: values with each of the G clusters left out in turn, (G, F); see `left_out_means`.
         counts: number of samples of each cluster, (G,).
         resamples: number of resamples R.
@@ -52,8 +52,8 @@ def intervals(
 
     Returns:
         Lower and upper ends, float64 (2, F). NaN if a value in ``value`` or ``left_out`` is not
-        finite. Also NaN, except for shares, if at least one in forty resamples contains only
-        clusters with equal influence, since an end is infinite then.
+        finite, or if 2.5 % or more of the resamples have no spread, which makes an end infinite
+        (shares get the exact interval instead).
     """
     # Blocks of columns bound the memory; all use the same resamples.
     block = max(1, CHUNK // max(len(counts), resamples))
@@ -70,12 +70,12 @@ def intervals(
 
 
 def no_spread(clusters: int) -> str:
-    """Text of the reason that an interval is missing although there are enough clusters."""
+    """Explain that an interval is missing since (nearly) all clusters have the same value."""
     return f"all or nearly all of the {clusters} clusters have the same value"
 
 
 def exact(share: np.ndarray, trials: float) -> np.ndarray:
-    """Clopper-Pearson interval of a share of successes in independent trials.
+    """95 % Clopper-Pearson interval of a share of successes in independent trials.
 
     Args:
         share: share of successes, 0 to 1, (F,).

@@ -21,7 +21,7 @@ RECIPE = "recipe"
 
 
 class Checkpoint:
-    """A sequence of files, each with the state changes over a range of samples.
+    """A checkpoint in parts: each is a file with the changes of the state over a range of samples.
 
     Args:
         state: folder of the files, which survives a crash.
@@ -59,7 +59,7 @@ class Checkpoint:
         return time.monotonic() - self._saved_at >= self.every_s
 
     def save(self, after: int, part: dict[str, np.ndarray]) -> None:
-        """Save the part of the samples ``next``..after-1 atomically."""
+        """Save the part with the changes over samples ``next``..after-1, atomically."""
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"{self.next:012d}-{after:012d}.npz"
         beside = path.with_suffix(".part")

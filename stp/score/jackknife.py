@@ -23,7 +23,7 @@ EQUAL = 1e-12
 
 
 def left_out_means(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Means over samples with each cluster left out in turn.
+    """Compute means over samples with each cluster left out in turn.
 
     Args:
         sums: sums over the samples of each cluster, (G, ...).
@@ -38,7 +38,7 @@ def left_out_means(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def deviations(left_out: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """Differences of values with a cluster left out from the value; 0 if within rounding error.
+    """Subtract the value over all clusters from those with one left out; rounding errors give 0.
 
     Args:
         left_out: values with each of the G clusters left out in turn, (G, ...).

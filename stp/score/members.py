@@ -44,7 +44,7 @@ class Members:
     higher_is_better: Mapping[str, bool | None] = field(default_factory=dict)
 
     def check(self, where: object) -> None:
-        """Check that a statistic is set exactly if there are several members.
+        """Check that a statistic is set if, and only if, there are several members.
 
         Raises:
             StpError: a statistic is missing, or is set for a single member.
@@ -57,8 +57,7 @@ class Members:
             )
 
     def suited(self, name: str, metric: Metric) -> Metric:
-        """Return the metric, with the ``reason`` why it has no values if it is undefined for
-        members.
+        """Return the metric; if it is undefined for members, its ``reason`` says why.
 
         Raises:
             StpError: the direction of the convention is not declared.

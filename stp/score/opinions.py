@@ -135,13 +135,12 @@ def magnitude_ends(values: np.ndarray, resampled: np.ndarray) -> np.ndarray:
     The absolute value has a kink at 0, where the bootstrap is invalid (Fang and Santos 2019, Review
     of Economic Studies 86, 377-412): errors of either sign increase a small absolute value.
     Percentiles of resampled absolute values are too high there, may exclude the value, and never
-    include 0. Following Fang and Santos, errors of resamples enter through the directional
-    derivative of the absolute value, which has two cases:
+    include 0. The steps follow Fang and Santos (directional derivatives):
 
-    - Away from 0, each split keeps the sign that it has with all videos. The ends are percentiles
-      of the medians of resamples with these signs, folded at 0.
-    - At 0, the derivative is the absolute error, |resample - value|. If the value is at most the
-      95 % quantile of median absolute errors, there may be no correlation, and the lower end is 0.
+    1. Each split's sign is fixed: that of its correlation with all videos, without resampling.
+    2. The ends are percentiles of the medians of resamples with these signs, folded at 0.
+    3. If 0 cannot be excluded, the lower end is 0. This is so if the median absolute correlation is
+       at most the 95 % quantile of the medians of absolute errors, |resample - value|.
 
     For one split, this is nearly the interval of the signed correlation, folded at 0. For several
     splits, the median of signed correlations would be unsuitable: a measure that is unrelated to

@@ -67,7 +67,7 @@ def run(job: Job) -> Extras:
 
 
 def kept_of(rows: np.ndarray, clips: np.ndarray) -> np.ndarray:
-    """Choose the forecasts to store: of each wanted clip or, if it has none, of the next clip.
+    """Choose the forecasts to store: that of each wanted clip, or of the next clip that has one.
 
     Models that lack different starts then store the same clips as far as possible.
 

@@ -77,7 +77,7 @@ def within(
     tries: int = TRIES,
     seed: int = 0,
 ) -> list[AtSize]:
-    """Distances between disjoint random subsets of one set (Figure 4 of the paper).
+    """Compute distances between disjoint random subsets of one set (Figure 4 of the paper).
 
     Args:
         features: features of the set, (M, D).
@@ -114,7 +114,7 @@ def between(
     tries: int = TRIES,
     seed: int = 0,
 ) -> list[AtSize]:
-    """Distances between random subsets of two sets, (M, D) each; one try for size M."""
+    """Compute distances between random subsets of two sets, (M, D) each; one try for size M."""
     summaries = []
     for n in sizes:
         values = []
@@ -189,7 +189,11 @@ class Resolution(NamedTuple):
 
     @property
     def is_hidden(self) -> bool:
-        """Whether `other` is at most two standard deviations above `same`: no visible effect."""
+        """Whether the difference between the sets is lost in chance.
+
+        It is if the mean of `other` exceeds that of `same` by at most two standard deviations of
+        `same`.
+        """
         return self.other.mean <= self.same.mean + 2 * self.same.deviation
 
 

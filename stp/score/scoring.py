@@ -1,7 +1,7 @@
 """Score forecasts from any source.
 
-Forecasts and truth are read in blocks of samples (`stp.score.samples`). What remains of each sample
-are its statistics, a few numbers per convention and lead time, and their sums over clusters. All
+Forecasts and truth are read in blocks of samples (`stp.score.samples`). Of each sample only
+statistics are kept (a few numbers per convention and lead time), and their sums over clusters. All
 values and intervals are computed from these, so they do not depend on the blocks.
 """
 
@@ -180,7 +180,7 @@ def _bound(metric: Metric, compared: Comparison, predictions: Samples) -> Metric
 
 
 def _defined(metric: Metric, shape: tuple[int, ...], predictions: Samples) -> np.ndarray:
-    """Which of the sums (..., K, T') are defined by the forecasts, bool (K, T')."""
+    """Mask of the sums (..., K, T') that the forecasts define, bool (K, T')."""
     _, components, leads = shape
     mask = np.ones((components, leads), bool)
     if metric.independent_leads:

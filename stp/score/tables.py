@@ -31,7 +31,8 @@ SCORES = pa.schema(
 )
 """``scores.parquet``: a row per convention, lead time (NULL: all) and statistic: "mean", "ci95_low"
 and "ci95_high"; for people also "sd", over samples; for opinions "median" and "sd", over splits.
-``n`` counts samples, in rows of intervals clusters. A NULL value has a reason."""
+``n`` counts samples; in rows of intervals, it counts clusters. A NULL value has a reason.
+"""
 
 SAMPLES = pa.schema(
     [
@@ -45,9 +46,11 @@ SAMPLES = pa.schema(
 """``sample_scores.parquet``: these columns and, per convention, a list over lead times. There is a
 row per sample and variable: first the rows of all channels together (``variable`` is NULL, or the
 name of the only channel), then those of each variable, whose name includes its level. A convention
-is NULL in the rows of variables that it has no values of, so the number of columns depends neither
-on the number of variables nor on that of lead times. A convention with several numbers per sample,
-such as hits and misses at each threshold, has a column ``<convention>.<component>`` for each."""
+is NULL in the rows of variables for which it has no values, so the number of columns depends
+neither on the number of variables nor on that of lead times. A convention with several numbers per
+sample, such as hits and misses at each threshold, has a column ``<convention>.<component>`` for
+each.
+"""
 
 BySample = Mapping[str | None, np.ndarray]
 """Values of the samples by variable (None: all together), float64 (N, T') each; masked values are
@@ -66,12 +69,13 @@ CLUSTERS = pa.schema(
         ("lacks", pa.string()),
     ]
 )
-"""``cluster_sums.parquet``: sums over the samples of a cluster, K components of T' lead times one
-after the other; NULL where the forecasts lack a lead time or variable. Sums of the same cluster may
-be added; ``finish(sum / n)`` gives every value. Clusters that are blocks of time (see
+"""``cluster_sums.parquet``: sums over the samples of a cluster, as a flat list of K components,
+each with T' lead times; NULL where the forecasts lack a lead time or variable. Sums of the same
+cluster may be added; ``finish(sum / n)`` gives every value. Clusters that are blocks of time (see
 `stp.score.blocks`), including those without samples, have their first frame, their length and the
 frames per lead time. ``lacks`` says which variables are missing from a convention that pools
-variables."""
+variables.
+"""
 
 
 def write_scores(path: Path, cell: CellValues, rows: Mapping[str, Sequence[Row]]) -> None:

@@ -24,8 +24,8 @@ class Options(NamedTuple):
     """Choice of the clips and frames that are compared.
 
     Attributes:
-        frames: number of frames of each clip, including the context; None for all frames, of which
-            all clips must have the same number.
+        frames: number of frames of each clip, including the context; None for all frames (all clips
+            must then have the same number).
         interval: spacing of the frames, in frames of the clip.
         context: number of context frames among `frames`.
         convention: one of ``CONVENTIONS``, which says what the network sees; without context, the
@@ -51,7 +51,7 @@ class UnpairedDistances(NamedTuple):
         fvd: Frechet video distance.
         kvd: kernel video distance.
         n: number of compared clips of each folder.
-        available: number of clips in the folder of real and in that of generated videos.
+        available: numbers of clips in the folders of real and of generated videos.
         frames: number of frames of each clip that the network processed.
         height: height of a frame, pixels.
         width: width of a frame, pixels.

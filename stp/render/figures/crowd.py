@@ -57,7 +57,7 @@ class Scenes:
         return np.asarray(self.final.cumsum(axis=1) / np.arange(1, self.final.shape[1] + 1))
 
     def of(self, column: Column) -> np.ndarray:
-        """Errors of a column (ADE, FDE) if forecasts ended at each lead time, in metres, (S, T)."""
+        """ADE or FDE of the forecasts, if cut after each lead time, in metres, (S, T)."""
         return self.average if column == "ADE" else self.final
 
     @property

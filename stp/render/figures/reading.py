@@ -226,7 +226,7 @@ Place = tuple[str | None, float | None, int]
 
 
 def at_leads(scores: Scores, case: str, convention: str) -> dict[str, dict[Place, Value]]:
-    """Values of a convention at single lead times, by model, then by series and lead time.
+    """Select the values of a convention at single lead times, by model, then series and lead time.
 
     The threshold of a series may also be a band of wavenumbers, or the rank of an observation.
     """

@@ -86,7 +86,7 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
 
 
 def by_people(rows: list[RuntimeRow]) -> dict[int, tuple[float, float, float, float]]:
-    """Run times in milliseconds, by number of people: median, both quartiles, and minimum.
+    """Summarise run times (ms) by number of people: median, both quartiles, and minimum.
 
     Medians and quartiles of several cells are combined by their median.
     """

@@ -108,7 +108,7 @@ def front(points: Mapping[str, tuple[float, float]]) -> list[str]:
 
 
 def speeds(scores: Scores) -> dict[str, dict[str, dict[str, float]]]:
-    """Forecast frames per second by device, then model, then case, from receipts of predictions.
+    """Compute forecast frames per second by device, model and case from receipts of predictions.
 
     Processors of different machines count as different devices. Speeds are averaged over seeds.
     Predictions without a recorded duration are left out.

@@ -1,4 +1,4 @@
-"""Duration of a lead time step, if the data state it."""
+"""Find the duration of a lead time step, and label axes of lead times."""
 
 from pathlib import Path
 

@@ -68,7 +68,7 @@ def _whose(dataset: PreparedTracks) -> str:
 
 
 def overview(dataset: PreparedTracks) -> Figure:
-    """Draw all tracks on the map, coloured by speed and, below, the number of people over time."""
+    """Draw all tracks on a map, coloured by speed; below it, the number of people over time."""
     tracks = dataset.tracks
     paths = _paths(tracks)
     drawn_paths = paths[:: -(-len(paths) // MOST_TRACKS)]

@@ -290,9 +290,12 @@ def labels_of_models(compared: Compared, models: Sequence[str]) -> list[str]:
 
 
 def calibrated_here(compared: Compared) -> list[str]:
-    """Labels of the first `MOST_MODELS` models that were calibrated on the dataset of the test.
+    """Select the models to draw: at most `MOST_MODELS` that were calibrated on the test dataset.
 
     If no model was calibrated on that dataset, the first of all models are selected.
+
+    Returns:
+        labels of the models.
     """
     at_home_labels = [
         label

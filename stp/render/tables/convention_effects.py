@@ -38,7 +38,7 @@ _PLACE = (*EVALUATION, "variable", "level", "threshold", "leads", "source", "lea
 
 
 def _joined(test: str, convention: str, model: str, other: str) -> str:
-    """SQL that joins the test between the two winners under one of the two conventions."""
+    """SQL that joins the test of the two conventions' winners, under one of the conventions."""
     alike = (f"{test}.{name} IS NOT DISTINCT FROM e.{name}" for name in _PLACE)
     pairs = (("model", f"{model}_model"), ("variant", f"{model}_variant"),
              ("other", f"{other}_model"), ("other_variant", f"{other}_variant"))  # fmt: skip

@@ -34,12 +34,14 @@ def demand_runs(runs: Iterable[tuple[str, int]], where: str) -> None:
 def is_reproduced(
     key: CellKey, tables: Mapping[str, str], models: Collection[tuple[str, str]], names: Names
 ) -> bool:
-    """Whether a cell of the short-term dimension belongs to a published table of reproductions.
+    """Whether a published table has values to compare a short-term cell with.
+
+    The cell must be trained and tested on the same dataset, on its whole training and test splits.
 
     Args:
         key: key of the cell.
-        tables: name of the table among the published values, by dataset.
-        models: pairs of table and model that have published values.
+        tables: name of the published table, by dataset.
+        models: pairs of a table and a model for which it has values.
         names: names of models in the paper.
     """
     as_trained = key.trained_on == key.tested_on and key.train_subset == "all"

@@ -55,8 +55,8 @@ def render_partial(manifest: Path, failures: Mapping[str, "Failure"], out_dir: P
 
     Args:
         manifest: path of the manifest with the cells of the tables.
-        failures: failures by path: path of an artefact of the cell, relative to the store, with or
-            without the fingerprint; or path of the cell below ``scores/``, ``<dimension>/...``.
+        failures: failed attempts by path, either that of an artefact of the cell (relative to the
+            store, with or without the fingerprint) or that of the cell below ``scores/``.
         out_dir: folder of partial tables, not of final tables.
 
     Returns:

@@ -114,7 +114,9 @@ def read_progress(state: Path) -> AttemptProgress | None:
 
 
 class Attempt:
-    """The attempt that this process is making.
+    """This process's attempt to make an artefact.
+
+    Creating it records the start of the attempt, and begins to watch the memory.
 
     Args:
         state: the artefact's state folder; the caller holds its lease.

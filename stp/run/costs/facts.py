@@ -98,8 +98,10 @@ class Facts:
         return self._clips[name]
 
     def size(self, model: str, dataset: str) -> Fact:
-        """Size of a network; the scale overrides the model's entry, and a dataset's settings
-        override both.
+        """Costs of a network (see `Size`).
+
+        From lowest to highest precedence: the model's entry, its settings for the dataset, the
+        scale's entry, its settings for the dataset.
         """
         if (model, dataset) not in self._sizes:
             facts: dict[str, Any] = {}

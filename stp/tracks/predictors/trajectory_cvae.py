@@ -202,17 +202,23 @@ class Objective:
 
 
 def tensors(scenarios: Scenarios, radius: float) -> dict[str, Tensor]:
-    """Make inputs and targets of the network: a row for each person, in the person's own axes.
+    """Make the network's inputs and targets, a row for each person.
+
+    Vectors are in the axes of the person: along and to the left of the filtered velocity.
 
     Args:
         scenarios: scenarios with P present people in total, padded to N people per scenario.
         radius: largest distance of neighbours, metres.
 
     Returns:
-        tensors by name. ``wanted``, (P, 2): filtered velocity, m/s. ``velocities``, (P, O - 1, 2):
-        observed velocities minus ``wanted``, m/s. ``future``, (P, T, 2): true positions, metres.
-        ``apart`` and ``relative``, (P, N, 2): relative positions, metres, and velocities, m/s, of
-        the other people. ``near``, (P, N): mask of the neighbours within ``radius``.
+        tensors by name:
+
+        - ``wanted``: filtered velocity, m/s, (P, 2);
+        - ``velocities``: observed velocities minus ``wanted``, m/s, (P, O - 1, 2);
+        - ``future``: true positions relative to the last observed one, metres, (P, T, 2);
+        - ``near``: mask of the neighbours, other people within ``radius``, (P, N);
+        - ``apart``: positions of the neighbours relative to the person, metres, (P, N, 2); else 0;
+        - ``relative``: their velocities relative to the person's, m/s, (P, N, 2); else 0.
     """
     present = scenarios.present
     velocities = np.diff(scenarios.observed, axis=2) / scenarios.dt

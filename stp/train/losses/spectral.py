@@ -24,8 +24,8 @@ def loss(
         predicted: predicted frames.
         observed: observed frames with the same shape.
         weight: weight of the divergence relative to the mean squared error.
-        finest: share of the wavenumbers, the largest ones, that count; 1 for all except wavenumber
-            0.
+        finest: only wavenumbers of at least (1 - finest) times the largest one count; 1 for all.
+            Wavenumber 0 never counts.
 
     Raises:
         StpError: an option is out of range.
