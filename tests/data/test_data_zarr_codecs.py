@@ -58,7 +58,7 @@ def test_predictions_that_bring_a_pickle(tmp_path, ran):
     group.create_array("predictions", data=np.zeros((2, 1, 1, 4, 4), np.float32))
     hostile_array(path / "sample", ran)
     with pytest.raises(StpError, match=r"sample/\.zarray: asks for the codec 'pickle'"):
-        _zarr_source(path)
+        _zarr_source(path, set())
     assert not ran.exists()
 
 
@@ -78,7 +78,7 @@ def test_a_pickle_where_nobody_looks(tmp_path, ran, way):
     if way == "a link in a circle":
         (path / "again").symlink_to(path)
     with pytest.raises(StpError, match=r"\.zarray: asks for the codec 'pickle'"):
-        _zarr_source(path).read([0])
+        _zarr_source(path, set()).read([0])
     assert not ran.exists()
 
 
@@ -98,7 +98,7 @@ def test_a_chunk_that_would_fill_the_memory(tmp_path, zarr_format):
     array = group.create_array("predictions", shape=shape, chunks=shape, dtype="f4")
     assert array.nchunks == 1
     with pytest.raises(StpError, match=r"each chunk is large: 40 GB(.|\n)*at most 8 GB"):
-        _zarr_source(tmp_path / "predictions.zarr")
+        _zarr_source(tmp_path / "predictions.zarr", set())
 
 
 def test_a_shard_is_read_by_its_chunks(tmp_path):

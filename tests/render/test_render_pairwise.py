@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from asking import ask
 from scipy import stats
-from small_store import SmallStore, rebuilt
+from small_store import SmallStore, rebuilt, table_column
 from typer.testing import CliRunner
 
 from stp.cli import app
@@ -121,6 +121,23 @@ def test_the_best_of_many_forecasts_is_not_compared_with_one(tmp_path: Path) -> 
     with pytest.raises(StpError, match="no values of the same column and case") as error:
         compare(tmp_path, "persistence", "mcvd")
     assert "best of equally many forecasts" in str(error.value)
+
+
+def test_models_of_several_forecasts_are_compared_in_columns_of_their_own(tmp_path: Path) -> None:
+    """Also where the first model of the case has one forecast, and so none of these columns."""
+    store = SmallStore(tmp_path)
+    store.manifest["tables"]["short_term"]["sampled"] = {
+        "moving_mnist": [table_column("SSIM-{members}", "ssim.range2")]
+    }
+    store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.7}})
+    for model, value in (("mcvd", 0.9), ("svg", 0.8)):
+        scored = {"ssim.range2": {"mean": value}}
+        cell = store.add(model, "moving_mnist", scored, seed=0, best_of=10)
+        cell |= {"samples": 10, "statistic": "best_of_members"}
+    collect_dimension(store.write(), tmp_path / "collected" / "short_term.parquet")
+    (pair,) = compare(tmp_path, "mcvd", "svg")
+    assert (pair.column, pair.a, pair.b) == ("SSIM-best-of-10", 0.9, 0.8)
+    assert pair.direction.higher
 
 
 def test_a_printed_number_leads_to_its_artefacts(results: Path) -> None:

@@ -96,9 +96,21 @@ class Scores:
         """Columns of a case, by name."""
         return columns_of(self.plan, self.plan.dimension, self.cases[case][0].cells[0])
 
+    def column(self, case: str, name: str) -> Column:
+        """A column of any cell of a case: models with several forecasts have columns of their own.
+
+        Raises:
+            KeyError: no cell of the case has such a column.
+        """
+        for line in self.cases[case]:
+            columns = columns_of(self.plan, self.plan.dimension, line.cells[0])
+            if name in columns:
+                return columns[name]
+        raise KeyError(name)
+
     def direction(self, case: str, column: str) -> Direction:
         """Direction of better values in a column."""
-        return Direction.of(self.plan, self.columns(case)[column].convention)
+        return Direction.of(self.plan, self.column(case, column).convention)
 
     def heading(self, case: str, column: str) -> str:
         """Name of a column with the sign of its direction."""
@@ -106,7 +118,7 @@ class Scores:
 
     def unit(self, case: str, column: str) -> str:
         """Unit of a column's values; empty if unknown, or if there is none."""
-        cell, of_column = self.cases[case][0].cells[0], self.columns(case)[column]
+        cell, of_column = self.cases[case][0].cells[0], self.column(case, column)
         if of_column.unit:
             return readable(of_column.unit)
         declared = self.plan.conventions[of_column.convention].unit
@@ -193,7 +205,7 @@ def printed_by_lead(scores: Scores, case: str, column: str) -> dict[str, dict[in
     Values are selected that have the column's heading and variable, and were published for the same
     test as the case. Models with a value at only one lead time are left out.
     """
-    of_column = scores.columns(case)[column]
+    of_column = scores.column(case, column)
     cell = scores.lines(case)[0].cells[0]
     by_model: dict[str, dict[int, float]] = {}
     for value in beside(scores.plan, cell, scores.published):
