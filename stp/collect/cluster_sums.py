@@ -31,7 +31,7 @@ NO_SUMS = "no sums over clusters of clips"
 """Reason for a missing test: the value is a distance between sets, or the store is missing."""
 NO_TEST_OF_SD = "a standard deviation has neither interval nor test"
 NOT_KEPT = "the scores of single clips are not kept"
-"""Reason for a missing value on some of the clips."""
+"""Reason for a missing value when only some of the clips are used."""
 
 
 class Clusters(NamedTuple):

@@ -21,7 +21,7 @@ from stp.core.receipts import (
 from stp.plan.manifest import Cell, Manifest
 
 MADE_FROM = ".made_from"
-"""Suffix of the file beside collected rows that names the scores they were read from."""
+"""Suffix of the file, beside collected rows, that names the scores behind these rows."""
 STAGES = ("data", "models", "predictions", "features", "scores", "perceptual")
 """The artefacts of a cell, in the order in which they are made."""
 

@@ -69,7 +69,7 @@ def label_of(cell: StoredCell, names: Names) -> str:
 
 
 def short_label(label: str, cell: StoredCell) -> str:
-    """Label of a cell's model, without the calibration data if these are of the tested dataset."""
+    """Label of a cell's model; names calibration data only if not of the tested dataset."""
     key = cell.key
     if "(" not in label or key.trained_on != key.tested_on:
         return label

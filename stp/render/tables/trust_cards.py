@@ -34,7 +34,7 @@ class Card(NamedTuple):
 
     @property
     def hidden_below(self) -> float | None:
-        """Largest value that cannot be distinguished from no difference with half of the clips.
+        """Largest distance that half of the clips cannot distinguish from no difference.
 
         None for means over clips; see `stp.collect.trust_card.OfDataset`.
         """
