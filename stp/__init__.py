@@ -128,6 +128,6 @@ def open_store(database: "str | Path | None" = None) -> "duckdb.DuckDBPyConnecti
     from stp.run.results import RESULTS
 
     path = Path(database or RESULTS / "results.duckdb")
-    with opened(path):  # which complains well
+    with opened(path):  # raises clear errors
         pass
     return duckdb.connect(str(path), read_only=True)

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Final
 
 ADDRESS = "STP_JOB_SERVER"
-"""Environment variable that names the socket of the server."""
+"""Name of the environment variable with the socket of the server."""
 OF_EACH_JOB = frozenset(("_", "SHLVL", "PWD", "OLDPWD", "PATH", "TMPDIR", "TMP", "TEMP", "TEMPDIR"))
-"""Variables that the shell and Snakemake change for each job; children get them as they are."""
+"""Variables that the shell and Snakemake change for each job; children receive them unchanged."""
 KILLED = 128 + signal.SIGKILL
 SIZE: Final = "big"
 

@@ -36,7 +36,7 @@ NEEDED = {
     "matplotlib.axes": {"draw", "report"},
     "scipy.stats": {"draw"},
 }
-"""Libraries that the server imports before it first serves one of these verbs."""
+"""Libraries that the server imports before it first serves one of the listed commands."""
 THREADS = {
     f"{library}_THREADS": "1"
     for library in (

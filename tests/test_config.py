@@ -1,14 +1,17 @@
 """Configuration says no, once and clearly, and names the nearest that exists."""
 
+import importlib
 import re
 import shutil
 from pathlib import Path
 
 import pytest
 import yaml
+from pydantic import BaseModel
 
 from stp.core import named_modules
 from stp.core.errors import ConfigurationError, StpError
+from stp.core.fingerprint import digest
 from stp.plan import checked_config, config, removed
 from stp.plan.checked_config import CONFIG_FOLDER, entries, merge, read_yaml
 from stp.plan.dataset import Counts, Release
@@ -18,6 +21,7 @@ from stp.plan.scale import Paths, folders
 from stp.plan.suite import Suite, read_suites
 
 DEMO = CONFIG_FOLDER / "demo.yaml"
+HELD = yaml.safe_load(Path(__file__).with_name("held_plans.yaml").read_text())["keys"]
 SCALES = ["demo", "sample", "paper"]
 
 
@@ -282,3 +286,27 @@ def test_every_suite_says_where_paper_and_code_differ_and_names_what_there_is() 
                 point.about,
             )
             assert set(point.dimensions) <= set(suite.dimensions), (name, point.about)
+
+
+LIMITS = re.compile(r"\b(?:ge|gt|le|lt|min_length|max_length|pattern)=[^,)]+")
+
+
+def rules(cls: type[BaseModel]) -> dict[str, list[str]]:
+    """Default and limits of each field of a class."""
+    found = {}
+    for name, field in cls.model_fields.items():
+        default = field.default if field.default_factory is None else field.default_factory()
+        limits = LIMITS.findall(f"{field.annotation!r} {field.metadata!r}")
+        found[name] = ["" if field.is_required() else repr(default), *limits]
+    return found
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_defaults_and_limits_of_keys_are_held(name: str) -> None:
+    module = importlib.import_module(name)
+    classes = {
+        key: rules(value)
+        for key, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, BaseModel) and value.__module__ == name
+    }
+    assert digest(classes) == HELD[name], classes

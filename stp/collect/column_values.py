@@ -64,7 +64,7 @@ def shown_rows(
         place = Place(convention, part._replace(statistic="mean"))
         number = series_of(overall, place)
         if number is None:
-            continue  # the table shows that there is no such value
+            continue  # the table marks the value as missing
         overall_row = replace(overall[number], leads=part.leads)
         new: Iterable[ScoreRow] = ()
         if part.statistic == "mean" and part.leads:

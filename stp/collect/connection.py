@@ -88,7 +88,7 @@ def _complete(connection: duckdb.DuckDBPyConnection) -> None:
     expected += [("VIEW", name, columns_of(About)) for name in ("scores", "overall", "by_lead")]
     for kind, name, columns in expected:
         if name not in counts:
-            continue  # not a results store: queries will fail
+            continue  # the file is not a results store: queries will fail
         store = connection.execute("SELECT current_database()").fetchall()[0][0]
         relation = f'"{store}".main."{name}"'
         existing = {column for column, *_ in connection.execute(f"DESCRIBE {relation}").fetchall()}

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 Rows = Iterable["DataclassInstance | Mapping[str, object]"]
 """Dataclasses of `stp.collect.schema`; or mappings, where keys of settings are columns."""
 Described = dict[str, Rows]
-"""Rows of the tables that say what the scores are, by the table's name."""
+"""Rows of the tables that describe scores, by name of the table."""
 
 
 class Gaps(NamedTuple):
@@ -187,7 +187,7 @@ _SCORED = {
         *(schema.MATCHED_DISTANCES, schema.RANKS, schema.COMPARISONS),
     )
 }
-"""Tables of scores and what follows from them; the other tables are filled at the same time."""
+"""Tables of scores and of results derived from them; other tables are filled at the same time."""
 
 
 def _fill_others(
@@ -207,7 +207,7 @@ def _fill_others(
             _create_kept_view(cursor, view, kept_files(plans, view))
         _create_sample_view(cursor, sampling.result(), _conventions(plans))
         cursor.commit()
-        create(cursor, [], views_of_plans(plans))  # they may query any of the others
+        create(cursor, [], views_of_plans(plans))  # views may query all other tables
 
 
 def _insert(database: duckdb.DuckDBPyConnection, table: Table, rows: pa.Table | Rows) -> None:

@@ -28,7 +28,7 @@ from stp.plan.cell_key import CellKey
 from stp.plan.manifest import Cell, Manifest
 
 REPEATS = 10
-"""Number of draws of a value; the index of a draw, from 0, is its seed."""
+"""Number of draws of a value; the seed of a draw is its index, from 0."""
 
 _CACHE = pa.schema(
     [

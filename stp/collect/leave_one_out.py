@@ -21,7 +21,7 @@ from stp.score.jackknife import FEWEST_CLUSTERS, left_out_means
 
 THREADS = min(4, len(os.sched_getaffinity(0)))
 CLOSE = 1e-6
-"""Largest relative difference due to rounding between a value and that of its sums."""
+"""Maximum relative difference due to rounding between a value and the value from its sums."""
 
 
 class RowValue(NamedTuple):
@@ -92,8 +92,8 @@ def left_out(
 
 
 Common = Mapping[str, LeftOut | str]
-"""Values on the samples that a model has in common with others, or why there are none, by
-`Clusters.samples` of the other."""
+"""Values on the common samples of a model and another one, or the reason why there are none, by
+`Clusters.samples` of the other model."""
 
 
 def in_common(rivals: Sequence[Sequence[tuple[RowValue, LeftOut | str]]]) -> list[list[Common]]:

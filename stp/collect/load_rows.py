@@ -46,7 +46,7 @@ _BAD_VALUES = {
         "a reason wherever there is no value",
     ),
 }
-"""Problem of a value -> condition in SQL, and what is expected."""
+"""For each problem of a value, its condition in SQL and the expected value."""
 _BAD_KINDS = {
     _INCOMPLETE[0]: ("convention IS NULL", _INCOMPLETE[1]),
     "the metric is not that of the convention": (

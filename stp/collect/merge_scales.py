@@ -88,7 +88,7 @@ def _create(views: list[str], connection: duckdb.DuckDBPyConnection) -> None:
         for sql in views:
             try:
                 connection.execute(sql)
-            except duckdb.CatalogException:  # it reads a view that is still to come
+            except duckdb.CatalogException:  # the view reads another one that does not exist yet
                 waiting.append(sql)
         if len(waiting) == len(views):
             connection.execute(waiting[0])  # raises the error that says what is missing

@@ -30,7 +30,7 @@ STAGES = {
     "scores": "score",
     "perceptual": "score",
 }
-"""Part of a cell -> stage that makes it, in the order of the work."""
+"""Stage that makes each part of a cell, in the order of the work."""
 
 NOT_RUN, RUNNING, NOT_USABLE, NOT_COLLECTED = "not run", "running", "not usable", "not collected"
 
@@ -147,7 +147,7 @@ def _stopped(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> St
         _standing(plan, folder, stage, logs)
         for folder, stage in _parts(cell)
         if not (folder / RECEIPT).is_file()
-        # What the scores were made from may have been deleted since.
+        # The inputs of the scores may have been deleted since.
         and (stage == "score" or not (scores / RECEIPT).is_file())
     ]
     if unusable is not None and not open_ones:

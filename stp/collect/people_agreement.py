@@ -86,7 +86,7 @@ _READ: dict[type, Callable[[str], object]] = {
 def _row(row: dict[str, str]) -> AgreementRow:
     values: dict[str, object] = {}
     for field in fields(AgreementRow):
-        kind = get_args(field.type)[0]  # of an annotation with a comment
+        kind = get_args(field.type)[0]  # the type in an Annotated with a comment
         kinds = get_args(kind) or (kind,)
         text = row[field.name]
         empty = type(None) in kinds and not text

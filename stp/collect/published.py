@@ -21,7 +21,7 @@ COLUMNS = (
 """Columns of a file of published values, besides one for each key of a setting."""
 
 OWN = {"horizon": "horizon", "observe": "context"}
-"""Key of a setting -> fact of the dataset that is its default."""
+"""For keys of settings, the fact of the dataset that is the default."""
 
 
 @dataclass(frozen=True)

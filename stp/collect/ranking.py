@@ -179,7 +179,7 @@ def _computed(evaluation: _Evaluation, rows: Rows) -> RankTables:
     compared: list[ComparisonRow] = []
     for group, entrants in _entrants(evaluation, rows).items():
         about = vars(evaluation.about) | group._asdict()
-        del about["clips"]  # it depends on the models of the group
+        del about["clips"]  # clips depend on the models of the group
         models = list(entrants)
         ranks, pairs = contest(
             list(entrants.values()), Direction.of(evaluation.plan, group.convention)
@@ -217,7 +217,7 @@ def _computed(evaluation: _Evaluation, rows: Rows) -> RankTables:
 
 
 Contestants = dict[tuple[str, str], Entrant]
-"""By model and variant."""
+"""Models that are ranked together, by model and variant."""
 
 
 def _entrants(evaluation: _Evaluation, rows: Rows) -> dict[Group, Contestants]:

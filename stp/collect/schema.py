@@ -892,8 +892,8 @@ SAMPLE_SCORES = Table.of("sample_scores", SampleRow)
 """Views of files in the store; sample scores also have a column for each convention."""
 
 EVALUATION = tuple(column.name for column in columns_of(_Evaluation))
-"""Key columns that say what was tested: models of one evaluation are compared with each other."""
+"""Key columns that identify the test: models of one evaluation are compared with each other."""
 ALIKE = tuple(column.name for column in columns_of(_Alike))
-"""What models that are ranked together have in common besides the evaluation."""
+"""Columns, besides the evaluation, with equal values for models that are ranked together."""
 ABOUT = tuple(column.name for column in columns_of(About))
-"""What rows of scores say about their cell besides its key."""
+"""Columns about the cell in rows of scores, besides its key."""

@@ -19,7 +19,7 @@ def runtimes(cells: Iterable[Cell]) -> Iterable[RuntimeRow]:
     """
     for cell in cells:
         if cell.predictions is None or cell.external:
-            continue  # not measured
+            continue  # runtimes were not measured
         folder = Path(cell.predictions)
         path = folder / RUNTIME
         receipt = require_receipt(folder)

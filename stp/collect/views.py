@@ -42,7 +42,7 @@ SELECT
     s.value, s.n, s.reason,
     {", ".join(f"c.{name}" for name in schema.ABOUT)}, s.scores_fingerprint
 FROM score_rows s JOIN cells c ON c.number = s.cell JOIN score_kinds k ON k.number = s.kind"""
-"""All rows, including those of lead times that only columns of tables show."""
+"""All rows, including lead times that are only in columns of tables."""
 
 
 def _stated(scores: str, where: str, more: str) -> str:
@@ -655,7 +655,7 @@ VIEWS = (
     CONVENTION_EFFECTS,
     QUALITY_AGREEMENT,
 )
-"""In the order of creation; a view may query those before it."""
+"""Views in the order of creation; a view may query earlier views."""
 
 
 def comment_of(view: View, column: str) -> str:

@@ -13,7 +13,7 @@ class StpError(Exception):
     """A problem that a person can fix.
 
     Args:
-        what: what is wrong, naming the file, key or argument.
+        what: the problem, with the name of the file, key or argument.
         expected: what was expected instead.
         remedy: what to do about it.
     """
@@ -43,7 +43,7 @@ class FileError(StpError):
 
     Args:
         path: the file or folder, or the name of a part of a file.
-        problem: what is wrong with the file.
+        problem: the problem with the file.
         expected: what the file should hold.
         remedy: what to do; by default `usual_remedy` of the class.
     """

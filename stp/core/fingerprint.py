@@ -36,7 +36,7 @@ def digest(value: Any) -> str:
     The order of an object's keys has no effect on the hash; the order of a list has.
 
     Raises:
-        TypeError: the value holds something that is not JSON.
+        TypeError: the value contains something that is not JSON.
     """
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]

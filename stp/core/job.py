@@ -37,7 +37,7 @@ class Job:
     Attributes:
         recipe: all settings that may influence the result; JSON values only.
         inputs: folders of the input artefacts, or paths of lock files, by name.
-        out: existing, empty folder; what is written there becomes the artefact.
+        out: existing, empty folder; files that are written there become the artefact.
         state: folder for the state from which the work can be resumed; it survives a crash and is
             no part of the artefact.
         runtime: settings without influence on the result (device, workers, raw folders).

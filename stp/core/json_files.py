@@ -28,7 +28,7 @@ def read_json(
         error: class of the error.
 
     Raises:
-        FileError: the file is missing, unreadable, not JSON, or holds another kind of value.
+        FileError: the file is missing, unreadable, not JSON, or contains another kind of value.
     """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))

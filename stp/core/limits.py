@@ -13,7 +13,7 @@ from stp.core.errors import StpError
 
 VARIABLE = "STP_LIMITS"
 _HARMLESS = 1_000_000_000
-"""Unpacked bytes up to which any ratio is accepted: arrays of zeros are valid as well."""
+"""Unpacked size up to which any compression ratio is accepted, bytes: arrays of zeros are valid."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def read(text: str) -> Limits:
     """Read limits such as ``unpacked_gb=9000,ratio=5000``; the others keep their defaults.
 
     Raises:
-        StpError: a name is not that of a limit, or a value is no positive whole number.
+        StpError: a name is not the name of a limit, or a value is not a positive integer.
     """
     values = {}
     for pair in filter(None, text.replace(" ", "").split(",")):

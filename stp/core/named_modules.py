@@ -100,7 +100,7 @@ def _candidates(room: str, name: str, folder: Path) -> list[tuple[str, Path]]:
 
 def _matching(pattern: str, folder: Path) -> list[tuple[str, Path]]:
     modules: dict[str, Path] = {}
-    further = list(sys.modules[PACKAGE].__path__)[1:]  # of a project, and of extensions
+    further = list(sys.modules[PACKAGE].__path__)[1:]  # folders of a project and of extensions
     for root in (folder / PACKAGE, *map(Path, further)):
         for path in sorted(root.glob(f"{pattern.replace('.', '/')}.py")):
             if path.name != "__init__.py":

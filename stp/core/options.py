@@ -1,6 +1,6 @@
 """Options of a stage: frozen dataclasses that refuse unknown keys and wrong values.
 
-The dataclass has the defaults; a recipe holds only the keys that were set. The type of a field
+The dataclass has the defaults; a recipe contains only the keys that were set. The type of a field
 restricts its values::
 
     threads: PositiveInt = 1
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 LONGEST = 120
-"""Largest number of characters that a message shows of a value."""
+"""Maximum number of characters of a value in a message."""
 _JSON_TYPES = frozenset({dict, list, str, int, float, bool, NoneType})
 
 

@@ -134,7 +134,7 @@ def parse_receipt(text: str | bytes) -> Receipt:
     """Read a receipt from JSON; missing keys are empty, and keys of other versions are ignored.
 
     Raises:
-        ValueError, KeyError, TypeError, AttributeError, RecursionError: the text is no receipt.
+        ValueError, KeyError, TypeError, AttributeError, RecursionError: the text is not a receipt.
     """
     content = json.loads(text)
     return Receipt(

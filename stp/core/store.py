@@ -140,8 +140,8 @@ def call_back(root: Path, folder: str) -> None:
     """Delete the receipt of an artefact whose data were dropped, so that it is made again.
 
     The receipts of its inputs are deleted as well if their data were dropped, and so on. An
-    artefact whose data exist is left as it is. The next run of Snakemake makes every artefact
-    without a receipt.
+    artefact whose data exist is not changed. The next run of Snakemake makes every artefact without
+    a receipt.
 
     Args:
         root: folder of the store.
@@ -271,7 +271,7 @@ def lease(
         except FileNotFoundError:  # another process finished and removed its parent just now
             continue
         except FileExistsError:
-            # Not `exist_ok`: it raises where the folder is removed just after it was found.
+            # Not `exist_ok`, which raises if the folder is removed just after the check.
             if folder.is_file():
                 raise
         try:

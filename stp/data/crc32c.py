@@ -2,7 +2,7 @@
 
 import google_crc32c
 
-_MASK = 0xA282EAD8  # of tensorflow/core/lib/hash/crc32c.h
+_MASK = 0xA282EAD8  # from tensorflow/core/lib/hash/crc32c.h
 
 
 def masked_crc32c(data: bytes) -> int:

@@ -18,9 +18,9 @@ from stp.core.errors import StpError
 from stp.data.tar_stream import Folder
 
 STANDARD_GRAVITY = 9.80665
-"""m s-2; geopotential height is geopotential over standard gravity."""
+"""Standard gravity, m s-2; geopotential height is geopotential over standard gravity."""
 SAME = 1e-3
-"""Largest difference of equal coordinates, which may have single precision, degrees."""
+"""Maximum difference of equal coordinates, which may have single precision, degrees."""
 HEIGHT = "z"
 """Name of the variable of geopotential, or geopotential height."""
 # Bounds of the global mean, for winds of absolute values: any weather, but not other units.
@@ -101,7 +101,8 @@ def read_fields(
         at: indices along these dimensions, by name; all by default.
 
     Returns:
-        float32 (*outer, C, rows, columns), in K, gpm, kg kg**-1 and m s**-1; may contain NaN.
+        fields, float32 (*outer, C, rows, columns), in K, gpm, kg kg**-1 and m s**-1; may contain
+        NaN.
 
     Raises:
         StpError: a variable or level is missing, grid or units differ, or the group is damaged.
@@ -143,8 +144,8 @@ def read_surface(
         between: bounds of the mean absolute value over points with values, by variable.
 
     Returns:
-        float32 (C, rows, columns) in the units of the group, NaN at points without values; and the
-        mask of points with values, bool (rows, columns).
+        fields, float32 (C, rows, columns) in the units of the group, NaN at points without values;
+        and the mask of points with values, bool (rows, columns).
 
     Raises:
         StpError: a variable is missing, grid or units differ, the group is damaged, or values are

@@ -14,7 +14,7 @@ from stp.core.errors import StpError
 
 SIDE = 8
 MOST = 16
-"""Highest grey level of a pixel."""
+"""Maximum grey level of a pixel."""
 
 
 def digit_scans() -> tuple[np.ndarray, np.ndarray]:

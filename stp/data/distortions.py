@@ -117,7 +117,14 @@ def gaussian_blur(
 def gaussian_noise(
     clip: np.ndarray, share: float, random: np.random.Generator, *, scale: str, range: str
 ) -> np.ndarray:
-    """Mix each frame with Gaussian noise: (1 - share) frame + share noise."""
+    """Mix each frame with Gaussian noise: (1 - share) frame + share noise.
+
+    Args:
+        clip: frames (T, C, H, W) in [0, 1].
+        share: weight of the noise, from 0 to 1.
+        random: random number generator of the clip.
+        scale, range: choices for points that the paper leaves open, see `CHOICES`.
+    """
     noise: np.ndarray = random.standard_normal(clip.shape, np.float32)
     if scale == "signed":
         noise = (noise + 1) / 2
@@ -269,7 +276,7 @@ class Distorter:
 
         Args:
             number: number of the clip, which its random numbers depend on.
-            clip: float32 (T, C, H, W) in [0, 1].
+            clip: frames of the clip, float32 (T, C, H, W) in [0, 1].
             others: the clips that `partners` chooses, of the same shape.
         """
         random = generator(self._seed, number)

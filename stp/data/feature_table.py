@@ -16,7 +16,8 @@ class Features(NamedTuple):
     """Network features of clips.
 
     Attributes:
-        values: float64 (N, D), in the order of the samples; empty if there is a ``reason``.
+        values: features, float64 (N, D), in the order of the samples; empty if there is a
+            ``reason``.
         reason: reason why there are no features; empty if there are.
     """
 

@@ -42,7 +42,7 @@ def render(
         stream: stream of random numbers of a split (training 0, validation 1, test 2), >= 0.
 
     Returns:
-        uint8 (B, T, 1, size, size).
+        frames, uint8 (B, T, 1, size, size).
     """
     draws = uniform(rows, n_digits * 4, seed=seed, stream=stream, epoch=epoch)
     draws = draws.reshape(-1, n_digits, 4)
@@ -71,7 +71,7 @@ def _paths(
     x: np.ndarray, y: np.ndarray, angle: np.ndarray, length: int, step: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Positions (B, K, T) in [0, 1] from starting points and directions (B, K)."""
-    # math.cos instead of NumPy's, whose rounding may depend on the size of the batch.
+    # The rounding of NumPy's cos may depend on the size of the batch, unlike math.cos.
     step_x = np.array([math.cos(a) for a in angle.flat]).reshape(angle.shape) * step
     step_y = np.array([math.sin(a) for a in angle.flat]).reshape(angle.shape) * step
     path_x, path_y = (np.empty((*x.shape, length)) for _ in range(2))

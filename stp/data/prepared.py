@@ -209,7 +209,7 @@ class Clips:
             out: array to read into; a new one by default.
 
         Returns:
-            float32 (B, T, C, H, W) in the dataset's units.
+            clips, float32 (B, T, C, H, W) in the dataset's units.
 
         Raises:
             IndexError: an index is out of range.

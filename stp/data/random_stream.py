@@ -23,7 +23,7 @@ def uniform(
         epoch: epoch, >= 0.
 
     Returns:
-        float64 (B, count).
+        random numbers, float64 (B, count).
     """
     generator = np.random.Philox(0)
     raw = np.empty((len(rows), count), np.uint64)

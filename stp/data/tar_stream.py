@@ -20,7 +20,7 @@ from stp.core.errors import StpError
 
 _BLOCK = 1 << 20
 _ZEROS = 1024
-"""Number of zero bytes that a tar archive ends with, at least."""
+"""Minimum number of zero bytes at the end of a tar archive."""
 
 
 class Folder(NamedTuple):

@@ -210,5 +210,5 @@ def seal_arrays(folder: Path) -> None:
     Other arrays are small: jobs check their files as a whole.
     """
     for array in sorted(folder.glob("*.zarr/*/zarr.json")):
-        with contextlib.suppress(StpError):  # of another layout
+        with contextlib.suppress(StpError):  # arrays with another layout
             MappedRows(array.parent).seal()

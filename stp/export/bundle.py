@@ -42,7 +42,7 @@ CELL_COLUMNS = (
     *("model_fingerprints", *(f"{part}_fingerprint" for part in lineage.PARTS)),
 )
 _STORED = (".parquet", ".pt", ".npy", ".gz")
-"""Compressed formats, which are stored in a zip file as they are."""
+"""Suffixes of compressed formats, which are not compressed again in a zip file."""
 _ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 
 
@@ -195,7 +195,7 @@ def _query_to_files(
     """
     query = sql.replace("$1", "'" + model.replace("'", "''") + "'")
     path = str(target).replace("'", "''")
-    # One thread: rows keep their order and their groups.
+    # One thread, so that rows keep their order and their row groups.
     with opened(database, threads=1) as connection:
         connection.execute(f"COPY ({query}) TO '{path}.parquet' (FORMAT parquet)")
         if csv:

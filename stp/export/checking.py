@@ -139,7 +139,7 @@ def _opened(path: Path) -> Iterator[_Bundle]:
         with zipfile.ZipFile(path) as archive:
             require_zip(path, archive)
             infos = [info for info in archive.infolist() if not info.is_dir()]
-            # One folder around all files, as it is written, or no folder.
+            # All files are in one folder, as written, or in none.
             tops = {info.filename.partition("/")[0] for info in infos}
             top = f"{tops.pop()}/" if len(tops) == 1 and len(infos) > 1 else ""
             members = {info.filename.removeprefix(top): info for info in infos}

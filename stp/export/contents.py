@@ -24,7 +24,7 @@ SELECT
 FROM (FROM overall UNION ALL BY NAME FROM by_lead)
 WHERE model = $1
 ORDER BY ALL"""
-"""One row per value: columns are those of the views `overall` and `by_lead`."""
+"""One row per value, with the columns of the views `overall` and `by_lead`."""
 
 SAMPLES = "SELECT * FROM sample_scores WHERE model = $1 ORDER BY ALL"
 
@@ -75,7 +75,7 @@ QUALIFY l.variable IS NOT DISTINCT FROM p.variable OR count(*) OVER (
 ORDER BY
     m.suite, m.place, lower(t.tested), l.setting, l.variant, l.train_subset, p.rowid, l.scale,
     l.source"""
-"""The columns of the paper's tables: seeds together, with the rank among the store's models."""
+"""Columns of the paper's tables: means over seeds, with the rank among the store's models."""
 
 WITHOUT_VALUE = f"""
 SELECT
@@ -95,7 +95,7 @@ AND NOT EXISTS (
     FROM cells c WHERE c.model = p.model AND c.dimension = p.dimension
     AND c.tested_on = p.tested_on AND (p.trained_on IS NULL OR c.trained_on = p.trained_on))
 GROUP BY d.suite, d.place, p.dimension ORDER BY d.suite, d.place"""
-"""Tests that the paper prints for the model, and of which the store has no cell."""
+"""Tests that the paper prints for the model, but that have no cell in the store."""
 
 PLANNED = f"""
 SELECT dimension, tested, setting, seed, stage, how, {sql_without_paths("detail")} AS detail

@@ -16,10 +16,10 @@ from stp.core.receipts import Json, Receipt, require_receipt
 PARTS = ("data", "predictions", "scores", "perceptual")
 """Parts of a cell with a column ``<part>_folder``."""
 STAGES = ("prepare", "train", "predict", "features", "score")
-"""Order of receipts."""
+"""Stages, in the order of receipts."""
 KEPT = ("stage", "path", "fingerprint", "label", "recipe", "inputs", "extras", "files")
 PRIVATE = ("host", "user", "slurm_job", "visible_gpus")
-"""Fields of a receipt about machine and person, which are left out."""
+"""Fields of a receipt about machine and user, which are left out."""
 
 # An absolute path at the start of a word, whose folders are removed.
 _PATH = r"""(^|[\s'"`(=,:])/(?:[^\s'"`/]+/)+"""

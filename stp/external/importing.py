@@ -381,6 +381,9 @@ def _judge(
                 remedy=f"{problem.remedy}; --accept-values, if they are right",
             )
         warnings.append(text)
+    if (problem := sanity_checks.blank(tables)) is not None:
+        text = f"{windows.name(problem.sample)} has {problem.what}{_more(problem.others)}"
+        warnings.append(f"{text}: {problem.remedy}, unless that is the forecast")
     length = clips.prepared.context + windows.evaluation.horizon
     starts, strides = (clips.index[key].to_numpy(np.int64) for key in ("start", "stride"))
     problem = sanity_checks.order(tables, starts, starts + (length - 1) * strides + 1, report)
@@ -398,6 +401,8 @@ def _judge(
 
 
 def _more(others: int) -> str:
+    if others == 1:
+        return "; so has 1 more sample"
     return f"; so have {others} more samples" if others else ""
 
 

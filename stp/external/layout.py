@@ -16,22 +16,22 @@ from stp.external.formats import Coordinate
 from stp.external.submitted import Source
 
 SAMPLE = 50
-"""Largest number of windows that are compared."""
+"""Maximum number of compared windows."""
 ASYMMETRIC = 0.05
-"""Smallest difference between the layouts of an observed frame that counts: mean square, relative
-to the variance of its pixels."""
+"""Minimum mean squared difference between the layouts of an observed frame, relative to the
+variance of its pixels; windows below are not used."""
 CLEAR = 0.1
-"""Largest error of predicted frames in the better layout that tells the two apart: mean square,
-relative to the difference between the layouts of the observed frame."""
+"""Maximum mean squared error of predicted frames in the better layout, relative to the difference
+between the layouts of the observed frame; windows above are undecided."""
 FEWEST = 3
-"""Smallest number of windows that must tell; also half of those whose layouts differ."""
+"""Minimum number of decided windows; at least half of the used windows must be decided, too."""
 SHARE = 0.95
-"""Share of the windows that tell in which the other layout must be the better one."""
+"""Share of the decided windows in which the other layout must be the better one."""
 SAME, MOVED = 1e-4, 1e-2
-"""Mean squared difference of equal frames, and of frames that differ, relative to that of two
-observed frames that follow each other."""
+"""Maximum mean squared difference of equal frames, and minimum of different frames, relative to the
+difference between two consecutive observed frames."""
 MOST_LISTED = 20
-"""Length of an axis whose order is written out."""
+"""Maximum length of an axis whose order is written out."""
 AXES = {"lead": -4, "channel": -3, "y": -2, "x": -1}
 ALIASES = {"lat": ("lat", "latitude"), "lon": ("lon", "longitude")}
 FULL_CIRCLE = 360.0

@@ -16,13 +16,14 @@ CLOSE, DISTANT = 0.4, 4.0
 """Distances of distributions (`_distance`): below the first, units fit; above the second, they do
 not."""
 FAR = 8.0
-"""Standard deviations of the data between a forecast's mean and that of the frame before it."""
+"""Maximum difference between the mean of a forecast and of the frame before it, in standard
+deviations of the data."""
 BEYOND = 10.0
-"""Multiples of the range of the data by which a single value may exceed it."""
+"""Maximum excess of a single value over the range of the data, in multiples of this range."""
 MISPLACED = 0.05
-"""Share of samples that fit others, from which on the order counts as wrong."""
+"""Share of samples with misplaced forecasts above which the order counts as wrong."""
 PAIRS = 4_000_000
-"""Pairs of samples that are compared at a time."""
+"""Number of pairs of samples that are compared at a time."""
 
 
 class UnitMistake(NamedTuple):
@@ -70,6 +71,7 @@ def unit_mistakes(description: dict[str, Any]) -> list[UnitMistake]:
         mistakes += [
             mistake("values 0..255 for 0..1", "divide by 255", 255, 0),
             mistake("values -1..1 for 0..1", "add 1, divide by 2", 2, -1),
+            mistake("the negative, 1 - x for x", "subtract from 1", -1, 1),
         ]
     constants = description.get("normalisation") or {}
     if "scale" in constants and "offset" in constants:
@@ -181,6 +183,21 @@ def units(tables: SampleStatistics, names: list[str]) -> Problem | None:
     return _impossible(tables, names, spread)
 
 
+def blank(tables: SampleStatistics) -> Problem | None:
+    """Find samples of one value in all pixels and lead times, as in an array that is not filled.
+
+    Returns:
+        the problem; None if no sample is so, or all are: a baseline may predict one value.
+    """
+    has_shapes = tables.before_square - tables.before**2 > 1e-6 * tables.before_square
+    is_blank = ((tables.low == tables.high) & has_shapes).any(axis=1)
+    if not is_blank.any() or is_blank.all():
+        return None
+    sample, count = int(is_blank.argmax()), int(is_blank.sum())
+    what = f"one value, {tables.low[sample, 0]:.4g}, in all pixels and lead times"
+    return Problem(sample, what, "predict these samples, too", count - 1)
+
+
 def _impossible(tables: SampleStatistics, names: list[str], spread: np.ndarray) -> Problem | None:
     lowest, highest = tables.lowest, tables.highest
     room = BEYOND * np.maximum(highest - lowest, spread)
@@ -250,7 +267,7 @@ def order(
         each = np.minimum(_far(forecasts[rows], latest), _far(forecasts[rows], observed))
         overlap = (starts[rows, None] < stops) & (starts < stops[rows, None])
         each[overlap] = np.inf
-        each[each >= 0.5 * distance] = np.inf  # that sample's own forecast fits it as well
+        each[each >= 0.5 * distance] = np.inf  # the other sample's own forecast fits too
         best = each.argmin(axis=1)
         nearest = each[np.arange(len(best)), best]
         hits = np.flatnonzero(nearest < 0.5 * distance[rows])

@@ -41,7 +41,7 @@ METRICS = ("mse.pixel_mean", "psnr.per_frame", "ssim.range1", "lpips.alex", "fvd
 """Conventions that are scored by default."""
 CLIPS = "clips (N, T, C, H, W), C is 1 or 3"
 BATCH = 16
-"""Clips in a batch of a network."""
+"""Number of clips in a batch of a network."""
 
 
 class Score(NamedTuple):

@@ -175,7 +175,10 @@ def complete(where: Path, samples: list[int], count: int, clips: Mapping[int, st
     expected = f"each of the samples 0 to {count - 1} once"
     if missing := sorted(set(range(count)) - set(samples)):
         more = f", and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise FileError(where, f"{name(missing[0])} is missing{more}", expected=expected)
+        remedy = "predict each window of index.csv"
+        raise FileError(
+            where, f"{name(missing[0])} is missing{more}", expected=expected, remedy=remedy
+        )
     known: set[int] = set()
     for row, sample in enumerate(samples):
         if sample in known or not 0 <= sample < count:
@@ -409,10 +412,12 @@ def check_form(source: Source, windows: ExportedWindows) -> int:
     remedy = "write sample, lead, channel, y, x"
     if len(shape) in (5, 6) and shape[-4:] == of_sample:
         if shape[0] != count:
-            order = windows.order
-            lost = f": {windows.name(order[shape[0]])} is missing" if shape[0] < count else ""
-            expected = f"{count}, one for each row of index.csv"
-            raise FileError(path, f"{shape[0]} samples{lost}", expected=expected)
+            raise FileError(
+                path,
+                f"{shape[0]} samples, and no array `sample` that says which windows they are of",
+                expected=f"{count}, one for each row of index.csv, in its order",
+                remedy="predict each window once",
+            )
         if source.dtype.kind != "f":
             raise FileError(
                 path,
@@ -426,6 +431,8 @@ def check_form(source: Source, windows: ExportedWindows) -> int:
         remedy = "channels are last: np.moveaxis(predictions, -1, -3)"
     elif len(shape) >= 5 and tail == (channels, leads, height, width):
         remedy = "leads come before channels: np.swapaxes(predictions, -4, -3)"
+    elif shape[:2] == (leads, count) and shape[-3:] == of_sample[1:]:
+        remedy = "lead times come before samples: np.swapaxes(predictions, 0, 1)"
     elif channels == 1 and shape[-3:] == (leads, height, width):
         remedy = "the axis of the only channel is missing: predictions[..., None, :, :]"
     elif len(shape) >= 5 and tail[1:] == of_sample[1:]:

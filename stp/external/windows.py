@@ -88,7 +88,7 @@ def export(
         evaluation: evaluation with test or training windows.
         out: path of a new folder.
         kind: format of the files: zarr, npz or mp4.
-        with_truth: whether to export the frames to predict as well.
+        with_truth: whether to export also the frames to predict.
         report: callback for the progress.
 
     Returns:

@@ -18,7 +18,7 @@ from stp.metrics.perceptual import Embed, Weights, weights_path
 from stp.options.features import FeatureOptions
 
 BLOCK = 16
-"""Clips per block."""
+"""Number of clips per block."""
 
 
 def write_features(

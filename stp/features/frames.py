@@ -9,10 +9,10 @@ from collections.abc import Callable
 import numpy as np
 
 PADDED = 10
-"""Length that PredBench's code fills shorter clips up to."""
+"""Number of frames to which PredBench's code pads shorter clips."""
 
 GREY = 0.5
-"""Value of the frames that are filled in; zero once frames are scaled to [-1, 1]."""
+"""Value of padded frames; zero after scaling to [-1, 1]."""
 
 
 def predicted_only(context: np.ndarray, frames: np.ndarray) -> np.ndarray:

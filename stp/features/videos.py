@@ -33,7 +33,7 @@ STEPS: dict[str, tuple[str, ...]] = {
     "entropy": ("entropy",),
 }
 """Steps of the computation of each part: ``frames``, ``predicted`` and ``true`` are maps of all,
-the predicted and the true frames. A measure of several parts takes a step once."""
+the predicted and the true frames. Several parts of a measure share a step."""
 _OF_FRAMES: dict[str, tuple[str, ...]] = {
     "ssa": ("ssa",),
     "mcs": ("mcs", "mcs_written"),
@@ -166,7 +166,7 @@ def features_of(
     if video.truth is None:
         return features
     truth = video.truth[context:]
-    if looker.compared is maps:  # of all frames at once
+    if looker.compared is maps:  # maps of all frames at once
         maps_of_predicted = of_frames[context:]
         seconds["predicted"] = seconds["frames"] * len(predicted) / len(video.predicted)
     else:

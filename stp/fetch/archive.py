@@ -30,8 +30,8 @@ _BLOCK = 1 << 20
 _TELL = 1 << 20
 _DAMAGED = (
     *(OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError, zipfile.BadZipFile),
-    *(ValueError, LookupError, OverflowError, struct.error),  # of damaged tables of contents
-    RuntimeError,  # of zipfile: encrypted, or packed in an unknown way
+    *(ValueError, LookupError, OverflowError, struct.error),  # for damaged tables of contents
+    RuntimeError,  # from zipfile: encrypted, or with an unknown compression
 )
 
 

@@ -29,7 +29,7 @@ def find(name: str, roots: Iterable[Path]) -> Path | None:
 
 @dataclass(frozen=True)
 class Archive:
-    """An archive of a release: its declaration, its path (None if it is missing)."""
+    """An archive of a release: its declaration, and its path, which is None if it is missing."""
 
     declared: Mapping[str, Any]
     path: Path | None

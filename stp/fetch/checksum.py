@@ -18,7 +18,7 @@ from stp.core.lock import Checksum
 from stp.data.known_checksums import KnownChecksums
 
 THREADS = min(4, os.cpu_count() or 1)
-"""Files that are read at a time (hashing leaves Python's lock alone)."""
+"""Number of files that are read at a time; hashing releases Python's global lock."""
 _BLOCK = 1 << 20
 _AHEAD = 64
 
@@ -130,7 +130,7 @@ def verified(
     status = None
     with suppress(OSError):  # reported when it is read
         status = path.stat()
-    if remembered and status and not declared.get("md5_uncompressed"):  # which is not remembered
+    if remembered and status and not declared.get("md5_uncompressed"):  # not recorded
         sha256 = remembered.get(path, status)
         if sha256:
             advance(status.st_size)

@@ -115,7 +115,7 @@ def _open(url: str, headers: Mapping[str, str], manners: Manners) -> http.client
     """
     request = urllib.request.Request(url, headers={"User-Agent": "stp", **headers})
     secret = manners.credentials.get(urlsplit(url).netloc)
-    if secret:  # not for the host that this one may redirect to
+    if secret:  # not sent to hosts of redirects
         token = base64.b64encode(secret.encode()).decode()
         request.add_unredirected_header("Authorization", f"Basic {token}")
     opened: http.client.HTTPResponse = _opener(manners.proxy, manners.certificates).open(
@@ -335,9 +335,7 @@ def _attempt(
         response = _open(url, headers, host.manners)
     except urllib.error.HTTPError as error:
         error.close()
-        if (
-            error.code == 416 and have
-        ):  # there is nothing after the present bytes: complete, or too long
+        if error.code == 416 and have:  # no bytes are left: the file is complete, or too long
             if _content_range(error.headers.get("Content-Range"))[1] == have:
                 return
             _restart(target, file)

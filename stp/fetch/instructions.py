@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from stp.core.errors import StpError
 
 FOLDED = 6
-"""Largest number of files of one folder and suffix that are all listed."""
+"""Maximum number of files of one folder and suffix that are listed completely."""
 SHOWN = 3
 
 

@@ -50,7 +50,7 @@ class TransferMeter:
                 self._bytes, self._of_known = self._bytes + 1, self._of_known + total
             if name not in self._at:
                 self._before += have
-            elif have < self._at[name]:  # it started again
+            elif have < self._at[name]:  # the file was started again
                 self._before = max(0, self._before - (self._at[name] - have))
             self._done += have - self._at.get(name, 0)
             self._at[name] = have

@@ -41,12 +41,13 @@ from stp.fetch.parallel import FileToFetch, download_all
 from stp.fetch.table import FileState
 
 Release = Mapping[str, Any]
-"""``{"source", "files": [...]}``, perhaps with ``"generator"`` and ``"options"``; see ``fetch``."""
+"""``{"source", "files": [...]}``, optionally with ``"generator"`` and ``"options"``; see
+``fetch``."""
 OWN = (".part", ".part.version", UNPACKED)
-"""Endings of files that stp writes beside raw files."""
+"""Suffixes of files that stp writes beside raw files."""
 _SHOWN = 10
 Watch = Callable[[Callable[[], Any]], Any]
-"""Does some work, and refuses files that it must not read."""
+"""Function that does some work, and refuses reading of files that it must not read."""
 
 
 def unwatched(work: Callable[[], Any]) -> Any:
@@ -180,7 +181,7 @@ def fetch(
     resolved = _resolve(release, roots, locked)
     archives = Archives(release, roots, locked, remembered, report)
     if archives.declared and (locked is None or resolved.unobtainable):
-        # Without a lock, what is here is unpacked to its end: the lock must not miss the rest.
+        # Without a lock, archives are unpacked completely: the lock must not miss files.
         archives.unpack_found()
         resolved = _resolve(release, roots, locked)
         if resolved.unobtainable and archives.can_be_downloaded(resolved.unobtainable):
@@ -379,7 +380,7 @@ def run_generator(
     unfinished = out.with_name(f".{out.name}.{os.getpid()}")
     try:
         with writing(out):
-            shutil.rmtree(unfinished, ignore_errors=True)  # of a process that was killed
+            shutil.rmtree(unfinished, ignore_errors=True)  # left by a killed process
             unfinished.mkdir(parents=True)
             watch(lambda: module.generate(unfinished, dict(options), report))
             for name, path in declared.items():

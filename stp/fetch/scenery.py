@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 _CAMERA = 1.6  # height above the ground, metres
-_HORIZON = 0.45  # of the picture's height, from the top
-_FOCAL = 0.6  # of the picture's width, about that of KITTI and nuScenes
+_HORIZON = 0.45  # share of the picture's height, from the top
+_FOCAL = 0.6  # share of the picture's width, as in KITTI and nuScenes
 _LOOP = 400.0  # metres after which things beside the road repeat
 _SIGHT = 70.0  # metres in which haze grows by e
 _HAZE = np.array([200.0, 208.0, 216.0])

@@ -8,7 +8,7 @@ from stp.core.units import size_text
 
 STATES = ("missing", "damaged", "present", "ignored")
 FOLDED = 8
-"""Largest number of files of one state, folder and suffix that have a line each."""
+"""Maximum number of files of one state, folder and suffix that have a line each."""
 SHOWN = 3
 WIDTH = 120
 

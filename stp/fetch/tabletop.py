@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import ndimage
 
-_SPEED = 0.085  # of the gripper, table widths per frame
+_SPEED = 0.085  # speed of the gripper, table widths per frame
 _REACH = 0.045  # radius of the gripper at the table
 _NOISE = 1.5  # standard deviation of the sensor noise, grey levels
 _PALETTE = np.array(

@@ -18,7 +18,7 @@ from stp.fetch.parallel import FileToFetch, combined, download_all
 from stp.plan.weights import Network, PackagedFile, WeightFile, how, present
 
 SECOND_TRY_S = 15.0
-"""Seconds without data after which a second source is given up."""
+"""Seconds without data after which a second source is abandoned."""
 
 
 def fetch(

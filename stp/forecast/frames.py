@@ -23,9 +23,9 @@ from stp.prepare.own.options import RawContents
 from stp.prepare.own.reader import DECLARE, KINDS, build_options
 
 CONTEXT = 10
-"""Observed frames of a model that needs no training."""
+"""Number of observed frames of a model without training."""
 SPLITS = {"train": 0.7, "val": 0.15, "test": 0.15}
-"""A required option of the reader; nothing is split here."""
+"""Value of a required option of the reader; data are not split here."""
 
 
 @dataclass(frozen=True)
@@ -244,7 +244,7 @@ def _last(raw: UnlockedFiles, contents: RawContents, number: int, span: int) -> 
     decoded = contents.decode(raw, contents.task(number, recording.frames - span, recording.frames))
     if not isinstance(decoded, Decoded):
         return decoded
-    if decoded.note < span:  # the others are copies
+    if decoded.note < span:  # the remaining frames are copies
         raise StpError(
             f"{recording.name}: {span - decoded.note} of its last {span} frames do not exist",
             expected="a frame for each packet",

@@ -20,7 +20,7 @@ from stp.plan import config
 from stp.plan.cells import Plan
 
 PARAMETERS = "parameters.json"
-"""File that a calibration writes."""
+"""Name of the file that a calibration writes."""
 
 
 def load(source: str | Path, configfile: Path) -> FrameModel | TrackModel:

@@ -17,7 +17,7 @@ from stp.render.pictures.sheet import Group, Panel, Sheet
 
 STORE, PICTURE, MOVIE = "predictions.zarr", "forecast.png", "forecast.mp4"
 MOST_DRAWN = 4
-"""Recordings and variables in a picture; more would be too small."""
+"""Maximum numbers of recordings and variables in a picture."""
 
 
 def frames(folder: Path, recordings: Recordings, forecasts: np.ndarray, model: str) -> list[Path]:

@@ -41,13 +41,14 @@ SPLIT_WORDS = {
 }
 FRACTIONS = {"train": 0.7, "val": 0.15, "test": 0.15}
 TEST_SHARES = (0.15, 0.2, 0.25, 0.3, 0.33)
-"""Of a draft: the first that leaves enough clusters in the test for a confidence interval."""
+"""Candidates for the share of the test; the first one with enough clusters for a confidence
+interval is used."""
 MOST_FRAMES = 20
-"""Frames of a window of a draft."""
+"""Maximum number of frames of a window in a draft."""
 FEW_LEVELS = 64
-"""Grey levels; a largest value below it is remarked on."""
+"""Grey level; a draft contains a remark if the maximum value is lower."""
 SAMPLED_PARTS = 16
-"""Parts of the data, from the first to the last, whose values are read."""
+"""Number of parts, evenly spread over the data, whose values are read."""
 DECLARE = (
     "declare it in the files (the attribute missing_value: ncatted -a missing_value,NAME,c,f,"
     "{value} FILE) or write NaN; if the value is meant, state valid_range; or write the YAML by "

@@ -122,7 +122,7 @@ def _size(draft: Draft, model: str) -> Iterator[str]:
     }
     try:
         counted = size(recipe)
-    except StpError:  # a frame size that the network does not take, as its training will say
+    except StpError:  # the network does not support the frame size; its training reports this
         return
     steps = config.load(CONFIG_FOLDER / "demo.yaml").models[model].size.steps
     # Sizes in the configuration are those on Moving-MNIST: convert from this dataset.

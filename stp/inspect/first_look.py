@@ -17,18 +17,18 @@ from stp.prepare.own import arrays, grids, pictures, videos
 from stp.prepare.own.axis_names import USUAL_NAMES, coordinate_name
 
 LONGEST_SIDE = 128
-"""Pixels of a frame of a draft, at most."""
+"""Maximum side of a frame in a draft, pixels."""
 PIXEL_METRICS = ["mse.pixel_sum", "mae.pixel_sum", "ssim.range1", "psnr.per_frame"]
 FIELD_METRICS = ["mse.pixel_mean", "mae.pixel_mean", "rmse.per_frame"]
 GLOBE_METRIC = "wrmse.per_frame"
 MOST_COLUMNS = 6
-"""Variables in the table of a draft; all are scored."""
+"""Maximum number of variables in the table of a draft; all variables are scored."""
 NEIGHBOURS = 4
-"""Sequences and frames that are compared, to tell one axis from the other."""
+"""Numbers of sequences and frames that are compared to distinguish both axes."""
 MORE_ALIKE = 0.8
-"""Ratio of differences below which neighbours are more alike."""
+"""Ratio of differences below which neighbours along an axis count as more similar."""
 FEW_CHANNELS = 4
-"""Length of an axis that may be one of channels, at most."""
+"""Maximum length of an axis that may be the axis of channels."""
 
 Metrics = Sequence[str | dict[str, str]]
 
@@ -52,7 +52,7 @@ class FirstLook(NamedTuple):
 def look_at_videos(raw: RawFiles) -> FirstLook:
     """Guess settings from the first video."""
     path = raw.find(videos.files_of(raw.names, "videos", VIDEO_SUFFIXES)[0])
-    videos.probe(path)  # whose errors name what is wrong
+    videos.probe(path)  # raises errors that name the problem
     height, width = videos.size(path)
     notes = {"shape": f"channels (1: grey), height, width; {path.name} has {height} x {width}"}
     return FirstLook([3, *_smaller(height, width)], {}, PIXEL_METRICS, notes)
@@ -224,4 +224,4 @@ FIRST_LOOKS = {
     "arrays": look_at_arrays,
     "grids": look_at_grids,
 }
-"""By kind of input."""
+"""Functions that guess settings, by kind of input."""

@@ -51,15 +51,16 @@ NOT_DETECTIONS = re.compile(r"goals|destinations|h(-\w+)?|obstacles|groups|info|
 FPS = 25.0
 """Frames per second of most cameras."""
 USUAL = 1.3
-"""Metres per second of most people who walk."""
+"""Range of usual walking speeds, metres per second."""
 MOST_FASTER = 20
-"""Times that the people of one recording may be as fast as those of another of the same units."""
+"""Maximum ratio of the speeds of people in two recordings with the same units."""
 LENGTHS = ((8, 12), (6, 10), (4, 8), (4, 4), (3, 2), (2, 1))
-"""Observed and predicted positions, from what is usual to what the shortest tracks allow."""
+"""Candidates for numbers of observed and predicted positions, from usual ones to those for the
+shortest tracks."""
 RULES = {"dataset": "", "calibration": 0.2, "smooth": 5}
 """Options that a draft does not change."""
 PROTOCOLS = ("strict", "strict-relaxed")
-"""How scenarios of a draft are cut: the second where the first leaves none."""
+"""Candidates for the protocol of a draft; the second one is used if the first gives no scenario."""
 NONE = {"scenarios": 0}
 
 

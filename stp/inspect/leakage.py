@@ -48,7 +48,7 @@ def compare(index: pd.DataFrame, split: str, against: str) -> Shared:
     clusters, _ = pd.factorize(index["cluster"])
     last = (index["start"] + (index["length"] - 1) * index["stride"]).to_numpy(np.int64)
     first = index["start"].to_numpy(np.int64)
-    # One axis for all clusters, each in a range of its own.
+    # All clusters share an axis, on which each has a separate range.
     base = clusters.astype(np.int64) * (int(last.max(initial=0)) + 1)
     first, last = base + first, base + last
     later = (index["split"] == split).to_numpy()

@@ -14,7 +14,7 @@ from stp.score.jackknife import FEWEST_CLUSTERS
 
 Options = dict[str, Any]
 SHARES = (0.15, 0.25, 0.33)
-"""Shares of the test, where all recordings are divided by time."""
+"""Candidates for the share of the test, if all recordings are divided by time."""
 
 
 def edit(contents: RawContents, options: Options, span: int) -> str | None:
@@ -50,7 +50,7 @@ def _edits(options: Options, span: int) -> Iterator[tuple[Options, int, str]]:
         yield {"cluster_frames": span}, span, ""
         for shorter in range(span - 1, 1, -1):
             yield {**windows(shorter), "cluster_frames": 2 * shorter}, shorter, ""
-        # Of few frames, such as months, only windows without a frame in common are enough.
+        # With few frames, such as months, only windows without a common frame are enough.
         for shorter in range(span, 1, -1):
             for test in SHARES:
                 yield {**by_time(test), **windows(shorter), "cluster_frames": shorter}, shorter, ""

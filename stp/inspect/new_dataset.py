@@ -53,7 +53,7 @@ def _is_tracks(path: Path) -> bool:
         file.name.lower().endswith(tuple(suffixes))
         for file in inside
         for suffixes in SUFFIXES.values()
-        if file.name.lower() != "map.png"  # which may lie beside detections
+        if file.name.lower() != "map.png"  # a map that may be beside detections
     )
     return path.exists() and not has_frames and bool(guess_tracks.members(path))
 

@@ -19,9 +19,9 @@ from stp.plan.cells import Plan
 from stp.plan.dataset import Dataset
 
 OPINIONS = "opinions"
-"""The dimension of printed values that are of the database, not of a measure."""
+"""Dimension of printed values about the database, not about a measure."""
 SOURCES = {"UCF": "UCF-101"}
-"""Names of videos -> what Table 1 calls their source, where it differs."""
+"""Names of sources in Table 1, by the name in videos, if they differ."""
 OVERLAP = "splits of a family overlap by design: a video is in several tests"
 
 
@@ -59,7 +59,7 @@ def lines(plan: Plan, name: str, leakage: Leakage, width: int) -> Iterator[str]:
 
 
 Printed = dict[tuple[str, str], str]
-"""Printed name and metric -> the number as printed."""
+"""Printed numbers, by printed name and metric."""
 
 
 def printed_of(plan: Plan, name: str) -> Printed:

@@ -42,7 +42,7 @@ def members_of(path: Path) -> tuple[str, list[Path]]:
         in_store = any(parent.suffix == ".zarr" for parent in member.parents)
         for kind, suffixes in SUFFIXES.items():
             if kind == "grids":
-                suffixes = (*suffixes, *grids.GRIB)  # which their reader refuses, with a remedy
+                suffixes = (*suffixes, *grids.GRIB)  # the reader refuses these, with a remedy
             is_kind = kind == "grids" if in_store else member.name.lower().endswith(suffixes)
             if is_kind:
                 by_kind.setdefault(kind, []).append(require_regular(member))

@@ -21,9 +21,9 @@ DOMAINS = {
     "own": "own data",
 }
 ACCESS = ("open", "registration", "manual")
-"""From easiest to most laborious."""
+"""Kinds of access, from the easiest to the most laborious."""
 MIN_SIMILAR = 4
-"""Number of files from which those whose names differ only in numbers share an entry."""
+"""Minimum number of files that share an entry if their names differ only in numbers."""
 INTRODUCTION = """\
 # Datasets
 

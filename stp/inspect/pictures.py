@@ -22,16 +22,16 @@ def show(
     """Draw a few clips of a prepared dataset.
 
     Args:
-        plan: plan that the dataset belongs to.
+        plan: plan with the dataset.
         name: name of the dataset.
-        out: path of the file: .png for a contact sheet, .gif or .mp4 for moving pictures. For
-            datasets of people, .png, .svg or .pdf shows all tracks over the map, .gif or .mp4 the
-            busiest moments.
+        out: path of the file: .png for a contact sheet, .gif or .mp4 for a movie. For datasets of
+            people, .png, .svg or .pdf shows all tracks on the map, .gif or .mp4 the busiest
+            moments.
         split: name of the split: train, val, test, or another split of the index.
         clips: number of clips, spread evenly over the split.
-        variable: name of the only variable to draw; by default all variables of up to two are
-            drawn, or else the first.
-        level: level of the variable, if it has several.
+        variable: name of the only variable to draw. None for all variables if the data have one or
+            two, else for the first.
+        level: level of the variable, if there are several.
 
     Returns:
         path of the file.

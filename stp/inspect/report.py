@@ -14,7 +14,7 @@ from stp.plan.cells import Plan
 from stp.plan.checked_config import check_known
 
 WIDTH = 120
-"""Characters of a line in a file."""
+"""Length of a line in a file, characters."""
 
 
 def describe(plan: Plan, names: list[str], leakage: bool) -> tuple[list[Row], dict[str, Leakage]]:

@@ -10,9 +10,9 @@ from stp.prepare.track_readers.detections import AT_A_ROW, TIME_UNITS, Rows, tim
 RATES = (1, 2, 2.5, 3, 4, 5, 6, 7.5, 8, 10, 12, 12.5, 15, 20, 24, 25, 30, 50, 60, 100, 120)
 """Usual rates, detections or frames per second."""
 STEP = 0.4
-"""Seconds between two positions of most evaluations."""
+"""Seconds between two positions in most evaluations."""
 SEEN = (0.004, 5.0)
-"""Seconds that usually lie between two detections of a person."""
+"""Range of usual intervals between two detections of a person, seconds."""
 WALKING = (0.2, 3.0)
 """Median speed of walking people, metres per second."""
 SMALL_LENGTHS = {"m": 1.0, "cm": 0.01, "mm": 0.001}

@@ -29,7 +29,7 @@ PERSON = (
     "entity", "entityid", "id", "uid", "name", "p", "who",
 )  # fmt: skip
 LOST = ("lost", "islost", "outside", "outofview")
-"""Marks of rows that are not detections (SDD and VATIC, CVAT)."""
+"""Names of columns that mark rows without a detection (SDD and VATIC, CVAT)."""
 PLACE = r"{axis}|(pos|position|poseposition|world|coord|location|loc|centre|center|c|p){axis}|" \
     r"{axis}(pos|position|world|coord|coordinate|location|loc|centre|center)"  # fmt: skip
 BOXES = re.compile(r"(bb|bbox|box)(left|top|width|height|x|y|w|h|[xy]?[12])|[xy](min|max)|[xy][12]")
@@ -44,7 +44,7 @@ _DURATIONS = {
 LENGTHS = {word: unit for unit, words in _LENGTHS.items() for word in words.split()}
 DURATIONS = {word: unit for unit, words in _DURATIONS.items() for word in words.split()}
 PIXELS = ("px", "pixel", "pixels")
-"""Units of pictures, not of the ground."""
+"""Units of pictures, which are not units of the ground."""
 MOST_ROWS = 5000
 """Number of rows whose values are read."""
 
@@ -90,7 +90,7 @@ def guess_columns(path: Path, alone: bool = True) -> Guessed:
             table = text.table(path, form, by_number=False, most=MOST_ROWS)
             return _by_name(path, form.names, table, alone)
         except StpError:
-            if not form.in_comment:  # which may be any four words
+            if not form.in_comment:  # a comment may be any four words
                 raise
     return _by_value(path, text.table(path, form, by_number=True, most=MOST_ROWS))
 

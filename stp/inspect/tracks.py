@@ -13,7 +13,7 @@ from stp.plan.dataset import Dataset
 from stp.tracks.gaps import LONGEST_GAP
 
 PARTS = {"test": "", "calibration": "-train"}
-"""Suffix of the protocol in the name of each part of the detections, as of subsets of frames."""
+"""Suffix of the protocol in the names of subsets, for each part of the detections."""
 
 
 def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage | None]:

@@ -15,7 +15,7 @@ from stp.plan.cells import Plan
 from stp.plan.checked_config import CONFIG_FOLDER, check_known
 
 KEPT = ("title", "source", "release", "units", "fps", "context", "horizon")
-"""Attributes of an array; fps is that of its steps."""
+"""Attributes of the data that the array keeps; ``fps`` applies to the steps of the array."""
 
 
 def clips(

@@ -24,7 +24,7 @@ KINDS = {
     "training": ("without_validation", "climatology_deviation"),
     "published": ("published", "published_deviation"),
 }
-"""Kind of climatology to the names of the arrays of its mean and its standard deviation."""
+"""For each kind of climatology, the names of the arrays of its mean and its standard deviation."""
 SCORES = ("forecast", "climatology")
 
 

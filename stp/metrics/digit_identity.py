@@ -23,12 +23,12 @@ INK = 0.3
 FAINT = 0.1
 """Brightness below which a pixel is background."""
 LONGEST_SIDE = (0.15, 0.4)
-"""Height or width of a digit, whichever is larger, as a share of the frame's: 0.31 in the official
-data. Smaller areas are noise, larger ones several digits."""
+"""Height or width of a digit, whichever is larger, as a share of the side of the frame: 0.31 in the
+official data. Smaller areas are noise, larger ones several digits."""
 SIDE = 20
-"""Height and width to which a digit is brought before it is compared, pixels, margin included."""
+"""Height and width to which a digit is scaled for comparison, pixels, including a margin."""
 CELLS, DIRECTIONS = 4, 8
-"""Histograms of edge directions: cells along each side, and parts of the circle."""
+"""Numbers of cells along each side and of bins of directions, for histograms of edge directions."""
 NEAREST = 5
 """Number of nearest scans that decide the label of a digit."""
 

@@ -17,7 +17,8 @@ Form = Literal["released", "written"]
 PARTS = ("ssa", "mcs", "mcs_written", "rfd", "rfd_written")
 """Features that `features_of` computes; `stp.opinions.network_features.PARTS` describes them."""
 EPSILON = 1e-15
-"""Added to the product of two lengths; a location or channel of zeros has the similarity 0."""
+"""Added to the product of two norms, so that a location or channel of zeros has the similarity
+0."""
 
 
 def motion_compensated_similarity(maps: np.ndarray, context: int, form: Form) -> np.ndarray:

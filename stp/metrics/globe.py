@@ -24,7 +24,7 @@ class Area:
         observed: fields (G, H, W), NaN where nothing was observed.
 
     Attributes:
-        is_observed: bool (G, H, W); None if all points were observed.
+        is_observed: mask of observed points, bool (G, H, W); None if all points were observed.
     """
 
     def __init__(self, weights: np.ndarray, observed: np.ndarray) -> None:

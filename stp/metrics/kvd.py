@@ -16,7 +16,7 @@ from stp.core.errors import StpError
 from stp.metrics.set_distance import SetDistance
 
 ROWS = 512
-"""Rows of the kernel's matrix that are computed at a time."""
+"""Number of rows of the kernel's matrix that are computed at a time."""
 
 
 def distance(x: np.ndarray, y: np.ndarray) -> float:

@@ -31,11 +31,12 @@ from stp.models.compute import settle
 
 SHIFT = (-0.030, -0.088, -0.188)
 SCALE = (0.458, 0.448, 0.450)
-"""Mean and deviation of ImageNet's channels for frames in [-1, 1], as in the authors' code."""
+"""Mean and standard deviation of ImageNet's channels for frames in [-1, 1], as in the authors'
+code."""
 
 EPSILON = 1e-10  # added to the length of a feature vector
 BATCH_PIXELS = 1 << 20
-"""Pixels of the pairs of frames of a batch."""
+"""Number of pixels in the pairs of frames of a batch."""
 
 PACKAGED = {"alexnet": "alex", "squeezenet": "squeeze", "vgg16": "vgg"}
 """Names of the package's files of w, by network."""

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 Windows = tuple[tuple[int, int], ...]
-"""First and last lead times, from 1."""
+"""First and last lead time of each window, from 1."""
 
 
 class NetworkInputs(NamedTuple):

@@ -29,7 +29,7 @@ SIGMA = 1.5
 WEIGHTS = (0.0448, 0.2856, 0.3001, 0.2363, 0.1333)
 
 Halve = Callable[[np.ndarray], np.ndarray]
-"""Frames (F, H, W) to those of the next scale."""
+"""Function from frames (F, H, W) to frames of the next scale."""
 
 
 def multi_scale_similarity(

@@ -66,7 +66,7 @@ def _correlation(means: np.ndarray) -> np.ndarray:
     p, o, pp, oo, po = np.moveaxis(means, -2, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         vary_p, vary_o = pp - p * p, oo - o * o
-        # What is left of a constant after the subtraction is rounding.
+        # After the subtraction, only rounding errors of a constant are left.
         varies = (vary_p > 1e-12 * pp) & (vary_o > 1e-12 * oo)
         return np.where(varies, (po - p * o) / np.sqrt(vary_p * vary_o), np.nan)
 

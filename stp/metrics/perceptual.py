@@ -13,7 +13,7 @@ from stp.core.errors import StpError
 from stp.metrics.metric import Metric, NetworkInputs, needs_data
 
 Embed = Callable[[np.ndarray], np.ndarray]
-"""Clips float32 (N, T, C, H, W) in [0, 1] to features float64 (N, D)."""
+"""Function from clips, float32 (N, T, C, H, W) in [0, 1], to features, float64 (N, D)."""
 
 
 class Weights(NamedTuple):

@@ -19,7 +19,7 @@ REGULAR = 1e-6
 """Added to variances, square metres, as in scikit-learn."""
 
 FEWEST = 3
-"""Samples that a covariance of two coordinates needs."""
+"""Minimum number of samples for a covariance of two coordinates."""
 
 LEAST = -20.0
 """Lower bound of log-densities (TrajNet++)."""

@@ -1,6 +1,6 @@
 """Regions of the globe that are scored separately: boxes of latitudes and longitudes.
 
-A box includes its borders. Its grid points keep their latitude weights; points outside of it are
+A box includes its borders. Its grid points keep their latitude weights; points outside are
 excluded.
 """
 

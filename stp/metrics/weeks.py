@@ -7,7 +7,7 @@ from stp.metrics.climatology import Climatology
 from stp.metrics.metric import Metric, Windows
 
 WEEKS = ((1, 7), (8, 14), (15, 28), (29, 42))
-"""First and last day: weeks 1 and 2, and weeks 3-4 and 5-6 as one each, as centres issue them."""
+"""First and last day of weeks 1, 2, 3-4 and 5-6, as in forecasts of centres."""
 
 
 def compose(metric: Metric, windows: str | list[list[int]]) -> Metric:

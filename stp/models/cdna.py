@@ -20,7 +20,7 @@ from stp.models.padding import pad
 from stp.models.recurrent import remembering, roll
 
 SHRINK = 8
-"""Sides of the narrowest layer are an eighth of those of a frame."""
+"""Ratio of the sides of a frame to those of the narrowest layer."""
 LEAST = 1e-12
 """Lower bound of the values of a kernel before they are divided by their sum."""
 
@@ -287,7 +287,7 @@ def shown_clips(
     if whole_batch is None:
         order = torch.rand(clips, inputs).argsort(dim=0)
         return order < round(clips * share)
-    # Of each part by itself, rounding would show all of a small part, or none.
+    # If each part was rounded separately, small parts would be included entirely or not at all.
     batch, first, seed = whole_batch
     order = torch.rand(batch, inputs, generator=torch.Generator().manual_seed(seed)).argsort(dim=0)
     return order[first : first + clips] < round(batch * share)

@@ -32,9 +32,9 @@ VARIABLES = (
         for level in LEVELS
     ),
 )
-"""Variables of the published weights, in their order and spelling."""
+"""Variables of the published weights, in their order and spelling there."""
 LEAD_UNIT = 100.0
-"""Hours of lead time that enter the network as 1."""
+"""Lead time in hours that is 1 in the input of the network."""
 
 
 def attention(q: Tensor, k: Tensor, v: Tensor, heads: int) -> Tensor:
@@ -339,7 +339,7 @@ class Model(ForecastModel):
         x = F.dropout(tokens + self.lead_time_embed(hours)[:, None], self.drop, self.training)
         for block in self.blocks:
             x = block(x)
-        # Of the head's output, channels change fastest, then columns of a patch.
+        # In the head's output, channels change fastest, then columns of a patch.
         x = self.head(self.norm(x)).unflatten(1, self.sides)
         x = x.unflatten(-1, (self.patch, self.patch, self.channels))
         x = x.permute(0, 5, 1, 3, 2, 4).flatten(4, 5).flatten(2, 3)

@@ -33,7 +33,7 @@ def create(recipe: Mapping[str, Any]) -> ForecastModel:
     context, horizon = recipe["context"], recipe["horizon"]
     chosen = recipe.get("class")
     model_class = _own_class(name) if chosen is None else _named_class(name, chosen)
-    bare = model_class.__init__ is nn.Module.__init__  # whose signature takes anything
+    bare = model_class.__init__ is nn.Module.__init__  # with a signature that accepts anything
     parameters = {} if bare else dict(inspect.signature(model_class).parameters)
     if not any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         options_of_class = [key for key in parameters if key not in ABOUT_DATA]

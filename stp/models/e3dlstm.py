@@ -85,7 +85,7 @@ class Eidetic3DLSTM(nn.Module):
         Returns:
             h, c and m after this step.
         """
-        # One frame for the whole film: (B, 1, H, W) pieces are broadcast along the film.
+        # A single frame for all times: pieces (B, 1, H, W) are broadcast along time.
         ih, gh, rh, oh = _pieces(self.from_hidden, h, 4)
         ix, gx, rx, ox, ixm, gxm, fxm = _pieces(self.from_input, x, 7)
         query = torch.sigmoid(rx + rh)

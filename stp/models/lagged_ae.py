@@ -17,7 +17,7 @@ from stp.models.halving import Encoder, at_least, check_channels, doubling, resi
 from stp.models.one_step import OneStep
 
 MAPS = 3
-"""Maps in 0..1 that a block of the decoder passes on."""
+"""Number of maps in 0..1 that a block of the decoder passes on."""
 
 
 class DecoderBlock(nn.Module):

@@ -129,7 +129,7 @@ class Model(Recurrent):
             self.decoder.append(
                 nn.ConvTranspose2d(hidden, hidden, 3, stride=2, padding=1, output_padding=1)
             )
-            if i < halvings - 1:  # the last one is read out as it is
+            if i < halvings - 1:  # no activation before the readout
                 self.decoder.append(nn.LeakyReLU(LEAK))
         self.readout = nn.Conv2d(hidden, channels, 1)
 

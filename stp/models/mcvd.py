@@ -23,7 +23,8 @@ from stp.models.model import ForecastModel
 from stp.models.padding import pad
 
 KEPT_BYTES = 2**32
-"""Modulations kept from one sampling step to the next; clips beyond go one after the other."""
+"""Maximum size of modulations kept from one sampling step to the next; if clips need more, they are
+computed one after the other."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ Modulation = tuple[Tensor, Tensor]
 """Modulation of normalised channels by the context: factor and offset, each (B, C, H, W)."""
 
 SILENT = 1e-10
-"""`scale` of convolutions whose output is almost zero at first."""
+"""Value of `scale` for convolutions with an initial output near zero."""
 
 
 def conv(inputs: int, outputs: int, size: int = 3, *, scale: float = 1.0) -> nn.Conv2d:

@@ -9,7 +9,7 @@ from stp.core.options import require
 from stp.models.model import ForecastModel
 
 PREDICTS = ("state", "change")
-"""Output of a network: the next frame, or its difference from the latest one."""
+"""Kinds of output of a network: the next frame, or its difference from the latest one."""
 
 
 class OneStep(ForecastModel):

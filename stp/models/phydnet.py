@@ -20,10 +20,10 @@ from stp.models.recurrent import remembering, roll
 from stp.models.repeated_convolution import RepeatedConv2d
 
 SPREAD = 0x9E3779B97F4A7C15
-"""Puts seeds of consecutive steps far from each other (2^64 divided by the golden ratio)."""
+"""Factor that separates the seeds of consecutive steps (2^64 divided by the golden ratio)."""
 FEATURES = 64
 ORDERS = 7
-"""Derivatives of order 0..6 along both axes: 49 filters of 7x7."""
+"""Number of orders of derivatives, 0..6, along both axes: 49 filters of 7x7."""
 LEAK, GROUPS = 0.2, 16
 
 Memory = tuple[Tensor, list[tuple[Tensor, Tensor]]]

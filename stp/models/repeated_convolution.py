@@ -26,13 +26,14 @@ from torch import Tensor, nn
 HALF = Fraction(1, 2)
 SEVEN = (0, 1, -1, 2, -2, HALF, -HALF)
 POINTS = {3: (0, 1, -1, 2, -HALF), 5: SEVEN, 7: SEVEN}
-"""Points, besides infinity, at which polynomials of tiles are evaluated, by side of filters; chosen
-for small rounding errors. A tile has as many lines as points, and one more, less side - 1."""
+"""Finite points at which polynomials of tiles are evaluated, by side of filters, chosen for small
+rounding errors; the point at infinity is added. With n points, a tile has n + 1 - (side - 1)
+lines."""
 WORK = 50_000
-"""Least number of weights for which mapping tiles pays."""
+"""Minimum number of weights for which transformed tiles are faster."""
 SAMPLES = 16
-"""The gradient of filters is computed for so many inputs at once: enough for fast products, few
-enough not to keep many."""
+"""Number of inputs for which the gradient of filters is computed at once: enough for fast products,
+but little memory."""
 
 
 class Maps(NamedTuple):
@@ -51,7 +52,7 @@ class Maps(NamedTuple):
 
 
 @cache
-@torch.inference_mode(False)  # they are kept for training, too
+@torch.inference_mode(False)  # the result is also used in training
 def maps(side: int, length: int) -> Maps:
     """Compute the transform matrices, from the Toom-Cook algorithm by transposition.
 
@@ -186,7 +187,7 @@ class Kernel:
             gradient: gradient of the loss by the result, (B, O, H, W).
         """
         task = torch._C._current_graph_task_id()
-        if task != self.task:  # what an earlier backward pass did not take is not ours
+        if task != self.task:  # gradients left by an earlier backward pass
             self.task, self.waiting, self.gradient = task, [], None
         self.waiting.append((geometry, x, gradient))
         if sum(len(x) for _, x, _ in self.waiting) >= SAMPLES:
@@ -279,7 +280,7 @@ Kernels = dict[RepeatedConv2d, Kernel]
 def mapped_kernels(network: nn.Module) -> Kernels:
     """Transform the filters of all repeated convolutions of a network that become faster by it."""
     if any(module._compiled_call_impl is not None for module in network.modules()):
-        return {}  # what is compiled shall not meet functions of our own
+        return {}  # custom functions would break compiled graphs
     convolutions = (m for m in network.modules() if isinstance(m, RepeatedConv2d))
     return {conv: Kernel(conv.weight) for conv in convolutions if conv._pays()}
 

@@ -25,11 +25,11 @@ from stp.models.sv2p import annealed, check_annealing, divergence
 
 LEAK = 0.2
 LARGEST = 10.0
-"""Bound of the logarithm of a variance."""
+"""Upper bound of the logarithm of a variance."""
 SMOOTHED = 0.75
 """Label of real videos for a discriminator: smoothed by a quarter (TF-GAN)."""
 FEWEST = 4
-"""Frames that a discriminator needs; the last frame of shorter videos is repeated."""
+"""Minimum number of frames for a discriminator; the last frame of shorter videos is repeated."""
 LAYERS = (
     (1, 3, (1, 1, 1)),
     (2, 4, (1, 2, 2)),

@@ -20,10 +20,10 @@ from stp.models.padding import pad
 
 PRIORS = ("fixed", "learned")
 SEEN = ("drawn", "mean", "prior")
-"""Latent vectors of frames that were seen, in a forecast: drawn from the posterior, its mean, or
-drawn from the prior."""
+"""Latent vectors for observed frames in a forecast: drawn from the posterior, its mean, or drawn
+from the prior."""
 DEPTHS = (2, 2, 3, 3, 3, 3)
-"""Convolutions at each resolution; as many resolutions as there are widths."""
+"""Numbers of convolutions at each resolution; there are as many resolutions as widths."""
 LEAK = 0.2
 
 State = list[tuple[Tensor, Tensor]] | None

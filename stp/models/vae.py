@@ -21,7 +21,7 @@ from stp.models.lagged_ae import Decoder
 from stp.models.one_step import OneStep
 
 Noise = Callable[[Tensor], Tensor]
-"""White noise like a tensor."""
+"""Function that returns white noise with the shape of a tensor."""
 
 
 class Model(OneStep):

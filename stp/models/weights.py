@@ -13,7 +13,7 @@ from stp.models.create import RECIPE_KEYS
 from stp.models.normalisation import Normalisation
 
 MODEL = "model.pt"
-"""The weights of the epoch that validation selected."""
+"""Name of the file with the weights of the epoch that validation selected."""
 REMEDY = "remove the folder of the model and run the command again: the model is trained anew"
 
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from stp.models.model import ForecastModel, require_shape
 
 ABOUT_DATA = ("shape", "context", "horizon")
-"""Arguments of a constructor that the dataset decides; any other is an option."""
+"""Arguments of a constructor that depend on the dataset; all others are options."""
 
 
 class Wrapped(ForecastModel):

@@ -24,7 +24,7 @@ PARTS = {
     "entropy": "entropy of the classes of predicted frames, nats (mean)",
 }
 """Columns. ``mse``, ``cosine`` and ``lpips`` need the true future, and ``entropy`` a classifier;
-they are NaN without it. For a network of clips all but ``ssa`` are NaN."""
+they are NaN without these. For a network of clips, all except ``ssa`` are NaN."""
 
 
 @dataclass(frozen=True)

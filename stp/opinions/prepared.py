@@ -46,10 +46,10 @@ OPINION_COLUMNS = pa.schema(
         ("has_truth", pa.bool_()),
     ]
 )
-"""``opinions.parquet``. ``mos``: from 0 to 100. ``tags``: what can be seen in the video (words with
-spaces between them); ``family``: stochastic or deterministic; ``strength``: of the damage, of
-generated videos. These three, ``generator`` and ``ratings`` are NULL where it is not known.
-``row``: of the arrays of its size."""
+"""``opinions.parquet``. ``mos``: opinion score from 0 to 100. ``tags``: visible damage, words
+separated by spaces; ``family``: stochastic or deterministic; ``strength``: strength of the damage,
+for generated videos. These three, ``generator`` and ``ratings`` are NULL if unknown. ``row``: index
+in the arrays of the video's size."""
 
 RATING_COLUMNS = pa.schema(
     [
@@ -60,7 +60,7 @@ RATING_COLUMNS = pa.schema(
         ("is_rejected", pa.bool_()),
     ]
 )
-"""``ratings.parquet``. ``is_rejected``: the rater was left out."""
+"""``ratings.parquet``. ``is_rejected``: whether the rater was rejected."""
 
 SPLIT_COLUMNS = pa.schema(
     [

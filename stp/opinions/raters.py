@@ -13,7 +13,7 @@ Q = TypeVar("Q", bound=Hashable)
 A = TypeVar("A", bound=Hashable)
 SESSIONS = 2
 FEWEST_ALIKE = 5
-"""Answers that two raters must share: fewer may be the same by chance."""
+"""Minimum number of common answers of two raters; fewer may be equal by chance."""
 
 
 def identical(answers: Mapping[str, Mapping[Q, A]]) -> list[list[str]]:
@@ -63,7 +63,7 @@ def assignment(videos: int, raters: int, ratings: int, seed: int) -> list[np.nda
     is_dealt = np.zeros((raters, videos), bool)
     for _ in range(ratings):
         for video in rng.permutation(videos):
-            # Whoever has the fewest gets it, of equal ones anybody.
+            # The rater with the fewest videos gets the next one; ties are broken at random.
             load = is_dealt.sum(axis=1) + rng.random(raters)
             is_dealt[np.where(is_dealt[:, video], np.inf, load).argmin(), video] = True
     return [rng.permutation(np.flatnonzero(row)) for row in is_dealt]

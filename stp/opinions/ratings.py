@@ -14,15 +14,15 @@ import pandas as pd
 from stp.core.errors import StpError
 
 Rescaling = Literal["fixed", "observed"]
-"""``fixed``: -3 becomes 0 and 3 becomes 100, as in the LIVE studies; a MOS does not depend on who
-else has rated. ``observed``: the smallest and largest Z-score of the raters that are kept become 0
-and 100. The paper does not say which of the two it has used."""
+"""``fixed``: -3 becomes 0 and 3 becomes 100, as in the LIVE studies; a MOS does not depend on the
+presence of other raters. ``observed``: the minimum and maximum Z-score of the raters that are not
+rejected become 0 and 100. The paper does not say which one it used."""
 
 MOST_FAR = 0.05
-"""Share of a rater's Z-scores that may be far from the mean of their video."""
+"""Maximum share of outliers among the Z-scores of a rater."""
 MOST_BALANCED = 0.3
-"""A rater who is far on one side more often than on the other by this share is kept: that is bias,
-not confusion."""
+"""Maximum imbalance, as a share, between outliers above and below the mean for a rejection; a rater
+with more is biased, not confused."""
 
 
 @dataclass(frozen=True)

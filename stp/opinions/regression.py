@@ -17,9 +17,9 @@ from sklearn.svm import SVR
 from stp.core.errors import StpError
 
 CANDIDATES = (1, 2, 5, 10, 20, 40, 80, 120, 160, 200, 240)
-"""Numbers of components that cross-validation chooses from (``nested``)."""
+"""Numbers of components among which cross-validation chooses (``nested``)."""
 FOLDS = 5
-"""Folds of the training videos in that cross-validation."""
+"""Number of folds of this cross-validation."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,8 @@ def components(gram: np.ndarray, training: np.ndarray, test: np.ndarray) -> Comp
 
 
 Predict = Callable[[Components, np.ndarray], np.ndarray]
-"""(components, opinions of the training videos) -> predictions for the test videos."""
+"""Function from components and opinions of the training videos to predictions for the test
+videos."""
 
 
 def linear(features: Components, observed: np.ndarray) -> np.ndarray:

@@ -20,8 +20,8 @@ COMPOSITIONS = {
     "batch": "batches",
 }
 """For each option, the module of ``stp.metrics`` whose ``compose(metric, value)`` applies it, in
-the order of composition. Full names of modules would count as imports, so that all four modules
-were in the fingerprint of every score."""
+the order of composition. Short names are used because full names would count as imports, which
+would put all these modules into the fingerprint of every score."""
 
 
 def function_of(definition: Mapping[str, Any]) -> tuple[str, str]:

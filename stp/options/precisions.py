@@ -3,4 +3,4 @@
 from typing import Literal
 
 Precision = Literal["bf16", "float32"]
-"""bf16: mixed precision where the device supports it, else float32; float32: full precision."""
+"""bf16: mixed precision if the device supports it, otherwise float32; float32: full precision."""

@@ -13,7 +13,8 @@ class Protocol:
             filled and smoothed before they are cut, calibration and test scenarios follow each
             other in time and may share people, noise depends on the frame rate, and goals have no
             effect.
-        may_come_and_go: whether a scenario may have people who are present in a part of it only.
+        may_come_and_go: whether a scenario may include people who are present during a part of the
+            scenario only.
     """
 
     title: str

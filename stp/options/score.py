@@ -27,10 +27,10 @@ CELL_KEYS = (
 CellValues = Mapping[str, str | int | None]
 """Values of the key columns, by the name of the column."""
 NOTE = "note.json"
-"""Name of a file beside scores that has a ``note`` on their predictions, and optionally
-``members``, the number of forecasts that were counted."""
+"""Name of a file beside scores with a ``note`` on their predictions, and optionally ``members``,
+the number of scored forecasts."""
 Statistic = Literal["mean_of_members", "ensemble_mean", "best_of_members"]
-"""How metrics of one forecast score several forecasts; see `stp.score.members`."""
+"""Ways in which metrics of single forecasts score several forecasts; see `stp.score.members`."""
 STATISTICS = get_args(Statistic)
 
 

@@ -11,7 +11,7 @@ from stp.options.named import DEFAULT_SCHEDULE, choice, load
 from stp.options.precisions import Precision
 
 MOST_SNAPSHOTS = 90
-"""Largest number of snapshots of a training: an artefact has at most 100 files."""
+"""Maximum number of snapshots of a training: an artefact has at most 100 files."""
 LOW_RATE = 1e-6
 """Learning rate up to which trainings are assumed not to diverge."""
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 FILES_OF_PAPER = "the very files that the paper's numbers were made from"
-"""Said of data that are comparable with published values, and not official."""
+"""Text about data that are not official, but comparable with published values."""
 
 
 def origin(source: str, protocol: str) -> str:

@@ -1,7 +1,7 @@
 """Numbers as text: for people and for CSV files."""
 
 DIGITS = 4
-"""Significant digits of a value, unless its column sets others."""
+"""Default number of significant digits of a value."""
 
 
 def digits(value: float, count: int = DIGITS) -> str:

@@ -4,9 +4,9 @@ import textwrap
 from collections.abc import Sequence
 
 LEAST = 24
-"""Least width of the last column; where there is no room for it, it stands below each row."""
+"""Minimum width of the last column; without this space, the column is written below each row."""
 BELOW = 4
-"""Blanks before it where it stands below."""
+"""Indent of the last column if it is written below a row, characters."""
 
 
 def number(value: int | None, nothing: str = "-") -> str:

@@ -14,11 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 NARROWEST = 16
-"""Characters to which a column of texts may be folded."""
+"""Minimum width to which a column of texts may be folded, characters."""
 NAMES = 40
-"""Characters to which the first column, with the names of rows, may be folded."""
+"""Minimum width to which the first column, with the names of rows, may be folded, characters."""
 GAP = 2
-"""Blanks between columns."""
+"""Number of blanks between columns."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def styled(columns: Sequence[Column], width: int) -> RenderableType:
 def blocks(columns: Sequence[Column], width: int) -> list[list[Column]]:
     """Divide columns into tables that fit into some width; each begins with the first column.
 
-    A column that is too wide is alone with the first column in a table.
+    A column that is too wide gets a table with only the first column and itself.
     """
     units: list[list[Column]] = []
     for column in columns[1:]:
@@ -117,7 +117,7 @@ def _widths(columns: Sequence[Column], width: int) -> list[int]:
 
 
 def _block(columns: Sequence[Column], width: int) -> Table:
-    # One blank of the gap stands for the line between columns, which this box does not draw.
+    # One blank of the gap replaces the line between columns, which this box does not draw.
     table = Table(
         box=_RULE,
         padding=(0, GAP - 1, 0, 0),
@@ -140,7 +140,7 @@ def _block(columns: Sequence[Column], width: int) -> Table:
 
 
 _RULE = box.Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
-"""A line below the headings, and no other."""
+"""Style of a table with a line below the headings only."""
 
 
 def answer(columns: Sequence[Column], width: int) -> RenderableType:
@@ -182,4 +182,4 @@ def _in_all_rows(columns: Sequence[Column]) -> Text:
 
 
 FEW = 2
-"""The most rows that are written as records."""
+"""Maximum number of rows that are written as records."""

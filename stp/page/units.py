@@ -5,7 +5,8 @@ import re
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _NAMES = {"degC": "°C", "1": "", "physical": ""}
 LONGEST = 16
-"""The most letters of a unit; longer texts are sentences, which do not fit into headings."""
+"""Maximum length of a unit, characters; longer texts are sentences, which do not fit into
+headings."""
 
 
 def readable(units: str) -> str:

@@ -59,7 +59,7 @@ def read_accepted(store: Path) -> dict[str, Accepted]:
     """Read the declarations of a store whose older artefact exists, by the new fingerprint.
 
     Raises:
-        StpError: a file in ``accepted/`` is no valid declaration.
+        StpError: a file in ``accepted/`` is not a valid declaration.
     """
     entries: dict[str, Accepted] = {}
     for path in sorted((store / FOLDER).glob("*.json")):

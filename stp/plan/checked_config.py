@@ -56,7 +56,7 @@ class Strict(BaseModel):
 
 
 ORDERED = ("variables",)
-"""Mappings whose keys have an order: that of the channels."""
+"""Mappings whose order of keys matters: it is the order of the channels."""
 S = TypeVar("S", bound=Strict)
 
 
@@ -210,7 +210,7 @@ def read_yaml(path: Path) -> Any:
             remedy=nearest(str(path), siblings) if siblings else remedy,
         ) from None
     except (yaml.YAMLError, RecursionError, ValueError, KeyError, AttributeError) as error:
-        # The last three: a tag, such as !!float, of a text that does not fit.
+        # The last three occur for a tag, such as !!float, of an unsuitable text.
         line, problem = "", str(error)
         if isinstance(error, yaml.MarkedYAMLError):
             line = f", line {error.problem_mark.line + 1}" if error.problem_mark else ""
@@ -311,7 +311,7 @@ def _problem(kind: type[Strict], problem: "ErrorDetails", where: str) -> Configu
         names = _fields_at(kind, problem["loc"][:-1])
         remedy = nearest(keys[-1], names) if names else ""
         return ConfigurationError(f"{where}: unknown key {name}", remedy=remedy)
-    if problem["type"] == "missing" and not keys:  # of the whole, where no key says it
+    if problem["type"] == "missing" and not keys:  # the whole value is missing, so there is no key
         return ConfigurationError(f"{where}: {problem['msg']}")
     meaning = _meaning(kind, problem["loc"])
     if problem["type"] == "missing":

@@ -48,11 +48,12 @@ LeadTimes = Annotated[
 ]
 """A lead time in steps from 1, ``44``, or a range, ``1-7``."""
 ConventionName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*\.[a-z0-9][a-z0-9_]*$")]
-"""``<metric>.<choice>``."""
+"""Name of a convention, ``<metric>.<choice>``."""
 
 
 class Column(Strict):
-    """A column of a table; the name of a convention alone stands for a column with that heading.
+    """A column of a table; the name of a convention, as text, is short for a column with that
+    heading.
 
     Attributes:
         heading: text after the variable, which also matches published values; the name of the
@@ -139,7 +140,7 @@ def _different(columns: tuple[Column, ...]) -> tuple[Column, ...]:
 
 AnyColumn = Annotated[Column, BeforeValidator(_from_text, json_schema_input_type=Column | str)]
 Columns = Annotated[tuple[AnyColumn, ...], AfterValidator(_different)]
-"""Columns of a table in their order."""
+"""Columns of a table, in order."""
 
 
 def by_name(columns: Iterable[Column]) -> dict[str, Column]:

@@ -65,7 +65,7 @@ BYTES_TEXT = (
     f"CASE WHEN bytes_known_by = '{STATED}' THEN 'unverified ' ELSE '' END || source || ' data' "
     f"|| CASE WHEN bytes_known_by = '{COUNTS}' THEN ', known by counts' ELSE '' END"
 )
-"""The text of `bytes_text` as an expression in SQL, of columns of the table cells."""
+"""The text of `bytes_text` as an SQL expression of columns of the table cells."""
 
 
 def _evidence(name: str, raw: RawFacts) -> tuple[str | None, str]:

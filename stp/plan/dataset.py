@@ -189,9 +189,9 @@ class Subset(Strict):
 
 
 RELEASE = re.compile("[A-Za-z0-9][A-Za-z0-9_.-]*")
-"""Names of releases, as their publishers have them: they are parts of paths."""
+"""Pattern of the names of releases, which are parts of paths."""
 SUBSET = re.compile("[a-z0-9][a-z0-9_-]*")
-"""Names of subsets, such as atlas-paper: they are parts of paths."""
+"""Pattern of the names of subsets, such as atlas-paper, which are parts of paths."""
 POSITION = (2, 1, 1)
 """Shape of a position of one person: x and y."""
 

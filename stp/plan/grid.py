@@ -21,7 +21,7 @@ Names = Annotated[
     BeforeValidator(_listed, json_schema_input_type=str | tuple[str, ...]),
     Field(min_length=1),
 ]
-"""One name, or several."""
+"""One name, or a list of names."""
 Number = Annotated[int, Field(ge=1)]
 FromTwo = Annotated[int, Field(ge=2)]
 Numbers = Annotated[
@@ -29,7 +29,7 @@ Numbers = Annotated[
     BeforeValidator(_listed, json_schema_input_type=Number | None | tuple[Number | None, ...]),
     Field(min_length=1),
 ]
-"""One number from 1, or several; null stands for unset."""
+"""One number from 1, or a list; null for an unset value."""
 
 
 class Settings(Strict):
@@ -45,7 +45,7 @@ class Settings(Strict):
             unless set.
         noise: for tracks: standard deviation of the noise on observed positions, in millimetres.
         people: for tracks: minimum number of people in a scenario.
-        components: for opinions: largest number of principal components of a regression.
+        components: for opinions: maximum number of principal components of a regression.
         training: for opinions: percentage of all videos used for training; all training videos
             unless set.
     """

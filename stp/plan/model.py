@@ -318,7 +318,7 @@ class VariantGrid(Strict):
 
 
 NamedClass = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*(\.\w+)*:[A-Za-z_]\w*$")]
-"""``package.module:Class``."""
+"""Path of a class, ``package.module:Class``."""
 Role = Literal["baseline", "full_reference", "no_reference"]
 """Role of a measure of opinions."""
 

@@ -32,7 +32,7 @@ def network(config: Config, model: str, dataset: str) -> Json:
     """The part of a training recipe that defines a network, with the key ``precision``.
 
     Raises:
-        StpError: there is no such dataset or model, or the model is not a network.
+        StpError: the dataset or model is unknown, or the model is not a network.
     """
     check_known(dataset, config.datasets, "dataset", "profile")
     profiled = networks(config)

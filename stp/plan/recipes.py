@@ -233,7 +233,7 @@ class Recipes(ScoredConventions):
         """
         train = self.settings(model, name, "train", variant)
         fit = self.config.models[model].fit
-        if fit == "closed_form":  # one pass over the data: only how much of it and how
+        if fit == "closed_form":  # one pass over the data has no further settings
             train = {key: train[key] for key in ("threads", "max_clips") if key in train}
         weights = self.weights(model, name)
         if weights is not None:
@@ -292,7 +292,7 @@ class Recipes(ScoredConventions):
                 that has none.
         """
         predict = self.settings(model, trained_on, "predict", variant)
-        # 1 member is the default: a recipe that says so is that of all other models.
+        # 1 member is the default: recipes of other models do not contain it.
         single = {key for key in ("samples", "trainings") if predict.get(key) == 1}
         predict = {key: value for key, value in predict.items() if key not in single}
         task, network = self.samples(tested_on), self._network(model, trained_on, variant)

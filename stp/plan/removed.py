@@ -40,7 +40,7 @@ VERBS = {
     "weights": "list weights",
     "windows": "external windows",
 }
-"""Removed verb -> its replacement, or several."""
+"""For each removed verb, one or several replacements."""
 OPTIONS = {
     "--case": "--cell",
     "--column": "--metric",
@@ -51,7 +51,7 @@ OPTIONS = {
     "--reproduction": "--study reproduction",
     "--test": "--cell",
 }
-"""Removed option -> its replacement, in verbs that have that."""
+"""For each removed option, its replacement, in verbs that have it."""
 FILES = {
     "equivalent.yaml": "delete it; `stp store accept` takes artefacts of older code as current",
     "search": "delete it; `grids:` of a model declares variants with several values of an option",
@@ -60,12 +60,12 @@ FILES = {
     "published/*.csv": "move it to suites/NAME/published.csv",
     "*_findings/*.sql": "move it to suites/NAME/findings/",
 }
-"""Pattern of files or folders of the configuration -> what to do with them."""
+"""For patterns of files or folders of the configuration, advice on what to do with them."""
 KEYS = {
     ("Model", "submissions.imported"): "delete the line",
     ("Suite", "published"): "the file is suites/NAME/published.csv, without a key",
 }
-"""Class and key, without positions in lists -> what replaces the key."""
+"""For each class and removed key (without positions in lists), its replacement."""
 GENERATORS = {
     "atlas_crowd": "atlas.crowd",
     "atlas_situation": "atlas.situation",
@@ -73,7 +73,7 @@ GENERATORS = {
     "chaosbench_centres": "chaosbench.centres",
     "chaosbench_learned": "chaosbench.learned",
 }
-"""Old name of a generator -> its name."""
+"""New name of a generator by its old name."""
 _COLUMNS = "no format and `columns: {time: 0, person: 1, x: 2, y: 3}`"
 VALUES = {
     ("format", "atc"): _COLUMNS,
@@ -81,7 +81,7 @@ VALUES = {
     ("by", "hmdb51"): "by: action_lists",
     ("by", "kinetics"): "by: clip_table",
 }
-"""Key of a reader's options, or of their splits, and its old value -> what to write instead."""
+"""For each key of a reader's options or of their splits, and its old value, the replacement."""
 
 
 def refuse_files(folder: Path) -> None:

@@ -362,7 +362,7 @@ def read_suite(path: Path) -> Suite:
     """Read one suite.
 
     Raises:
-        ConfigurationError: there is no such suite, or its file is wrong.
+        ConfigurationError: the suite does not exist, or its file is wrong.
     """
     if not path.is_file():
         name, suites = path.parent.name, list(entries("suites"))

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 
 NEAR = 0.1
-"""Largest error of a suspicious forecast, relative to the best estimate from neighbours."""
+"""Maximum error of a suspicious forecast, relative to the best estimate from neighbours."""
 
 DETERMINED = 1e-5
 """Relative error of the best estimate below which neighbours determine the frame."""

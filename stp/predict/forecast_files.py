@@ -52,7 +52,7 @@ SECONDS = {
 DAY = np.timedelta64(1, "D")
 _MINUTE = np.timedelta64(1, "m")
 _GRIB_END = b"7777"
-"""The last bytes of every message."""
+"""Last bytes of every GRIB message."""
 _GRIB_PADDED = 4096
 """Size of the end of a file that contains the end of the last message: archives pad blocks with
 zeros."""

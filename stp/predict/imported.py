@@ -13,7 +13,7 @@ from stp.predict.output import create_predictions
 from stp.predict.windows import window_checksum, windows_checksum
 
 BLOCK_BYTES = 64_000_000
-"""Size of the forecasts that are read at a time."""
+"""Size of forecasts that are read at a time, bytes."""
 
 
 def run(job: Job) -> Extras:

@@ -29,7 +29,7 @@ from stp.tracks.tables import (
 LEARNED = "model.pt"
 """File of a training by gradient descent, see `stp.train.calibrated`."""
 PEOPLE_AT_ONCE = 4096
-"""Size of a batch, people: memory grows with pairs of people."""
+"""Number of people in a batch: memory grows with pairs of people."""
 
 
 def run(job: Job) -> Extras:
@@ -45,7 +45,7 @@ def run(job: Job) -> Extras:
         job: the recipe has ``model``, ``options`` (its parameters), ``context`` (positions),
             ``lead_times``, ``split`` (the protocol of the test), ``predict`` (see `MotionOptions`),
             and optionally ``observe`` (in place of ``context``), ``noise`` (millimetres) and
-            ``people`` (smallest number of people of a scenario). Inputs are ``data`` and, for
+            ``people`` (minimum number of people of a scenario). Inputs are ``data`` and, for
             calibrated or trained predictors, ``model``; released weights are ``weights``.
 
     Returns:

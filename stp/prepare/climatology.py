@@ -13,7 +13,7 @@ from stp.data.zarr_write import RowWriter, create_array, create_group
 
 HOURS = (0, 6, 12, 18)
 _RING = [str(day)[5:] for day in np.arange("2000-01-01", "2001-01-01", dtype="datetime64[D]")]
-"""All calendar days of a leap year."""
+"""Calendar days of a leap year."""
 
 
 class Means(NamedTuple):

@@ -57,8 +57,8 @@ class Decoded(NamedTuple):
 
 
 Decode = Callable[[RawFiles, Any], np.ndarray | Decoded]
-"""``decode(raw, task)`` -> the frames of a piece, (frames, C, H, W), perhaps with a note (JSON). A
-function of a module, so that other processes find it; or a `functools.partial` of one."""
+"""``decode(raw, task)`` returns the frames of a piece, (frames, C, H, W), optionally with a note
+(JSON). Must be picklable: a function of a module, or a `functools.partial` of one."""
 
 
 class Stream(NamedTuple):
@@ -369,7 +369,7 @@ def _described(
     )
 
 
-_context: _Context | None = None  # of a worker process
+_context: _Context | None = None  # set in worker processes
 
 
 def _enter(context: _Context) -> None:

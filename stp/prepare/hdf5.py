@@ -10,7 +10,7 @@ import numpy as np
 
 from stp.core.errors import RawFileError, StpError
 
-# What h5py raises for damaged files depends on what is damaged.
+# The exception of h5py for a damaged file depends on the damaged part.
 DAMAGE = (OSError, RuntimeError, KeyError, ValueError, TypeError, AttributeError, OverflowError)
 
 
@@ -39,7 +39,7 @@ def open_array(
     try:
         yield _get(file, path, name, ndim, dtypes)
     finally:
-        with suppress(*DAMAGE):  # what was damaged has been reported
+        with suppress(*DAMAGE):  # damage has already been reported
             file.close()
 
 

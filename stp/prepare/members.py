@@ -29,7 +29,7 @@ class Member(NamedTuple):
     Attributes:
         file: name of the raw file, or of the archive that contains the file.
         inside: name in the archive; None for a raw file.
-        offset: offset of the content in a tar archive.
+        offset: offset of the content in a tar archive, bytes.
         bytes: size of the file, bytes.
     """
 

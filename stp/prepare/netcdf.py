@@ -10,7 +10,7 @@ import xarray as xr
 
 from stp.core.errors import RawFileError, StpError
 
-# What xarray and the NetCDF library raise for damaged files depends on what is damaged.
+# The exception of xarray or NetCDF for a damaged file depends on the damaged part.
 DAMAGE = (
     *(OSError, RuntimeError, ValueError, KeyError, IndexError, TypeError, AttributeError),
     *(ArithmeticError, MemoryError),
@@ -97,7 +97,7 @@ def _end(file: BinaryIO, of_lengths: str, of_places: str) -> int:
             raise ValueError(f"a length of {length}")
         file.seek(length + -length % 4, os.SEEK_CUR)
 
-    def entries() -> range:  # of a list, behind its tag
+    def entries() -> range:  # entries of a list, after its tag
         number(">i4")
         return range(number())
 
@@ -124,9 +124,9 @@ def _end(file: BinaryIO, of_lengths: str, of_places: str) -> int:
             of_a_record.append((begin, math.prod(shape[1:]) * itemsize))
         else:
             end = max(end, begin + math.prod(shape) * itemsize)
-    # One variable alone is not padded.
+    # A single variable is not padded.
     step = sum(size if len(of_a_record) == 1 else size + -size % 4 for _, size in of_a_record)
-    if records > 0:  # fewer than none: nobody counted them
+    if records > 0:  # a negative number means that records were not counted
         end = max([end, *(begin + (records - 1) * step + size for begin, size in of_a_record)])
     return end
 

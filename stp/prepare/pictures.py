@@ -15,7 +15,8 @@ from stp.prepare.resize import bilinear
 
 FORMATS = ("PNG", "JPEG")
 MODES = ("1", "L", "LA", "RGB", "P", "RGBA")
-"""Modes with eight bits per channel. Others, such as 16-bit grey, would lose precision."""
+"""Modes of Pillow with eight bits per channel. Others, such as 16-bit grey, would lose
+precision."""
 PNG_BITS = 24
 """Offset of the number of bits per channel in a PNG file."""
 EXPECTED = f"a complete, opaque {' or '.join(FORMATS)} picture with 8 bits a channel"
@@ -118,9 +119,9 @@ def resize_and_crop(
     """Resize a picture by linear interpolation, then crop the centre.
 
     Args:
-        picture: uint8 (H, W, C).
-        resize: height and width before the crop.
-        crop: height and width of the result.
+        picture: picture, uint8 (H, W, C).
+        resize: height and width before the crop, pixels.
+        crop: height and width of the result, pixels.
 
     Returns:
         frame, uint8 (C, height, width).
@@ -162,7 +163,7 @@ def lanczos(frame: np.ndarray, height: int, width: int) -> np.ndarray:
     """Resize a frame by Pillow's Lanczos filter, which smooths when it shrinks.
 
     Args:
-        frame: uint8 (C, H, W), C = 3 or 1.
+        frame: frame, uint8 (C, H, W), C = 3 or 1.
         height: height of the result, pixels.
         width: width of the result, pixels.
 

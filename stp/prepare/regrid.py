@@ -25,7 +25,7 @@ def box_mean(
         new_lon: centres of the new boxes, degrees, equally spaced.
 
     Returns:
-        float64 (T, new_lat, new_lon), NaN where no old box has a value.
+        means, float64 (T, new_lat, new_lon), NaN where no old box has a value.
     """
     rows = _shared(np.sin(np.deg2rad(_edges(new_lat))), np.sin(np.deg2rad(_edges(lat))))
     columns = _shared(_edges(new_lon), _edges(lon)).T

@@ -10,12 +10,12 @@ def bilinear(frames: np.ndarray, height: int, width: int) -> np.ndarray:
     INTER_LINEAR and in PyTorch's ``interpolate(align_corners=False, antialias=False)``.
 
     Args:
-        frames: uint8 (..., H, W).
+        frames: frames, uint8 (..., H, W).
         height: height of the result, pixels.
         width: width of the result, pixels.
 
     Returns:
-        uint8 (..., height, width), rounded to the nearest value.
+        resized frames, uint8 (..., height, width), rounded to the nearest value.
     """
     rows = _along(frames.astype(np.float32), height, -2)
     return np.rint(_along(rows, width, -1)).astype(np.uint8)

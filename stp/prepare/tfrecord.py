@@ -132,7 +132,7 @@ class Feature:
         """The values of a BytesList.
 
         Raises:
-            StpError: the feature holds numbers.
+            StpError: the feature contains numbers.
         """
         return list(self._values("bytes_list"))
 
@@ -140,7 +140,7 @@ class Feature:
         """The values of a FloatList, float32 (n,).
 
         Raises:
-            StpError: the feature holds values of another type.
+            StpError: the feature contains values of another type.
         """
         return np.array(self._values("float_list"), np.float32)
 
@@ -148,7 +148,7 @@ class Feature:
         """The values of an Int64List, int64 (n,).
 
         Raises:
-            StpError: the feature holds values of another type.
+            StpError: the feature contains values of another type.
         """
         return np.array(self._values("int64_list"), np.int64)
 

@@ -88,7 +88,7 @@ KNOWN = {
         ("e25798b660634330aa89f8bb259425de720e84d0873902726c1d1f4ccff21d6c",),
     ),
 }
-"""Known files by title; those with four columns have a clock of their own."""
+"""Known versions by title; versions with four columns have another frame rate."""
 
 
 def of(tracks: Tracks) -> Variant:

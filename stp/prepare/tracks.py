@@ -201,7 +201,7 @@ def _checked(
     """The detections to use, and the people left out with the reason."""
     try:
         check_detections(tracks, name)
-        # what is not kept may jump, as a marker does that is hidden for a hundredth of a second
+        # dropped positions may jump, like a marker that is hidden for 0.01 s
         kept = tracks.decimated(options.decimate)
         if options.teleports == "refuse":
             check_speed(kept, name, options.fastest)
@@ -225,7 +225,7 @@ def _checked(
 
 
 MOST_NAMED = 100
-"""People who are named in a receipt; all are counted."""
+"""Maximum number of people named in a receipt; all are counted."""
 
 
 def grouped(names: Sequence[str], recording: str) -> dict[str, list[str]]:

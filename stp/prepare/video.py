@@ -22,7 +22,8 @@ SUFFIXES = (
     *(".mts", ".ogv", ".ts", ".webm", ".wmv"),
 )
 DEMUXERS = "asf,avi,flv,gif,m4v,matroska,mov,mpeg,mpegts,mpegvideo,ogg"
-"""FFmpeg's names of formats. Others, such as concat and sdp, open further files or addresses."""
+"""Names of allowed formats in FFmpeg. Others, such as concat and sdp, open further files or
+addresses."""
 TRANSPORT = (188, 192, 204)
 """Sizes of MPEG-TS packets: plain, with times, with checksums."""
 EBML, SEGMENT = b"\x1a\x45\xdf\xa3", b"\x18\x53\x80\x67"
@@ -206,7 +207,7 @@ def decode_grey(file: Path | BinaryIO, name: str) -> np.ndarray:
             frames = [upright(frame, _grey(frame)) for frame in container.decode(stream)]
         if not frames:
             raise ValueError("no frames")
-        return np.stack(frames)  # of one size, or it is refused
+        return np.stack(frames)  # raises ValueError for different sizes
     except DAMAGE as error:
         raise damaged(name, error) from error
 

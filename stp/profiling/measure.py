@@ -21,7 +21,7 @@ from stp.profiling.timing import Laps, Timing, timed
 
 DEVICES = ("auto", "cpu", "cuda")
 SHORT = 4
-"""Steps of a sampler in the short forecasts from which a long one is derived."""
+"""Numbers of sampler steps in short forecasts, from which the duration of a long one is derived."""
 
 Json = dict[str, Any]
 
@@ -57,7 +57,8 @@ def measure(
         ``size``, ``speed``, ``memory`` and ``compute``; durations in seconds, memory in bytes.
 
     Raises:
-        StpError: an argument is out of range, there is no such device, or not enough memory.
+        StpError: an argument is out of range, the device does not exist, or there is not enough
+            memory.
     """
     require(whole(batch, 1), "--batch", batch, "a whole number from 1")
     require(whole(threads, 1), "--threads", threads, "a whole number from 1")

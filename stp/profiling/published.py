@@ -48,7 +48,7 @@ def published(config: Config, file: Path | None = None) -> dict[str, PublishedCo
     names = {
         model.published_name or model.title: name
         for name, model in config.models.items()
-        if model.fit != "external"  # it may be called like a model of the paper
+        if model.fit != "external"  # may have the name of a model of the paper
     }
     complexity = {}
     for title, row_of in values.items():

@@ -19,7 +19,7 @@ from stp.profiling.table19 import as_published
 Json = dict[str, Any]
 _MACHINE = ("host", "system", "processor", "cpus", "python", "commit")
 SPARE = 0.1
-"""CPUs that the system itself may take."""
+"""Number of CPUs that the system itself may use."""
 
 
 def profile(

@@ -23,7 +23,8 @@ from stp.train.factories import compile_parts, loss_of, optimizer_of, put_channe
 from stp.train.order import LeadDraws
 
 SECONDS = 4.0
-"""To spend on each duration; a slow network takes longer, as each is repeated three times."""
+"""Time for each duration, seconds; slow networks take longer, since each is repeated at least three
+times."""
 
 
 def measure_plan(

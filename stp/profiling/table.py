@@ -57,7 +57,7 @@ class ProfileRow:
 
 COLUMNS = tuple(one.name for one in fields(ProfileRow))
 COUNTED = (*COLUMNS[: COLUMNS.index("evaluations_per_s")], "notes")
-"""Columns of what is only counted."""
+"""Columns of counted, not measured values."""
 
 
 def measurements(folder: Path, config: Config) -> dict[str, Any]:

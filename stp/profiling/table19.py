@@ -18,7 +18,8 @@ from stp.profiling.published import published
 from stp.profiling.size import Size, size
 
 CHANNELS = {"convlstm": 3, "predrnnpp": 3}
-"""Models that were counted on frames of so many channels; Moving-MNIST has one."""
+"""Number of channels of frames for models that were counted with more than the one of
+Moving-MNIST."""
 
 
 @dataclass(frozen=True)

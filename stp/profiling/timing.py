@@ -12,10 +12,10 @@ from torch import nn
 from stp.core.job import Report
 
 LEAST = 3
-"""Repetitions, however long they take."""
+"""Minimum number of repetitions."""
 MOST = 1000
 WARM = 0.2
-"""Share of the time that is spent on warming up, before anything is timed."""
+"""Share of the time for the warm-up."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def timed(
         report: callback for the progress, in milliseconds done and to do.
     """
     first = _once(run, wait)
-    # What takes that long is warm from the time before.
+    # Long work is warmed up by the first call.
     durations = [first] if first >= seconds else []
     warmed = first
     while not durations and warmed < WARM * seconds:

@@ -36,7 +36,7 @@ from stp.report.columns import as_json
 from stp.report.forecasts import Pictures
 
 PARTS = Path(__file__).parent / "page"
-"""The page's HTML, CSS and JavaScript are files of this package."""
+"""Folder of this package with the page's HTML, CSS and JavaScript."""
 
 DATA: tuple[ModuleType, ...] = (
     core,
@@ -53,7 +53,7 @@ DATA: tuple[ModuleType, ...] = (
     significance,
     cost,
 )
-"""Each has ``data(database, results)``; the page finds the result by the module's name."""
+"""Modules with ``data(database, results)``; the page finds a result by the module's name."""
 
 SCRIPTS = (
     "base.js",
@@ -75,7 +75,7 @@ SCRIPTS = (
     "trajectories.js",
     "cost.js",
 )
-"""In the order of their sections in the page."""
+"""Scripts, in the order of their sections in the page."""
 
 
 def write_report(

@@ -3,7 +3,8 @@
 from stp.options.score import CELL_KEYS
 
 NUMBERED = "numbered AS (SELECT *, row_number() OVER (ORDER BY rowid) - 1 AS cell FROM cells)"
-"""Cells with their number in the page: that of the row in `stp.report.core.CELLS`."""
+"""SQL for cells with their index in the page, which is that of the row in
+`stp.report.core.CELLS`."""
 
 SAME_CELL = " AND ".join(f"n.{key} IS NOT DISTINCT FROM s.{key}" for key in CELL_KEYS)
 """Condition that a row ``s`` of a view belongs to the cell ``n``; seeds may be NULL."""

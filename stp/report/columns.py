@@ -11,10 +11,10 @@ import duckdb
 from stp.core.errors import StpError
 
 DIGITS = 7
-"""Significant digits of a number in the page; the store has all of them."""
+"""Number of significant digits in the page; the store has all digits."""
 
 Rows = list[tuple[Any, ...]]
-"""Rows of an answer: values of DuckDB."""
+"""Rows of a query result: values of DuckDB."""
 Value = float | str | list["Value"] | None
 """A value of JSON (true and false are numbers)."""
 

@@ -10,7 +10,7 @@ from stp.core.receipts import require_receipt
 from stp.report.charted_cells import NUMBERED, SAME_CELL
 from stp.report.columns import asked, by_columns, columnar
 
-# Peaks are those of the attempt that made the artefact.
+# Peaks are from the attempt that made the artefact.
 CELLS = f"""
 WITH {NUMBERED},
 made AS (

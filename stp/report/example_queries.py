@@ -9,9 +9,9 @@ from stp.collect.questions import QUESTIONS
 from stp.report.columns import Rows, asked, by_columns, plain
 
 MOST_ROWS = 10
-"""Of an answer, in the page."""
+"""Maximum number of rows of a result in the page."""
 MANY = 4
-"""Number of rows from which on a value that is equal in all rows is given once."""
+"""Minimum number of rows for which a value that is equal in all rows is written once."""
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> list[dict[str, object]]:

@@ -9,10 +9,11 @@ from stp.report.charted_cells import IN_TABLES, NUMBERED, PART, SAME_CELL
 from stp.report.columns import Value, asked, columnar
 
 MOST = 400_000
-"""Numbers in the page, about 12 bytes each; of more, only conventions of the tables are kept."""
+"""Maximum number of values in the page, about 12 bytes each; if there are more, only conventions of
+the tables are kept."""
 
 DIGITS = 5
-"""Significant digits: a chart shows no more."""
+"""Number of significant digits; more are invisible in a chart."""
 
 
 def _leads(which: str) -> str:

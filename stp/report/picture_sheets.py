@@ -49,9 +49,9 @@ LOOKS = (
     Look(96, 50),
     Look(64, 40),
 )
-"""From the best to the worst."""
+"""Encodings, from the best to the worst."""
 GOOD = 6
-"""Number of good looks: samples are left out before one of the others is used."""
+"""Number of acceptable encodings: samples are left out before a worse one is used."""
 
 
 def scales_of(sample: SampleForecasts, variable: Variable) -> tuple[Scale, Scale]:

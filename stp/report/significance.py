@@ -9,10 +9,11 @@ from stp.report.charted_cells import IN_TABLES, PART
 from stp.report.columns import asked, columnar
 
 MOST = 20_000
-"""Pairs in the page, about 100 bytes each; of more, only conventions of the tables are kept."""
+"""Maximum number of pairs in the page, about 100 bytes each; if there are more, only conventions of
+the tables are kept."""
 
 DIGITS = 4
-"""Significant digits in the page; the store has all."""
+"""Number of significant digits in the page; the store has all digits."""
 
 WHERE = "suite, dimension, trained_on, train_subset, tested_on, subset, setting"
 

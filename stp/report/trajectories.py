@@ -31,9 +31,9 @@ from stp.tracks import errors
 from stp.tracks.obstacles import Obstacles
 
 SCENARIOS, SAMPLES = 12, 10
-"""Largest numbers of scenarios of a test and of samples of a model in the page."""
+"""Maximum numbers of scenarios of a test and of samples of a model in the page."""
 MOST_CELLS = 6000
-"""Of a map; larger maps get larger cells."""
+"""Maximum number of cells of a map; larger maps get larger cells."""
 CENTIMETRES = 100
 Pieces = dict[str, object]
 """Data of the page's scripts, by name: dataclasses, written by `columns.as_json`."""

@@ -28,7 +28,7 @@ PAGE_FOLDERS = ("tables", "figures", "report")
 TERMINAL_SECONDS = 0.5
 LOG_SECONDS = 10.0
 COUNT_SECONDS = 300.0
-"""Least seconds between two counts of receipts by a working job: on a cluster, hundreds of jobs
+"""Minimum seconds between two counts of receipts by a working job: on a cluster, hundreds of jobs
 count them."""
 
 

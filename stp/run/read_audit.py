@@ -74,7 +74,7 @@ def _as_folders(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _below(path: str, folders: tuple[str, ...]) -> bool:
-    if path.startswith(_CHECKOUT):  # which may itself lie below /opt, or a folder of raw files
+    if path.startswith(_CHECKOUT):  # may itself be below /opt, or a folder of raw files
         folders = tuple(folder for folder in folders if folder.startswith(_CHECKOUT))
     return path.startswith(folders)
 

@@ -19,7 +19,7 @@ OPEN = (
     "features/networks",
     *("train/losses", "train/schedules", "train/callbacks"),
 )
-"""Folders of the package to which users add files."""
+"""Folders of the package to which users add modules."""
 WHOLE = "STP_WHOLE_TRACEBACK"
 """Environment variable that, if set, makes tracebacks complete."""
 _LIBRARIES = tuple(sysconfig.get_paths()[key] for key in ("stdlib", "platstdlib", "purelib"))

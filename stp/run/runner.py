@@ -43,7 +43,7 @@ from stp.run.readable_traceback import failed_import
 from stp.run.source_changes import refuse_if_changed
 
 REQUEUE_SECONDS = 300
-"""Most seconds that a requeued job waits for Slurm to end it."""
+"""Maximum seconds that a requeued job waits until Slurm ends it."""
 
 
 def state_folder(plan: Plan, folder: str) -> Path:
@@ -451,7 +451,7 @@ def check_raw(plan: Plan, raw: Raw) -> list[Any]:
     try:
         return list(_fetching("raw").check(**_release(plan, raw), report=lines.report))
     finally:
-        if lines.open_line:  # of a terminal
+        if lines.open_line:  # a line of a terminal is unfinished
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 

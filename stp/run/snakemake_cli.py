@@ -27,7 +27,7 @@ def arguments(argv: Sequence[str] | None = None) -> Namespace:
     Args:
         argv: words of the command line; None for the command line of this process.
     """
-    from snakemake.cli import get_argument_parser  # slow; not for tests that need nothing of it
+    from snakemake.cli import get_argument_parser  # slow to import, and not needed by most tests
 
     namespace: Namespace = get_argument_parser().parse_known_args(argv)[0]
     return namespace

@@ -29,9 +29,9 @@ SYMBOLS = {DONE: "+", RUNNING: ">", FAILED: "x", PARTLY: "~", MISSING: "."}
 LEGEND = "+ done   > running (progress)   x failed   ~ partly done   . missing"
 SEEDS = "2/3: two of three cells (seeds, settings) are done"
 ATTEMPTS = 20
-"""Largest number of lines about attempts that ended badly."""
+"""Maximum number of lines about attempts that ended badly."""
 DETAIL = 100
-"""Largest number of characters shown of the reason why an attempt ended badly."""
+"""Maximum number of characters of the reason why an attempt ended badly."""
 
 
 def lines(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from stp.score.samples import Availability
 
 Leads = slice | np.ndarray
-"""Numbers of lead times along the last axis of statistics."""
+"""Indices of lead times along the last axis of statistics."""
 
 
 class Row(NamedTuple):
@@ -62,7 +62,7 @@ class NonFinite(NamedTuple):
 
     @classmethod
     def of(cls, statistics: np.ndarray, clips: Sequence[str]) -> "NonFinite":
-        """Make the masks from K statistics of N clips, float64 (N, K, T'), and the clips' names."""
+        """Make the masks of statistics, float64 (N, K, T')."""
         return cls(np.isnan(statistics), np.isinf(statistics), clips)
 
 
@@ -75,7 +75,7 @@ def values(metric: Metric, means: np.ndarray, leads: Leads = slice(None)) -> np.
         leads: indices of the lead times in the overall value, equally weighted.
 
     Returns:
-        (..., 1 + T), or (..., S, 1 + T) if the convention has several series.
+        values, (..., 1 + T), or (..., S, 1 + T) if the convention has several series.
     """
     with np.errstate(all="ignore"):
         per_lead = metric.finish(means)
@@ -89,9 +89,9 @@ def values(metric: Metric, means: np.ndarray, leads: Leads = slice(None)) -> np.
 def leads_with_values(
     metric: Metric, available: "Availability | None", leads: int, count: int
 ) -> Leads:
-    """Indices of the lead times with a value, among the last ``count`` of ``leads``."""
+    """Indices, among the last ``count`` of ``leads`` lead times, of those with a value."""
     present = range(leads) if available is None else available.leads.tolist()
-    if len(present) == leads and not metric.windows:
+    if len(present) >= leads and not metric.windows:
         return slice(None)
     first = leads - count
     valued = metric.valued(present)
@@ -115,10 +115,11 @@ def spreads(
         sums: sums over the samples of each cluster, (G, K, T') each.
         counts: number of samples of each cluster, (G,).
         options: number of resamples, and seed.
-        leads: number of lead times T; the largest T' by default.
-        blocks: clusters as blocks of time, if they are. Blocks are merged until they are longer
-            than the lead time of a value, for the overall value longer than the last lead time.
-        available: available lead times and channels of the forecasts; all by default.
+        leads: number of lead times T; by default the largest T'.
+        blocks: the clusters as blocks of time, if they are such blocks. Blocks are merged until
+            they are longer than the lead time of a value or, for the overall value, than the last
+            lead time.
+        available: lead times and channels that the forecasts have; all by default.
     """
     leads = max(part.shape[-1] for part in sums) if leads is None else leads
     needs = {lead: blocks.merged(lead) if blocks else None for lead in range(1, leads + 1)}
@@ -210,7 +211,7 @@ def intervals(
 
     Returns:
         For each array, the number of left-out clusters without which the value is undefined, int
-        (S, V), and the lower and upper ends, (2, S, V), NaN without an interval.
+        (S, V), and the lower and upper ends of intervals, (2, S, V), NaN without an interval.
     """
     flat = np.concatenate([part.reshape(len(counts), -1) for part in left_out], axis=1)
     ends = bootstrap.intervals(
@@ -246,7 +247,7 @@ def rows(
         means: means of the statistics over samples, (K, T').
         spread: uncertainty of the values.
         leads: number of lead times T; the last statistic belongs to lead time T.
-        available: available lead times and channels of the forecasts; all by default.
+        available: lead times and channels that the forecasts have; all by default.
         in_blocks: whether clusters are blocks of time that are longer than lead times.
 
     Returns:

@@ -16,7 +16,7 @@ G - 1.
 import numpy as np
 
 FEWEST_CLUSTERS = 10
-"""The smallest number of clusters for an interval or a test."""
+"""Minimum number of clusters for an interval or a test."""
 
 EQUAL = 1e-12
 """Relative difference between values that are equal except for rounding."""

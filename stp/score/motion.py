@@ -36,7 +36,7 @@ class PeopleData:
     Attributes:
         folder: folder of the prepared data.
         attrs: attributes of the data, such as units.
-        shape: shape of a frame: 2 coordinates, 1, largest number of people in a scenario.
+        shape: shape of a frame: 2 coordinates, 1, maximum number of people in a scenario.
         channels: indices of the coordinates, int64.
     """
 

@@ -45,10 +45,11 @@ class Trial(NamedTuple):
 
 
 TOLERANCE = 0.005
-"""Relative; larger than the differences between machines and between ports of I3D."""
+"""Relative tolerance, larger than the differences between machines and between ports of I3D."""
 
 LPIPS_ALEX = 0.81401
-"""Black against white frames of 64 x 64 (github.com/JunyaoHu/common_metrics_on_video_quality)."""
+"""LPIPS between black and white frames of 64 x 64
+(github.com/JunyaoHu/common_metrics_on_video_quality)."""
 
 FVD = {
     15: (131.0, 0.03),
@@ -62,10 +63,10 @@ i3d_torchscript.pt (30 frames in TensorFlow: 151.39244)."""
 
 CRICKET = "v_CricketShot_g04_c01_rgb.gif"
 PLAYING_CRICKET = 227
-"""Line of its action in the label map of Kinetics-400, counted from 0."""
+"""Index of the action "playing cricket" in the label map of Kinetics-400."""
 PROBABILITY = 0.999997
 """Probability of this action in the example of deepmind/kinetics-i3d, which reads the frames from a
-.npy file; the film beside it has coarser colours, so the tolerance is 1 %."""
+.npy file. The film of the example has coarser colours, so the tolerance is 1 %."""
 
 
 def tried(network: str, folder: Path, file: WeightFile) -> list[Trial]:

@@ -23,9 +23,9 @@ SHARES = (32, 16, 8, 4, 2)
 GROUPS = 10
 """Number of groups of samples for the jackknife."""
 STEPS = 5
-"""Number of sizes that a line is fitted to, from half of all samples on."""
+"""Number of sizes, from half of all samples on, to which a line is fitted."""
 FEWEST = 20
-"""Smallest number of samples of each set for a line."""
+"""Minimum number of samples of each set for a line."""
 
 
 class AtSize(NamedTuple):
@@ -175,7 +175,7 @@ def _line(
 
 
 class Resolution(NamedTuple):
-    """Comparison of a distance between two sets with the distance due to chance alone.
+    """Comparison of a distance between two sets with the distance that is due to chance.
 
     Attributes:
         n: number of samples in each half of a set.

@@ -17,10 +17,10 @@ from stp.studies.answer_key import NONE, Key, kept_path
 
 COLUMNS = ("study", "rater", "age", "gender", "position", "question", "choice", "shown", "seconds",
            "answered_at")  # fmt: skip
-"""Of a file of answers, as the page saves it: one line per answered question."""
+"""Columns of a file of answers, as the page saves it: one line per answered question."""
 
 MOST_PROBLEMS = 8
-"""That an error lists."""
+"""Maximum number of problems in an error."""
 
 SIMULATED = "simulated-"
 """Prefix of the names of simulated raters: tables mark them, and no finding is judged by them."""
@@ -235,7 +235,7 @@ def read_csv(path: Path) -> tuple[tuple[str, ...], list[tuple[int, dict[str, str
         text = path.read_text(encoding="utf-8-sig")
         reader = csv.reader(io.StringIO(text, newline=""), strict=True)
         columns = tuple(next(reader, ()))
-        lines = [(reader.line_num, fields) for fields in reader if fields]  # not empty lines
+        lines = [(reader.line_num, fields) for fields in reader if fields]  # without empty lines
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise FileError(path, f"cannot be read ({error})", expected="CSV in UTF-8") from None
     for number, fields in lines:

@@ -10,7 +10,7 @@ from stp.core.errors import FileError, StpError, nearest
 from stp.plan.checked_config import CONFIG_FOLDER, Strict, check, read_yaml
 
 LETTERS = "ABCDEFGHIJ"
-"""Names of predictions on the page."""
+"""Letters by which a page names predictions."""
 
 # Words go unescaped into CSV files of raters, and spreadsheets run text that begins like a formula.
 Word = Annotated[str, Field(pattern=r"^[^,;\"\r\n\t=+@-][^,;\"\r\n]*$", max_length=40)]
@@ -70,7 +70,7 @@ class BestOf(Study):
 
         Args:
             scale: name of the scale.
-            planned: (model, dataset) of all short-term cells of the scale.
+            planned: model and dataset of each short-term cell of the scale.
             path: file of the configuration, for the message.
 
         Raises:

@@ -26,7 +26,7 @@ from stp.render.pictures import sprites
 from stp.studies.answer_key import Key, kept_path
 
 PARTS = Path(__file__).parent
-"""The page's HTML, CSS and JavaScript are files of this package."""
+"""Folder of this package with the page's HTML, CSS and JavaScript."""
 TRIAL = "This is a trial: its clips are synthetic, or a small sample."
 
 Json = dict[str, Any]

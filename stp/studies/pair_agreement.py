@@ -13,7 +13,8 @@ from stp.studies.shares import Vote, share
 
 NOBODY = "nobody has answered"
 RESAMPLES = 2000
-"""Of the bootstrap: a table has hundreds of intervals, which are printed with one decimal."""
+"""Number of resamples of the bootstrap: a table has hundreds of intervals, which are printed with
+one decimal."""
 CHOSEN_EQUAL = "models were chosen to be equal in it"
 
 

@@ -43,7 +43,7 @@ def render_agreement(
 
     Args:
         key: key of the questionnaire.
-        read: all answers; none for the printed values alone.
+        read: all answers; empty for a table of printed values only.
         out: path of the CSV file.
         published: path of the file of printed values of the suite.
 

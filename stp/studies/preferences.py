@@ -14,7 +14,8 @@ from stp.studies.answers import Answer, Answers
 from stp.studies.shares import Share, Vote, share
 
 FEWEST_RATERS = 5
-"""Of a group by age or gender that is reported: raters of a smaller one could be recognised."""
+"""Minimum number of raters of a reported group by age or gender: raters of a smaller one could be
+recognised."""
 
 CANNOT_TELL = "cannot tell"
 
@@ -112,7 +113,7 @@ def groups(read: Answers) -> dict[str, set[str]]:
         for rater in read.raters.values():
             by_value[getattr(rater, kind)].add(rater.name)
         if set(by_value) == {""}:
-            continue  # nobody answered
+            continue  # no answers
         sizes = {value: len(names) for value, names in by_value.items()}
         large = [value for value in sizes if sizes[value] >= FEWEST_RATERS]
         large.sort(key=lambda value: (-sizes[value], value))

@@ -132,7 +132,7 @@ def _survey(
         (folder, name)
         for folder in (PREDICTED, TRUE)
         for name in dict.fromkeys(source.in_folder(folder))
-        if source.has(f"{folder}/{name}.mp4")  # not in a folder below
+        if source.has(f"{folder}/{name}.mp4")  # without subfolders
     ]
     names = [name for folder, name in stored if folder == PREDICTED]
     if not names:

@@ -9,7 +9,7 @@ from stp.studies.answer_key import Kind, Scenario, ScoredModel
 from stp.studies.options import Gaps, Pairs
 
 QUARTILE = 0.25
-"""Share of the models that are better than those of equal values."""
+"""Share of the models that are better than the models of equal values."""
 ENDS = (0.1, 0.9)
 """Quantiles between which models are spread."""
 NOBODY = np.empty(0, np.int64)

@@ -41,7 +41,8 @@ class Body:
 BODY = Body()
 
 Force = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
-"""Positions, velocities and desired velocities, (S, N, 2) each, to forces in newtons, (S, N, 2)."""
+"""Function from positions, velocities and desired velocities, (S, N, 2) each, to forces in newtons,
+(S, N, 2)."""
 
 
 def length(vectors: np.ndarray) -> np.ndarray:

@@ -17,10 +17,10 @@ from stp.tracks.tracks import Tracks
 SHIFT = 1.0
 """Shift of futures along x, metres."""
 MOST = 60
-"""Largest number of scenarios that are measured, evenly spaced over all."""
+"""Maximum number of measured scenarios, evenly spaced over all."""
 
 Predict = Callable[[Scenarios], np.ndarray]
-"""Positions of scenarios, (S, N, T, 2), metres."""
+"""Function from scenarios to positions, (S, N, T, 2), metres."""
 
 
 @dataclass(frozen=True)

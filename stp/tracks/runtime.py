@@ -13,12 +13,12 @@ import pyarrow as pa
 from stp.tracks.scenarios import Scenarios
 
 SCENARIOS = 5
-"""Largest number of measured scenarios for each number of people, evenly spaced."""
+"""Maximum number of measured scenarios for each number of people, evenly spaced."""
 REPEATS = 5
-"""Largest number of measurements of each scenario, after a warm-up."""
+"""Maximum number of measurements of each scenario, after a warm-up."""
 SECONDS = 0.5
-"""Time limit of all measurements, shared by the numbers of people, which have one measurement at
-least."""
+"""Time limit of all measurements, divided among the numbers of people; each has at least one
+measurement."""
 
 RUNTIME = pa.schema(
     [

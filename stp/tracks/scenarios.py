@@ -33,7 +33,7 @@ from stp.tracks.tracks import Tracks
 
 @dataclass(frozen=True)
 class Scenarios:
-    """S scenarios of one dataset, padded to N people, the largest number in any scenario.
+    """S scenarios of one dataset, padded to N people, the maximum over scenarios.
 
     Attributes:
         start: first observed frame of each scenario, int64 (S,).
@@ -169,7 +169,7 @@ def extract(
 
 
 BLOCK = 2048
-"""Moments that are processed together, to save memory on recordings of a whole day."""
+"""Number of moments that are processed together, to save memory on recordings of a whole day."""
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,7 @@ def _cut(
 
 
 def _joined(blocks: list[_Cut]) -> _Cut:
-    """Concatenate blocks of scenarios, padded to the largest number of people."""
+    """Concatenate blocks of scenarios, padded to the maximum number of people."""
     most = max(person.shape[1] for _, person, _, _ in blocks)
     start, person, positions, left_out = (list(parts) for parts in zip(*blocks, strict=True))
     for number, of_block in enumerate(person):

@@ -15,7 +15,8 @@ from stp.core.errors import RawFileError, StpError
 APART = 60.0
 """Seconds between two recordings of a dataset."""
 RELEASED_APART = 1.01
-"""Start of a recording in the released code of Atlas, over the last frame of the previous one."""
+"""Start of a recording in the released code of Atlas, as a multiple of the last frame of the
+previous one."""
 
 
 @dataclass(frozen=True)

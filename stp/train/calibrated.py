@@ -81,7 +81,7 @@ def _search(
 def _learn(
     job: Job, module: ModuleType, scenarios: Scenarios, place: PreparedTracks
 ) -> dict[str, Any]:
-    import torch  # not needed by a search
+    import torch  # not needed by searches
 
     from stp.train import learning
 

@@ -219,7 +219,7 @@ def _drawn(
 def put_channels_last(model: nn.Module) -> None:
     """Convert the weights of 2-D convolutions to torch's memory format channels_last."""
     for weights in model.parameters():
-        if weights.dim() == 4:  # torch has no such format for other ranks
+        if weights.dim() == 4:  # torch lacks this format for other ranks
             weights.data = weights.data.contiguous(memory_format=torch.channels_last)
 
 

@@ -158,7 +158,7 @@ class GradientDescent:
             check_shared_norms(self.model)
             share_batch_norms(self.model)
         self.leads = LeadDraws.of(self.model, self.context, self.seed, lead)
-        # A forecast of one frame would otherwise be that of the first lead time.
+        # Otherwise, a forecast of one frame would be for the first lead time.
         self.lead_times = {"lead_times": [lead]} if lead and self.leads else {}
         self.loss = factories.loss_of(self.model, options, self.context, self.recipe["model"], data)
         self.targets = factories.target_channels(options.targets, data)
@@ -305,7 +305,7 @@ class GradientDescent:
         rate = self.options.learning_rate(step, self.steps)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        # Random numbers of a step depend on the step alone.
+        # Random numbers of a step depend only on the step.
         torch.manual_seed(int(draw(self.seed, STEP, step, self.ranks.size)[self.ranks.rank]))
         self.model.begin_epoch(step // self.epoch_steps)
         self.optimizer.zero_grad()

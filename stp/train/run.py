@@ -31,8 +31,9 @@ HISTORY = {
     "seconds": "float64",
     "resumed": "bool",
 }
-"""Columns of ``history.parquet``, a row per epoch: number from 1, completed steps, learning rate
-of the last step, mean loss, criterion of selection, duration, whether it was interrupted."""
+"""Columns of ``history.parquet``, a row per epoch: number from 1, completed steps, learning rate of
+the last step, mean loss, criterion of selection, duration, and whether the epoch was
+interrupted."""
 
 BLOCK_BYTES = 1 << 26
 """Size of the blocks of clips that are read for a fit in closed form."""

@@ -69,10 +69,10 @@ EXPLAINED = ("costs",)
 OPTIONS = {"train": TrainOptions, "predict": PredictOptions}
 """Keys that may hold any option of a stage, and the options that the schema describes."""
 MIN_SHARED = 4
-"""Number of keys from which those of another entry are named instead of repeated."""
+"""Minimum number of common keys for which keys of another entry are named instead of repeated."""
 PART = "PartOf"
 OVERRIDES: dict[str, type[Strict]] = {"datasets": Dataset, "metrics": Metric}
-"""Keys of a scale file that may hold parts of entries of other kinds."""
+"""Keys of a scale file that may contain parts of entries of other kinds."""
 
 
 def schema(name: str) -> Json:
@@ -203,7 +203,7 @@ def kind_of(made: Json) -> Json:
 
 def _text(made: Mapping[str, Any]) -> str:
     said = str(made.get("description", "")).replace("``", "`").replace("|", "\\|").split("`")
-    said[::2] = [words.replace("<", "&lt;") for words in said[::2]]  # what is no code
+    said[::2] = [words.replace("<", "&lt;") for words in said[::2]]  # parts that are not code
     return "`".join(said)
 
 

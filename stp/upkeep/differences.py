@@ -19,9 +19,9 @@ from stp.plan.cells import Plan
 from stp.upkeep.inventory import FINGERPRINT
 
 LONGEST = 60
-"""Characters of a value of a recipe; longer ones are cut."""
+"""Maximum number of characters of a value of a recipe; longer values are cut."""
 UNSET = "unset"
-"""Stands for the value of a key that a recipe does not have."""
+"""Text in place of the value of a key that a recipe does not have."""
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,9 @@ from stp.run.cluster import slurm
 from stp.run.cluster.site import Site
 
 OK, ABSENT, WRONG = "ok", "absent", "wrong"
-"""States of a check: fine; absent, which a run can do without; to be fixed before a run."""
+"""States of a check: fine; missing, but not required; to be fixed before a run."""
 LEAST_FREE = 5 << 30
-"""Free space below which a disk is too full for the demo and its environment, in bytes."""
+"""Minimum free disk space for the demo and its environment, bytes."""
 OLDEST_PYTHON = (3, 11)
 
 

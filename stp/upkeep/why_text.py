@@ -10,7 +10,7 @@ from stp.upkeep.differences import OlderArtefacts, finish_time, other_versions
 from stp.upkeep.why import Reason, explain, explain_missing, select_artefacts
 
 LISTED = 12
-"""Number of artefacts of a group that are named; the others are counted."""
+"""Maximum number of named artefacts of a group; further ones are counted."""
 
 
 def lines_of_one(reason: Reason) -> Iterator[str]:

@@ -30,13 +30,13 @@ from stp.workflow.jobs import Ask, Jobs, require_dimension
 from stp.workflow.tables import Table, Tables
 
 TELL_NOTHING = ("Select jobs", "Execute ", "Reasons:")
-"""Beginnings of Snakemake's messages that are hidden: verbs print what they do, and reasons are
-printed beside each job where jobs are listed."""
+"""Beginnings of Snakemake's messages that are hidden: commands print what they do, and reasons are
+printed beside each job if jobs are listed."""
 CONFIGFILE = "STP_CONFIGFILE"
-"""Variable that names the scale file to the verbs of jobs. As a parameter of a rule, its path would
-make finished work again, since it differs between runs."""
+"""Environment variable with the path of the scale file for the commands of jobs. The path is no
+parameter of a rule: it differs between runs, so finished work would be repeated."""
 COPIES = "results/tables"
-"""The tables of the last run."""
+"""Folder of the tables of the last run."""
 
 
 def keep_quiet() -> None:

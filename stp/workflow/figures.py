@@ -19,7 +19,7 @@ from stp.tasks.task import Task
 from stp.workflow.jobs import require_dimension
 
 DRAWN = ("dimension", "cells", "names", "tables")
-"""The parts of a manifest that pictures depend on."""
+"""Parts of a manifest that pictures depend on."""
 
 
 @dataclass(frozen=True)
@@ -212,14 +212,6 @@ class Figures:
                 module = f"stp.render.pictures.{'files' if kind != 'trajectories' else kind}"
             self._digests[dimension, kind] = digest([text, code([module]).fingerprint])
         return self._digests[dimension, kind]
-
-    def digest_of_path(self, path: str) -> str:
-        """The digest of a planned figure."""
-        parts = Path(path).relative_to(f"{results_of(self.plan)}/figures").parts
-        if len(parts) == 1:
-            assert self.on_maps is not None
-            return self.digest_of(self.on_maps, "trajectories")
-        return self.digest_of(parts[0], Path(parts[1]).stem)
 
     def _read(self, dimension: str, kind: str) -> list[str]:
         """Dimensions whose rows are in a figure; gains of ensembles also need single forecasts."""

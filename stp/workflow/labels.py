@@ -10,7 +10,7 @@ from stp.workflow.tables import Table
 
 CAPTIONS = WORKFLOW.parent / "report"
 IN_REPORT = ("csv", "html", "png")
-"""Endings of the files of a table that the report shows; Markdown and LaTeX are left out."""
+"""Suffixes of those files of a table that are in the report; Markdown and LaTeX are left out."""
 
 
 def caption_of(*names: str) -> str:

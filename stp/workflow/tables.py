@@ -292,7 +292,7 @@ class Tables:
             ancient=[self.manifests[dimension]] if dimension else [],
             inputs=self._collected([dimension] if dimension else self.manifests),
             endings=(*(() if of_pairs else ("_agreement.csv",)), *endings),
-            # Of pairs: without answers it has the printed values alone.
+            # A table of pairs without answers contains only the printed values.
             demand=nothing if of_pairs else self._demand_answers,
             afterwards=("stp", "collect", "--database", self.database) if of_pairs else ("true",),
         )

@@ -15,6 +15,7 @@ from stp.collect.scores import SCORES, collect
 from stp.plan.manifests import kind_facts as kind_facts_of
 from stp.plan.manifests import suite_facts
 from stp.plan.suite import read_suites
+from stp.run.results import rows_of
 from stp.tasks import task as tasks
 
 PUBLISHED = Path(__file__).parents[2] / "config" / "suites" / "predbench" / "published.csv"
@@ -336,11 +337,13 @@ class SmallStore:
         return path
 
 
-def collected(store: "SmallStore") -> tuple[Path, Path]:
-    """Collect the cells of a store; return its manifest and the file of rows."""
-    manifest, rows = store.write(), store.folder / "short_term.parquet"
-    collect(manifest, rows)
-    return manifest, rows
+def results(store: "SmallStore") -> Path:
+    """Collect the cells of a store in the folders of a run; return the manifest there."""
+    manifest = store.folder / "results" / "plan" / f"{store.manifest['dimension']}.json"
+    manifest.parent.mkdir(parents=True, exist_ok=True)
+    store.write().rename(manifest)
+    collect(manifest, rows_of(manifest))
+    return manifest
 
 
 def rebuilt(store: "SmallStore") -> Path:
@@ -352,6 +355,7 @@ def rebuilt(store: "SmallStore") -> Path:
 
 def built(store: "SmallStore", name: str = "results.duckdb") -> Path:
     """Collect the cells of a store, and build its database."""
-    manifest, rows = collected(store)
+    manifest, rows = store.write(), store.folder / "short_term.parquet"
+    collect(manifest, rows)
     build([manifest], [rows], store.folder / name)
     return store.folder / name

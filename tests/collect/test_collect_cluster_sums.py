@@ -1,10 +1,15 @@
 """Sums over clusters as they are read from a file, and merged where a lead time is longer."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from stp.collect import cluster_sums
+from stp.metrics.metric import Metric
+from stp.plan.column import Part
 
 # January, February and March of one year, then of another; listed in another order.
 MONTHS = {"feb": (31, 28), "jan": (0, 31), "mar": (59, 31)}
@@ -43,3 +48,68 @@ def test_clusters_that_are_no_blocks_of_time_stay(start):
     stored = cluster_sums._stored(rows(start=start), 3)
     assert stored.blocks is None and stored.merged(40) is stored
     assert (stored.leads, stored.lacks, np.shape(stored.sums)) == (3, "", (6, 2, 1))
+
+
+STORED = cluster_sums._StoredSums(
+    names=("a", "b", "c"),
+    counts=np.array([2, 1, 3]),
+    sums=np.arange(12.0).reshape(3, 1, 4) ** 2,
+    defined=np.array([[True, True, False, True]]),
+    blocks=None,
+    leads=5,  # a running mean has no value at the first one
+    lacks="",
+)
+"""Sums at lead times 2 to 5, of which the forecasts lack the fourth."""
+
+
+def of_leads(leads: str | None, statistic: str = "mean", **change: Any) -> cluster_sums.Sums | str:
+    metric = Metric(lambda predicted, observed: predicted)
+    place = cluster_sums.Place("mine.plain", Part(leads=leads, statistic=statistic))
+    overall = [SimpleNamespace(variable=None, level=None, threshold=None)]
+    stored = STORED._replace(**change)
+    return cluster_sums._of_place(metric, stored, {}, overall, place)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("leads", "columns", "lacks"),
+    [
+        ("2", [0], ""),
+        ("5", [3], ""),
+        ("1-3", [0, 1], ""),
+        ("1-5", [0, 1, 3], "; lead times [2, 3, 5] alone"),
+        ("3-5", [1, 3], "; lead times [3, 5] alone"),
+        (None, [0, 1, 3], "; lead times [2, 3, 5] alone"),
+    ],
+)
+def test_sums_of_some_lead_times_are_those_that_the_forecasts_have(leads, columns, lacks):
+    found = of_leads(leads)
+    assert isinstance(found, cluster_sums.Sums)
+    assert found.clusters == (STORED.names, (2, 1, 3), lacks, "")
+    means = found.sums.sum(axis=0) / found.counts.sum()
+    expected = STORED.sums[:, 0, columns].mean(axis=1).sum() / 6
+    assert found.finished(means).tolist() == [pytest.approx(expected)]
+
+
+def test_why_there_are_no_sums():
+    assert of_leads("4") == "the forecasts have no lead times 4"
+    assert of_leads("4-6") == "there are only 5 lead times"
+    assert of_leads(None, "sd") == cluster_sums.NO_TEST_OF_SD
+    assert of_leads(None, defined=np.zeros((1, 4), bool)) == "the forecasts have no value"
+
+
+def test_a_value_belongs_to_one_series():
+    def rows(*keys):
+        return [SimpleNamespace(variable=v, level=n, threshold=t) for v, n, t in keys]
+
+    def found(overall, variable=None, threshold=None, level=None, exactly=False):
+        part = Part(variable=variable, threshold=threshold)
+        return cluster_sums.series_of(overall, cluster_sums.Place("a.b", part, level, exactly))
+
+    several = rows(("z", 500, None), ("z", 850, None), ("t", 500, None), ("t", 500, 3.0))
+    assert found(several, "z", level=850) == 1 and found(several, "t", 3.0, 500) == 3
+    assert found(several) is None and found(several, "t", 2.0, 500) is None
+    assert found(several[:1] * 2, "z", level=500) is None  # two of them
+    # The only series is meant unless it is named exactly, or by a threshold.
+    (one,) = rows(("z", 500, None))
+    assert found([one]) == 0 and found([one], "z", level=500, exactly=True) == 0
+    assert found([one], exactly=True) is None and found([one], threshold=3.0) is None

@@ -144,7 +144,10 @@ def test_switching_shows_another_clip_after_some_frames(numbered: np.ndarray) ->
     [
         (("blur", 1), "distortion is 'blur'"),
         ((NOISE, 1.5), "at most 1"),
+        ((NOISE, 0), "above 0"),
+        (("gaussian_blur", 0), "above 0"),
         (("local_swap", 0.5), "a number from 1"),
+        (("local_swap", 0), "a number from 1"),
         (("interleaving", 8), "8 clips are to be mixed, and there are 7"),
     ],
 )

@@ -284,7 +284,7 @@ def test_import_works_while_the_scale_names_the_model_already(world, submit, dot
 
 
 def test_missing_samples_are_named(submit, dots, world, tmp_path):
-    refuse(r"11 samples: sample 11 \(.*\) is missing", submit, "dots", dots[:11])
+    refuse("11 samples.*array `sample`", submit, "dots", np.delete(dots, 7, 0))
     refuse(r"sample 7 \(.*\) is missing", submit, "dots", np.delete(dots, 7, 0),
            sample=np.delete(np.arange(12), 7))  # fmt: skip
     folder = returned(world.folder / "windows-dots", tmp_path / "rows", np.delete(dots, 7, 0))
@@ -356,7 +356,16 @@ def test_truncated_files_name_the_first_sample_that_is_lost(world, tmp_path, dot
 def test_units_that_were_mistaken_are_named(submit, dots, field):
     refuse(r"sample 0 .*0\.\.255 for 0\.\.1[\s\S]*divide by 255", submit, "dots", 255 * dots)
     refuse(r"sample 0 .*-1\.\.1 for 0\.\.1", submit, "dots", 2 * dots - 1)
+    refuse("sample 0 .*1 - x[^/]*subtract from 1", submit, "dots", 1 - dots)
     refuse("uint8[^/]*divide by 255", submit, "dots", (255 * dots).astype(np.uint8))
+
+
+def test_samples_that_were_not_filled_are_named(submit, dots):
+    unfilled = dots.copy()
+    unfilled[[7, 9]] = 0
+    (warning,) = submit("dots", unfilled).warnings
+    assert "sample 7" in warning and "1 more" in warning
+    assert submit("dots", np.full_like(dots, dots.mean())).warnings == []
 
 
 def test_normalised_values_are_no_kelvin(world, submit, field):
@@ -450,6 +459,7 @@ def test_windows_of_another_dataset_or_test_are_refused(world, tmp_path, dots, f
         (lambda p: np.moveaxis(p, 2, -1), "channels are last"),
         (lambda p: p[:, :, 0], "axis of the only channel"),
         (lambda p: np.swapaxes(p, 1, 2), "leads come before channels"),
+        (lambda p: np.swapaxes(p, 0, 1), "lead times come before samples"),
         (lambda p: np.concatenate([p, p], axis=1), "no context frames among them"),
     ],
 )

@@ -9,9 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from small_store import SmallStore, convention_facts, table_column, write_receipt
+from small_store import SmallStore, convention_facts, results, table_column, write_receipt
 
-from stp.collect.scores import collect
 from stp.render.figures.kinds import SPECTRA
 from stp.score.tables import CLUSTERS
 
@@ -89,12 +88,8 @@ class FigureStore(SmallStore):
 
     def results(self) -> tuple[Path, Path]:
         """Collect; return the manifest and the folder of results."""
-        folder = self.folder / "results"
-        (folder / "plan").mkdir(parents=True, exist_ok=True)
-        name = self.manifest["dimension"]
-        manifest = self.write().rename(folder / "plan" / f"{name}.json")
-        collect(manifest, folder / "collected" / f"{name}.parquet")
-        return manifest, folder
+        manifest = results(self)
+        return manifest, manifest.parents[1]
 
 
 def line_of(axes: Axes, label: str) -> Line2D:

@@ -5,7 +5,7 @@ import re
 import pytest
 from hostile import HOSTILE
 from latex import complaints, latex_problems, needs_latex
-from small_store import SmallStore, built
+from small_store import SmallStore, built, results
 from test_render_formats import GRID
 
 from stp.inspect.facts import table as facts
@@ -27,9 +27,8 @@ def snippets(tmp_path_factory) -> dict[str, str]:
     store = SmallStore(folder)
     for seed, value in enumerate([0.5, 0.75, 0.5, 0.25]):
         store.add("convlstm", "moving_mnist", {"ssim.range2": {"mean": value, "n": 4}}, seed=seed)
-    database, manifest = built(store), store.write()
-    render_table(manifest, database, folder / "short_term.csv")
-    render_reliability(manifest, folder / "reliability.csv", folder / "short_term.parquet")
+    render_table(store.write(), built(store), folder / "short_term.csv")
+    render_reliability(results(store), folder / "reliability.csv")
     facts.write(Plan.load(DEMO), folder / "training_protocol.csv")
     return {path.stem: path.read_text() for path in sorted(folder.glob("*.tex"))}
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from asking import csv_rows
 from scipy import stats
-from small_store import PUBLISHED, SmallStore, collected, table_column
+from small_store import PUBLISHED, SmallStore, results, table_column
 
 from stp.collect.published import PublishedValue, read_published
 from stp.core.errors import ConfigurationError, StpError
@@ -170,9 +170,8 @@ def add_runs(store: SmallStore, runs: Sequence[float | None], **more: object) ->
 
 def render(store: SmallStore) -> Path:
     """Collect and render; return the path of the CSV."""
-    manifest, rows = collected(store)
     out = store.folder / "tables" / "reliability.csv"
-    render_reliability(manifest, out, rows)
+    render_reliability(results(store), out)
     return out
 
 
@@ -298,9 +297,9 @@ def test_too_few_seeds_are_refused(store: SmallStore, runs: list[float]) -> None
 
 def test_a_missing_run_is_named(store: SmallStore) -> None:
     add_runs(store, [0.5, 0.75, 0.5, 0.25])
-    manifest, rows = collected(store)
+    manifest = results(store)
     add_runs(store, [0.1, 0.2, 0.3, 0.4], variant="released")
-    manifest = store.write()
+    store.write().rename(manifest)
     with pytest.raises(StpError, match=r"variant released.*seed 3"):
-        render_reliability(manifest, store.folder / "tables" / "reliability.csv", rows)
+        render_reliability(manifest, store.folder / "tables" / "reliability.csv")
     assert not (store.folder / "tables").exists()

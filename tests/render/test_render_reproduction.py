@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from latex import complaints, needs_latex
-from small_store import PUBLISHED, SmallStore, collected, convention_facts, table_column
+from small_store import PUBLISHED, SmallStore, convention_facts, results, table_column
 
 from stp.collect.published import COLUMNS, read_published
 from stp.core.errors import ConfigurationError, FileError
@@ -47,9 +47,8 @@ def add(store: SmallStore, model: str, dataset: str, values: dict[str, float], *
 
 def render(store: SmallStore) -> dict[tuple[str, ...], dict[str, str]]:
     """The lines of the CSV by dataset, model and metric."""
-    manifest, rows = collected(store)
     out = store.folder / "results/tables/reproduction.csv"
-    render_reproduction(manifest, out, rows)
+    render_reproduction(results(store), out)
     with out.open(newline="") as lines:
         return {
             (line["dataset"], line["model"], line["metric"]): line for line in csv.DictReader(lines)
@@ -182,7 +181,7 @@ def test_the_magnitudes_that_decide_the_units_of_tables_15_and_16():
 def test_a_scale_without_these_cells_is_refused(store):
     add(store, "persistence", "moving_mnist", VIDEO)
     add(store, "convlstm", "moving_mnist", VIDEO, subset="hard")
-    with pytest.raises(ConfigurationError, match=r"manifest\.json"):
+    with pytest.raises(ConfigurationError, match=r"short_term\.json"):
         render(store)
 
 

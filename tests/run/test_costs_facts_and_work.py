@@ -10,28 +10,29 @@ from stp.plan.artefacts import Raw
 from stp.plan.cells import Plan
 from stp.plan.checked_config import CONFIG_FOLDER
 from stp.run.costs import facts, work
-from stp.run.costs.estimate import Costs
+from stp.run.costs.estimate import Cost, Costs
 
 WORK = ("amount", "bytes", "reading_mb", "scored_mvalues")
 WORK += ("batch_mb", "weights_mb", "activations_mb")
-COST = ("seconds", "memory_mb", "gpu_mb", "files")
+COST = ("seconds", "memory_mb", "gpu_mb", "files", "gpus", "threads", "computing_s", "reading_s")
 HELD = yaml.safe_load(Path(__file__).with_name("held_costs.yaml").read_text())
 
 
 def sums(plan: Plan) -> dict[str, list[float]]:
     costs = Costs(plan)
-    found: dict[str, list[float]] = defaultdict(lambda: [0.0] * len(WORK + COST))
-    for artefact in plan.artefacts.values():
-        job: work.Work = costs.workload.of(artefact)
-        cost = costs.of(artefact)
-        values = [getattr(job, name) for name in WORK] + [getattr(cost, name) for name in COST]
-        key = f"{artefact.stage} {job.rate}"
-        found[key] = [a + (b or 0) for a, b in zip(found[key], values, strict=True)]
+    jobs: list[tuple[str, work.Work, Cost]] = [
+        (artefact.stage, costs.workload.of(artefact), costs.of(artefact))
+        for artefact in plan.artefacts.values()
+    ]
     read = [raw for artefact in plan.artefacts.values() for raw in artefact.inputs.values()]
-    for raw in {raw.lock: raw for raw in read if isinstance(raw, Raw)}.values():
-        job = costs.workload.of_raw(raw)
-        found[f"raw {job.rate}"][0] += job.amount
-        found[f"raw {job.rate}"][1] += job.bytes
+    raws = {raw.lock: raw for raw in read if isinstance(raw, Raw)}.values()
+    jobs += [("fetch", costs.workload.of_raw(raw), costs.of_raw(raw)) for raw in raws]
+    jobs.append(("table", work.Work("any", 0), costs.of_table()))
+    found: dict[str, list[float]] = defaultdict(lambda: [0.0] * len(WORK + COST))
+    for stage, job, cost in jobs:
+        values = [getattr(job, name) for name in WORK] + [getattr(cost, name) for name in COST]
+        key = f"{stage} {job.rate}"
+        found[key] = [a + (b or 0) for a, b in zip(found[key], values, strict=True)]
     return found
 
 

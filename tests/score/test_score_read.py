@@ -735,6 +735,15 @@ def test_forecasts_of_trained_models_lie_beside_the_grid(data: Path, tmp_path: P
     assert abs(stored - expected[0]).max() > 3
 
 
+def test_latitudes_of_trained_models_may_ascend() -> None:
+    lat, lon = BESIDE
+    fields, grid = np.stack([smooth(lat, lon, step) for step in (1, 2)]), learned_archive.Grid(5, 8)
+    expected = learned_archive.onto_grid("m", fields, lat, lon, grid)
+    turned = learned_archive.onto_grid("m", fields[:, ::-1], lat[::-1], lon, grid)
+    np.testing.assert_array_equal(turned, expected)
+    assert expected.std() > 1
+
+
 def test_archives_of_trained_models_that_do_not_fit_are_named(data: Path, tmp_path: Path) -> None:
     dims = ("step", "latitude", "longitude")
     warm = np.full((HORIZON, 5, 8), 280.0)

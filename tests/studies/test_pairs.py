@@ -273,7 +273,8 @@ def test_a_csv_file_is_a_population_and_the_verbs_lead_to_the_table(tmp_path: Pa
             return done.output
         return str(done.exception)
 
-    told = stp("study", "questionnaire", table, "--study", config, "--out", page)
+    ask_about = "study", "questionnaire", table, "--study", config, "--out", page
+    told = stp(*ask_about)
     assert "18 questions, 4 models of 4" in told
     assert "eq. PSNR: 0 models have a value of PSNR" in told
     key = load_key(page.with_name("key.json"), PairKey)
@@ -297,23 +298,11 @@ def test_a_csv_file_is_a_population_and_the_verbs_lead_to_the_table(tmp_path: Pa
     assert "nobody was asked" in out.with_suffix(".md").read_text()
     # What does not fit is one clear error.
     np.save(tmp_path / "m3" / "all.npy", np.zeros((3, 5, 3, 10, 12), np.uint8))
-    told = stp("study", "questionnaire", table, "--study", config, "--out", page, ok=False)
+    told = stp(*ask_about, ok=False)
     assert "model 3, clip 0: 5 frames of 12 x 10 pixels, but model 0 has 4 frames" in told
-    told = stp(
-        "study",
-        "questionnaire",
-        table,
-        "--study",
-        config,
-        "--where",
-        "true",
-        "--out",
-        page,
-        ok=False,
-    )
-    assert "--where" in told
+    assert "--where" in stp(*ask_about, "--where", "true", ok=False)
     table.write_text("model,clips\na,b\n")
-    told = stp("study", "questionnaire", table, "--study", config, "--out", page, ok=False)
+    told = stp(*ask_about, ok=False)
     assert "columns model, clips" in told
 
 

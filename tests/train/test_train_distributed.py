@@ -138,3 +138,17 @@ def test_all_stop_if_any_process_wants_to(monkeypatch, ours, theirs):
     loss.backward()
     assert Ranks(size=2).add_gradients([weight], loss, ours) == (7, ours or theirs)
     assert weight.grad.tolist() == [2, 3, 4]
+
+
+def test_gradients_are_sums_and_of_unused_parameters_there_are_none(monkeypatch):
+    """The other process uses the first, the second and the last, whose gradients cancel out."""
+    from stp.train.distributed import Ranks
+
+    others = torch.tensor([2.0, 0, 1, 4, 0, -3])
+    monkeypatch.setattr(torch.distributed, "all_reduce", lambda flat: flat.add_(others))
+    parameters = [nn.Parameter(torch.zeros(1)) for _ in range(4)]
+    loss = (2 * parameters[0] + 3 * parameters[3]).sum()
+    loss.backward()
+    Ranks(size=2).add_gradients(parameters, loss, stop=False)
+    gradients = [None if p.grad is None else p.grad.item() for p in parameters]
+    assert gradients == [3, 4, None, 0]

@@ -62,7 +62,10 @@ def test_the_young_stay(plan):
     finish(plan, pick(plan, "train", "convlstm"), days_old=6.9)
     found = garbage.find(plan.store, {})
     assert folders(found) == set() and found.young == 1
-    assert len(folders(garbage.find(plan.store, {}, older_than=6 * DAY))) == 1
+    assert any("1 folders younger than 7 days" in line for line in garbage.lines(found, [], 7))
+    found = garbage.find(plan.store, {}, older_than=6 * DAY)
+    assert len(folders(found)) == 1 and found.young == 0
+    assert not any("younger" in line for line in garbage.lines(found, [], 6))
 
 
 def test_another_checkout_keeps_what_it_claimed(plan, other, tmp_path):

@@ -23,12 +23,7 @@ DRAFTED, TRACKS = (i for i, line in enumerate(COMMANDS) if line.startswith("stp 
 
 def follow(checkout: Checkout, commands: list[str]) -> str:
     """Run commands of the page; returns what they printed."""
-    printed = ""
-    for command in commands:
-        done = checkout.run("bash", "-c", command, STP_RAW_MIRROR="")
-        assert done.returncode == 0, f"{command}\n{done.stdout}"
-        printed += done.stdout
-    return printed
+    return "".join(checkout.succeed("bash", "-c", line, STP_RAW_MIRROR="") for line in commands)
 
 
 def hall() -> str:
@@ -51,10 +46,9 @@ def checkout(tmp_path_factory) -> Checkout:
     rng = np.random.default_rng(0)
     for i in range(20):
         levels = np.clip(120 + np.cumsum(rng.integers(-9, 10, 40)), 20, 220).tolist()
-        made.video(folder / "lamp" / f"evening-{i:02d}.avi", levels, (16, 24), "mpeg4")
-    drafted = checkout.succeed("stp", "new-dataset", str(folder / "lamp"), STP_RAW_MIRROR="")
-    assert "test: 6 clips in 3 clusters" in drafted
-    scale = checkout.folder / "config" / "lamp.yaml"
+        made.video(folder / "billiard" / f"shot{i:02d}.mp4", levels, (16, 24), "mpeg4")
+    assert "test: 6 clips in 3 clusters" in follow(checkout, COMMANDS[DRAFTED : DRAFTED + 1])
+    scale = checkout.folder / "config" / "billiard.yaml"
     text = scale.read_text()
     for pattern, smaller in (
         (r"models: \[.*\]", "models: [persistence, simvpv2]"),
@@ -64,7 +58,7 @@ def checkout(tmp_path_factory) -> Checkout:
         text, found = re.subn(pattern, smaller, text)
         assert found == 1
     scale.write_text(text)
-    checkout.make(config="config/lamp.yaml", STP_RAW_MIRROR="")
+    follow(checkout, COMMANDS[DRAFTED + 1 : TRACKS])
     return checkout
 
 

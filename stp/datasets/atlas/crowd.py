@@ -26,11 +26,12 @@ from stp.tracks.tracks import Tracks
 
 FORMATS = ("ewap", "trajnetpp", "atc", "qualisys")
 STEP = 0.05
-"""Seconds of a step of walking."""
+"""Time step of walking, seconds."""
 RELAX, REPULSION, REACH, BODY = 0.5, 2.5, 0.35, 0.5
-"""Seconds; m/s²; metres; metres between two people who touch."""
+"""Relaxation time, seconds; strength of repulsion, m/s²; its range, metres; distance of two people
+who touch, metres."""
 LONGEST = 40.0
-"""Seconds after which whoever is still there is taken out."""
+"""Seconds after which people who are still present are removed."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +49,7 @@ class CrowdOptions:
         map: paths of the map, {picture, homography} or {grid, classes}; none by default.
         cell: side of a pixel or cell of the map, metres.
         waves: number of waves in each recording.
-        people: smallest and largest number of people in a wave.
+        people: minimum and maximum number of people in a wave.
         speed: mean and standard deviation over people of the speed, metres per second.
         noise: standard deviation of the noise of detections, metres.
         dt: seconds between two annotations.

@@ -34,7 +34,7 @@ class BairOptions:
         per_file: number of trajectories in one file (256).
         frames: number of frames of a trajectory (30).
         size: height and width of a frame (64).
-        packed: whether to write one tar archive, as it is published, instead of files.
+        packed: whether to write one tar archive, as published, instead of files.
         seed: seed of all random numbers; a trajectory does not depend on their number.
     """
 

@@ -50,7 +50,7 @@ class BridgeOptions:
         long_frames: number of frames of every third trajectory, for the subsets of long views.
         height: height of a picture (480; rlds: 64).
         width: width of a picture (640; rlds: 64).
-        packed: whether to write one zip archive, as it is published, instead of files.
+        packed: whether to write one zip archive, as published, instead of files.
         seed: seed of all random numbers.
     """
 
@@ -155,7 +155,7 @@ def _lists(views: list[tuple[str, str, int]], chosen: BridgeOptions) -> dict[str
     rng = np.random.default_rng([chosen.seed, 1 << 20])
     known_views = [(view, frames) for kind, view, frames in views if kind == "known"]
     order = rng.permutation(len(known_views))
-    # A sixth of the trajectories is for the test alone, so that a strict subset exists.
+    # A sixth of the trajectories is for the test only, so that a strict subset exists.
     held = {view.rsplit("/", 1)[0] for view, _ in known_views[: len(known_views) // 6]}
     free = [known_views[i] for i in order if known_views[i][0].rsplit("/", 1)[0] not in held]
     tenth = max(1, len(free) // 8)

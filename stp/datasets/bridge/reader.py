@@ -58,8 +58,8 @@ PICTURE = re.compile(
     r"(?:.*/)?((?:[^/]+/){4}raw/traj_group\d+/traj\d+/images\d+)/im_(\d+)\.(?:jpg|jpeg)"
 )
 RLDS = re.compile(r"(?:.*/)?bridge_dataset-\w+\.tfrecord-\d+-of-\d+")
-FPS = 5  # frequency of control, of which the papers speak; the files do not say
-MOST_FRAMES = 1000  # of a view; those of the lists have up to 39
+FPS = 5  # control frequency according to the papers; the files do not state a rate
+MOST_FRAMES = 1000  # of a view; views in the lists have up to 39
 
 
 @dataclass(frozen=True)

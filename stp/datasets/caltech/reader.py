@@ -33,7 +33,7 @@ from stp.prepare.planned_counts import Lists, Planned
 VIDEO = r"(set\d\d)/(V\d{3})\.seq"
 FPS = 30
 EVERY = 3
-"""Of this many frames the last is kept: the third, sixth, ... as in OpenSTL."""
+"""Interval of the kept frames: the third, sixth, ... as in OpenSTL."""
 STRIDE = 20
 """Kept frames between the starts of windows. Windows of 20 side by side are the only rule that
 comes near the 1,980 of Table 1; the default of predbench/datasets/caltech.py is 1, which would give

@@ -31,7 +31,7 @@ from stp.datasets.chaosbench.generator import (
 
 STEPS = 44
 ABSENT = {"q": (10, 50, 100), "w": (10, 50, 100, 200, 300, 700, 850, 925, 1000)}
-"""What archives of the S2S project lack of the variables."""
+"""Names of variables that archives of the S2S project lack."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
 
     def groups() -> Iterable[tuple[str, dict[str, Field]]]:
         for done, start in enumerate(order.tolist(), 1):
-            # Of the control forecast and of all members of a day: what the centre took for true.
+            # Initial state of the control forecast, which members perturb.
             known = np.random.default_rng([chosen.seed, own, 2, start])
             analysis = states[start] + chosen.error * known.normal(size=states.shape[1:])
             runs = analysis[None]

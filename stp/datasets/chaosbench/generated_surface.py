@@ -55,7 +55,7 @@ _KINDS = {
     **dict.fromkeys(("somxl010", "somxl030"), _Kind(60, 20, 0)),
 }
 _DAMPED = {"stl2": 0.8, "stl3": 0.6, "stl4": 0.4}
-"""Share of the seasons and waves that soils feel below the first 7 cm."""
+"""Share of seasons and waves in soils below the first 7 cm."""
 
 
 def surface(

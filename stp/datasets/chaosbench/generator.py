@@ -32,7 +32,8 @@ from stp.datasets.chaosbench.chaotic_waves import Atmosphere, truth
 VARIABLES = ("z", "q", "t", "u", "v", "w")
 LEVELS = (10, 50, 100, 200, 300, 500, 700, 850, 925, 1000)
 DIVISOR = 9.81
-"""m s-2, of geopotential; the standard is 9.80665."""
+"""Divisor by which the release computes heights from geopotential, m s-2; the standard is
+9.80665."""
 _STANDARD = 9.80665
 _DAYS_AT_ONCE = 60
 STORE = (
@@ -74,12 +75,12 @@ class WorldOptions:
 
     @property
     def lat(self) -> np.ndarray:
-        """Latitudes, degrees north, from the north pole."""
+        """Latitudes, degrees north, from 90 to -90, (rows,)."""
         return np.linspace(90, -90, round(180 / self.degrees) + 1)
 
     @property
     def lon(self) -> np.ndarray:
-        """Longitudes, degrees east."""
+        """Longitudes, degrees east, from 0, (columns,)."""
         return np.arange(round(360 / self.degrees)) * self.degrees
 
     @property
@@ -143,7 +144,7 @@ Group = tuple[str, dict[str, Field]]
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``chaosbench/era5/era5_chunks.tar.gz.aa``, ...; likewise lra5 and oras5, and a store.
+    """Write ``chaosbench/era5/era5_chunks.tar.gz.aa``, ..., also for lra5 and oras5, and a store.
 
     Raises:
         StpError: an option is unknown or out of range.
@@ -198,7 +199,7 @@ def _write_store(path: Path, chosen: DaysOptions, states: np.ndarray, days: np.n
         "latitude": (chosen.lat[::-1], {"units": "degrees_north"}),
     }
     for name, (values, attrs) in axes.items():
-        # What equals the fill value is missing, and 0 degrees are not.
+        # Values equal to the fill value are missing, and 0 degrees are not.
         fill = np.nan if values.dtype.kind == "f" else -1
         array = group.create_array(
             name, shape=values.shape, dtype=values.dtype, compressors=None, fill_value=fill

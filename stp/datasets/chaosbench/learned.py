@@ -31,11 +31,11 @@ from stp.datasets.chaosbench.generator import (
 )
 
 _BESIDE = 5 / 12
-"""Of a cell: how far the middle of 6 points lies from the first of them."""
+"""Distance from the first of 6 points to their centre, in cells of the grid."""
 OF_MONTH = (1, 15)
 """Days on which the official forecasts start."""
 _ABSENT = (10,)
-"""Levels in hPa that no such model has."""
+"""Levels in hPa that no trained model has."""
 
 
 @dataclass(frozen=True)

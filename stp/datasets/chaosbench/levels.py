@@ -26,7 +26,7 @@ NAMES = {
     **{"z": "geopotential", "q": "specific_humidity", "t": "temperature"},
     **{"u": "u_component_of_wind", "v": "v_component_of_wind", "w": "vertical_velocity"},
 }
-"""Names of the variables in the store."""
+"""Names of the variables in the store of WeatherBench 2."""
 _BLOCK_BYTES = 128 << 20
 DAMAGE = (OSError, ValueError, KeyError, TypeError, RuntimeError)
 

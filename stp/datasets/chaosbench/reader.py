@@ -50,16 +50,16 @@ VARIABLES = {
     "w": ("Pa s**-1", "lagrangian_tendency_of_air_pressure"),
 }
 SPANS = (1, 7, 14)
-"""Days of the means that have terciles: a day, a week, and two."""
+"""Numbers of days of the means that have terciles: a day, a week, two weeks."""
 COORDINATES = "variable level channel_units channel_standard_name lat lon"
 SEASONS = {"djf": [12, 1, 2], "mam": [3, 4, 5], "jja": [6, 7, 8], "son": [9, 10, 11]}
 ERA5_PARTS = "chaosbench/era5/era5_chunks.tar.gz.*"
 LAND_PARTS = "chaosbench/lra5/lra5_chunks.tar.gz.*"
 OCEAN_PARTS = "chaosbench/oras5/oras5_chunks.tar.gz.*"
-"""Raw files: parts of three streams, in the order of their names."""
+"""Pattern of raw files: parts of a stream, in the order of their names."""
 
 Years = Annotated[list[Annotated[int, Field(ge=1678, le=2261)]], Field(min_length=2, max_length=2)]
-"""First and last."""
+"""First and last year."""
 
 
 @with_config(ConfigDict(extra="forbid"))
@@ -417,7 +417,7 @@ def _normalisation(
     """Offset and scale of each channel, in the units of the data."""
     train = options.years_of("train")
     if options.normalisation == "published":
-        # Zeros that fill the sea count like others there: n is that of all grid points.
+        # As in the release, zeros over the sea count: n is the number of all grid points.
         n = len(pieces) * grid.rows * grid.columns
         mean = statistics.sum.sum(axis=0) / n
         variance = np.maximum(statistics.squares.sum(axis=0) / n - mean**2, 0)

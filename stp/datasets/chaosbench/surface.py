@@ -75,7 +75,7 @@ class Part(NamedTuple):
 
     Attributes:
         title: title of the data.
-        shown_by: name of a variable that is 0 exactly where there is no land, or no ocean.
+        shown_by: name of a variable that is 0 exactly outside of land, or of the ocean.
         when: function from a date to the day or month that its field belongs to: "2022-01-01", or
             "2022-01".
     """
@@ -97,7 +97,7 @@ def month_before(day: str) -> str:
 
 ERA5_LAND = Part("ERA5-Land", "t2m", str)
 ORAS5 = Part("ORAS5", "sosaline", month_of)
-"""ORAS5 has means of months, which the release repeats on each of their days."""
+"""ORAS5 has monthly means, which the release repeats on each day of a month."""
 
 
 class SurfaceStream:

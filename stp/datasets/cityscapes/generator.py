@@ -28,8 +28,8 @@ CITIES = {
 }
 IN_ONE_GO = ("bielefeld", "frankfurt", "hamburg")
 FRAMES, FPS = 30, 17
-_ANNOTATED = 19  # of the frames of a snippet, from 0
-_DATE = (2016, 1, 1, 0, 0, 0)  # of all files in the package: the same bytes each time
+_ANNOTATED = 19  # index of the annotated frame in a snippet
+_DATE = (2016, 1, 1, 0, 0, 0)  # date of all files in the package, for reproducibility
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """CityScapes: video snippets of 30 frames from 50 cities, the left camera, 2048 x 1024 at 17 Hz.
 
 Cordts et al. 2016, "The Cityscapes Dataset for Semantic Urban Scene Understanding". The package
-``leftImg8bit_sequence_trainvaltest.zip`` holds one picture per frame,
+``leftImg8bit_sequence_trainvaltest.zip`` contains one picture per frame,
 
     leftImg8bit_sequence/<split>/<city>/<city>_<sequence>_<frame>_leftImg8bit.png
 

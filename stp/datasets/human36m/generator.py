@@ -28,8 +28,8 @@ CAMERAS = {"54138969": (1002, 1000), "55011271": (1000, 1000)} | {
     "58860488": (1000, 1000),
     "60457274": (1002, 1000),
 }
-"""Height and width of the official pictures; there are both sizes, which camera has which is not
-checked."""
+"""Height and width of the official pictures by camera. Both sizes exist; the assignment to cameras
+was not checked."""
 SPLITS = ("train", "val", "test")
 _INTERVAL, _SPAN, _EVERY, _FPS = 5, 70, 25, 50
 _QUALITY = 90

@@ -46,8 +46,8 @@ STRICT = {
     "S8": "strict-val",
     **dict.fromkeys(("S9", "S11"), "strict"),
 }
-"""Splits by actor, into which the clips of all lists are dealt anew, so that no performance is in
-two of them. The actors for training and for the test are those of the usual protocol of pose
+"""Actors of each split, to which the clips of all lists are assigned anew, so that no performance
+is in two splits. The actors for training and for the test are those of the usual protocol of pose
 estimation; actor 8 was taken from its training set for validation."""
 
 

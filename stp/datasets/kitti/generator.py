@@ -29,7 +29,7 @@ DRIVES = {
 }
 """Some of the drives of PredBench's lists."""
 FPS = 10
-_DATE = (2012, 1, 1, 0, 0, 0)  # of all files in the archives: the same bytes each time
+_DATE = (2012, 1, 1, 0, 0, 0)  # date of all files in the archives, for reproducibility
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from stp.core.options import build
 from stp.data.digit_scans import digit_scans
 
 _SIDE = 28
-_BOX = 20 / 28  # of the side
+_BOX = 20 / 28  # share of the side of a picture
 _SOURCE_IMAGES = 1797
 _IMAGES_MAGIC, _LABELS_MAGIC = 2051, 2049
 

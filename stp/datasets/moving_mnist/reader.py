@@ -124,7 +124,7 @@ def run(job: Job) -> Extras:
     }
     attrs = attributes(recipe, raw, **PIXELS, virtual={"train": virtual})
     group = create_group(job.out / "frames.zarr", attrs)
-    # One file: the renderer then gets all digits as one mapped array.
+    # One file, so that the renderer gets all digits as one mapped array.
     pool = create_array(
         group,
         "digits",

@@ -29,7 +29,7 @@ LOGS = {
     "val": ("n015-2018-07-27-11-24-31+0800", 1532661911362460),
     "test": ("n015-2018-07-24-11-03-52+0800", 1532401591362460),
 }
-"""The form of the names of logs, and the time of a first frame; the minute is counted up."""
+"""Format of the names of logs, and times of first frames; minutes are counted up."""
 STEPS = (50_000, 100_000, 100_000, 100_000, 50_000, 100_000)  # microseconds; a key frame every 6
 _BETWEEN_SCENES = 30_000_000
 

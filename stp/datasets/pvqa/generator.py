@@ -28,10 +28,10 @@ COUNTS = {
     **{"BAIR": 40, "BDD100K": 40, "Caltech": 14, "KITTI": 46, "KTH": 33},
     **{"MSR": 17, "PENN": 50, "PUSH": 10, "UCF": 50},
 }
-"""Videos of each source, as the official videos are named."""
+"""Number of videos of each source, as in the official data."""
 MOST = sum(COUNTS.values())
 SIZES = ((64, 64), (128, 128), (128, 160), (240, 320))
-"""Height and width."""
+"""Height and width of videos."""
 DAMAGES = ("blur", "shape", "disappearance", "color")
 CONTEXT, FRAMES = 4, 20
 

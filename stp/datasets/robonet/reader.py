@@ -42,10 +42,10 @@ LISTS = {
     "test": "predbench_annotations/robonet/robonet_test.json",
 }
 FILES = r"hdf5/([^/]+\.hdf5)"
-FPS = 10  # the mp4 files say so
+FPS = 10  # stated in the mp4 files
 MOST_FRAMES = 1000  # per trajectory; the real ones have 15..50. A damaged attribute may claim more
-MOST_PIXELS = 1 << 22  # of a frame; the largest have 0.3 million
-MOST_BYTES = 1 << 28  # of one compressed video
+MOST_PIXELS = 1 << 22  # per frame; the largest frames have 0.3 million
+MOST_BYTES = 1 << 28  # per compressed video
 _HEAP = b"GCOL\x01\0\0\0"
 
 

@@ -22,16 +22,16 @@ COLOURS = {
     "beacon": (105, 90, 60),
     "cue": (255, 90, 180),
 }
-"""RGB, 0..255."""
+"""RGB colours, 0..255."""
 TEAMS = ("red", "blue", "green", "yellow")
 TYPES = 6
 RADII = tuple(0.030 * 1.35 ** (kind / 2) for kind in range(TYPES))
-"""Of units by type, in widths of the map; areas grow by 1.35 from type to type."""
+"""Radii of units by type, in widths of the map; areas grow by 1.35 from type to type."""
 SHARD, MEDIVAC, BEACON, CUE, SHOT = 0.022, 0.060, 0.050, 0.012, 0.006
-"""Radii of everything else."""
+"""Radii of other objects, in widths of the map."""
 LOBES = (0, 2, 3, 4, 5, 6)
 DEPTH = 0.2
-"""Of the lobes of a type, relative to its radius."""
+"""Depth of the lobes of each type, relative to its radius."""
 
 
 class Thing(NamedTuple):

@@ -24,7 +24,7 @@ from stp.fetch.film_write import encode_picture
 from stp.fetch.tfrecord_write import sequence_example, write_records
 
 LOOPS = 8
-"""Loops of the game in a frame, of which it has 22.4 in a second."""
+"""Number of game loops per frame; the game has 22.4 loops per second."""
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ from stp.prepare.trajectories import RANDOM_WINDOWS
 
 FILES = r"(\w+_\d+x\d+_png)/(train|valid|test)-(\d{5})-of-(\d{5})\.tfrecords"
 SPLITS = {"train": "train", "val": "valid", "test": "test"}
-"""Names of the splits here and in the files."""
+"""Names of the splits here, and in the files."""
 
 
 @dataclass(frozen=True)

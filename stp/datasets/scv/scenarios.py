@@ -17,23 +17,25 @@ from pydantic import Field
 from stp.datasets.scv.appearance import DEPTH, MEDIVAC, RADII, SHARD, TEAMS, TYPES, Thing
 
 LIMIT = 398
-"""Frames of the game in "two minutes": 99 of every fourth, behind the first two."""
+"""Number of frames of the game in "two minutes": 99 times every fourth, after the first two."""
 TRIP = 258
-"""Frames of a road trip: 32 of every eighth, behind the first two."""
+"""Number of frames of a road trip: 32 times every eighth, after the first two."""
 SHOWN = 4
-"""Frames for which a click is visible."""
+"""Number of frames in which a click is visible."""
 MARINE, MARINES = 1, "blue"
 SPEEDS = (0.0068, 0.0063, 0.0057, 0.0052, 0.0047, 0.0042)
-"""Of units by type, widths of the map per frame: 68 frames or more to the border."""
+"""Speeds of units by type, in widths of the map per frame: at least 68 frames to the border."""
 TURN = 40.0
-"""Radians by which lobes turn on the way over one width."""
+"""Angle by which lobes turn while a unit moves by one width of the map, radians."""
 GAP, MARINE_GAP = 0.045, 0.038
-"""Least distance between the lobes of two units, widths of the map; marines reach a shard between
-them, which is wider."""
+"""Minimum distance between the lobes of two units, in widths of the map. The gap between marines is
+wider, so that both can reach a shard between them."""
 MARINE_REACH = RADII[MARINE] * (1 + DEPTH) + SHARD
-"""From the middle of a marine to that of a shard which its lobes touch, widths of the map."""
+"""Distance between the centres of a marine and of a shard that its lobes touch, in widths of the
+map."""
 LEAST_REACH, DAMAGE = 0.08, 5.0
-"""Of a weapon, from edge to edge, and of a shot of the weakest type, of whose health 30 is all."""
+"""Minimum range of a weapon, from edge to edge, and damage by a shot of the weakest type; units
+have a health of 30."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Scenario:
         colours: number of colours of units, out of four.
         shards: number of shards of minerals.
         army: number of units on either side.
-        most_units: largest number of units that a medivac carries.
+        most_units: maximum number of units that a medivac carries.
         beacons: number of beacons that a medivac visits.
     """
 
@@ -225,7 +227,7 @@ SCENARIOS: dict[str, tuple[str, int, Callable[[np.random.Generator, Scenario], F
     "brawl": ("Brawl", 4, brawl),
     "road_trip_with_medivac": ("RoadTripWithMedivac", 8, road_trip),
 }
-"""Name -> name of its map, which frames of the game are recorded, and how it is played."""
+"""For each scenario, the name of its map, the recorded frames, and the function that plays it."""
 
 
 def play(name: str, rng: np.random.Generator, scenario: Scenario) -> tuple[list[list[Thing]], int]:

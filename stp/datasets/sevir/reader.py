@@ -50,7 +50,7 @@ CODE = (
     "a code 0..254 of vertically integrated liquid in kg m-2: 0 if X <= 5, (X - 2) / 90.66 if "
     "X <= 18, exp((X - 83.9) / 38.9) above; 255 is missing"
 )
-"""From the SEVIR tutorial (eie-sevir)."""
+"""Conversion of codes, from the SEVIR tutorial (eie-sevir)."""
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ PERIODS = (
     (15, datetime.date(2015, 3, 1), 122),
     (16, datetime.date(2015, 11, 1), 162),
 )
-"""Year in the name of the file, first day and days of the official files."""
+"""For each official file, the year in its name, its first day and its number of days."""
 HOLIDAYS = ((1, 1), (5, 1), (5, 2), (5, 3), (10, 1), (10, 2), (10, 3), (10, 4), (10, 5))
 _SLOTS, _WEATHERS = 48, 17
 
@@ -147,7 +147,7 @@ def _flows(
     to_work = np.where(free, 0.35 * rush(11, 2.5), rush(8.3, 1.3))
     to_home = np.where(free, 0.6 * rush(18, 3), rush(18.5, 1.8))
     base = awake * np.where(free, 0.75, 1.0) * np.where(wet, 0.85, 1.0)
-    # What is more or less than usual lasts: red noise with a memory of three hours.
+    # Deviations from the usual flow persist: red noise with a memory of three hours.
     noise = signal.lfilter([1], [1, -0.85], rng.normal(0, 0.04, len(hour)))
     level = 350 * base * np.exp(noise)
     shares = np.stack(

@@ -112,7 +112,7 @@ def _deal(chosen: Traffic4CastOptions) -> dict[str, list[tuple[str, datetime.dat
     """Assign days of cities to splits at random, as in PredBench's lists."""
     rng = np.random.default_rng([chosen.seed, 1000])
     count = sum(n for split, n in chosen.days.items() if split != "moscow")
-    # One after the other from all cities, so that few days are of all cities, too.
+    # Cities take turns, so that even a few days include all cities.
     order = {city: rng.permutation(_DAYS) for city in CITIES[: chosen.cities]}
     pool = [
         (city, _FIRST + datetime.timedelta(days=int(order[city][i])))

@@ -37,8 +37,8 @@ LISTS = {
     "moscow": "predbench_annotations/traffic4cast2021/traffic4cast2021_moscow.json",
 }
 PATH = re.compile(r"(?P<city>\w+)/training/(?P<day>\d{4}-\d\d-\d\d)_(?P=city)_8ch\.h5")
-STEPS = 288  # of five minutes, a day
-BLOCK = 12  # of them are read at once: 20 MB are unpacked
+STEPS = 288  # periods of five minutes per day
+BLOCK = 12  # periods that are read at once; they take 20 MB unpacked
 EPOCH = datetime.date(2019, 1, 1)
 # The order in the files, according to data_layout.py of the competition's code.
 VARIABLES = [f"{what}_{way}" for way in ("NE", "NW", "SE", "SW") for what in ("volume", "speed")]

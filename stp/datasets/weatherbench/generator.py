@@ -128,7 +128,7 @@ class Weather:
             hours: times, hours since 1970-01-01 UTC.
         """
         time = hours[:, None, None].astype(float)
-        # 1 in the middle of the local summer, -1 in that of winter
+        # 1 in the middle of the local summer, -1 in the middle of winter
         season = -np.cos(2 * np.pi * (time / 8766 - 0.06)) * np.sign(self.lat)
         crest, ahead, slope = self._waves(time)
         storm = 1 - 0.35 * season

@@ -1,7 +1,7 @@
 """Features of I3D, with which FVD is defined (Unterthiner et al. 2018, arXiv 1812.01717).
 
 Preprocessing as in the authors' code (``google-research/frechet_video_distance``): frames are
-squashed to 224 x 224 by the bilinear resize of TensorFlow 1 and scaled to [-1, 1], grey ones get
+squashed to 224 x 224 by the bilinear resize of TensorFlow 1 and scaled to [-1, 1], grey frames get
 three equal channels.
 """
 
@@ -14,13 +14,13 @@ from stp.metrics.perceptual import Embed, Weights
 from stp.models.compute import settle
 
 LAYERS = ("logits", "pooled")
-"""Logits of the actions; and the 1,024 values that they are made from (``avg_pool``): means over
-the time that is left."""
+"""Layers: logits of the actions; and the 1,024 values from which they are computed (``avg_pool``),
+which are means over the remaining time steps."""
 
 SHORTEST = i3d.SHORTEST
 
 BATCH_FRAMES = {"cpu": 32, "cuda": 512}
-"""Frames per batch: about 25 MB each in the first layers."""
+"""Number of frames per batch; a frame takes about 25 MB in the first layers."""
 
 
 def embed(weights: Weights, layer: str) -> Embed:

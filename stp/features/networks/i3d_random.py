@@ -17,7 +17,7 @@ from stp.models.compute import settle
 LAYERS = ("logits", "pooled")
 SHORTEST = i3d.SHORTEST
 BATCH_FRAMES = 256
-"""Frames per batch."""
+"""Number of frames per batch."""
 
 
 def embed_random(seed: int, layer: str, device: str = "auto", threads: int = 1) -> Embed:

@@ -20,7 +20,7 @@ from stp.models.compute import settle
 __all__ = ["LAYERS", "SHORTEST", "embed"]
 
 BATCH_FRAMES = {"cpu": 8, "cuda": 128}
-"""Frames per batch."""
+"""Number of frames per batch."""
 
 
 def embed(weights: Weights, layer: str) -> Embed:

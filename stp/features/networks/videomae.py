@@ -17,10 +17,10 @@ from stp.metrics.perceptual import Embed, Weights
 from stp.models.compute import settle
 
 LAYERS = ("pooled",)
-"""The normalised mean of all tokens."""
+"""Layers: the normalised mean of all tokens."""
 SHORTEST = FRAMES
 BATCH = {"cpu": 1, "cuda": 16}
-"""Clips per batch."""
+"""Number of clips per batch."""
 
 
 def embed(weights: Weights, layer: str) -> Embed:

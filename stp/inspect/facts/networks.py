@@ -17,7 +17,7 @@ Kind = TypeVar("Kind", bound=nn.Module)
 
 def read(recipe: Json, names: Iterable[str]) -> list[str]:
     """Read hyperparameters, given by name, from the network of a recipe, as texts."""
-    # Not on the device "meta": some operations load torch's compiler there, which takes longer.
+    # On the device "meta", some operations would load torch's compiler, which takes longer.
     network = create(recipe)
     return [OF_NETWORK[name](network) for name in names]
 
@@ -82,4 +82,4 @@ OF_NETWORK: dict[str, Callable[[nn.Module], str]] = {
     "fourier_modes": lambda n: ", ".join(map(str, _of(n, SpectralConvolution)[0].low.shape[2:4])),
     "parameters": lambda n: f"{sum(weights.numel() for weights in n.parameters()):,}",
 }
-"""Name, as suites have it behind ``network.``, -> what reads it."""
+"""Functions that read a hyperparameter, by its name after ``network.`` in suites."""

@@ -22,7 +22,7 @@ OURS = {
     "parameters_difference_percent": ("parameters_as_published", "parameters_published"),
     "gmacs_difference_percent": ("gmacs_as_published", "gmacs_published"),
 }
-"""Column of a difference -> those of what is compared."""
+"""For each column of a difference, the column with our value."""
 
 
 def facts(plan: Plan, source: FactSource) -> Facts:

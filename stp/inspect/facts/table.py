@@ -18,7 +18,7 @@ from stp.plan.suite import FactPage, FactSource, Suite
 
 DIFFERENCE = ("table", "row", "column", "ours", "printed", "why")
 UNEXPLAINED = "UNEXPLAINED"
-"""Stands for the reason of a difference where nobody gives one."""
+"""Text in place of a reason for a difference without one."""
 
 
 def tables_of(suite: Suite) -> dict[str, FactSource]:

@@ -17,9 +17,9 @@ from stp.plan.recipes import Recipes
 from stp.plan.suite import FactSource, Suite
 
 MODULE = __name__.rpartition(".")[2]
-"""The source as suites name it."""
+"""Name of this module in suites."""
 ANNEALED = "annealed_rate"
-"""The learning rate at the first and the last step, of an annealed one."""
+"""Name of the pair of learning rates at the first and the last step."""
 
 
 class Setting(Strict):
@@ -153,7 +153,7 @@ def trainings(config: Config, source: FactSource) -> list[Training]:
     models: dict[str | None, str] = {
         model.published_name or model.title: name
         for name, model in protocol.models.items()
-        if model.fit != "external"  # it may be called like a model of the paper
+        if model.fit != "external"  # may have the name of a model of the paper
     }
     datasets = {dataset.published_name: name for name, dataset in protocol.datasets.items()}
     trained = {(cell.model, cell.trained_on) for cell, _ in enumerate_cells(config)}
@@ -232,7 +232,7 @@ def ours(recipe: Json, names: list[str], options: TrainingOptions) -> dict[str, 
     from_network = [name for name in names if options.settings[name].ours.startswith("network.")]
     texts = {}
     if from_network:
-        from stp.inspect.facts import networks  # which needs torch
+        from stp.inspect.facts import networks  # needs torch
 
         places = [options.settings[name].ours.partition(".")[2] for name in from_network]
         texts = dict(zip(from_network, networks.read(recipe, places), strict=True))

@@ -12,7 +12,7 @@ from torch.nn import functional as F
 from stp.metrics.networks.state import State, load
 
 SIZE = 112
-"""Height and width that frames are resized to, bilinearly, whatever their shape."""
+"""Height and width to which frames are resized bilinearly, regardless of their aspect ratio."""
 FEATURES = 512
 CHANNELS = {
     "conv1": (3, 64),

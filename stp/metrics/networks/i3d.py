@@ -20,11 +20,11 @@ SIZE = 224
 """Height and width of the frames that the network was trained on."""
 
 SHORTEST = 9
-"""Frames of the shortest clip: three strides leave ceil(T / 8) time steps, and the last pool
-takes two."""
+"""Minimum number of frames of a clip: three strides leave ceil(T / 8) time steps, and the last pool
+needs two."""
 
 CLASSES = (400, 600)
-"""Actions of Kinetics-400 and Kinetics-600."""
+"""Numbers of actions of Kinetics-400 and Kinetics-600."""
 BATCH_NORM_EPSILON = 1e-3
 
 MIXED = {
@@ -38,7 +38,7 @@ MIXED = {
     "Mixed_5b": (832, 256, 160, 320, 32, 128, 128),
     "Mixed_5c": (832, 384, 192, 384, 48, 128, 128),
 }
-"""Channels of each block: input, 1 x 1; reduced and 3 x 3; reduced and 3 x 3; behind the pool."""
+"""Channels of each block: input; 1 x 1; reduced and 3 x 3; reduced and 3 x 3; after the pool."""
 
 
 def same_padding(length: int, kernel: int, stride: int) -> tuple[int, int]:

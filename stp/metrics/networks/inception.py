@@ -16,11 +16,11 @@ SIZE = 299
 
 FEATURES = 2048
 CLASSES = 1000
-"""Classes of ImageNet."""
+"""Number of classes of ImageNet."""
 BATCH_NORM_EPSILON = 1e-3
 CLASSIFIER = "fc."
 LEFT_OUT = ("AuxLogits.", CLASSIFIER)
-"""The two classifiers; `read_classifier` reads the second one."""
+"""Names of the two classifiers; `read_classifier` reads the second one."""
 
 
 class Unit(nn.Module):

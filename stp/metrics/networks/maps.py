@@ -30,9 +30,10 @@ from stp.metrics.networks.state import State, load
 from stp.metrics.networks.trunks import DEVIATION, MEAN, TAPS, vgg_layers
 
 Maps = Callable[[np.ndarray], np.ndarray]
-"""Frames uint8 (T, H, W, 3) to maps float32 (T, h, w, K); fewer where a network looks at clips."""
+"""Function from frames, uint8 (T, H, W, 3), to maps, float32 (T, h, w, K); fewer maps if the
+network processes clips."""
 BATCH = 8
-"""Frames per batch."""
+"""Number of frames per batch."""
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ LAYERS = {
     "AlexNet_0": (0, 3, 6, 8, 10),
     "VGG16_0": (0, 2, 5, 7, 10, 12, 14, 17, 19, 21, 24, 26, 28),
 }
-"""Of each network: torchvision's indices of the convolutions, which flax counts from 0."""
+"""For each network, torchvision's indices of the convolutions, which flax counts from 0."""
 
 _ADMITTED = {
     (f"numpy.{core}.multiarray", "_reconstruct"): np.empty(0).__reduce__()[0]

@@ -11,7 +11,7 @@ from stp.metrics.networks.state import State, load
 
 FEATURES = 2048
 BLOCKS = (3, 4, 6, 3)
-"""Blocks of the four stages."""
+"""Numbers of blocks of the four stages."""
 GROWTH = 4
 
 

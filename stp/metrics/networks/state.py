@@ -19,7 +19,7 @@ from stp.metrics.networks.tensor_bundle import is_bundle, read_bundle
 
 State = dict[str, Tensor]
 WRAPPED = ("state_dict", "model", "module")
-"""Names under which a file may hold the state dict beside other things."""
+"""Keys under which a file may contain the state dict beside other data."""
 _REMEDY = "`stp list weights --check` compares the file with its entry in config/weights.yaml"
 
 

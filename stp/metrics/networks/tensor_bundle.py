@@ -26,7 +26,7 @@ FOOTER = 48
 MAGIC = 0xDB4775248B80FB57
 RAW, SNAPPY = 0, 1
 TRAILER = 5
-"""Bytes behind a block: how it is compressed, and its checksum."""
+"""Number of bytes after a block: kind of compression, and checksum."""
 
 DTYPES = {
     1: "<f4", 2: "<f8", 3: "<i4", 4: "u1", 5: "<i2", 6: "i1", 9: "<i8", 10: "?", 17: "<u2",
@@ -34,8 +34,7 @@ DTYPES = {
 }  # fmt: skip
 """Types of numbers by their code in tensorflow/core/framework/types.proto."""
 STRINGS = 7
-"""The type of texts, such as the graph of objects that newer checkpoints have; they are left
-out."""
+"""Type of texts, such as the graph of objects in newer checkpoints, which are left out."""
 
 SCHEMA = """
 name: "tensorflow/tensor_bundle.proto" package: "tensorflow" syntax: "proto3"
@@ -114,7 +113,7 @@ def read_index(path: Path) -> tuple[dict[str, Tensor], int]:
     if len(data) < FOOTER or struct.unpack("<Q", data[-8:])[0] != MAGIC:
         raise _damaged(path, "its end is not that of a checkpoint's index")
     try:
-        # Offset and size of an index that is not needed, and of that of the blocks.
+        # Offset and size of an unneeded index, and of the index of the blocks.
         offset, size = _numbers(data[-FOOTER:], 4)[2:]
         entries = {
             key: value

@@ -19,9 +19,9 @@ from stp.metrics.networks.state import State, load
 SIZE = 224
 """Height and width of the frames that the network was trained on."""
 FRAMES = 16
-"""Frames of the clips that it was trained on."""
+"""Number of frames of the clips that the network was trained on."""
 HEADS = {384: 6, 768: 12, 1024: 16, 1280: 16, 1408: 16}
-"""Width of a token -> heads of attention: small, base, large, huge, giant."""
+"""Number of attention heads by width of a token: small, base, large, huge, giant."""
 EPSILON = 1e-6
 
 

@@ -14,7 +14,7 @@ class Unavailable:
     """The result of a measure that has no values for some videos.
 
     Attributes:
-        reason: text for tables that says what is missing.
+        reason: reason for the missing values, as text for tables.
     """
 
     reason: str

@@ -13,7 +13,8 @@ from stp.opinions.measures import Unavailable
 from stp.opinions.prepared import Database
 
 Compare = Callable[[np.ndarray, np.ndarray], float]
-"""Predicted and true frames after the context, float32 (T, 3, H, W) in [0, 1], to a value."""
+"""Function from predicted and true frames after the context, float32 (T, 3, H, W) in [0, 1], to a
+value."""
 
 
 def of_videos(database: Database, compare: Compare) -> np.ndarray | Unavailable:

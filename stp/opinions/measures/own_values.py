@@ -13,8 +13,9 @@ def read(path: Path, database: Database) -> np.ndarray:
     """Read values of all videos.
 
     Returns:
-        float64 (V, D), one column for each column of the file except ``video``. Several columns are
-        standardised over all videos (mean 0, standard deviation 1), since their units may differ.
+        values, float64 (V, D), one column for each column of the file except ``video``. Several
+        columns are standardised over all videos (mean 0, standard deviation 1), since their units
+        may differ.
 
     Raises:
         StpError: the file cannot be read, its videos are not those of the database, a video occurs

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from stp.page.grid import Grid, Item, Section
 
 WIDEST = 85
-"""Characters of a line that fit between the margins; wider tables are scaled down."""
+"""Maximum number of characters of a line between the margins; wider tables are scaled down."""
 
 _SIGNS = {
     "\\": r"\textbackslash{}",
@@ -69,7 +69,7 @@ _SIGNS |= {
     **{"ĸ": "k", "Ŋ": "N", "ŋ": "n", "Ŧ": "T", "ŧ": "t"},
 }
 _WITHOUT_ACCENT = "ĄąĘęĮįŲųĿŀŉſ"
-"""The fonts have these letters without accents only."""
+"""Letters that the fonts only have without accents."""
 
 
 def text(grid: Grid) -> str:

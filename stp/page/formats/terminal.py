@@ -14,9 +14,9 @@ from stp.page.grid import Grid, Item, Section
 from stp.page.text_table import Column, plain, styled
 
 PROSE = 100
-"""Characters of a line of plain prose."""
+"""Length of a line of plain prose, characters."""
 _HELD = "\u2007"
-"""Stands for a blank at which lines must not be broken."""
+"""Replacement for a blank at which lines must not be broken."""
 _SIGNS = {1: "**", 2: "*"}
 _STYLES = {1: "bold green", 2: "underline"}
 

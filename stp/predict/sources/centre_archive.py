@@ -73,7 +73,7 @@ class CentreArchive(Source):
         levels = coordinate(request.data, "level")
         hours = coordinate(request.data, "time")
         assert levels is not None and hours is not None
-        # Centres have no variables without levels, such as those of land and ocean.
+        # Archives of centres lack variables without levels, such as land and ocean.
         on_levels = np.flatnonzero(np.isfinite(levels)).tolist()
         self._levels = [
             (names[c].removesuffix(f"_{levels[c]:g}"), int(levels[c])) for c in on_levels

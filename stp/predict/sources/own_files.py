@@ -288,7 +288,7 @@ class OwnFiles(Source):
     def _at(self, levels: np.ndarray, channel: str, variable: _Variable) -> np.ndarray:
         """Indices of a channel's level among some levels, hPa."""
         level = self._levels.get(channel) if variable.level is None else variable.level
-        if level is None:  # no level in the data, such as a surface: the only one of the file
+        if level is None:  # data without a level, such as a surface: the only level of the file
             return np.arange(len(levels) if len(levels) == 1 else 0)
         return np.flatnonzero(np.isclose(levels, level))
 

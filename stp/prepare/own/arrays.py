@@ -362,7 +362,7 @@ def _mapped(path: Path, offset: int) -> np.ndarray:
             begins = file.tell()
             if not offset:
                 _require_size(shape, dtype, path.stat().st_size - begins)
-        if 0 in shape:  # which cannot be mapped
+        if 0 in shape:  # empty arrays cannot be mapped
             return np.empty(shape, dtype)
         return np.memmap(path, dtype, "r", begins, shape, "F" if in_columns else "C")
     except DAMAGE as error:

@@ -18,8 +18,8 @@ MARKS = np.array(
 )
 """Common codes for missing values."""
 _FAR, _SMALLEST = 10, 100
-"""Among numbers that are not whole, any other whole number of at least `_SMALLEST` counts as a code
-if it is `_FAR` times as large as all others and `_FAR` of their ranges away."""
+"""Among numbers that are not all integers, another integer of at least `_SMALLEST` counts as a code
+if it is `_FAR` times as large as all other values, and `_FAR` of their ranges away."""
 STATED = ("valid_range", "valid_min", "valid_max")
 """Attributes that state the range of a variable."""
 

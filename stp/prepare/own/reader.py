@@ -26,13 +26,13 @@ from stp.prepare.own.splits import Part, check_splits, cut, deal, require_no_cop
 
 NAMES = "the names of the sequences of a split, one per line"
 VALUES = ("arrays", "grids")
-"""Kinds whose values may be any number; the others hold brightness."""
+"""Kinds whose values may be any number; values of other kinds are brightness."""
 DECLARE = (
     "set `missing: {value}`, and `fill` to the value that replaces it; if {value} is a real value, "
     "set `missing: []`"
 )
 PIECE_BYTES = 1 << 26
-"""Size of the frames of a piece in memory; decoding holds a few copies."""
+"""Size of the frames of a piece in memory, bytes; decoding needs a few copies."""
 
 
 class Kind(NamedTuple):
@@ -173,7 +173,7 @@ def _require_no_far_values(
 def _attributes(data: RawContents, units: str) -> dict[str, Any]:
     """Attributes of the Zarr group; those of the kind of input override the defaults."""
     stated = set(data.attrs.get("variable_units", ()))
-    if units == "1" and stated:  # not stated in the configuration
+    if units == "1" and stated:  # the configuration states no units
         # A mean over variables of different units is meaningless: metrics keep them apart.
         units = stated.pop() if len(stated) == 1 else "physical"
     return {

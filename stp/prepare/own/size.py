@@ -26,14 +26,14 @@ def fit(picture: np.ndarray, height: int, width: int, crop: Any, name: str) -> n
     """Crop a picture, then resize it.
 
     Args:
-        picture: uint8 (H, W, C).
+        picture: picture, uint8 (H, W, C).
         height: height of the result, pixels.
         width: width of the result, pixels.
         crop: see `check_crop`; "centre" keeps the aspect ratio.
         name: name of the file, for errors.
 
     Returns:
-        uint8 (C, height, width).
+        frame, uint8 (C, height, width).
 
     Raises:
         StpError: the crop reaches beyond the picture.

@@ -40,7 +40,7 @@ KEYS = {
 DATE = re.compile(
     r"\d{4}(-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01])(T([01]\d|2[0-3])(:[0-5]\d){0,2})?)?)?", re.ASCII
 )
-"""An ISO date, or the beginning of one: dates are compared as text."""
+"""Pattern of an ISO date or its beginning; dates are compared as text."""
 
 
 class Part(NamedTuple):

@@ -34,7 +34,7 @@ from stp.prepare.video import (
 
 FORMATS = {1: "gray", 3: "rgb24"}
 UNEVEN = "videos with frames at uneven times"
-"""Key in the receipt."""
+"""Key in the receipt for videos with uneven times."""
 
 
 @dataclass(frozen=True, kw_only=True)

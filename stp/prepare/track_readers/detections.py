@@ -27,9 +27,9 @@ from stp.prepare.track_readers.numbers import whole
 from stp.tracks.tracks import Tracks
 
 _NUMBER = re.compile(r"[-+]?(0|[1-9]\d*)(\.\d*(e[-+]?\d+)?)?", re.IGNORECASE)
-"""Numbers of people; 007 and 1e3 are names, of other people than 7 and 1000."""
+"""Pattern of numeric identifiers of people; 007 and 1e3 are names, different from 7 and 1000."""
 DAY = 86_400.0
-"""Seconds."""
+"""Length of a day, seconds."""
 TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 """Seconds per unit."""
 
@@ -228,7 +228,7 @@ def _numbered(column: pd.Series, path: Path) -> tuple[np.ndarray, dict[int, str]
     """A number for the person of each row; names by number, if identifiers are not numbers."""
     if pd.api.types.is_float_dtype(column):
         column = pd.Series(whole(column.to_numpy(np.float64), path, "person"))
-    # -1 stands for nobody in scenarios
+    # -1 means no person in scenarios
     if pd.api.types.is_integer_dtype(column) and column.min() >= 0 and column.max() < 2**63:
         return column.to_numpy(np.int64), {}
     # by name, so that the order of rows does not matter
@@ -425,13 +425,13 @@ def intervals(time: np.ndarray, person: np.ndarray) -> tuple[float, dict[int, fl
 
 
 MOST_STEPS = 10_000_000
-"""Largest number of steps from the first to the last moment of a person: 11 days at 0.1 s."""
+"""Maximum number of steps from the first to the last time of a person: 11 days at 0.1 s."""
 LONGEST = 2.0
-"""Longest pause in steps that is interpolated; a longer one is a gap."""
+"""Maximum pause that is interpolated, in steps; a longer one is a gap."""
 ROUNDING = 1e-6
 """Tolerance in steps for rounding, as 1.6 - 0.8 is not 0.8."""
 AT_A_ROW = 0.05
-"""Distance in steps within which a moment of the clock is that of a row: not interpolated."""
+"""Distance in steps below which a common time counts as the time of a row, not interpolated."""
 
 
 def on_one_clock(

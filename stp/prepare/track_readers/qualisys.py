@@ -15,7 +15,7 @@ from stp.core.errors import RawFileError, StpError
 from stp.tracks.tracks import Tracks
 
 HEADER = 10
-"""Number of lines before that with the names of the columns."""
+"""Number of lines before the line with the names of columns."""
 MARKER = re.compile(r"Helmet_(\d+) - \d+ ([XY])")
 
 

@@ -23,7 +23,7 @@ COMMENTS = ("#", "%", "//")
 HEAD_BYTES = 65_536
 MOST_LINES = 200
 FEWEST_COLUMNS = 3
-"""Columns of a table of detections: time, x and y."""
+"""Minimum number of columns of a table of detections: time, x and y."""
 NUMBER = re.compile(r"[-+]?(\d+(\.\d*|,\d+)?|\.\d+)([eE][-+]?\d+)?|[-+]?(nan|inf)", re.IGNORECASE)
 THOUSANDS = r"[-+]?[1-9]\d{0,2}([.,]\d{3})+"
 """A number whose sign may separate thousands or decimals: 4,505 is 4505 or 4.505."""

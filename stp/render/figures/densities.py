@@ -31,13 +31,13 @@ FIGURE = {
 }
 
 MOST = 2
-"""The most predictors that are drawn."""
+"""Maximum number of predictors that are drawn."""
 CELL, MOST_CELLS = 0.1, 200
-"""Side of a cell of the drawing in metres, and the most cells along a side."""
+"""Side of a cell of the drawing in metres, and maximum number of cells along a side."""
 MARGIN = 1.5
-"""Metres around the people."""
+"""Margin around the people, metres."""
 NARROWEST = 0.8
-"""The least ratio of the shorter to the longer side of the drawing."""
+"""Minimum ratio of the shorter to the longer side of the drawing."""
 LEAST = 0.01
 """The lowest density that is drawn, people per square metre."""
 CHOSEN = "the scenario of median error, by the mean ADE of the predicted points of those drawn"

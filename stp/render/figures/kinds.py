@@ -16,7 +16,7 @@ SPECTRA = "spectral_divergence.mean_spectra"
 """The convention whose sums are spectra."""
 
 FEWEST_MODELS, FEWEST_BLOCKS = 3, 5
-"""The fewest models, and the fewest datasets of the test, of a critical difference."""
+"""Minimum numbers of models and of test datasets for a critical difference."""
 
 
 class Kind(NamedTuple):
@@ -68,7 +68,7 @@ def _kinds() -> dict[str, Kind]:
 
 
 KINDS = _kinds()
-"""By the name in the path: ``figures/<dimension>/<kind>[/<case>].png``."""
+"""Kinds by the name in the path: ``figures/<dimension>/<kind>[/<case>].png``."""
 
 
 def evaluation_name(key: CellKey) -> str:

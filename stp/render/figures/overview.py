@@ -21,13 +21,13 @@ FIGURE = {
 }
 
 PER_ROW = 4
-"""Panels in a row; a case is split only if it has more columns."""
+"""Number of panels in a row; a case is split only if it has more columns."""
 LETTERS = 24
-"""Letters in a line above a panel."""
+"""Number of letters in a line above a panel."""
 STEP = 0.13
-"""Inches from model to model."""
+"""Distance from model to model, inches."""
 FAR = 1.0
-"""The greatest distance of a baseline that is drawn, in ranges of the models' values."""
+"""Maximum distance at which a baseline is drawn, in ranges of the models' values."""
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:

@@ -23,7 +23,8 @@ from stp.page.figure_style import (
 from stp.render.figures.reading import read
 
 HANDLE, LETTER = 0.4, 0.05
-"""Approximate inches in a legend: of a line with the gap after its name, and of a letter."""
+"""Approximate widths in a legend, in inches: of a line and the gap after its name, and of a
+letter."""
 
 
 def panels(

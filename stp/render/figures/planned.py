@@ -16,7 +16,7 @@ from stp.render.figures.kinds import (
 )
 
 OF_SEVERAL = ("ranks", "overview", "critical_difference", "speed")
-"""Figures that compare models over all cases, and need several models."""
+"""Kinds of figures that compare models over all cases, and need several models."""
 
 
 def figures(plan: Plan) -> list[str]:
@@ -68,7 +68,7 @@ def _scenarios(plan: Plan, name: str, keys: Sequence[CellKey]) -> list[str]:
     kind `horizon`; other dimensions have all kinds except `accuracy`.
     """
     varied = varied_setting(keys)
-    # The curves of a dimension of several horizons are those of its longest ones.
+    # Curves of a dimension with several horizons are drawn for the longest one.
     of_longest = varied == "horizon" and name == "horizon"
     if (name == "accuracy") != (varied is not None) and not of_longest:
         return []

@@ -15,7 +15,7 @@ FIGURE = {
 }
 
 CONVENTION = "rank_histogram.weighted"
-"""Its thresholds are ranks."""
+"""Name of the convention with the histograms; its thresholds are ranks."""
 LEADS = 4
 _COLOURS = ("#0072b2", "#009e73", "#e69f00", "#d55e00")
 

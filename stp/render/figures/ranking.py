@@ -83,7 +83,7 @@ def rank(scores: Scores) -> Ranking:
                 titles.append(scores.plan.names.datasets.get(tested, tested))
                 continue
             places.append((case, column))
-            # NaN stays NaN and does not count for the others.
+            # NaN stays NaN, and is ignored in other ranks.
             ranks.append(stats.rankdata(losses, nan_policy="omit"))
     table = np.stack(ranks, axis=1) if ranks else np.empty((len(models), 0))
     cases = list(dict.fromkeys(case for case, _ in places))

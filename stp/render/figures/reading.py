@@ -222,7 +222,7 @@ class Value(NamedTuple):
 
 
 Place = tuple[str | None, float | None, int]
-"""Variable, threshold, lead time from 1."""
+"""Variable, threshold, and lead time from 1."""
 
 
 def at_leads(scores: Scores, case: str, convention: str) -> dict[str, dict[Place, Value]]:

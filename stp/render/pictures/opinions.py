@@ -9,7 +9,7 @@ from stp.page.figure_style import TEXT_WIDTH, new_figure, paper_size, save
 
 FORMATS = (".png",)
 SHOWN = 6
-"""Frames of each video."""
+"""Number of frames of each video in a picture."""
 
 
 def draw_prepared(folder: Path, out: Path, *, name: str, clips: int, **_: object) -> None:

@@ -39,7 +39,8 @@ PERSON = 0.25
 """Radius of a person in Atlas, metres."""
 DPI, DPI_OF_PRINT = 110, 200
 MOST_SHAPES = 1000
-"""The most cells of a map that .svg and .pdf hold as shapes; more are rasterized."""
+"""Maximum number of cells of a map that are drawn as shapes in .svg and .pdf; larger maps are
+rasterized."""
 STEPS_PER_SECOND = 4
 """Rate of animations, which show the time in the scenario."""
 

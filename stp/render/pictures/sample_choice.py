@@ -18,7 +18,7 @@ CRITERIA = (
     "mae.pixel_mean",
     "mae.pixel_sum",
 )
-"""Errors to order samples by; the first that was scored counts."""
+"""Errors by which samples are sorted; the first one that was scored is used."""
 
 
 class Chosen(NamedTuple):

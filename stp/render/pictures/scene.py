@@ -13,7 +13,7 @@ from stp.tracks.tracks import labels
 AROUND = 1.0
 """Margin around all paths, metres."""
 SMALLEST = 5.0
-"""The least side of a map in metres, so that people who stand still do not look like giants."""
+"""Minimum side of a map in metres, so that people who stand still do not appear as giants."""
 
 Extent = tuple[float, float, float, float]
 """Left, right, bottom and top, metres."""

@@ -8,7 +8,7 @@ import numpy as np
 from PIL import Image
 
 QUALITIES = (None, 95, 90, 85, 80, 70)
-"""Of JPEG, from the best; None is lossless WebP."""
+"""Qualities of JPEG, from the best; None is lossless WebP."""
 
 BLOCK = 8  # pixels; JPEG works in such blocks, which must not hold parts of two frames
 

@@ -30,9 +30,9 @@ from stp.tracks.tracks import Tracks
 __all__ = ["FORMATS", "draw_prepared", "overview", "walk", "write_place"]
 
 WALKED = 20.0
-"""Seconds of the animation."""
+"""Duration of the animation, seconds."""
 MOST_TRACKS = 3000
-"""The most tracks that are drawn."""
+"""Maximum number of tracks that are drawn."""
 
 
 def draw_prepared(folder: Path, out: Path, **_: object) -> None:

@@ -40,7 +40,7 @@ class Standing:
 
 
 League = list[tuple[int, str]]
-"""Values that are rivals: numbers of rows, and columns."""
+"""Values that are ranked together: indices of rows, and columns."""
 
 Standings = list[dict[str, Standing]]
 """For each row, the standing of each column that has a value."""

@@ -23,7 +23,7 @@ from stp.render.tables.data_origin import data_used
 NAME = "convention_effects"
 
 FEW_NOTES = 12
-"""The most cases named below the rows of a metric; the CSV file has all."""
+"""Maximum number of cases named below the rows of a metric; the CSV file has all."""
 
 COLUMNS = (
     *("suite", "dimension", "trained_on", "train_subset", "tested_on", "subset", "setting"),

@@ -7,7 +7,7 @@ from stp.plan.cell_key import CellKey
 from stp.plan.manifest_types import Names
 
 FEWEST_RUNS = 4
-"""Two in each half: fewer have no spread within a half."""
+"""Minimum number of runs: two in each half, since fewer have no spread within a half."""
 
 
 def demand_runs(runs: Iterable[tuple[str, int]], where: str) -> None:

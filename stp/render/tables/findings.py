@@ -30,10 +30,10 @@ NAME = "findings"
 OURS, PUBLISHED = "ours", "published"
 SIDES = {OURS: "data at hand", PUBLISHED: "published numbers"}
 NEVER = "NOT COMPARABLE WITH THE PAPER"
-"""The words of the queries for other data or another protocol."""
+"""Words that queries use for other data or another protocol."""
 
 NOTHING = "nothing to compare"
-"""Verdict on a side without any entry of the paper's tables."""
+"""Verdict on a side without entries in the paper's tables."""
 
 _KEYS = ("title", "paper", "criterion", "reading")
 
@@ -293,7 +293,7 @@ def notable_comparisons(finding: Finding, side: str) -> list[str]:
 
 
 FEW = 6
-"""The most comparisons of a part that are all shown."""
+"""Maximum number of comparisons of a part that are all listed."""
 
 ALL = 12
 """Number of models in the paper."""
@@ -307,7 +307,7 @@ def render_findings(database: Path, folder: Path, out: Path) -> None:
     """
     findings = judge(database, read_questions(folder).values())
     pages_grid = grid(findings, out.stem)
-    # A float of LaTeX has to fit a page: verdicts alone.
+    # A float of LaTeX has to fit on a page, so it contains verdicts only.
     brief = replace(pages_grid, sections=pages_grid.sections[:1])
     pages = {**texts(pages_grid, out.parent), out.with_suffix(".tex"): latex.text(brief)}
     write_all({out: _csv(findings), **pages})

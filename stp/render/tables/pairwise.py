@@ -72,7 +72,7 @@ class Pair:
 
 
 COLUMNS = tuple(field.name for field in fields(Pair))[2:]
-"""All but the direction and the seeds."""
+"""Columns of comparisons, without the direction and the seeds."""
 
 TYPES = {
     **dict.fromkeys(("ci95_low", "ci95_high", "p", "p_corrected", "p_sign"), pa.float64()),
@@ -80,7 +80,7 @@ TYPES = {
     **dict.fromkeys(("clusters", "n"), pa.int64()),
     "skewed": pa.bool_(),
 }
-"""Types of columns that may have no value at all."""
+"""Types of columns that may be entirely NULL."""
 
 
 def compare(

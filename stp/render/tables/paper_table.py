@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from stp.run.failures import Failure
 
 
-def render_table(manifest: Path, database: Path, out: Path, *, table: str | None = None) -> None:
+def render_table(manifest: Path, database: Path, out: Path) -> None:
     """Write the final table: ``<name>.csv``, ``.md``, ``.tex``, ``.html`` and ``_tidy.csv``.
 
     If the dimension is shown by lead time, ``<name>_leads.csv`` has the values at each lead time.
@@ -40,16 +40,14 @@ def render_table(manifest: Path, database: Path, out: Path, *, table: str | None
         manifest: path of the manifest with the cells of the table.
         database: path of the results store that was built from the same manifest.
         out: path of ``<name>.csv``; the other files are written next to it.
-        table: name of the table in the manifest; None for the table of the dimension.
 
     Raises:
         StpError: a cell of the table lacks all rows or a column; nothing is written.
     """
     plan = load_manifest(manifest)
-    name = table or plan.dimension
     rows = read_scores(database, plan)
-    demand_complete(plan, name, rows, database)
-    _write(plan, name, rows, {}, out)
+    demand_complete(plan, plan.dimension, rows, database)
+    _write(plan, plan.dimension, rows, {}, out)
 
 
 def render_partial(manifest: Path, failures: Mapping[str, "Failure"], out_dir: Path) -> list[str]:

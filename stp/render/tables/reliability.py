@@ -31,7 +31,7 @@ from stp.run.results import rows_of
 TABLE = "reliability"
 """Name of the table, and of the dimension of its published values."""
 FURTHER_COLUMNS = {"MAE": "mae.pixel_sum", "MSE": "mse.pixel_sum"}
-"""Published for repeated runs, though not in other tables of the same datasets."""
+"""Columns that are published for repeated runs, but not in other tables of the same datasets."""
 HEADER = (
     *("source", "scale", "protocol", "comparable", "dataset", "model", "column", "convention"),
     *("statistic", "seed", "value", "published", "from published runs", "difference", "notes"),
@@ -39,7 +39,7 @@ HEADER = (
 """Columns of the CSV file, which has a line for each run and each statistic of a metric."""
 OURS, PAPER = "#0072b2", "#d55e00"
 PANEL = 2.3
-"""Inches."""
+"""Size of a panel, inches."""
 WIDTH = 0.36
 """Half of a strip, in units of the distance between two strips."""
 
@@ -96,12 +96,8 @@ class RepeatedRuns:
     columns: tuple[MetricRuns, ...]
 
 
-def read_runs(manifest: Path, collected: Path) -> tuple[Manifest, list[RepeatedRuns]]:
+def read_runs(manifest: Path) -> tuple[Manifest, list[RepeatedRuns]]:
     """Read the repeated runs of every model that is trained with seeds, in the manifest's order.
-
-    Args:
-        manifest: path of the manifest.
-        collected: Parquet file with the scores of the manifest's cells (schema ``COLLECTED``).
 
     Raises:
         StpError: a file is missing or damaged, there are fewer than four seeds, or a cell lacks all
@@ -119,6 +115,7 @@ def read_runs(manifest: Path, collected: Path) -> tuple[Manifest, list[RepeatedR
     for cells in groups.values():
         cells.sort(key=lambda cell: cell.key.seed or 0)
 
+    collected = rows_of(manifest)
     rows = read_collected(collected)
     scores = overall(rows)
     published = _all_published(plan, groups)
@@ -216,20 +213,18 @@ def _metrics(
     return metrics
 
 
-def render_reliability(manifest: Path, out: Path, collected: Path | None = None) -> None:
+def render_reliability(manifest: Path, out: Path) -> None:
     """Write the table as .csv, .md, .tex and .html, and the plot as .png and .svg.
 
     Args:
         manifest: path of the manifest.
         out: path of the CSV file; the other files are written next to it.
-        collected: file with the scores of the manifest's cells; None for the file collected in the
-            same run.
 
     Raises:
         StpError: a file is missing or damaged, there are fewer than four seeds, or a run is
             missing; nothing is written.
     """
-    plan, models = read_runs(manifest, collected or rows_of(manifest))
+    plan, models = read_runs(manifest)
     pages = texts(_grid(plan, models, out.stem), out.parent)
     draw(models, out.with_suffix(".png"))
     write_all({out: _csv(models), **pages})

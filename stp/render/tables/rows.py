@@ -355,7 +355,7 @@ _SAMPLED = {
     "ensemble_mean": "{} samples of each clip, the score of their mean",
     "best_of_members": "{} samples of each clip, best of",
 }
-"""Notes on what is scored where a clip has several forecasts; see `stp.score.members`."""
+"""Notes on what is scored if a clip has several forecasts; see `stp.score.members`."""
 
 
 def _absences(cells: list[Cell], absent: dict[CellKey, str]) -> Iterable[str]:

@@ -36,7 +36,7 @@ MEANINGS = {
     "range": "max - min",
     "cv": "coefficient of variation: std.sample / |mean|",
 }
-"""What each statistic means, except ``mdd.*``; see `meaning`."""
+"""Meaning of each statistic, except ``mdd.*``; see `meaning`."""
 
 
 def meaning(statistic: str) -> str:

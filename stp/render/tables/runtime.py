@@ -98,7 +98,7 @@ def _grid(rows: list[Row], name: str) -> Grid:
 
 
 _PLACE = ("dataset", "subset", "horizon", "host", "processor", "threads")
-"""Columns that lines of one section share."""
+"""Columns with equal values in all lines of a section."""
 
 
 def _section(rows: list[Row]) -> Section:

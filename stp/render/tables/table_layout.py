@@ -128,7 +128,7 @@ def _section(
         "seeds": [_count(row.seeds) for row in rows],
         "n": [_count(row.samples) for row in rows],
     }
-    # What all rows have in common stands above them; the number of seeds stands in every row.
+    # Properties that all rows share are above them; the number of seeds is in every row.
     computed = [i for i, row in enumerate(rows) if not row.is_printed]
     of_all = {
         name: list(dict.fromkeys(texts[i] for i in computed))

@@ -42,10 +42,11 @@ HEADER = (
     "published_sd",
     "people",
 )
-"""Columns of ``<dimension>_tidy.csv``; ``p`` is that of the difference to the model in ``best``."""
+"""Columns of ``<dimension>_tidy.csv``; ``p`` is the p value of the difference from the model in
+``best``."""
 
 LEADS_HEADER = (*WHOSE, *WHAT, "lead", "seconds", *VALUE, "reason")
-"""Columns of ``long_term_leads.csv``; ``seconds`` is the lead time, where the data tell it."""
+"""Columns of ``long_term_leads.csv``; ``seconds`` is the lead time, if the data state it."""
 
 
 def tidy_rows(rows: Sequence[Row], ranked: Standings) -> list[list[Field]]:

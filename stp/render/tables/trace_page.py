@@ -12,7 +12,7 @@ from stp.plan.setting import ROBUSTNESS
 from stp.render.tables.cell_page import made_of
 
 FEW = 3
-"""The most values that are shown with their artefacts."""
+"""Maximum number of values that are listed with their artefacts."""
 
 
 def page(database: Path, number: str, matches: Sequence[trace.Match]) -> Grid:

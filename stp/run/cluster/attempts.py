@@ -35,7 +35,7 @@ DONE = "done"
 SAMPLE_SECONDS = 0.5
 WRITE_SECONDS = 5.0
 MEMORY_SHARE = 0.85
-"""Share of the memory limit from which on a job that vanished counts as out of memory: clusters
+"""Share of the memory limit above which a job that vanished counts as out of memory: clusters
 without cgroups only report a failure."""
 SNAKEMAKE_MB = 320
 """Memory in MB of the two processes of Snakemake in a Slurm job (2 x 156 MB, measured)."""

@@ -17,7 +17,7 @@ from stp.run.results import RESULTS
 
 FILE = ".driver.json"
 NO_DRIVER = {"--mode", "-n", "--dry-run", "--dryrun", "--unlock"}
-"""Options of Snakemake processes that hold no lock: those of jobs, and dry runs."""
+"""Options of Snakemake processes without a lock: processes of jobs, and dry runs."""
 OF_ONE_RUN = "STP_JOB_SERVER"
 """Environment variable with the address of the job server, which ends with the run."""
 
@@ -131,7 +131,7 @@ def running_drivers(folder: Path) -> list[int]:
     for entry in _PROC.glob("[0-9]*"):
         try:
             is_here = (entry / "cwd").samefile(folder)
-        except OSError:  # it has ended, or belongs to another user
+        except OSError:  # the process has ended, or belongs to another user
             continue
         if is_here and not NO_DRIVER & set(_snakemake_arguments(int(entry.name)) or NO_DRIVER):
             pids.append(int(entry.name))

@@ -26,7 +26,7 @@ ERROR_LINE = re.compile(
 )
 """Pattern of a line that says why a job ended."""
 LONGEST = 300
-"""Largest number of characters of the reason why a job ended."""
+"""Maximum number of characters of the reason why a job ended."""
 
 
 class SubmittedJob(NamedTuple):
@@ -136,7 +136,7 @@ def _made_by(plan: Plan, member: SubmittedJob) -> list[tuple[Artefact, str]]:
     if not member.output.endswith(".lock.json"):
         try:
             artefact = plan.find(member.output)
-        except StpError:  # of a rule that makes no artefact
+        except StpError:  # a job of a rule that makes no artefact
             return []
         is_complete = store.is_complete(plan.store / artefact.folder)
         return [] if is_complete else [(artefact, "its job")]

@@ -24,9 +24,9 @@ def limit_cpus(cpus: int) -> None:
 
     def bounded(self: Any) -> Any:
         if self._resources is None:
-            limited = copy.deepcopy(self.global_resources)  # that of the whole run does not change
+            limited = copy.deepcopy(self.global_resources)  # for this group only
             limit = max(cpus, *(job.threads for job in self.jobs))
-            cores = limited.get("_cores").value  # of this machine, or of --cores
+            cores = limited.get("_cores").value  # cores of this machine, or --cores
             limited["_cores"] = limit if cores is None else min(cores, limit)
             self.global_resources = limited
         return plain(self)

@@ -23,7 +23,8 @@ START_MINUTES = 15
 ROUND_MINUTES = 5
 PROFILE_MB = 8000
 PROFILE_SECONDS = 1200.0
-"""For a training step of the largest network of Table 19 on one clip, measured on two CPU cores."""
+"""Time of a training step of the largest network of Table 19 on one clip, measured on two CPU
+cores, seconds."""
 
 Json = dict[str, Any]
 
@@ -124,7 +125,7 @@ class JobResources:
         if ranks > 1:
             nodes = math.ceil(cost.gpus / self.site.gpu.per_node) or 1
             request["threads"] = cost.threads * math.ceil(ranks / nodes)
-            if nodes > 1:  # threads and memory are those of a node
+            if nodes > 1:  # threads and memory are per node
                 request |= {"nodes": nodes, "mem_mb": math.ceil(request["mem_mb"] / nodes)}
         return request
 

@@ -68,8 +68,8 @@ class Site(Strict):
         retries: number of times that Snakemake retries a failed job.
         requeues: number of times that Slurm restarts a training that saved its state; these do not
             count as retries.
-        warning_seconds: time before the time limit at which a training is told to save its state,
-            seconds.
+        warning_seconds: time before the time limit at which a training receives a signal to save
+            its state, seconds.
         first_status_seconds: time until Snakemake first checks the state of a job, seconds.
         group_minutes: expected duration in minutes below which jobs are submitted together.
         group_jobs: number of cells in a joint submission, and maximum number of CPUs that it

@@ -8,7 +8,8 @@ from statistics import median
 from typing import Any
 
 MEASURED_SECONDS = 60.0
-"""Least seconds of work from which a speed is measured: most of shorter work is its start."""
+"""Minimum duration of work for a measurement of speed, seconds: shorter work mostly consists of its
+start."""
 
 Json = dict[str, Any]
 

@@ -355,7 +355,7 @@ class Costs:
             megabytes += COPIES * work.weights_mb
         else:
             megabytes += memory.fit
-        if ranks > 1:  # they compute, another process waits for them
+        if ranks > 1:  # ranks compute, and another process waits
             megabytes = memory.torch + megabytes * ranks
         return self._rounded(megabytes)
 

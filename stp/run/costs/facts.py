@@ -114,7 +114,7 @@ class Facts:
                     layers.append(settings.datasets[dataset].size)
                 for layer in layers:
                     layer_facts = layer.model_dump(exclude_unset=True)
-                    if "gmacs" in layer_facts:  # of another width, so is all that goes with it
+                    if "gmacs" in layer_facts:  # for another width, as are related facts
                         for part in ("once_gmacs", "activations_mb"):
                             facts.pop(part, None)
                     facts |= layer_facts
@@ -133,7 +133,7 @@ class Facts:
             return Fact(sum(file.bytes or 0 for file in release.files) / MB)
         if release.raw_gb is not None:
             return Fact(release.raw_gb * 1000)
-        if raw.dataset not in self.plan.config.datasets:  # what a model is read from
+        if raw.dataset not in self.plan.config.datasets:  # raw files of a model, not of a dataset
             return Fact(0.0, (f"raw {raw.dataset} assumed to be small",))
         prepared = self.prepared_mb(self.plan.data(raw.dataset))
         if release.generator:

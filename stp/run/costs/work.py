@@ -35,13 +35,14 @@ PASS_SHARE = 0.5
 
 
 LOOK_GMACS = 1.74
-"""10^9 multiply-adds of I3D for a frame of 224 x 224, in clips of 16, counted on the module."""
+"""10^9 multiply-adds of I3D per frame of 224 x 224 in clips of 16 frames, counted from the
+module."""
 LOOK_PIXELS = 224 * 224
 LOOK_FEATURES = 400
 LOOK_MB = 800.0
 """Memory in MB of a block of clips in the first layers of I3D: 32 frames of 25 MB."""
 TRIAL_MB = 20.0
-"""Work of a trial of a calibration, as MB of frames that are passed over: about 0.1 s."""
+"""Work of a trial of a calibration, in MB of processed frames: about 0.1 s."""
 PEOPLE_MB = 10.0
 """Assumed size of a table of people, in MB."""
 
@@ -180,7 +181,7 @@ class Workload:
         at_once = min(batch, self.plan.config.scale.runtime.get("micro_batch") or batch)
         dataset = self.plan.config.datasets[name]
         frames_of_clip = recipe["context"] + recipe["horizon"]
-        # Of a network that is told the lead time, a training reads one day of the future.
+        # Training of a network with the lead time as input reads one day of the future.
         trained = recipe["context"] + 1 if size.steps == "told" else frames_of_clip
         frames = trained * trained_clips + frames_of_clip * validated
         return Work(
@@ -246,14 +247,14 @@ class Workload:
         values = samples * _values(forecast, leads)
         conventions = len(recipe["conventions"])
         amount, block_mb = clips * values * conventions / 1e6, values * FLOAT / MB
-        written = 2 * clips * leads * conventions * 8  # of samples, and of clusters
+        written = 2 * clips * leads * conventions * 8  # bytes for samples and for clusters
         if artefact.is_rollout:
             forecasting = self._predict(artefact)
             keep = recipe.get("keep", 0)
             stored = len(keep) if isinstance(keep, list) else keep
             written += min(stored, clips) * values * FLOAT
             archive = artefact.inputs.get("archive")
-            if isinstance(archive, Raw):  # read once to see what is in it, and once for the scores
+            if isinstance(archive, Raw):  # read once to list its contents, and once for the scores
                 # A correction reads it as often for the years before the test.
                 times = 4 if artefact.recipe["rollout"]["options"].get("corrected_on") else 2
                 forecasting = replace(

@@ -25,7 +25,7 @@ SLACK = 0.15
 ROUNDING = 0.5
 """Tolerance of a position in pixels, and of an area per pixel of its radius."""
 LEAST = 0.4
-"""Smallest area of a blob, as a share of that of a mineral shard."""
+"""Minimum area of a blob, as a share of the area of a mineral shard."""
 IN_FRAME = np.zeros((3, 3, 3), bool)
 IN_FRAME[1] = ndimage.generate_binary_structure(2, 1)
 """Neighbourhood of a pixel, (time, row, column): pixels of the same frame."""
@@ -200,7 +200,7 @@ def assign(
     if not units or not blobs:
         return [None] * len(units)
     gaps = np.linalg.norm(places[:, None] - [blob.place for blob in blobs], axis=-1)
-    # Units that were visible most recently, whose reach is small, have priority.
+    # Units that were visible most recently have priority, since their reach is small.
     costs = np.where(
         alike(units, blobs) & (gaps <= reach[:, None] + ROUNDING), gaps + reach[:, None], never
     )

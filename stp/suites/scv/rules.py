@@ -28,14 +28,14 @@ SURE = 0.5
 HALF = 0.5
 """Share of the changes in the observed video that must happen in the predicted one."""
 STRANGE = 3.0
-"""Largest area without a colour of the game, in areas of the smallest unit."""
+"""Maximum area without a colour of the game, in areas of the smallest unit."""
 MARINE_STEP, ARMY_STEP, MEDIVAC_STEP = 0.030, 0.036, 0.11
-"""Largest movement of objects between recorded frames, widths of the map."""
+"""Maximum movement of objects between recorded frames, in widths of the map."""
 RANGE = 0.175
-"""Largest distance between the edges of two units of which one is lost, widths of the map."""
+"""Maximum distance between the edges of two units of which one is lost, in widths of the map."""
 ARMIES = ("zerg", "terran")
 LOSSES = 4
-"""Largest number of units that an army loses between recorded frames."""
+"""Maximum number of units that an army loses between recorded frames."""
 
 
 class Judged(NamedTuple):
@@ -274,7 +274,7 @@ def _road_trip(predicted: Seen, observed: Seen) -> Judged:
     lie = [blob.place for blob in observed.of("beacon")[0] if blob.area > SURE * full]
     over = np.sum([predicted.cover[colour] for colour in ("beacon", "medivac", *TEAMS)], axis=0)
     discs = _discs(lie, BEACON * size, size)
-    stay = [over[:, disc].sum(axis=1) > SURE / 2 * full for disc in discs]  # they are faint
+    stay = [over[:, disc].sum(axis=1) > SURE / 2 * full for disc in discs]  # discs are faint
     starts = np.array([blob.place for blob in first]).reshape(-1, 2)
     waiting = [blob for blob in assign(first, starts, np.full(len(first), near), back) if blob]
     picked_up = (right & (phase != "waiting"))[: len(first)].sum()

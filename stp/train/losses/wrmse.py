@@ -21,7 +21,7 @@ def loss(predicted: Tensor, observed: Tensor, data: Prepared, *, root: bool = Tr
         root: whether to take the square root of each field's mean squared error.
 
     Raises:
-        StpError: ``root`` is no bool, or the data have no latitudes.
+        StpError: ``root`` is not a bool, or the data have no latitudes.
     """
     require(isinstance(root, bool), "train.loss: wrmse: root", root, "true or false")
     weights = latitude_weights(data, predicted)

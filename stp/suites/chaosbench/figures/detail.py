@@ -18,7 +18,7 @@ FIGURE = {
 }
 
 LEADS = 4
-"""Lead times beside each other, with the first and the last."""
+"""Lead times of the columns of panels, besides the first and the last one."""
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:

@@ -22,7 +22,7 @@ FIGURE = {
 
 ERROR, SPECTRA = "wrmse.pooled", "spectral_divergence.high_wavenumbers"
 LEADS = (1, 14, 44)
-"""Lead times beside each other, as far as there are forecasts."""
+"""Lead times of the columns of panels, if there are forecasts."""
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:

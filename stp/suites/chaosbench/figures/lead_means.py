@@ -19,7 +19,7 @@ FIGURE = {
 }
 
 ROW = 0.13
-"""Inches that a forecast takes."""
+"""Height of the row of a forecast, inches."""
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:

@@ -16,9 +16,9 @@ FIGURE = {
 }
 
 CONVENTION = "spectral_coherence.octaves_in_phase"
-"""Its thresholds are the lowest wavenumber of each octave."""
+"""Name of the convention; its thresholds are the lowest wavenumber of each octave."""
 LOST = 0.5
-"""A scale whose coherence is below is lost."""
+"""Coherence below which a scale is lost."""
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:

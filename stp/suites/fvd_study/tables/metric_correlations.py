@@ -17,7 +17,7 @@ PAIRS = {"FVD": "fvd.predicted_only", "SSIM": "ssim.range1", "PSNR": "psnr.poole
 """The metrics of section 4.5 of the paper."""
 ALL = "all"
 FEWEST = 3
-"""The fewest cells of a correlation."""
+"""Minimum number of cells for a correlation."""
 
 HEADER = (
     *("scale", "dataset", "metric", "with", "cells"),

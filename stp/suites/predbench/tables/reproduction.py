@@ -29,7 +29,8 @@ from stp.run.results import rows_of
 
 TABLE = "reproduction"
 AUTHORS, PAPER = "original", "ours"
-"""Runs of published values: of the code of a model's authors, and of the paper's."""
+"""Names of the runs behind published values: with the code of a model's authors, and with the
+paper's code."""
 HEADER = (
     *("table", "source", "scale", "protocol", "comparable", "dataset", "model", "metric"),
     *("convention", "factor", "original", "published", "ours", "difference", "seeds", "n", "notes"),
@@ -83,25 +84,23 @@ class ReproducedTable:
     models: dict[str, list[Value]]
 
 
-def render_reproduction(manifest: Path, out: Path, collected: Path | None = None) -> None:
+def render_reproduction(manifest: Path, out: Path) -> None:
     """Write ``<name>.csv``, and beside it ``<name>.md``, ``<name>.tex`` and ``<name>.html``.
 
     Args:
         manifest: path of the manifest.
         out: path of ``<name>.csv``; the other files are written next to it.
-        collected: path of the file with the scores of the manifest's cells; by default the file of
-            the same run.
 
     Raises:
         StpError: a file is missing or damaged, the scale has no cell of the tables, or a cell
             lacks a value; nothing is written.
     """
     plan = load_manifest(manifest)
-    tables = read_tables(plan, collected or rows_of(manifest), manifest)
+    tables = read_tables(plan, manifest)
     write_all({out: _csv(plan, tables), **texts(_grid(plan, tables, out.stem), out.parent)})
 
 
-def read_tables(plan: Manifest, collected: Path, manifest: Path) -> list[ReproducedTable]:
+def read_tables(plan: Manifest, manifest: Path) -> list[ReproducedTable]:
     """Read all tables with at least one cell in the manifest, in the order of the paper.
 
     Raises:
@@ -120,6 +119,7 @@ def read_tables(plan: Manifest, collected: Path, manifest: Path) -> list[Reprodu
             f"{manifest}: no cell of Tables 13-16",
             remedy="add some to the scale file, such as convlstm on moving_mnist",
         )
+    collected = rows_of(manifest)
     rows = read_collected(collected)
     plan = replace(
         plan,

@@ -27,7 +27,7 @@ FIGURE = {
 BIN = 5  # points of opinion
 FAR = 15  # points; the threshold of the paper
 COLUMN = "SROCC"
-REVERSED_PAIR = "reversed_pair"  # the dimension of what is printed in Figure 9
+REVERSED_PAIR = "reversed_pair"  # the dimension of printed values of Figure 9
 SPLIT_HALF = "inter-subject split-half PLCC median"  # as published values call it
 FEATURES = {
     "mcs_rfd": "MCS + RFD",
@@ -43,7 +43,8 @@ GROUPS = {
     "both": (FEATURES["mcs_rfd"], "#009e73"),
     "baseline": ("baseline", "#999999"),
 }
-"""Measures of Figure 11: name and colour; those of the paper, and baselines."""
+"""Groups of measures in Figure 11, each with a name and a colour: measures of the paper, and
+baselines."""
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
@@ -71,7 +72,7 @@ def _printed_pair(scores: Scores) -> list[str]:
 
 
 Ask = Callable[[str], list[tuple[Any, ...]]]
-"""SQL, in which ``{suite}`` is the suite, to rows."""
+"""Function from SQL, in which ``{suite}`` stands for the suite, to rows."""
 
 
 @contextmanager

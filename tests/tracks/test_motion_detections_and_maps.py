@@ -133,6 +133,18 @@ def test_a_person_is_in_one_place_at_a_time(tmp_path, place):
             detections.read(path, columns, metres=1, step=1, dt=0.4)
 
 
+def test_times_between_detections_are_those_of_one_person():
+    time = np.array([0.8, 0.0, 5.0, 0.4, 6.0, 5.0, 9.0])
+    person = np.array([2, 2, 3, 2, 3, 3, 7])  # 3 is at 5.0 twice, 7 once
+    passed, who = detections.time_between(time, person)
+    assert passed.tolist() == pytest.approx([0.4, 0.4, 1.0]) and who.tolist() == [2, 2, 3]
+    assert detections.intervals(time, person) == (
+        pytest.approx(0.4),
+        {2: pytest.approx(0.4), 3: pytest.approx(1.0)},
+    )
+    assert detections.intervals(time[-1:], person[-1:]) == (0.0, {})
+
+
 def test_a_clock_bridges_no_pause():
     time = np.concatenate([np.arange(0, 4, 0.4), np.arange(10, 12, 0.4)])
     position = np.column_stack([time, time])
@@ -238,6 +250,13 @@ def test_the_released_simulated_scenarios(raw_mirror: Path, name, scenarios):
     tracks = trajnetpp.read(path, step=1, dt=0.1).decimated(4)
     found = extract(tracks, observe=8, predict=12, protocol="atlas-paper", smooth=0)
     assert len(found) == scenarios
+
+
+def test_goals_far_from_all_detections_are_absurd():
+    position, far = np.array([[0.0, 5.0], [10.0, 20.0]]), maps.FAR
+    goals = [[5, 5], [-far, 5], [10 + far + 1, 20], [0, 5 - far - 1], [-0.8 * far, 20 + 0.8 * far]]
+    absurd = maps.absurd(np.array(goals, float), position)
+    assert absurd.tolist() == [False, False, True, True, True]
 
 
 def test_a_map_of_16_bits_is_refused(tmp_path):
