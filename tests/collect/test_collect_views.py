@@ -70,6 +70,8 @@ def test_errors_grow_with_lead_time_in_sums_where_no_means_were_scored(store: Sm
     known = store.manifest["conventions"]
     for convention in ("mse.pixel_mean", "mse.pixel_sum"):
         known[convention] = convention_facts(False)
+    columns = store.manifest["tables"]["short_term"]["columns"]
+    columns["kth"] = columns["moving_mnist"] = [table_column("MSE", "mse.pixel_sum")]
     sums = {"mse.pixel_sum": {"mean": 3.0, "leads": [2.0, 4.0]}}
     store.add("persistence", "moving_mnist", sums)
     store.add("persistence", "kth", {**sums, "mse.pixel_mean": {"mean": 0.3, "leads": [0.2, 0.4]}})
