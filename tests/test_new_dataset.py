@@ -233,6 +233,18 @@ def test_a_draft_with_few_clusters_says_the_edit_that_gets_ten(tmp_path, make):
     assert len({clip.cluster for clip in clips if clip.split == "test"}) >= 10
 
 
+def test_one_clip_is_not_clips(tmp_path):
+    draft = draft_dataset(make_months(tmp_path, 48))
+    draft.clips["val"], draft.clusters["val"] = 1, 1
+    assert "val 1 clip in 1 cluster," in dataset_text(draft)
+
+
+def test_the_settings_of_a_drafted_scale_say_what_they_win_over(tmp_path):
+    lines = scale_text(draft_dataset(make_months(tmp_path, 48))).splitlines()
+    (number,) = (n for n, line in enumerate(lines) if line.startswith("train:"))
+    assert lines[number - 1].startswith("#") and "config/models/" in lines[number - 1]
+
+
 def test_a_draft_of_too_few_frames_says_how_many_are_needed(tmp_path):
     draft = draft_dataset(make_months(tmp_path, 48))
     assert draft.clusters["test"] < 10 and draft.more_clusters is None

@@ -126,11 +126,15 @@ ORDER BY missing DESC, dimension, trained_on, tested_on, subset, setting, model;
     ),
     Question(
         "How does the error grow with lead time?",
-        "Means over seeds.",
+        "Means over seeds; sums over pixels where no means were scored.",
         """\
-SELECT dimension, trained_on, tested_on, subset, setting, model, variant, lead, avg(value) AS value
-FROM by_lead
-WHERE convention = 'mse.pixel_mean' AND variable IS NULL
+SELECT dimension, trained_on, tested_on, subset, setting, model, variant, convention, lead,
+    avg(value) AS value
+FROM (
+    FROM by_lead
+    WHERE convention IN ('mse.pixel_mean', 'mse.pixel_sum') AND variable IS NULL
+    QUALIFY convention = min(convention) OVER (PARTITION BY dimension, tested_on)
+)
 GROUP BY ALL ORDER BY ALL;""",
     ),
     Question(

@@ -17,13 +17,14 @@ def readme(description: dict[str, Any], kind: str) -> str:
     sample_shape = f"({horizon}, {channels}, {height}, {width})"
     shape = f"({count}, {sample_shape[1:]}"
     variables = description["variables"]
-    evaluation = description["evaluation"]
+    evaluation, interval = description["evaluation"], description["interval"]
+    spacing = "" if interval == 1 else f", one of every {interval} frames"
     lines = [
         f"# {count} windows of {description['dataset']} ({evaluation['subset']})",
         "",
         f"{description['source']} data, release {description['release']}; {context} context frames "
-        f"of {channels} x {height} x {width} (channel, y, x), every {description['interval']}. "
-        f"frame, in units {units!r}{' (brightness 0..1)' if units == '1' else ''}. To predict: the "
+        f"of {channels} x {height} x {width} (channel, y, x){spacing}, in units "
+        f"{units!r}{' (brightness 0..1)' if units == '1' else ''}. To predict: the "
         f"{horizon} frames that follow.",
         "",
         "| file | content |",

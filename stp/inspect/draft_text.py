@@ -7,6 +7,7 @@ from typing import Any
 from stp.core.errors import StpError
 from stp.inspect.draft import Draft
 from stp.inspect.own_files import raw_folders
+from stp.inspect.tracks import number_of
 from stp.inspect.yaml_lines import flow, mirror_lines, release_lines, scale_lines
 from stp.plan import config
 from stp.plan.checked_config import CONFIG_FOLDER
@@ -30,10 +31,7 @@ MODELS = ["persistence", "climatology", "context_mean", *NETWORKS]
 
 def dataset_text(draft: Draft) -> str:
     """Text of config/datasets/<name>.yaml for a draft, with comments."""
-    counts = ", ".join(
-        f"{split} {draft.clips[split]} clips in {draft.clusters[split]} clusters"
-        for split in SPLITS
-    )
+    counts = ", ".join(f"{split} {counts_text(draft, split)}" for split in SPLITS)
     metrics_note = f"; {draft.notes['metrics']}" if "metrics" in draft.notes else ""
     lines = [
         f"# Drafted by `stp new-dataset` from {draft.root}. docs/own_data.md explains every key.",
@@ -56,12 +54,18 @@ def dataset_text(draft: Draft) -> str:
     return "\n".join(lines) + "\n"
 
 
+def counts_text(draft: Draft, split: str) -> str:
+    """Text of the numbers of clips and clusters of a split."""
+    clips, clusters = draft.clips[split], draft.clusters[split]
+    return f"{number_of(clips, 'clip')} in {number_of(clusters, 'cluster')}"
+
+
 def interval_lines(draft: Draft) -> Iterator[str]:
     """Lines about how to get a confidence interval; empty if there are enough clusters."""
     if draft.clusters["test"] < FEWEST_CLUSTERS:
         yield (
-            f"No confidence interval: the test has {draft.clusters['test']} clusters, and "
-            f"{FEWEST_CLUSTERS} are needed."
+            f"No confidence interval: the test has {number_of(draft.clusters['test'], 'cluster')}, "
+            f"and {FEWEST_CLUSTERS} are needed."
         )
         if draft.more_clusters:
             yield f"To get them, change: {draft.more_clusters}"
@@ -92,6 +96,8 @@ def scale_text(draft: Draft) -> str:
         "  simvpv2:",
         f"    options: {flow(NETWORKS['simvpv2'])}",
         *_size(draft, "simvpv2"),
+        "# These settings win over the `train:` in config/models/<name>.yaml; `train:` of a model"
+        " above wins over both.",
         "train: {batch_size: 8, epochs: 10, lr: 0.003, schedule: onecycle, precision: float32,"
         " threads: 1}",
         "predict: {batch_size: 16, threads: 1}",

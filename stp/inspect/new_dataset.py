@@ -42,7 +42,7 @@ def new_dataset(
     texts = draft_text.dataset_text(draft), draft_text.scale_text(draft)
     yield from _write(folder, draft.name, *texts)
     for split in SPLITS:
-        yield f"  {split}: {draft.clips[split]} clips in {draft.clusters[split]} clusters"
+        yield f"  {split}: {draft_text.counts_text(draft, split)}"
     yield from (f"  {line}" for line in draft_text.interval_lines(draft))
     yield from _next_steps(folder, draft.name, draft.root, draft_for("frames")[1])
 

@@ -44,12 +44,13 @@ def rows(plan: Plan, name: str) -> list[Row]:
 def _note(about: dict[str, Any]) -> str:
     left_out = about["moments"] - about["scenarios"]
     return (
-        f"{_counted(about['episodes'], 'episode')}, {number(about['people'])} people; "
+        f"{number_of(about['episodes'], 'episode')}, {number(about['people'])} people; "
         f"{share(left_out, about['moments'])} of {number(about['moments'])} moments are none"
     )
 
 
-def _counted(count: int, noun: str) -> str:
+def number_of(count: int, noun: str) -> str:
+    """A number and its noun, in the singular for 1."""
     return f"{number(count)} {noun}{'' if count == 1 else 's'}"
 
 
@@ -106,7 +107,7 @@ def made_up(counted: dict[str, Any]) -> Iterator[str]:
     if counted["filled"]:
         yield (
             f"missing in gaps of up to {LONGEST_GAP:g} s, which scenarios fill: "
-            f"{_counted(counted['filled'], 'position')}"
+            f"{number_of(counted['filled'], 'position')}"
         )
 
 
@@ -126,7 +127,7 @@ def left_out(counted: dict[str, Any]) -> Iterator[str]:
     goals = counted["absurd_goals"]
     if goals:
         places = ", ".join(f"({x:g}, {y:g})" for x, y in goals)
-        count_text = _counted(len(goals), "goal")
+        count_text = number_of(len(goals), "goal")
         yield f"{count_text} more than a kilometre from everybody: {places}"
 
 

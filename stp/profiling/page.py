@@ -1,15 +1,18 @@
 """Write the page that lists every model with its sizes, and the same list for a terminal."""
 
 import json
+import math
 from collections.abc import Iterable, Iterator
 from functools import cache
 
+import yaml
 from rich.text import Text
 
 from stp.page.text_table import Column
 from stp.plan.checked_config import CONFIG_FOLDER, Json, Strict, check, check_known, read_yaml
 from stp.plan.config import Config
 from stp.plan.profiled_networks import network, networks
+from stp.plan.recipes import Recipes
 from stp.profiling import DATASET
 from stp.profiling.published import CLIPS_PER_S, published
 from stp.profiling.size import Size, parameters, size
@@ -188,6 +191,7 @@ def details(config: Config, name: str) -> Iterator[str]:
             f"{found.parameters:>12,} {_giga(found.forecast):>13}"
         )
     yield "multiply-adds of one finished forecast, in 10^9; two floating point operations each"
+    yield from _training_lines(config, name)
     if known and known.table19:
         recipe = network(config, name, DATASET)
         counted = as_published(recipe, _size(recipe))
@@ -203,6 +207,20 @@ def details(config: Config, name: str) -> Iterator[str]:
             yield f"  {counted.how}"
     for text in known.notes if known else ():
         yield f"- {text}"
+
+
+def _training_lines(config: Config, model: str) -> Iterator[str]:
+    """Lines with the settings of the trainings of a model, after those of the scale file."""
+    recipes = Recipes(config)
+    datasets_of: dict[str, list[str]] = {}
+    for dataset in training_datasets(config):
+        settings = recipes.settings(model, dataset, "train")
+        text = yaml.safe_dump(settings, default_flow_style=True, sort_keys=False, width=math.inf)
+        datasets_of.setdefault(text.strip(), []).append(dataset)
+    yield ""
+    yield f"training in the scale {config.scale.scale}:"
+    for text, datasets in datasets_of.items():
+        yield f"  {', '.join(datasets)}: {text}"
 
 
 def _overview(config: Config) -> Iterator[str]:

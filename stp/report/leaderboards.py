@@ -13,7 +13,7 @@ _MODEL = ("model", "variant")
 SHOWN = (
     "value", "ci95_low", "ci95_high", "seed_sd", "seeds", "n", "clusters", "reason",
     "rank", "rank_low", "rank_high", "rank_reason",
-    "p", "worse", "published", "difference",
+    "p", "p_sign", "worse", "published", "difference",
 )  # fmt: skip
 
 
@@ -41,7 +41,7 @@ against_winner AS (
             AS model,
         CASE WHEN c.model = w.model AND c.variant = w.variant THEN c.other_variant ELSE c.variant
         END AS variant,
-        c.p_corrected AS p,
+        c.p_corrected AS p, c.p_sign,
         CASE WHEN c.p_corrected IS NOT NULL THEN c.better IS NOT DISTINCT FROM w.model END AS worse
     FROM comparisons c JOIN winner w
     ON {_same("c", "w", _PLACE)} AND (
@@ -61,7 +61,7 @@ SELECT
     {", ".join(f"l.{name}" for name in (*_PLACE, *_MODEL))},
     l.value, i.ci95_low, i.ci95_high, l.seed_sd, l.seeds, l.n, i.clusters, l.reason,
     l.rank, r.rank_low, r.rank_high, r.reason AS rank_reason,
-    a.p, a.worse, p.published, p.difference
+    a.p, a.p_sign, a.worse, p.published, p.difference
 FROM leaderboard l
 LEFT JOIN ranks r ON {_same("l", "r", (*_PLACE, *_MODEL))}
 LEFT JOIN interval_of i ON {_same("l", "i", (*_PLACE, *_MODEL))}

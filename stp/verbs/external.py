@@ -158,4 +158,13 @@ def import_predictions(
         again = " in place of an older submission" if done.replaced else ""
         (raw_file,) = done.submission.release.files
         lines.say(f"wrote {plan.raw_folder / raw_file.path} and {done.entry}{again}")
-        lines.say(f"now add {model} to `models:` in {configfile}, and make the tables")
+        scale_file = _scale_file(configfile, plan.config.scale.scale)
+        lines.say(f"now add {model} to `models:` in {scale_file}, and make the tables")
+
+
+def _scale_file(configfile: Path, scale: str) -> str:
+    """Text that names the user's own scale file, not the copy of it that the last run wrote."""
+    from stp.run.results import RESULTS
+
+    is_copy = configfile.parent == RESULTS / "plan"
+    return f"the scale file of {scale} (its --configfile)" if is_copy else str(configfile)

@@ -45,13 +45,16 @@ FailIfEmpty = Annotated[
 ]
 
 
-def _tell_store(context: typer.Context, parameter: typer.CallbackParam, database: Path) -> Path:
+def _tell_store(context: typer.Context, parameter: typer.CallbackParam, results: Path) -> Path:
     if is_default(context, parameter):
-        tell_default(context, f"results: {database}")
-    return database
+        tell_default(context, f"results: {results}")
+    return results
 
 
 Database = Annotated[Path, typer.Option(help="The DuckDB file.", callback=_tell_store)]
+Results = Annotated[
+    Path, typer.Option(help="The folder of results of a scale.", callback=_tell_store)
+]
 LAST = last_results()
 """The folder of results of the last run here."""
 DATABASE = LAST / "results.duckdb"

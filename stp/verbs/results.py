@@ -68,7 +68,7 @@ def compare(
     metric: Annotated[
         str | None, typer.Option(help="Only this column of tables, such as SSIM.")
     ] = None,
-    results: Annotated[Path, typer.Option(help="The folder of results of a scale.")] = output.LAST,
+    results: output.Results = output.LAST,
     format: output.Format = None,
     out: output.Out = None,
     fail_if_alike: Annotated[

@@ -66,6 +66,25 @@ def test_seeds_are_ranked_together_and_ties_share(store: SmallStore) -> None:
     ]
 
 
+def test_errors_grow_with_lead_time_in_sums_where_no_means_were_scored(store: SmallStore) -> None:
+    known = store.manifest["conventions"]
+    for convention in ("mse.pixel_mean", "mse.pixel_sum"):
+        known[convention] = convention_facts(False)
+    columns = store.manifest["tables"]["short_term"]["columns"]
+    columns["kth"] = columns["moving_mnist"] = [table_column("MSE", "mse.pixel_sum")]
+    sums = {"mse.pixel_sum": {"mean": 3.0, "leads": [2.0, 4.0]}}
+    store.add("persistence", "moving_mnist", sums)
+    store.add("persistence", "kth", {**sums, "mse.pixel_mean": {"mean": 0.3, "leads": [0.2, 0.4]}})
+    (question,) = (one for one in QUESTIONS if "lead time" in one.asked)
+    grown = [(row[2], *row[-3:]) for row in built(store)(question.sql)]
+    assert grown == [
+        ("kth", "mse.pixel_mean", 1, 0.2),
+        ("kth", "mse.pixel_mean", 2, 0.4),
+        ("moving_mnist", "mse.pixel_sum", 1, 2.0),
+        ("moving_mnist", "mse.pixel_sum", 2, 4.0),
+    ]
+
+
 def test_lower_and_nearer_to_a_value_can_be_better(store: SmallStore) -> None:
     known = store.manifest["conventions"]
     known["mse.pixel_sum"] = convention_facts(False)

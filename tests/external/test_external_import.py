@@ -24,6 +24,7 @@ from stp.plan.manifests import manifest
 from stp.predict import imported
 from stp.run import runner
 from stp.score.predictions import Predictions
+from stp.verbs.external import _scale_file
 
 LEADS = {"dots": 3, "field": 2}
 
@@ -52,6 +53,18 @@ def submit(world, tmp_path):
         return world.submit(folder, statistic=statistic, **more)
 
     return run
+
+
+@pytest.mark.parametrize(
+    ("configfile", "text"),
+    [
+        ("config/mine.yaml", "config/mine.yaml"),
+        ("results/plan/config-1.json", "scale file of mine"),
+    ],
+)
+def test_the_file_to_edit_is_the_users_own(configfile, text):
+    scale_file = _scale_file(Path(configfile), "mine")
+    assert text in scale_file and ".json" not in scale_file
 
 
 def refuse(match, call, *given, **more):

@@ -12,6 +12,7 @@ import zarr
 from stp.core.errors import StpError
 from stp.data.prepared import Prepared
 from stp.external.evaluation import choose
+from stp.external.readme import readme
 from stp.external.windows import export
 from stp.plan.cells import Plan
 from stp.predict.windows import window_checksum, windows_checksum
@@ -57,6 +58,13 @@ def test_the_description_says_all_that_is_needed(world):
     np.testing.assert_allclose(described["values"]["std"], frames.std((0, 1, 3, 4)), rtol=1e-5)
     np.testing.assert_allclose(described["values"]["high"], frames.max((0, 1, 3, 4)), rtol=1e-6)
     assert described["normalisation"] == tested.prepared.attrs["normalisation"]
+
+
+def test_the_readme_states_an_interval_only_if_frames_are_left_out(world, tmp_path):
+    description = json.loads((world.folder / "windows-field" / "windows.json").read_text())
+    assert description["interval"] == 1
+    assert "one of every" not in readme(description, "npz")
+    assert "one of every 2 frames" in readme({**description, "interval": 2}, "npz")
 
 
 def test_the_index_has_clips_times_and_checksums(world):

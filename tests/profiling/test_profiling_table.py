@@ -226,6 +226,8 @@ def test_one_model_in_detail():
     done = CliRunner().invoke(app, given, catch_exceptions=False)
     assert done.exit_code == 0
     assert re.search(r"(?m)^taxibj +2 x 32 x 32 +4 +4 +90,104 +0.09201$", done.stdout)
+    # The model's file sets the epochs, the scale file the threads.
+    assert re.search(r"(?m)^  .*taxibj.*: \{.*epochs: 20, threads: 8\}$", done.stdout)
     lines = CliRunner().invoke(app, ["list", "models", "persistence"]).stdout.splitlines()
     assert lines == [
         "Persistence (persistence): the last context frame, repeated",

@@ -1,6 +1,7 @@
 """Two models beside each other, and a printed number followed back: `stp compare`, `stp trace`."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -80,6 +81,35 @@ def test_mistakes_are_answered(
     assert done.exit_code != 0 and what in str(done.exception) and remedy in str(done.exception)
 
 
+def test_an_unknown_model_is_named_with_the_results_that_were_read(results: Path) -> None:
+    with pytest.raises(StpError, match=str(results)) as error:
+        compare(results, "persistence", "mcvd")
+    assert "--results" in str(error.value)
+
+
+def test_columns_say_whose_share_and_which_difference(results: Path) -> None:
+    pairs = compare(results, "persistence", "convlstm")
+    (section,) = grid(pairs, "persistence", "convlstm").sections
+    (line,) = section.rows
+    item_of = dict(zip(section.columns, line, strict=True))
+    assert str(item_of["convlstm - persistence"]).startswith("+0.0")
+    # ConvLSTM is better on nearly every clip.
+    assert int(str(item_of["won by convlstm"]).rstrip(" %*")) > 90
+    assert float(str(item_of["p (sign test)"])) < 0.05
+
+
+def test_the_number_of_seeds_is_stated(results: Path) -> None:
+    (pair,) = compare(results, "persistence", "convlstm")
+    assert pair.seeds == (0, 1)
+    remedy = "`seeds: [0, 1, 2]`"
+    intro = grid([pair], "persistence", "convlstm").intro
+    assert any("none (persistence), 1 (convlstm)" in line for line in intro)
+    assert any("convlstm" in line and remedy in line for line in intro)
+    intro = grid([replace(pair, seeds=(2, 3))], "persistence", "convlstm").intro
+    assert any("2 (persistence), 3 (convlstm)" in line for line in intro)
+    assert not any(remedy in line for line in intro)
+
+
 def test_the_tests_are_those_of_the_store(results: Path) -> None:
     """Corrected for all three pairs of the models that are ranked together."""
     (pair,) = compare(results, "simvpv2", "convlstm")
@@ -109,8 +139,7 @@ def test_without_sums_there_is_a_reason_and_no_p(results: Path, tmp_path: Path) 
         path.unlink()
     (pair,) = compare(copy, "persistence", "convlstm")
     assert pair.p is None and "no sums over clusters" in pair.reason
-    (intro,) = grid([pair], "persistence", "convlstm").intro
-    assert pair.reason in intro
+    assert pair.reason in grid([pair], "persistence", "convlstm").intro[0]
 
 
 def test_the_best_of_many_forecasts_is_not_compared_with_one(tmp_path: Path) -> None:

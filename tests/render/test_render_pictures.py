@@ -451,6 +451,14 @@ def test_files_repeat_byte_by_byte_and_nothing_else_is_left(video: PictureStore)
         written = found
 
 
+def test_no_file_is_written_for_two_samples(video: PictureStore) -> None:
+    video.add("persistence")
+    video.manifest()
+    out = video.folder / "out"
+    with pytest.raises(StpError, match=r"'01'.*'1'.*a-sample-1\.png"):
+        draw(load_manifest(video.path), "kth", [out / "a.png"], ["1", "01"])
+
+
 def test_movies_run_from_the_context_to_the_last_lead_time(video: PictureStore) -> None:
     video.add("persistence")
     video.add("simvpv2")

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from stp.core.errors import StpError
-from stp.render.pictures.sample_choice import choose, errors_of
+from stp.render.pictures.sample_choice import RULES, choose, errors_of
 from stp.score.tables import read_samples
 
 
@@ -42,6 +42,13 @@ def test_samples_are_ordered_by_their_mean_error(tmp_path: Path, samples: int, m
     assert choose(folders, "median", kept).sample == in_order[(samples - 1) // 2]
     hardest = choose(folders, "hardest", kept).sample
     assert hardest == mean.index(max(mean))
+
+
+@pytest.mark.parametrize("criterion", ["mse.pixel_sum", "mae.pixel_sum"])
+def test_sums_over_pixels_order_samples_too(tmp_path: Path, criterion: str) -> None:
+    folder = write(tmp_path / "a", np.array([[5.0], [9], [1], [2]]), criterion)
+    samples = [choose([folder], name, np.arange(4)).sample for name in RULES]
+    assert samples == [3, 1, 2]
 
 
 def test_only_samples_that_are_kept_are_drawn(tmp_path: Path) -> None:

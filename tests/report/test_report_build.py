@@ -92,12 +92,13 @@ def test_the_board_has_what_the_store_says(database: Path) -> None:
     assert found["persistence"]["worse"] is True and found["simvpv2"]["worse"] is True
     pairs = ask(
         database,
-        "SELECT model, other, p_corrected FROM comparisons "
+        "SELECT model, other, p_corrected, p_sign FROM comparisons "
         "WHERE convention = 'ssim.range2' AND 'convlstm' IN (model, other)",
     )
-    for one, other, p in pairs:
+    for one, other, p, p_sign in pairs:
         loser = other if one == "convlstm" else one
         assert found[loser]["p"] == pytest.approx(p, rel=1e-6)
+        assert found[loser]["p_sign"] == pytest.approx(p_sign, rel=1e-6)
 
 
 def test_a_cell_leads_to_its_artefacts_and_their_raw_files(database: Path) -> None:

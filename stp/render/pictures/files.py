@@ -40,7 +40,8 @@ def draw(
         paths of the files.
 
     Raises:
-        StpError: a name or file type is unknown, or predictions are missing or damaged.
+        StpError: a name or file type is unknown, two samples have one file, or predictions are
+            missing or damaged.
     """
     for out in outs:
         if out.suffix not in (STRIP, *MOVIES):
@@ -49,12 +50,21 @@ def draw(
                 expected=f"{STRIP} for a strip, {' or '.join(MOVIES)} for a movie",
             )
     written = []
+    sample_of: dict[Path, str] = {}
     for sample in samples:
         forecasts = compare(manifest, case, sample, models, variable)
         if rank_by is not None:
             forecasts = ranked(forecasts, manifest, case, rank_by)
         suffix = f"-{forecasts.chosen_by}" if len(samples) > 1 else ""
         files = [out.with_name(f"{out.stem}{suffix}{out.suffix}") for out in outs]
+        for out in files:
+            if out in sample_of:
+                raise StpError(
+                    f"sample {sample!r} has the same file as {sample_of[out]!r}: {out} "
+                    f"({forecasts.why})",
+                    remedy="name each sample and each file once; numbers choose other samples",
+                )
+            sample_of[out] = sample
         for out in files:
             if out.suffix == STRIP:
                 strips.write(forecasts, out)

@@ -10,7 +10,14 @@ from stp.core.errors import StpError
 from stp.score.tables import read_samples
 
 RULES = ("median", "hardest", "easiest")
-CRITERIA = ("mse.pixel_mean", "wrmse.per_frame", "rmse.per_frame", "mae.pixel_mean")
+CRITERIA = (
+    "mse.pixel_mean",
+    "mse.pixel_sum",
+    "wrmse.per_frame",
+    "rmse.per_frame",
+    "mae.pixel_mean",
+    "mae.pixel_sum",
+)
 """Errors by which samples are sorted; the first one that was scored is used."""
 
 

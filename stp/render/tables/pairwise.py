@@ -31,6 +31,7 @@ class Pair:
 
     Attributes:
         direction: direction of better values in the column.
+        seeds: numbers of trained seeds of a and b; 0 for models without seeds.
         tested: title of the case.
         a, b: values of the two models, mean over seeds.
         b_minus_a: difference of the values; if it is tested, over the clips that both models have.
@@ -48,6 +49,7 @@ class Pair:
     """
 
     direction: Direction
+    seeds: tuple[int, int]
     dimension: str
     tested: str
     column: str
@@ -69,8 +71,8 @@ class Pair:
     reason: str = ""
 
 
-COLUMNS = tuple(field.name for field in fields(Pair))[1:]
-"""Columns of comparisons, without the direction."""
+COLUMNS = tuple(field.name for field in fields(Pair))[2:]
+"""Columns of comparisons, without the direction and the seeds."""
 
 TYPES = {
     **dict.fromkeys(("ci95_low", "ci95_high", "p", "p_corrected", "p_sign"), pa.float64()),
@@ -106,16 +108,16 @@ def compare(
         )
     every = [read(manifest, results) for manifest in manifests]
     lines = [line for scores in every for case in scores.cases.values() for line in case]
-    _check_known("model", (a, b), {_model(line) for line in lines})
+    _check_known("model", (a, b), {_model(line) for line in lines}, results)
     if on is not None:
         cases = {case for scores in every for case in scores.cases}
         datasets = {str(line.cells[0].key.tested_on) for line in lines}
-        _check_known("case", (on,), cases | datasets)
+        _check_known("case", (on,), cases | datasets, results)
     values: list[_Both] = []
     for scores in every:
         values += _both(scores, a, b, on)
     if column is not None:
-        _check_known("column", (column,), {both.column for both in values})
+        _check_known("column", (column,), {both.column for both in values}, results)
         values = [both for both in values if both.column == column]
     if not values:
         raise NothingFoundError(
@@ -133,7 +135,7 @@ def compare(
 
 def rows(pairs: Sequence[Pair]) -> list[tuple[object, ...]]:
     """Convert comparisons to rows with the columns `COLUMNS`."""
-    return [tuple(vars(pair).values())[1:] for pair in pairs]
+    return [tuple(vars(pair).values())[2:] for pair in pairs]
 
 
 def grid(pairs: Sequence[Pair], a: str, b: str) -> Grid:
@@ -155,7 +157,7 @@ def grid(pairs: Sequence[Pair], a: str, b: str) -> Grid:
     return Grid(
         name="compared",
         title=f"{a} and {b}",
-        intro=wins,
+        intro=[*wins, *_about_seeds(pairs, a, b)],
         warnings=[]
         if sources == ["official"]
         else [f"Data: {', '.join(sources)}; NOT COMPARABLE with published values."]
@@ -163,13 +165,13 @@ def grid(pairs: Sequence[Pair], a: str, b: str) -> Grid:
         else ["Data: own."],
         sections=sections,
         legend=[
-            f"difference: {b} - {a}, of the n clips that both have, with its 95 % interval over "
-            "clusters of clips.",
-            "p: of a paired t test over clusters, corrected for all pairs of the models that are "
-            "ranked together (Holm); the better value stands out below "
-            f"{LEVEL:g}, if a sign test over clusters says the same.",
-            f"clusters won: those in which {b} is better, ties by half; * where differences of "
-            "clusters are so skewed that the t test may be wrong.",
+            f"{b} - {a}: the difference of the values, over the n clips that both have, with its "
+            "95 % interval over clusters of clips.",
+            "p (t test): of a paired t test over clusters, corrected for all pairs of the models "
+            "that are ranked together (Holm). p (sign test): of the number of clusters won, not "
+            f"corrected. A model is better if both are below {LEVEL:g} and agree.",
+            f"won by {b}: share of clusters in which {b} is better, ties by half; * where "
+            "differences of clusters are so skewed that the t test may be wrong.",
             "detectable: the smallest difference that four of five such t tests would find.",
         ],
     )
@@ -179,7 +181,10 @@ def _section(
     dimension: str, pairs: Sequence[Pair], a: str, b: str, *, with_source: bool
 ) -> Section:
     tested = any(pair.p is not None for pair in pairs)
-    columns = ["tested", "column", a, b, "difference", *(_TESTED if tested else [])]
+    columns = ["tested", "column", a, b, f"{b} - {a}"]
+    if tested:
+        columns += ["95 % interval", "p (t test)", f"won by {b}", "p (sign test)", "better"]
+        columns += ["detectable", "clusters", "n"]
     columns += ["data"] if with_source else []
     lines: list[list[str | Item]] = []
     for pair in pairs:
@@ -202,18 +207,32 @@ def _section(
     )
 
 
-_TESTED = ("95 % interval", "p", "clusters won", "better", "detectable", "clusters", "n")
+def _about_seeds(pairs: Sequence[Pair], a: str, b: str) -> Iterable[str]:
+    """Lines on the number of seeds of each model, and on models that were trained once."""
+    seeds = {model: {pair.seeds[i] for pair in pairs} for i, model in enumerate((a, b))}
+    counts = [
+        f"{' or '.join(str(n or 'none') for n in sorted(numbers))} ({model})"
+        for model, numbers in seeds.items()
+    ]
+    yield f"Number of seeds: {', '.join(counts)}. The tests are over clips, not over trainings."
+    once = [model for model, numbers in seeds.items() if 1 in numbers]
+    if once:
+        yield (
+            f"Differences between trainings of {' and '.join(once)} are unknown and not tested: "
+            "set `seeds: [0, 1, 2]`."
+        )
 
 
 def _test_of(pair: Pair) -> list[str]:
     if pair.detectable is None or pair.p_corrected is None:
-        return ["", "", "", "not tested", "", "", ""]
+        return ["", "", "", "", "not tested", "", "", ""]
     ends = (pair.ci95_low, pair.ci95_high)
     return [
         "none" if None in ends else "[{:+.4g}, {:+.4g}]".format(*ends),
         f"{pair.p_corrected:.3g}",
         ("" if pair.won is None else f"{100 * pair.won:.0f} %") + ("*" if pair.skewed else ""),
-        pair.better or "alike",
+        "" if pair.p_sign is None else f"{pair.p_sign:.3g}",
+        pair.better or "not significant",
         f"{pair.detectable:.3g}",
         str(pair.clusters),
         str(pair.n),
@@ -234,12 +253,12 @@ def _model(line: Line) -> str:
     return str(line.cells[0].key.model)
 
 
-def _check_known(kind: str, names: Iterable[str], available: set[str]) -> None:
+def _check_known(kind: str, names: Iterable[str], available: set[str], results: Path) -> None:
     for name in names:
         if name not in available:
             raise NothingFoundError(
-                f"no {kind} {name!r} was evaluated",
-                remedy=nearest(name, available),
+                f"no {kind} {name!r} was evaluated in {results}",
+                remedy=f"{nearest(name, available)} (--results names the folder of another scale)",
             )
 
 
@@ -315,6 +334,10 @@ def _turned(test: Tested) -> Tested:
     )
 
 
+def _seeds(row: Row) -> int:
+    return sum(cell.key.seed is not None for cell in row.cells)
+
+
 def _pair(both: _Both, test: Tested | None, a: str, b: str) -> Pair:
     rows = _rows(both.scores)
     first, second = rows[both.one], rows[both.other]
@@ -328,6 +351,7 @@ def _pair(both: _Both, test: Tested | None, a: str, b: str) -> Pair:
         a=entry.value,
         b=other_entry.value,
         source=first.source,
+        seeds=(_seeds(first), _seeds(second)),
         b_minus_a=other_entry.value - entry.value,
     )
     if test is None or test.p is None:

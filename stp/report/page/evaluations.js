@@ -95,7 +95,8 @@ const evaluations = (() => {
     const at = [row.variable, row.level === null ? null : `${row.level} hPa`,
       row.threshold === null ? null : `threshold ${row.threshold}`, stp.leadsTitle(row.leads)]
       .filter((t) => t !== null);
-    return `${at.length ? `${at.join(", ")} ` : ""}${title} (${row.convention})`;
+    const named = title === row.convention ? title : `${title} (${row.convention})`;
+    return `${at.length ? `${at.join(", ")} ` : ""}${named}`;
   }
 
   /** Parts as options of a filter: those of the tables first, and of these those with a value. */

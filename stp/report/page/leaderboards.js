@@ -213,7 +213,8 @@
           cell: (row) => row.rank_low === null ? "–" : row.rank_low === row.rank_high ? String(row.rank_low)
             : `${row.rank_low} to ${row.rank_high}`} : null,
         {key: "worse", title: "Against the best", value: (row) => row === winner ? -1 : row.p,
-          about: "Paired t test over clusters, corrected (Holm) over all pairs of models",
+          about: "Paired t test over clusters, corrected (Holm) over all pairs of models, and sign test, not corrected; "
+            + "a difference is significant if both p are below 0.05",
           cell: (row) => againstBest(row, winner)},
         some("published") ? {key: "published", title: "Printed", numeric: true, about: "Value in the paper",
           cell: (row) => row.published === null ? "–" : String(row.published)} : null,
@@ -239,7 +240,8 @@
     if (row === winner) return "the best";
     if (row.value === null) return "–";
     if (row.p === null) return h("span", {class: "note"}, "no test");
-    return h("span", {class: "verdict"}, row.worse ? "worse" : "no significant difference", ` (p ${number(row.p, 2)})`);
+    return h("span", {class: "verdict"}, row.worse ? "worse" : "no significant difference",
+      ` (t test: p ${number(row.p, 2)}, corrected; sign test: p ${number(row.p_sign, 2)})`);
   }
 
   /** An interval as text, and where it lies among those of all models; it opens where it comes from. */
