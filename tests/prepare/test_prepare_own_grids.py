@@ -182,6 +182,14 @@ def test_what_is_no_latitude_weighs_nothing(make_job, tmp_path, name, units, fac
     assert ("lat" in found) == (kept == "lat")
 
 
+def test_latitudes_in_degrees_east_are_refused(make_job, tmp_path):
+    field = made.grid(made.times("2000-01-01", 40))
+    lat = xr.DataArray(field["lat"], attrs={"units": "degrees_east"})
+    save(tmp_path / "raw", field.assign_coords(lat=lat))
+    with pytest.raises(StpError, match="lat .*degrees_east"):
+        run(make_job("own.reader", SHAPE, options()))
+
+
 def test_files_are_joined_by_their_times_and_read_in_parts(make_job, tmp_path, monkeypatch):
     """Names in another order than times; parts cross from file to file."""
     field = made.grid(made.times("2000-01-01", 40))

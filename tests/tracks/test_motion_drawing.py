@@ -1,6 +1,7 @@
 """Drawings of people: which lines are drawn, where, and with which names."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from stp.tracks import generators
 from stp.tracks.obstacles import cells, discs
 from stp.tracks.prepared import PreparedTracks
 from stp.tracks.scenarios import extract
+from stp.tracks.tracks import joined
 
 OBSERVED, FUTURE = 5, 4
 
@@ -175,6 +177,18 @@ def test_an_overview_has_all_tracks(tmp_path):
         assert (
             found.n_frames == round(tracks_overview.WALKED / slow.dt) < len(np.unique(slow.frame))
         )
+
+
+def test_a_person_of_two_recordings_has_two_tracks():
+    once, nothing = generators.around_an_obstacle(people=1)
+    away = replace(once, position=once.position + 50)
+    tracks = joined([once, away])
+    about = {"dataset": "two", "source": "synthetic", "release": "r", "calibration": 0.2}
+    about["recordings"] = [len(once), len(away)]
+    figure = tracks_overview.overview(PreparedTracks(tracks, nothing, about))
+    drawn = collection(figure.axes[0], "_tracks")
+    assert [len(path) for path in drawn.get_segments()] == about["recordings"]
+    assert (drawn.get_array() < 2).all()  # not the 50 m from one recording to the other
 
 
 def test_discs_have_their_own_size():

@@ -1,7 +1,11 @@
 """Recognise names of dimensions and coordinates of grids."""
 
+from pathlib import Path
+
 import numpy as np
 import xarray as xr
+
+from stp.core.errors import RawFileError
 
 USUAL_NAMES = {
     "time": ("time", "valid_time", "t", "date"),
@@ -23,6 +27,29 @@ def _is_counted(values: np.ndarray) -> bool:
     """Whether values are 0, 1, 2, ... or 1, 2, 3, ..."""
     numbers = np.arange(values.size)
     return any(np.array_equal(values.ravel(), numbers + first) for first in (0, 1))
+
+
+def require_directions(path: Path, field: xr.DataArray) -> None:
+    """Refuse latitudes in degrees east, and longitudes in degrees north.
+
+    Args:
+        path: file of the field, for the error.
+        field: field with axes y and x, whose original names are its attributes stp_y and stp_x.
+
+    Raises:
+        StpError: the units of a coordinate contradict its name.
+    """
+    for axis in {"y", "x"} & field.coords.keys():
+        name, units = field.attrs[f"stp_{axis}"], str(field[axis].attrs.get("units", ""))
+        for short, other in (("lat", "east"), ("lon", "north")):
+            if short in name and units.lower().endswith(other):
+                raise RawFileError(
+                    path,
+                    f"{name} is in {units}",
+                    expected=DEGREES[short]["units"],
+                    remedy="rename the coordinates if lat and lon are exchanged, or correct the "
+                    "units",
+                )
 
 
 def coordinate_name(name: str, values: xr.DataArray) -> str:

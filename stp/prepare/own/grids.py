@@ -16,7 +16,7 @@ from stp.core.errors import RawFileError, StpError, nearest
 from stp.core.options import levels_by_name, require
 from stp.data.raw_files import RawFiles
 from stp.prepare.netcdf import as_stated
-from stp.prepare.own.axis_names import DEGREES, USUAL_NAMES, coordinate_name
+from stp.prepare.own.axis_names import DEGREES, USUAL_NAMES, coordinate_name, require_directions
 from stp.prepare.own.calendar import Clock, read_times
 from stp.prepare.own.far_values import marks_of, states_range
 from stp.prepare.own.field_files import DAMAGE, open_fields, require_chunks
@@ -260,6 +260,7 @@ def _field(raw: RawFiles, name: str, options: GridOptions, shape: tuple[int, int
                 expected=f"{shape[1]} x {shape[2]}, as in shape",
                 remedy="change shape; if rows and columns are swapped, set y and x",
             )
+        require_directions(path, first)
         try:
             require_chunks(path, dataset, options.levels)
             clock = read_times(first["time"], path)

@@ -299,8 +299,8 @@ def _one_file(
     if len(bad):
         row = int(bad[0])
         raise StpError(
-            f"{path}: {_place(path, columns, row)} holds what is no finite number, and so do "
-            f"{len(bad) - 1} more",
+            f"{path}: {_place(path, columns, row)}: not a finite number"
+            + (f"; neither are {len(bad) - 1} others" if len(bad) > 1 else ""),
             expected="numbers in all declared columns; times may be dates (2024-05-01 10:00:40.4)",
             remedy="leave such rows out: gaps are filled when scenarios are made",
         )
@@ -372,8 +372,8 @@ def _once(
     if (twice := table.duplicated(["person", "time"])).any():
         first = table[twice].iloc[0]
         raise StpError(
-            f"{title}: {detected.name(int(first.person))} is in two places at {first.time:.12g} s, "
-            f"and so are {twice.sum() - 1} more",
+            f"{title}: {detected.name(int(first.person))} is in two places at {first.time:.12g} s"
+            + (f"; so are {twice.sum() - 1} others" if twice.sum() > 1 else ""),
             remedy="keep one of them, or give the two people different names",
         )
     numbers = table["person"].to_numpy(), table[["x", "y"]].to_numpy()

@@ -70,7 +70,7 @@ def _whose(dataset: PreparedTracks) -> str:
 def overview(dataset: PreparedTracks) -> Figure:
     """Draw all tracks on a map, coloured by speed; below it, the number of people over time."""
     tracks = dataset.tracks
-    paths = _paths(tracks)
+    paths = _paths(dataset)
     drawn_paths = paths[:: -(-len(paths) // MOST_TRACKS)]
     extent = extent_of(tracks.position)
     aspect = aspect_of(extent, 2.4)
@@ -78,7 +78,7 @@ def overview(dataset: PreparedTracks) -> Figure:
         figure = new_figure(TEXT_WIDTH, min(7.0, 5.6 / aspect) + 1.6)
         upper, lower = figure.subplots(2, 1, height_ratios=[min(7.0, 5.6 / aspect), 0.9])
         draw_place(upper, dataset.obstacles, dataset.goals, extent)
-        speeds = np.array([_speed(path, tracks) for _, path in drawn_paths])
+        speeds = np.array([_speed(*path, tracks) for path in drawn_paths])
         lines = LineCollection([path for _, path in drawn_paths], cmap="viridis", lw=0.7, alpha=0.7)
         lines.set_array(speeds)
         lines.set_clim(0, max(0.5, float(np.percentile(speeds, 98))))
@@ -89,7 +89,7 @@ def overview(dataset: PreparedTracks) -> Figure:
         _people_over_time(lower, dataset)
         drawn_text = f" ({len(drawn_paths)} drawn)" if len(drawn_paths) < len(paths) else ""
         figure.suptitle(
-            f"{dataset.about['dataset']}: {len(paths)} people{drawn_text}, "
+            f"{dataset.about['dataset']}: {len(paths)} tracks{drawn_text}, "
             f"{len(tracks)} detections every {tracks.dt:g} s",
             fontsize=9,
             parse_math=False,
@@ -98,19 +98,23 @@ def overview(dataset: PreparedTracks) -> Figure:
     return figure
 
 
-def _paths(tracks: Tracks) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Frames (n,) and positions (n, 2) of each person, ascending in time."""
-    paths = []
-    for rows in tracks.people().values():
-        order = rows[np.argsort(tracks.frame[rows], kind="stable")]
-        paths.append((tracks.frame[order], tracks.position[order]))
-    return paths
+def _paths(dataset: PreparedTracks) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Frames (n,) and positions (n, 2) of each person in each recording, ascending in time."""
+    tracks = dataset.tracks
+    recordings = dataset.about.get("recordings", [len(tracks)])
+    recording = np.repeat(np.arange(len(recordings)), recordings)
+    return [
+        (tracks.frame[part], tracks.position[part])
+        for rows in tracks.people().values()
+        for part in np.split(rows, np.flatnonzero(np.diff(recording[rows])) + 1)
+    ]
 
 
-def _speed(path: np.ndarray, tracks: Tracks) -> float:
-    """Mean speed along a path, in metres per second; a gap counts as one step."""
-    steps = np.linalg.norm(np.diff(path, axis=0), axis=1)
-    return float(steps.mean() / tracks.dt) if len(steps) else 0.0
+def _speed(frames: np.ndarray, path: np.ndarray, tracks: Tracks) -> float:
+    """Mean speed along a path, in metres per second."""
+    length = np.linalg.norm(np.diff(path, axis=0), axis=1).sum()
+    seconds = (frames[-1] - frames[0]) / tracks.step * tracks.dt
+    return float(length / seconds) if seconds else 0.0
 
 
 def _people_over_time(axes: Axes, dataset: PreparedTracks) -> None:
@@ -145,7 +149,7 @@ def walk(dataset: PreparedTracks) -> Iterator[np.ndarray]:
     moments = np.arange(first, min(first + length, frames[-1] + 1), tracks.step)
     extent = extent_of(tracks.position)
     aspect = aspect_of(extent, 2.4)
-    paths = [(at, path) for at, path in _paths(tracks) if at[-1] >= first and at[0] <= moments[-1]]
+    paths = [(at, path) for at, path in _paths(dataset) if at[-1] >= first and at[0] <= moments[-1]]
     with paper_size():
         figure = new_figure(5.6, 5.2 / aspect + 0.7)
         axes = figure.subplots()
