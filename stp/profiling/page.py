@@ -1,7 +1,6 @@
 """Write the page that lists every model with its sizes, and the same list for a terminal."""
 
 import json
-import math
 from collections.abc import Iterable, Iterator
 from functools import cache
 
@@ -215,7 +214,7 @@ def _training_lines(config: Config, model: str) -> Iterator[str]:
     datasets_of: dict[str, list[str]] = {}
     for dataset in training_datasets(config):
         settings = recipes.settings(model, dataset, "train")
-        text = yaml.safe_dump(settings, default_flow_style=True, sort_keys=False, width=math.inf)
+        text = yaml.safe_dump(settings, default_flow_style=True, sort_keys=False, width=10**6)
         datasets_of.setdefault(text.strip(), []).append(dataset)
     yield ""
     yield f"training in the scale {config.scale.scale}:"
