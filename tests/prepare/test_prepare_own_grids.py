@@ -186,7 +186,7 @@ def test_latitudes_in_degrees_east_are_refused(make_job, tmp_path):
     field = made.grid(made.times("2000-01-01", 40))
     lat = xr.DataArray(field["lat"], attrs={"units": "degrees_east"})
     save(tmp_path / "raw", field.assign_coords(lat=lat))
-    with pytest.raises(StpError, match="lat .*degrees_east"):
+    with pytest.raises(StpError, match=r"lat .*degrees_east"):
         run(make_job("own.reader", SHAPE, options()))
 
 
