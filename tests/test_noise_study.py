@@ -332,7 +332,7 @@ def test_the_cards_that_tables_name_can_be_shown(
     render_table(made[1], tmp_path / "results.duckdb", tmp_path / "video_distortions.csv")
     page += (tmp_path / "video_distortions.md").read_text()
     bundle = export(tmp_path / "results.duckdb", "local_swap", tmp_path / "bundle")
-    assert bundle.cells == 3  # of a store that real code has made, its files agree
+    assert bundle.manifest.cells == 3  # of a store that real code has made, its files agree
     commands = re.findall(r"`stp (list metrics [^`]+)`", page)
     assert len(commands) == 2
     for command in commands:
