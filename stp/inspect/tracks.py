@@ -137,9 +137,9 @@ def shared_people(counted: dict[str, Any]) -> str:
         counted[key] for key in ("people_in_both", "people_of_test_alone", "people")
     )
     return (
-        f"calibration and test follow each other in the same recordings: under {RELEASED} "
-        f"{share(in_both, people)} people are in both, under the other protocols nobody: "
-        f"{share(test_only, people)}, who are present at the cut, are left out of the calibration"
+        f"calibration and test follow each other in the same recordings: under {RELEASED}, "
+        f"{share(in_both, people)} people are in both; the other protocols leave "
+        f"{share(test_only, people)} people, who are present at the cut, out of the calibration"
     )
 
 

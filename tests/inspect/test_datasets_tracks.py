@@ -97,8 +97,8 @@ def test_what_is_in_it_and_what_is_left_out(scale, tmp_path, monkeypatch):
         "0 obstacles, which 0 detections are on; 1 goals",
         "left out: a person, for a teleport (hall.csv: person 5 moves at 101.0 m/s from frame 70",
         "left out: 1 goal more than a kilometre from everybody: (0, 152397)",
-        "calibration and test follow each other in the same recordings: under atlas-paper "
-        "2 (50.0 %) people are in both, under the other protocols nobody: 2 (50.0 %), who are",
+        "calibration and test follow each other in the same recordings: under atlas-paper, "
+        "2 (50.0 %) people are in both; the other protocols leave 2 (50.0 %) people",
     ):
         assert said in text
     code, text = run("list", "datasets", "hall", "--configfile", str(scale), "--format", "json")
