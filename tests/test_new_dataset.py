@@ -1,5 +1,6 @@
 """`stp new-dataset`: from files to a draft, and from there to scores, for each kind of input."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -165,10 +166,9 @@ def test_from_files_to_scores(facts, tmp_path, monkeypatch, kind):
     for artefact in plan.artefacts.values():
         runner.make(plan, artefact)
 
-    clips = {split: int(n) for line in printed.splitlines() if " clips in " in line
-             for split, n in [line.replace(" clips in", ":").split(":")[:2]]}  # fmt: skip
+    clips = {split: int(n) for split, n in re.findall(r"(\w+): (\d+) clips? in ", printed)}
     receipt = yaml.safe_load((plan.store / plan.data("mine").receipt).read_text())
-    assert receipt["extras"]["clips"] == {k.strip(): v for k, v in clips.items()}
+    assert receipt["extras"]["clips"] == clips
     for made_cell in plan.cells:
         scores = pq.read_table(plan.store / made_cell.scores.folder / "scores.parquet").to_pylist()
         overall = {r["convention"]: r["value"] for r in scores

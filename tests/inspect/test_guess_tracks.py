@@ -123,7 +123,7 @@ def test_a_table_of_a_spreadsheet_in_utf_16(tmp_path):
 def test_a_line_is_named_below_comments_and_blank_lines(tmp_path):
     text = "# a\n\nframe;id;x;y\n0;1;2;3\n# b\n1;1;far;3\n"
     (tmp_path / "a.csv").write_text(text)
-    with pytest.raises(StpError, match=r"a\.csv: line 6 holds"):
+    with pytest.raises(StpError, match=r"a\.csv: line 6"):
         guess(tmp_path, ["a.csv"])
 
 

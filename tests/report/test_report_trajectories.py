@@ -172,7 +172,7 @@ def test_a_dataset_shows_all_its_tracks(people, tmp_path):
     given = ["draw", "clips", "hall", "--configfile", str(scale), "--out", str(out)]
     done = CliRunner().invoke(app, given)
     assert done.exit_code == 0, done.output
-    assert "hall: 10 people" in out.read_text()
+    assert "hall: 10 tracks" in out.read_text()
 
 
 def test_mixtures_are_those_of_the_people_of_the_scene(compared):
