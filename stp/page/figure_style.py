@@ -7,6 +7,7 @@ from textwrap import fill
 from typing import Any, NamedTuple
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -97,9 +98,25 @@ def paper_size() -> AbstractContextManager[Any]:
     )
 
 
+class RepeatableLayout(ConstrainedLayoutEngine):
+    """Constrained layout whose result is the same in each process.
+
+    The solver visits its variables in the order of their addresses in memory, so that positions
+    differ in the last bit, and names of clip paths in SVG, which are hashes of positions, differ.
+    """
+
+    def execute(self, fig: Figure) -> None:
+        super().execute(fig)
+        for axes in fig.axes:
+            in_layout = axes.get_in_layout()
+            left, bottom, width, height = np.round(axes.get_position(original=True).bounds, 9)
+            axes.set_position((left, bottom, width, height), which="original")
+            axes.set_in_layout(in_layout)  # `set_position` takes axes out of the layout
+
+
 def new_figure(width: float, height: float) -> Figure:
     """Make an empty figure that needs no display; width and height in inches."""
-    figure = Figure(figsize=(width, height), facecolor="white", layout="constrained")
+    figure = Figure(figsize=(width, height), facecolor="white", layout=RepeatableLayout())
     FigureCanvasAgg(figure)
     return figure
 
