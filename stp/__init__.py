@@ -62,7 +62,7 @@ def load_model(
     """Load a model, whose method ``forecast`` predicts.
 
     Args:
-        model: the folder of a trained model, its ``model.pt``, words of a training in the plan
+        model: the folder of a trained model, its ``model.pt``, words of a training run in the plan
             (``convlstm/kth``), or the name of a model with nothing to fit (``persistence``).
         configfile: the scale file of the plan; the demo's unless given.
 

@@ -1,9 +1,8 @@
 """Lock files: sizes and checksums of a release's raw files.
 
-A lock also says how well the files are known to be the official ones (`known_by`). `stp fetch`
-writes the lock of a release as soon as all of its raw files are present. A lock contains no path of
-a machine, so a copy of it below ``config/locks`` registers the same files for all users
-(``stp fetch --lock-out``).
+`known_by` grades the evidence that the locked files are the official ones. `stp fetch` writes the
+lock of a release as soon as all of its raw files are present. A lock contains no absolute path, so
+a copy of it below ``config/locks`` holds for all users (``stp fetch --lock-out``).
 """
 
 import json

@@ -123,7 +123,7 @@ def check_shared_norms(network: nn.Module) -> None:
 
 @contextmanager
 def join(address: dict[str, Any] | None, device: str) -> Iterator[Ranks]:
-    """Context manager: connect the processes of a training.
+    """Context manager: connect the processes of a training run.
 
     Args:
         address: ``rank``, ``size``, ``local_rank`` (number of the process on its machine), ``host``

@@ -1,4 +1,4 @@
-"""Table and strip plot of repeated trainings of a model, beside published runs."""
+"""Table and strip plot of repeated training runs of a model, beside published runs."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
