@@ -81,7 +81,7 @@ class SelfAttention(nn.Module):
 
 
 class Perceptron(nn.Module):
-    """Two linear layers with a GELU between."""
+    """Two linear layers with a GELU between them."""
 
     def __init__(self, width: int, inner: int) -> None:
         super().__init__()
