@@ -110,7 +110,7 @@ def _planned(text: str, configfile: Path) -> Path:
     """The folder of the one training run of the plan that matches all words.
 
     Raises:
-        StpError: no training or several match, or the training is not finished.
+        StpError: no training run or several match, or the training run is not finished.
     """
     plan = Plan(config.load(configfile))
     words = text.split("/")

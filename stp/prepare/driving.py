@@ -186,8 +186,8 @@ def check_times(name: str, times: np.ndarray, remedy: str | None = None) -> None
 
 
 def count_gaps(drives: Iterable[Drive], gap_s: float) -> dict[str, int]:
-    """Count steps in time of more than `gap_s` seconds, by recording; recordings without any are
-    left out.
+    """Count steps in time of more than `gap_s` seconds, by recording; recordings without such steps
+    are left out.
     """
     gaps = {
         d.name: int((np.diff(d.times) > gap_s * 1e6).sum()) for d in drives if d.times is not None

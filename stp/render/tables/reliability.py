@@ -71,7 +71,7 @@ class MetricRuns:
         convention: name of the convention.
         runs: overall value of each seed, with a reason if it is None.
         statistics: statistics by name; empty unless every run has a value.
-        published: runs printed in the paper; None without any.
+        published: runs printed in the paper; None if there are none.
     """
 
     name: str

@@ -85,11 +85,11 @@ class ReproducedTable:
 
 
 def render_reproduction(manifest: Path, out: Path) -> None:
-    """Write ``<name>.csv``, and beside it ``<name>.md``, ``<name>.tex`` and ``<name>.html``.
+    """Write the tables as .csv, .md, .tex and .html.
 
     Args:
         manifest: path of the manifest.
-        out: path of ``<name>.csv``; the other files are written next to it.
+        out: path of the CSV file; the other files are written next to it.
 
     Raises:
         StpError: a file is missing or damaged, the scale has no cell of the tables, or a cell
