@@ -143,7 +143,7 @@ class ResultRow:
 
 @dataclass(frozen=True)
 class WithoutValue:
-    """A reason for missing values, with the conventions, joined by commas, and the number of cells."""
+    """A reason for missing values, with its conventions (joined by commas) and number of cells."""
 
     reason: str | None
     conventions: str

@@ -162,7 +162,7 @@ class Copies:
 
 
 def _rms(differences: np.ndarray) -> np.ndarray:
-    """Root mean square over the pixels with values: (n, C, H, W) to (n, C); NaN if there are none."""
+    """Root mean square over pixels with values: (n, C, H, W) to (n, C); NaN if there are none."""
     squares = np.square(differences, dtype=np.float64)
     mean = squares.mean(axis=(2, 3))
     if np.isnan(mean).any():

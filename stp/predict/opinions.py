@@ -1,4 +1,4 @@
-"""Predict opinions about videos by a measure of quality, in one family of splits, such as random."""
+"""Predict opinions about videos by a measure of quality, in a family of splits (random, ...)."""
 
 import json
 import time

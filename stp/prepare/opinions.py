@@ -238,7 +238,7 @@ class Source:
         return Ratings(rater, session, video, score)
 
     def tags(self, names: list[str]) -> dict[str, dict[str, Any]]:
-        """Tags of each video; ``dataset`` defaults to the name of the video without its last part."""
+        """Tags of each video; ``dataset`` defaults to the video's name without its last part."""
         rows = self.by_video("Tags.csv", []) if self.has("Tags.csv") else {}
         self.same("Tags.csv", rows, names, all_of_them=False)
         return {

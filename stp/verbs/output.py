@@ -256,7 +256,7 @@ def end_if_empty(rows: int, fail: bool) -> None:
 
 
 class Ticker:
-    """A progress line. On a terminal, it is rewritten; elsewhere, a line is printed now and then."""
+    """A progress line: rewritten on a terminal; elsewhere, a new line every few seconds."""
 
     def __init__(self, label: str) -> None:
         self.label, self.begun, self.shown, self.what = label, time.monotonic(), 0.0, ""
