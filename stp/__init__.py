@@ -92,7 +92,7 @@ def evaluate(
     Args:
         predicted: a folder of clips (films, arrays, folders of pictures), or an array
             (N, T, C, H, W), C is 1 or 3, of uint8 or of floating-point numbers in [0, 1].
-        true: likewise; clips belong together by their order, those of two folders by their names.
+        true: true clips in the same forms; clips are paired by order, those of two folders by name.
         metrics: conventions, such as ``ssim.range1``; docs/metrics.md has all. MSE, PSNR,
             SSIM, LPIPS and FVD unless given.
         context: frames at the beginning that were shown to the model; they are not scored.

@@ -1,6 +1,6 @@
 """Hashes of a module's source that ignore everything without an effect on its results.
 
-Ignored are docstrings, comments, formatting, imports under ``TYPE_CHECKING`` and the texts of
+They ignore docstrings, comments, formatting, imports under ``TYPE_CHECKING`` and the texts of
 raised errors. The module uses the standard library only; the hashes are the same on every supported
 Python.
 """

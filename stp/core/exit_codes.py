@@ -16,7 +16,7 @@ NOTHING = 3
 
 
 class NothingFoundError(StpError):
-    """A query has no results. This is not a mistake, but scripts can tell it from the exit code."""
+    """A query has no results, which is no failure; an exit code of its own tells scripts."""
 
 
 def told(error: StpError) -> str:

@@ -309,7 +309,7 @@ def definitions_of(modules: Iterable[str], folder: Path = SOURCE_FOLDER) -> dict
         folder: folder that holds the package.
 
     Returns:
-        for each module, by its name, the hashes of its definitions by name, as from
+        for each module, by its name, the hashes of its definitions by name, as returned by
         `stp.core.canonical.definitions`.
 
     Raises:

@@ -94,7 +94,7 @@ def lock_text(
     """The text of a lock file.
 
     Args:
-        header: dataset, release and source, as from `header_of`.
+        header: dataset, release and source, as returned by `header_of`.
         checksums: sizes and checksums of the files, by path.
         declared: entries of the files in the configuration; they must agree with the checksums.
         incomplete: paths of missing files whose absence a user accepted.
@@ -118,7 +118,7 @@ def read_lock(path: Path, header: Mapping[str, str]) -> Lock | None:
 
     Args:
         path: path of the file.
-        header: expected dataset, release and source, as from `header_of`.
+        header: expected dataset, release and source, as returned by `header_of`.
 
     Returns:
         the lock; None if the file does not exist.

@@ -66,8 +66,8 @@ def path_levels(paths: np.ndarray, positions: np.ndarray) -> np.ndarray:
         positions: the last two observed positions and the T future ones, (P, 2 + T, 2).
 
     Returns:
-        ratings as from `levels`, uint8 (P,), based on all lead times except the last, which has no
-        later neighbour.
+        ratings as returned by `levels`, uint8 (P,), based on all lead times except the last, which
+        has no later neighbour.
     """
     steps, last = paths.shape[2] - 1, positions[:, 1:2]
     if steps < 1 or not len(paths):

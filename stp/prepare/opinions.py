@@ -1,7 +1,7 @@
 """Read opinions about videos in the layout of the IISc PVQA database (Somraj et al. 2022).
 
 One folder contains ``MOS.csv`` (Video Name, MOS), ``Predicted_Videos/<name>.mp4`` and
-``TrainTestSplit.csv``; optional are ``Ratings.csv`` (Rater, Session, Video Name, Rating),
+``TrainTestSplit.csv``; optional files are ``Ratings.csv`` (Rater, Session, Video Name, Rating),
 ``Tags.csv`` (Video Name, and Dataset, Tags, Strength, Family, Generator if known) and
 ``True_Videos/<name>.mp4``. Videos keep their size.
 """

@@ -25,7 +25,7 @@ TIMEOUT = timedelta(minutes=30)
 
 @dataclass(frozen=True)
 class Ranks:
-    """The rank of this process, from 0, and the number of processes of its training."""
+    """The rank of this process, from 0, and the number of processes that train the model."""
 
     rank: int = 0
     size: int = 1

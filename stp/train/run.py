@@ -70,7 +70,7 @@ def run(job: Job) -> Extras:
             (60), ``micro_batch`` (clips computed at once, by default the whole batch: less memory,
             the same gradient but for rounding and random numbers), ``recompute`` (false; compute
             activations again in the backward pass: less memory, the same gradient), ``ranks``
-            (address of the processes that share this training, see stp.train.distributed).
+            (address of the processes that train the model together, see stp.train.distributed).
 
     Returns:
         facts for the receipt: device, precision, number of parameters, selected epoch, clips,

@@ -212,7 +212,7 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
 def shared(days: Iterable[Day]) -> dict[str, int]:
     """Count test days that are close to training days.
 
-    Counted are test days in the same city as training days, on the same date, or on adjacent dates.
+    These are test days in the same city as training days, on the same date, or on adjacent dates.
     No test day is a training day of the same city.
     """
     days = list(days)

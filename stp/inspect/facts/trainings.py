@@ -67,12 +67,12 @@ class Training:
     """Settings of the training of a model on a dataset, as texts by name.
 
     Attributes:
-        row: first row of the file about this training.
+        row: first row of the file about this training run.
         model, dataset: titles of the model and the dataset.
         ours: settings under the protocol of the suite.
         published: printed settings.
         released: settings in the configurations of the released code.
-        at_scale: settings at the current scale; None if the scale lacks this training.
+        at_scale: settings at the current scale; None if the scale lacks this training run.
     """
 
     row: Mapping[str, str]

@@ -91,7 +91,7 @@ class Steps:
 
 
 def trained(artefact: Artefact) -> Artefact | None:
-    """The training that an artefact belongs to: itself, or the training of its forecast."""
+    """The trained model that an artefact belongs to: itself, or the model behind its forecasts."""
     if artefact.kind.is_light:
         return None
     for other in (artefact, *artefact.inputs.values()):
