@@ -62,7 +62,7 @@ class Value:
 
     @property
     def difference(self) -> float | None:
-        """Our value minus the paper's value; None if both are not comparable."""
+        """Our value minus the paper's value; None if they are not comparable."""
         doubtful = self.published.note or self.column.doubt
         if self.ours is None or self.row is None or not self.row.comparable or doubtful:
             return None
