@@ -1,4 +1,4 @@
-"""Train networks that predict people by gradient descent.
+"""Train, by gradient descent, networks that predict people.
 
 The random numbers of a step depend on the seed and the number of the step only, so a resumed
 training run gives the same result as an uninterrupted one. Tensors have a row for each person,
