@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from stp.core.errors import StpError
-from stp.data.known_checksums import KnownChecksums
+from stp.data.known_checksums import RECENT_NS, KnownChecksums
 from stp.data.raw_files import RawFiles
 
 SHA = hashlib.sha256(b"aa").hexdigest()
@@ -81,6 +81,7 @@ def test_a_replaced_file_is_read_again(file, lock, reads) -> None:
 
 
 def test_a_file_that_may_still_be_written_is_not_remembered(file, lock, reads) -> None:
+    assert RECENT_NS == 2 * 10**9
     file.write_bytes(b"aa")  # now
     for _ in range(2):
         RawFiles(lock, [file.parent]).find("a")
