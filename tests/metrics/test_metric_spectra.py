@@ -50,6 +50,8 @@ def test_divergence_by_hand() -> None:
     actual = divergence(np.array([3.0, 3.0]), np.array([1.0, 3.0]))
     assert actual == pytest.approx(np.log(4 / 3) / 2)
     assert divergence(np.array([1.0, 2.0]), np.array([10.0, 20.0])) == pytest.approx(0)
+    # Shares (0, 1) against (1/2, 1/2): a share of 0 adds nothing.
+    assert divergence(np.array([0.0, 2.0]), np.array([3.0, 3.0])) == pytest.approx(np.log(2))
 
 
 def test_divergence_of_nothing_is_infinite_and_of_nan_is_nan() -> None:
