@@ -7,13 +7,12 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import torch
-import yaml
 from torch.utils.flop_counter import FlopCounterMode
 from typer.testing import CliRunner
 
@@ -48,8 +47,22 @@ def own_store(tmp_path, monkeypatch):
     monkeypatch.setenv("STP_RAW_DIR", str(tmp_path / "raw"))
 
 
-def scale(path: Path = TINY, **changes) -> Plan:
-    return Plan(config.load(merge(yaml.safe_load(path.read_text()), changes)))
+def scale(**changes) -> Plan:
+    return Plan(config.load(merge(read_yaml(TINY), changes)))
+
+
+@cache
+def paper() -> Plan:
+    """The plan of the paper; no test writes to its store."""
+    return Plan.load(PAPER)
+
+
+def training(model: str = "simvpv2", **changes) -> tuple[Plan, Artefact]:
+    """The training of a network on Moving-MNIST at the paper's scale."""
+    short_term = {"models": [model], "datasets": ["moving_mnist"]}
+    content = {**read_yaml(PAPER), "dimensions": {"short_term": short_term}}
+    plan = Plan(config.load(merge(content, changes)))
+    return plan, artefact(plan, "train", model, "moving_mnist")
 
 
 def artefact(plan: Plan, stage: str, model: str, dataset: str) -> Artefact:
@@ -63,14 +76,14 @@ def artefact(plan: Plan, stage: str, model: str, dataset: str) -> Artefact:
 
 
 def test_training_is_three_forecasts_a_clip_and_validation_is_one():
-    plan = Plan.load(PAPER)
+    plan = paper()
     work = Costs(plan).workload.of(artefact(plan, "train", "convlstm", "moving_mnist"))
     # 58.8 G multiply-adds (Table 19), 200 epochs, 10,000 clips for training and validation
     assert work.amount == pytest.approx(58.8 * 200 * (3 * 10_000 + 10_000))
 
 
 def test_a_diffusion_model_trains_on_one_evaluation_and_predicts_with_251():
-    plan = Plan.load(PAPER)
+    plan = paper()
     workload = Costs(plan).workload
     work = workload.of(artefact(plan, "train", "mcvd", "moving_mnist"))
     # 500,000 steps of 64 clips, 3,200 epochs of 10,000 clips, after every 64th 10,000 to validate
@@ -88,8 +101,8 @@ def long_term(samples: int = 1, **case) -> tuple[Plan, list[Artefact]]:
         "setting": {"horizon": 20},
     } | case
     wanted = {"long_term": {"models": ["mcvd"], "datasets": [], "cells": [case]}}
-    paper = yaml.safe_load(PAPER.read_text()) | {"dimensions": wanted}
-    plan = Plan(config.load(paper | {"models": {"mcvd": {"predict": {"samples": samples}}}}))
+    content = {**read_yaml(PAPER), "dimensions": wanted}
+    plan = Plan(config.load(content | {"models": {"mcvd": {"predict": {"samples": samples}}}}))
     (made,) = plan.cells
     return plan, [a for a in (made.predictions, made.scores) if a is not None]
 
@@ -146,7 +159,7 @@ def counted(recipe: dict) -> tuple[float, int]:
 @pytest.mark.parametrize("dataset", ["moving_mnist", "kth", "bair", "taxibj", "traffic4cast"])
 def test_work_on_other_datasets_is_converted_from_that_on_moving_mnist(model, dataset):
     """Frames of other sizes, colours, and numbers; 2 -> 10 takes a SimVP five passes."""
-    plan = Plan.load(PAPER)
+    plan = paper()
     recipe = artefact(plan, "train", model, dataset).recipe
     known = Costs(plan).workload.facts.size(model, dataset).value
     assert forecast_gmacs(known, recipe, recipe["horizon"]) == pytest.approx(
@@ -210,21 +223,21 @@ def test_what_nobody_knows_is_assumed_and_said():
 
 
 def test_time_is_work_over_the_speed_of_the_network():
-    plan = Plan.load(PAPER)
+    plan = paper()
     costs = Costs(plan)
     cost = costs.of(artefact(plan, "train", "simvpv2", "moving_mnist"))
     start = costs.constants.start_s.train + costs.constants.start_s.gpu
     # 16.53 G x 435.3 forecasts per second (Table 19): 8 million forecasts' worth
     assert cost.seconds == pytest.approx(start + 8e6 / 435.3, rel=1e-3)
     assert "each model's speed, published or measured" in cost.basis
-    four = scale(PAPER, runtime={"gpus": 4})
-    shared = Costs(four).of(artefact(four, "train", "simvpv2", "moving_mnist"))
+    four, trained = training(runtime={"gpus": 4})
+    shared = Costs(four).of(trained)
     assert shared.seconds == pytest.approx(start + 8e6 / 435.3 / 4, rel=1e-3)
     assert shared.gpus == 4
 
 
 def test_networks_that_are_faster_than_the_disk_wait_for_it():
-    plan = Plan.load(PAPER)
+    plan = paper()
     # 69 x 128 x 256 float32 values a frame, and little to compute
     assert "frames are read" in Costs(plan).of(artefact(plan, "train", "tau", "weatherbench")).basis
 
@@ -238,7 +251,7 @@ def test_published_scales_train_all_networks_on_gpus(name):
 
 
 def test_only_networks_hold_gpus():
-    plan = Plan.load(PAPER)
+    plan = paper()
     costs = Costs(plan)
     assert costs.of(artefact(plan, "train", "convlstm", "kth")).gpus == 1
     assert costs.of(artefact(plan, "predict", "convlstm", "kth")).gpus == 1
@@ -270,38 +283,39 @@ def test_memory_is_rounded_and_never_too_small():
 
 def test_a_training_without_a_gpu_needs_memory_for_the_backward_pass():
     def memory(**changes) -> int:
-        plan = scale(PAPER, **changes)
-        return Costs(plan).of(artefact(plan, "train", "simvpv2", "moving_mnist")).memory_mb
+        plan, trained = training(**changes)
+        return Costs(plan).of(trained).memory_mb
 
     # 293 MB of activations for each of 16 clips; with a GPU they are in its memory
-    assert memory(runtime={"gpus": 0}) - memory() > 16 * 293 - 3000
-    assert memory(runtime={"gpus": 0}) > 16 * 293
+    without_gpu = memory(runtime={"gpus": 0})
+    assert without_gpu - memory() > 16 * 293 - 3000
+    assert without_gpu > 16 * 293
     # each process of two has half of the batch, but a Python of its own
     both = memory(runtime={"gpus": 0, "ranks": 2})
-    assert memory(runtime={"gpus": 0}) + 1000 < both < 2 * memory(runtime={"gpus": 0})
+    assert without_gpu + 1000 < both < 2 * without_gpu
 
 
 def test_memory_of_a_gpu_is_that_of_weights_and_activations():
-    def cost(model="simvpv2", **runtime) -> Cost:
-        plan = scale(PAPER, runtime=runtime)
-        return Costs(plan).of(artefact(plan, "train", model, "moving_mnist"))
+    def cost(**runtime) -> Cost:
+        plan, trained = training(runtime=runtime)
+        return Costs(plan).of(trained)
 
     # four times 46,769,665 weights of float32, and 293 MB for each of 16 clips
     weights = 4 * 46_769_665 * 4 / 1e6
-    assert cost().gpu_mb == round(weights + 16 * 293)
-    assert "activations of a batch in float32, counted on the module" in cost().basis
-    uncounted = scale(PAPER, models={"tau": {"size": {"gmacs": 1.0}}})
-    basis = Costs(uncounted).of(artefact(uncounted, "train", "tau", "moving_mnist")).basis
+    with_gpu, without_gpu = cost(), cost(gpus=0)
+    assert with_gpu.gpu_mb == round(weights + 16 * 293)
+    assert "activations of a batch in float32, counted on the module" in with_gpu.basis
+    uncounted, trained = training("tau", models={"tau": {"size": {"gmacs": 1.0}}})
+    basis = Costs(uncounted).of(trained).basis
     assert "activations of a batch in float32, assumed" in basis
     assert cost(micro_batch=4).gpu_mb == round(weights + 4 * 293)
     assert cost(gpus=2).gpu_mb == round(weights + 8 * 293)
-    assert cost(gpus=0).gpu_mb is None and "GPU memory" not in cost(gpus=0).basis
+    assert without_gpu.gpu_mb is None and "GPU memory" not in without_gpu.basis
 
 
 def test_activations_of_another_width_are_not_those_of_the_published_one():
-    narrow = {"models": {"simvpv2": {"size": {"gmacs": 1.0}}}}
-    plan = scale(PAPER, **narrow)
-    work = Costs(plan).workload.of(artefact(plan, "train", "simvpv2", "moving_mnist"))
+    plan, trained = training(models={"simvpv2": {"size": {"gmacs": 1.0}}})
+    work = Costs(plan).workload.of(trained)
     assert not work.is_counted and work.activations_mb < 16 * 293
 
 
@@ -535,7 +549,7 @@ def test_costs_add_up_by_rule(tmp_path):
 def test_jobs_by_stage_and_dimension(tmp_path):
     """The paper: 15 models in 14, 3, 7 and 9 cases; all share data and trained models."""
     # The long-term forecasts of WeatherBench are scored while they are made, and not stored.
-    found = entries(Plan.load(PAPER))
+    found = entries(paper())
     jobs = by_dimension(found)
     cases = {"short_term": 14, "long_term": 3, "generalization": 7, "robustness": 9}
     assert jobs["score"] == {name: 15 * number for name, number in cases.items()}
@@ -592,8 +606,8 @@ def unwritten(tmp_path, monkeypatch):
     shutil.copytree(CONFIG_FOLDER, folder)
     shutil.copy(folder / "models" / "convlstm.yaml", folder / "models" / "unwritten.yaml")
     monkeypatch.setattr(config, "load", partial(config.load, folder=folder))
-    scale = read_yaml(PAPER)
-    scale["dimensions"]["short_term"]["models"] += ["unwritten"]
+    short_term = {"models": ["convlstm", "unwritten"], "datasets": ["kth"]}
+    scale = {**read_yaml(PAPER), "dimensions": {"short_term": short_term}}
     (tmp_path / "scale.yaml").write_text(json.dumps(scale))
     monkeypatch.chdir(tmp_path)
     return tmp_path / "scale.yaml"
