@@ -17,7 +17,9 @@ import pytest
 import yaml
 from exported_store import LOCK, make_results
 from old_store import as_before
+from typer.testing import CliRunner
 
+from stp.cli import app
 from stp.collect.query import ask
 from stp.core.errors import StpError
 from stp.export.bundle import Options, export
@@ -27,6 +29,7 @@ from stp.export.contents import RESULTS, ResultRow
 EVERYTHING = Options(samples=True, checkpoints=True)
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs" / "export.md"
+TINY = ROOT / "tests" / "workflow" / "tiny.yaml"
 
 
 @pytest.fixture(scope="module")
@@ -376,15 +379,18 @@ def test_a_receiver_queries_it_beside_their_own_results(database, tmp_path):
     assert [row["same_clips"] for row in same_test] == [True]
 
 
-def test_a_bundle_is_not_taken_for_artefacts(made, tmp_path):
-    done = stp(ROOT, "store", "import", str(made), "--configfile", "tests/workflow/tiny.yaml")
-    assert done.returncode == 1 and "docs/export.md" in done.stderr
+def test_a_bundle_is_not_taken_for_artefacts(made):
+    command = ["store", "import", str(made), "--configfile", str(TINY)]
+    error = CliRunner().invoke(app, command).exception
+    assert isinstance(error, StpError) and "docs/export.md" in str(error)
 
 
-def test_it_must_be_clear_what_to_export(tmp_path):
-    for words in ([], ["out", "--model", "convlstm"], ["--model", "a", "--check", "b"]):
-        done = stp(tmp_path, "store", "export", *words)
-        assert done.returncode == 1 and "--check BUNDLE" in done.stderr
+@pytest.mark.parametrize(
+    "words", [[], ["out", "--model", "convlstm"], ["--model", "a", "--check", "b"]]
+)
+def test_it_must_be_clear_what_to_export(words):
+    error = CliRunner().invoke(app, ["store", "export", *words]).exception
+    assert isinstance(error, StpError) and "--check BUNDLE" in str(error)
 
 
 def test_a_store_of_an_older_version_is_exported(tmp_path):
