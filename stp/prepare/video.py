@@ -12,6 +12,7 @@ import av
 import numpy as np
 from av.container import InputContainer
 from av.sidedata.sidedata import Type
+from av.video.reformatter import VideoReformatter
 
 from stp.core.disk import require_regular
 from stp.core.errors import StpError
@@ -107,6 +108,7 @@ def decode_film(path: Path, stop: int | None = None, step: int = 1) -> Iterator[
         StpError: the file is damaged, cut off, or not a video, or its frames differ in size.
     """
     number, first = 0, None
+    converter = VideoReformatter()  # for all frames: a new one takes longer than a small frame
     try:
         with open_film(path) as container:
             stream = video_stream(container, path)
@@ -117,7 +119,7 @@ def decode_film(path: Path, stop: int | None = None, step: int = 1) -> Iterator[
                     check_frame(path, frame, number, first)
                     first = first or frame
                     if number % step == 0 and (stop is None or number < stop):
-                        yield upright(frame, frame.to_ndarray(format="rgb24"))
+                        yield upright(frame, converter.reformat(frame, format="rgb24").to_ndarray())
                     number += 1
             if not number:
                 raise ValueError("no frames")

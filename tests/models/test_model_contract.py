@@ -84,14 +84,24 @@ OTHER_STEPS = {
 """Options that pad and halve frames in another way."""
 
 
+MANY, FEW = (18, 22), (10, 7)
+"""Height and width; neither patches of 4 nor two halvings divide them."""
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
-    ("channels", "context", "horizon"), [(1, 2, 5), (2, 5, 2), (3, 3, 3), (8, 2, 1)]
+    ("channels", "context", "horizon", "sides"),
+    [
+        *((1, 2, 5, MANY), (2, 5, 2, MANY), (3, 3, 3, FEW), (8, 2, 1, FEW)),
+        *(
+            pytest.param(*case, marks=pytest.mark.long(part="learning"))
+            for case in ((3, 3, 3, MANY), (8, 2, 1, MANY), (1, 2, 5, FEW), (2, 5, 2, FEW))
+        ),
+    ],
 )
-@pytest.mark.parametrize("sides", [(18, 22), (10, 7)])
 def test_any_channels_lengths_and_sides(name, channels, context, horizon, sides):
-    """Neither patches of 4 nor two halvings divide the sides; a batch is one clip."""
-    options = OTHER_STEPS.get(name, {}) if sides == (10, 7) else {}
+    """Forecasts of one clip, as many as trained, fewer and more."""
+    options = OTHER_STEPS.get(name, {}) if sides == FEW else {}
     if name == "savp":
         sides = max(sides, (18, 13))  # its encoder halves frames three times, and normalises them
     model = make(name, (channels, *sides), context, horizon, **options)

@@ -11,6 +11,7 @@ import yaml
 import zarr
 from damage import content
 from parts import long_except
+from reader_jobs import job_in
 
 from stp.core.errors import StpError
 from stp.core.options import build
@@ -81,6 +82,14 @@ def intact(tmp_path_factory):
     return root
 
 
+@pytest.fixture(scope="module")
+def plain(intact, tmp_path_factory):
+    """The job that has prepared the intact files, and its report."""
+    folder = tmp_path_factory.mktemp("plain")
+    job = job_in(folder, "weatherbench", SHAPE, OPTIONS, root=intact)
+    return job, run(job)
+
+
 @pytest.fixture
 def raw(intact, tmp_path):
     return shutil.copytree(intact, tmp_path / "raw")
@@ -97,8 +106,8 @@ def channels(stamps):
     return np.stack([*parts, value("z", stamps, 850), value("z", stamps, 500)], axis=1)
 
 
-def test_windows_and_values(make_job, raw):
-    job, extras = prepare(make_job)
+def test_windows_and_values(plain):
+    job, extras = plain
     data = Prepared(job.out)
     # Windows of 3 frames take up 18 of 72 hours: starts 0, 6, .. 48 and 0, 3, .. 51.
     assert extras["clips"] == {"train": 18, "val": 18, "test": 18, "extrapolation": 12}
@@ -119,8 +128,8 @@ def test_windows_and_values(make_job, raw):
     assert data.attrs["variables"] == ["t2m", "tp", "z_850", "z_500"]
 
 
-def test_coordinates_and_units_in_plain_xarray(make_job, raw):
-    job, _ = prepare(make_job)
+def test_coordinates_and_units_in_plain_xarray(plain):
+    job, _ = plain
     frames = xr.open_zarr(job.out / "frames.zarr", consolidated=False)["frames"]
     np.testing.assert_array_equal(frames["lat"], LAT)
     np.testing.assert_array_equal(frames["lon"], LON)
@@ -139,8 +148,8 @@ def test_coordinates_and_units_in_plain_xarray(make_job, raw):
     np.testing.assert_array_equal(stored, channels(times[5:6])[0, 2])
 
 
-def test_mean_and_deviation_of_the_training_years(make_job, raw):
-    job, _ = prepare(make_job)
+def test_mean_and_deviation_of_the_training_years(plain):
+    job, _ = plain
     stamps = pd.date_range("2014-01-01", periods=12, freq="6h")
     stamps = stamps.append(pd.date_range("2015-01-01", periods=12, freq="6h"))
     values = channels(stamps).astype(np.float64)
@@ -150,18 +159,19 @@ def test_mean_and_deviation_of_the_training_years(make_job, raw):
     assert found["from"] == "train split"
 
 
-def test_published_constants_are_used_and_compared(make_job, raw):
-    plain, _ = prepare(make_job)
-    own = Prepared(plain.out).attrs["normalisation"]
+def test_published_constants_are_used_and_compared(make_job, intact, plain):
+    attributes = Prepared(plain[0].out).attrs
+    own = attributes["normalisation"]
     published = {
         name: [mean, std]
         for name, mean, std in zip(
-            Prepared(plain.out).attrs["variables"], own["offset"], own["scale"], strict=True
+            attributes["variables"], own["offset"], own["scale"], strict=True
         )
     }
     published["tp"][0] += 0.5 * published["tp"][1]
     published["z_500"][1] *= 0.8
-    job, extras = prepare(make_job, {"normalisation": "published", "published": published})
+    options = {"normalisation": "published", "published": published}
+    job, extras = prepare(make_job, options, root=intact)
     data = Prepared(job.out)
     assert data.attrs["normalisation"]["offset"][1] == published["tp"][0]
     assert data.attrs["normalisation"]["from"] == "published constants"
@@ -171,8 +181,8 @@ def test_published_constants_are_used_and_compared(make_job, raw):
     assert differs["std"] == ["z_500", pytest.approx(0.25)]
 
 
-def test_the_climatology_of_each_day(make_job, raw):
-    job, extras = prepare(make_job)
+def test_the_climatology_of_each_day(plain):
+    job, extras = plain
     assert extras["climatology"] == {"with validation": [2014, 2015, 2016], "without": [2014, 2015]}
     found = xr.open_zarr(job.out / "climatology.zarr", consolidated=False)
     assert found["day"].to_numpy().tolist() == ["01-01", "01-02", "01-03"]
@@ -283,17 +293,16 @@ def test_missing_values_before_the_first_hour_do_not_matter(make_job, raw, monke
     assert extras["clips"]["train"] == 8 + 9
 
 
-def test_latitudes_from_north_to_south_are_turned(make_job, raw):
-    plain, _ = prepare(make_job)
+def test_latitudes_from_north_to_south_are_turned(make_job, raw, plain):
     for year in YEARS:
         for name in ("t2m", "z"):
             write(raw, name, year, field(name, year).isel(lat=slice(None, None, -1)))
     for name in FOLDERS:
         write(raw, name, 2014, field(name, 2014).isel(lat=slice(None, None, -1)))
     turned, _ = prepare(make_job)
-    np.testing.assert_array_equal(content(turned)[0], content(plain)[0])
+    np.testing.assert_array_equal(content(turned)[0], content(plain[0])[0])
     assert Prepared(turned.out).attrs["notes"]["latitudes"] == "flipped to ascend"
-    assert Prepared(plain.out).attrs["notes"]["latitudes"] == "as stored"
+    assert Prepared(plain[0].out).attrs["notes"]["latitudes"] == "as stored"
 
 
 def without(data, hour):

@@ -359,9 +359,9 @@ def test_two_processes_write_the_same_files(release: Release, prepare: Callable[
 
 
 PIECES = {
-    **dict.fromkeys(("human36m", "taxibj"), "PIECE"),
-    **dict.fromkeys(("kitti", "nuscenes", "caltech"), "PER_PIECE"),
-    "weatherbench": "PIECE_BYTES",
+    **dict.fromkeys(("human36m", "taxibj"), ("PIECE", 3)),
+    **dict.fromkeys(("kitti", "nuscenes", "caltech"), ("PER_PIECE", 3)),
+    "weatherbench": ("PIECE_BYTES", 5 * 256),  # five frames
 }
 
 
@@ -370,8 +370,8 @@ def test_pieces_of_any_size_give_the_same_frames(
 ):
     if release.name not in PIECES:
         pytest.skip("pieces are videos, days or events")
-    name = PIECES[release.name]
-    monkeypatch.setattr(driving if name == "PER_PIECE" else release.module, name, 3)
+    name, size = PIECES[release.name]
+    monkeypatch.setattr(driving if name == "PER_PIECE" else release.module, name, size)
     assert_same_clips(release.intact, prepare())
 
 

@@ -202,19 +202,6 @@ def test_every_network_has_notes(paper):
     assert {name for name, about in known.items() if about.table19} == set(published(paper))
 
 
-@pytest.mark.long(part="docs")
-def test_the_page_has_the_sizes_of_now(paper):
-    """Those of the smallest frames; all of them below."""
-    text = PAGE.read_text()
-    hint = "run: make pages"
-    assert page.parameters_row(paper, "taxibj") in text, hint
-    assert page.multiply_adds_row(paper, "taxibj") in text, hint
-    for row in page.overview(paper):
-        assert f"| `{row[0]}` | {' | '.join(row[1:])} |" in text, hint
-    for about in page.notes(paper).values():
-        assert all(note in text for note in about.notes), hint
-
-
 @pytest.mark.slow
 @pytest.mark.long(part="docs")
 def test_the_page_is_up_to_date(paper):

@@ -13,7 +13,6 @@ from types import SimpleNamespace
 
 import pytest
 import torch
-import yaml
 from torch.utils.flop_counter import FlopCounterMode
 from typer.testing import CliRunner
 
@@ -61,8 +60,16 @@ def paper_costs(paper) -> Costs:
     return Costs(paper)
 
 
-def scale(path: Path = TINY, **changes) -> Plan:
-    return Plan(config.load(merge(yaml.safe_load(path.read_text()), changes)))
+def scale(**changes) -> Plan:
+    return Plan(config.load(merge(read_yaml(TINY), changes)))
+
+
+def training(**changes) -> tuple[Plan, Artefact]:
+    """The training of SimVPv2 on Moving-MNIST at the paper's scale, without the other cells."""
+    short_term = {"models": ["simvpv2"], "datasets": ["moving_mnist"]}
+    content = {**read_yaml(PAPER), "dimensions": {"short_term": short_term}}
+    plan = Plan(config.load(merge(content, changes)))
+    return plan, artefact(plan, "train", "simvpv2", "moving_mnist")
 
 
 def artefact(plan: Plan, stage: str, model: str, dataset: str) -> Artefact:
@@ -98,7 +105,7 @@ def long_term(samples: int = 1, **case) -> tuple[Plan, list[Artefact]]:
         "setting": {"horizon": 20},
     } | case
     wanted = {"long_term": {"models": ["mcvd"], "datasets": [], "cells": [case]}}
-    paper = yaml.safe_load(PAPER.read_text()) | {"dimensions": wanted}
+    paper = {**read_yaml(PAPER), "dimensions": wanted}
     plan = Plan(config.load(paper | {"models": {"mcvd": {"predict": {"samples": samples}}}}))
     (made,) = plan.cells
     return plan, [a for a in (made.predictions, made.scores) if a is not None]
@@ -226,8 +233,8 @@ def test_time_is_work_over_the_speed_of_the_network(paper, paper_costs):
     start = costs.constants.start_s.train + costs.constants.start_s.gpu
     # 16.53 G x 435.3 forecasts per second (Table 19): 8 million forecasts' worth
     assert cost.seconds == pytest.approx(start + 8e6 / 435.3, rel=1e-3)
-    four = scale(PAPER, runtime={"gpus": 4})
-    shared = Costs(four).of(artefact(four, "train", "simvpv2", "moving_mnist"))
+    four, trained = training(runtime={"gpus": 4})
+    shared = Costs(four).of(trained)
     assert shared.seconds == pytest.approx(start + 8e6 / 435.3 / 4, rel=1e-3)
     assert shared.gpus == 4
 
@@ -278,8 +285,8 @@ def test_memory_is_rounded_and_never_too_small():
 
 def test_a_training_without_a_gpu_needs_memory_for_the_backward_pass():
     def memory(**changes) -> int:
-        plan = scale(PAPER, **changes)
-        return Costs(plan).of(artefact(plan, "train", "simvpv2", "moving_mnist")).memory_mb
+        plan, trained = training(**changes)
+        return Costs(plan).of(trained).memory_mb
 
     # 293 MB of activations for each of 16 clips; with a GPU they are in its memory
     assert memory(runtime={"gpus": 0}) - memory() > 16 * 293 - 3000
@@ -290,9 +297,9 @@ def test_a_training_without_a_gpu_needs_memory_for_the_backward_pass():
 
 
 def test_memory_of_a_gpu_is_that_of_weights_and_activations():
-    def cost(model="simvpv2", **runtime) -> Cost:
-        plan = scale(PAPER, runtime=runtime)
-        return Costs(plan).of(artefact(plan, "train", model, "moving_mnist"))
+    def cost(**runtime) -> Cost:
+        plan, trained = training(runtime=runtime)
+        return Costs(plan).of(trained)
 
     # four times 46,769,665 weights of float32, and 293 MB for each of 16 clips
     weights = 4 * 46_769_665 * 4 / 1e6
@@ -303,9 +310,8 @@ def test_memory_of_a_gpu_is_that_of_weights_and_activations():
 
 
 def test_activations_of_another_width_are_not_those_of_the_published_one():
-    narrow = {"models": {"simvpv2": {"size": {"gmacs": 1.0}}}}
-    plan = scale(PAPER, **narrow)
-    work = Costs(plan).workload.of(artefact(plan, "train", "simvpv2", "moving_mnist"))
+    plan, trained = training(models={"simvpv2": {"size": {"gmacs": 1.0}}})
+    work = Costs(plan).workload.of(trained)
     assert not work.is_counted and work.activations_mb < 16 * 293
 
 

@@ -20,6 +20,7 @@ from typing import NamedTuple, TypeVar
 
 import h5py
 import numpy as np
+from av.video.reformatter import VideoReformatter
 
 from stp.core.errors import RawFileError, StpError
 from stp.core.job import Extras, Job, Recipe
@@ -248,7 +249,7 @@ def decode_trajectory(raw: RawFiles, task: tuple[Trajectory, int, int]) -> np.nd
 
 def _decode_video(content: bytes, name: str, frames: int) -> Iterator[np.ndarray]:
     """Yield the first frames of a video, RGB (H, W, 3)."""
-    number = 0
+    number, converter = 0, VideoReformatter()
     try:
         with open_film(io.BytesIO(content)) as container:
             stream = video_stream(container, name)
@@ -257,7 +258,7 @@ def _decode_video(content: bytes, name: str, frames: int) -> Iterator[np.ndarray
             for frame in container.decode(stream):
                 if number == frames:
                     return
-                yield upright(frame, frame.to_ndarray(format="rgb24"))
+                yield upright(frame, converter.reformat(frame, format="rgb24").to_ndarray())
                 number += 1
     # For damaged videos PyAV raises its own errors, but others as well: a stream without a codec
     # has no width (AttributeError).

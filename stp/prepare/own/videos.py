@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import av
 import numpy as np
+from av.video.reformatter import VideoReformatter
 from pydantic import PositiveFloat, PositiveInt
 
 from stp.core.options import require
@@ -181,13 +182,15 @@ def decode(raw: RawFiles, task: Task) -> Decoded:
     path = raw.find(task.name)
     frames = np.empty((task.frames, task.channels, task.height, task.width), np.uint8)
     decoded, first = 0, None
+    converter = VideoReformatter()  # for all frames: a new one takes longer than a small frame
     try:
         for frame in _frames(path, task):
             if decoded == task.frames:
                 raise ValueError("more frames than packets")
             check_frame(path, frame, task.first + decoded, first)
             first = first or frame
-            picture = upright(frame, frame.to_ndarray(format=FORMATS[task.channels]))
+            converted = converter.reformat(frame, format=FORMATS[task.channels])
+            picture = upright(frame, converted.to_ndarray())
             picture = picture.reshape(*picture.shape[:2], task.channels)
             frames[decoded] = fit(picture, task.height, task.width, task.crop, str(path))
             decoded += 1
