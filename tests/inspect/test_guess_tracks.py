@@ -141,8 +141,8 @@ def test_columns_without_names_are_told_by_their_values(tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("frame,id,bb_left,bb_top,bb_width,bb_height\n1,1,5,6,7,8\n", "a.csv"),
-        ("track_id xmin ymin xmax ymax frame lost\n1 5 6 7 8 1 0\n", "a.csv"),
+        ("frame,id,bb_left,bb_top,bb_width,bb_height\n1,1,5,6,7,8\n", "boxes"),
+        ("track_id xmin ymin xmax ymax frame lost\n1 5 6 7 8 1 0\n", "boxes"),
         ("1,1,912,484,97,109,0.9,-1,-1,-1\n2,1,913,484,97,109,0.9,-1,-1,-1\n", "MOTChallenge"),
         ('0 5 6 7 8 1 0 0 0 "Biker"\n0 6 6 8 8 2 0 0 1 "Biker"\n', "Stanford Drone"),
         ("1 1 5\n2 1 6\n", "3 columns"),

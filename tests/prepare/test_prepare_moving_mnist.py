@@ -131,8 +131,8 @@ def test_pictures_shared_by_two_splits(make_job, raw):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (gzip.compress(idx(PICTURES))[:-20], ""),
-        (b"no gzip at all", ""),
+        (gzip.compress(idx(PICTURES))[:-20], "damaged"),
+        (b"no gzip at all", "damaged"),
         (gzip.compress(idx(PICTURES, magic=0x801)), "2049(.|\n)*2051"),
         (gzip.compress(b"short", mtime=0), "5 "),
         (gzip.compress(idx(PICTURES)[:-1]), "431 (.|\n)*12 x 6 x 6 = 432"),

@@ -335,7 +335,7 @@ def test_arrays_of_objects_or_text_are_refused(make_job, tmp_path):
     path = tmp_path / "raw" / "a.npy"
     path.parent.mkdir()
     np.save(path, np.array([{}, []], dtype=object), allow_pickle=True)
-    refuse(make_job, r"a\.npy")
+    refuse(make_job, r"a\.npy: .*objects")
     np.save(path, np.full((N, T, C, H, W), "x"))
     refuse(make_job, r"a\.npy: .*<U1")
 
