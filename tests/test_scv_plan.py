@@ -48,6 +48,7 @@ def test_the_population_is_a_grid_of_trainings_at_stages_of_each() -> None:
     for made in plan.cells:
         (model,) = made.models
         trainings.setdefault(made.cell.model, set()).add(model.folder)
+        assert plan.gpus(model) == 1
     counts = {model: len(found) for model, found in trainings.items()}
     assert counts == {"cdna": 3, "sv2p": 3 * 4, "svg": 3 * 4, "savp": 3 * 4 * 4 * 4}
     assert len(plan.cells) == 16 * sum(counts.values()) == 3504

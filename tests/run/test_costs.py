@@ -245,7 +245,7 @@ def test_networks_that_are_faster_than_the_disk_wait_for_it(paper, paper_costs):
     assert cost.reading_s > cost.computing_s
 
 
-@pytest.mark.parametrize("name", ["paper", "chaosbench", "scv", "scv-population"])
+@pytest.mark.parametrize("name", ["paper", "chaosbench", "scv"])
 def test_published_scales_train_all_networks_on_gpus(name):
     """A training of 300,000 updates asked for none in scv.yaml, and would have taken months."""
     plan = Plan.load(CONFIG_FOLDER / f"{name}.yaml")

@@ -118,8 +118,9 @@ def test_other_weights_are_refused(tmp_path, data, spoil, problem):
 def test_a_truncated_file_is_refused(tmp_path, data):
     whole = tmp_path / "whole.pt"
     torch.save(made_up(), whole)
-    with pytest.raises(StpError, match=r"weights\.pt"):
+    with pytest.raises(StpError, match=r"weights\.pt") as caught:
         run(given(tmp_path, data, whole.read_bytes()[:-200]))
+    assert " " in caught.value.what.rpartition(": ")[2], "a reason, and not a class alone"
 
 
 def test_code_in_a_file_is_not_run(tmp_path, data):
