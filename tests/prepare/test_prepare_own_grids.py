@@ -424,7 +424,9 @@ def test_missing_values(make_job, tmp_path):
     save(tmp_path / "raw", field)
     with pytest.raises(StpError, match=r"g\.nc: t2m has 1 missing values \(NaN\)(.|\n)*fill"):
         run(make_job("own.reader", SHAPE, options()))
-    job = make_job("own.reader", SHAPE, options(fill=-5))
+    with pytest.raises(StpError, match=r"t2m.*fill is -1e\+06(.|\n)*fill"):
+        run(make_job("own.reader", SHAPE, options(fill=-1e6)))
+    job = make_job("own.reader", SHAPE, options(fill=[0, 0, -5]))
     run(job)
     assert Prepared(job.out).clips("train").read([7])[0, 0, 2, 1, 1] == -5
 

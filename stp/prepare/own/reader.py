@@ -5,7 +5,7 @@ normalisation and the index are the same for all kinds.
 """
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from stp.data.raw_files import RawFiles
 from stp.prepare.frames import Piece, Statistics, Written, write_frames
 from stp.prepare.output import attributes, write_coordinate, write_index
 from stp.prepare.own import arrays, grids, pictures, published_lists, videos
-from stp.prepare.own.far_values import far_error, far_value
+from stp.prepare.own.far_values import far_error, far_value, fill_by_channel, require_near_fill
 from stp.prepare.own.options import Common, RawContents
 from stp.prepare.own.splits import Part, check_splits, cut, deal, require_no_copies, require_windows
 
@@ -102,7 +102,8 @@ def run(job: Job) -> Extras:
             remedy="write masks as 0 and 255, or use kind: arrays, which keeps 0 and 1",
         )
     if by_value := options.kind in VALUES:
-        _require_no_far_values(data, written, pieces, names, getattr(options, "fill", None))
+        fills = fill_by_channel(getattr(options, "fill", None), channels)
+        _require_no_far_values(data, written, pieces, names, fills)
         ends = (written.statistics.low.min(), written.statistics.high.max())
         stored: dict[str, Any] = dict(group.attrs)
         group.attrs["values"] = [
@@ -146,9 +147,10 @@ def _require_no_far_values(
     written: Written,
     pieces: list[Piece],
     names: list[str],
-    fill: float | None,
+    fills: Sequence[float | None],
 ) -> None:
-    """Refuse a single value far from all others in channels without a declared missing value.
+    """Refuse a fill far from all other values, and, in channels without a declared missing value,
+    a single value far from all others.
 
     Raises:
         StpError: a channel has such a value.
@@ -157,13 +159,17 @@ def _require_no_far_values(
     assert isinstance(frames, zarr.Array)
     rows = max(1, PIECE_BYTES // max(data.frame_bytes, 1))
 
-    for channel in data.unmarked:
+    for channel, fill in enumerate(fills):
 
         def blocks(channel: int = channel) -> Iterator[np.ndarray]:
             for first in range(0, frames.shape[0], rows):
                 yield np.asarray(frames[first : first + rows, channel])
 
         low, high = statistics.low[:, channel], statistics.high[:, channel]
+        if fill is not None and frames.dtype.type(fill) in (low.min(), high.max()):
+            require_near_fill(names[channel], blocks(), fill)
+        if channel not in data.unmarked:
+            continue
         far = far_value(blocks, float(low.min()), float(high.max()), fill)
         if far is not None:
             where = pieces[int(low.argmin() if far[0] < far[1] else high.argmax())].name
@@ -250,11 +256,11 @@ def _range(piece: Piece) -> tuple[int, int]:
 
 
 def _require_constants(options: Common, channels: int) -> None:
-    """Check that a fixed normalisation has one constant, or one per channel."""
-    for key in ("offset", "scale"):
-        value = options.normalisation.get(key, 0)
+    """Check that a fixed normalisation and fill have one constant, or one per channel."""
+    for key in ("normalisation.offset", "normalisation.scale", "fill"):
+        value = options.normalisation.get(key.partition(".")[2], getattr(options, key, 0))
         ok = not isinstance(value, list) or len(value) == channels
-        require(ok, f"normalisation.{key}", value, f"one number, or {channels}: one per channel")
+        require(ok, key, value, f"one number, or {channels}: one per channel")
 
 
 def _normalisation(
