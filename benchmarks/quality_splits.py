@@ -34,7 +34,7 @@ from stp.core.job import Job, silent
 from stp.datasets.pvqa import generator as pvqa
 from stp.features import videos
 from stp.metrics.networks.inception import Inception
-from stp.metrics.networks.maps import open_looker
+from stp.metrics.networks.maps import open_feature_maps
 from stp.metrics.networks.random_weights import draw
 from stp.metrics.networks.resnet import ResNet50
 from stp.metrics.networks.state import read_state
@@ -144,13 +144,13 @@ def by_size(data: Path, network: str, weights: Path | None) -> dict[str, float]:
     taken: dict[str, list[float]] = {}
     with settle("cpu", 1, "float32") as compute, torch.inference_mode():
         state = read_state(weights) if weights else draw(PAPERS[network](), 0).state_dict()
-        looker = open_looker(network, state, compute.device)
+        network_maps = open_feature_maps(network, state, compute.device)
         for video in open_database(data, CONTEXT).videos():
             height, width = video.predicted.shape[1:3]
             own = taken.setdefault(f"{width} x {height}", [])
             if len(own) < 3:
                 began = time.process_time()
-                videos.features_of(video, looker, CONTEXT, {})
+                videos.features_of(video, network_maps, CONTEXT, {})
                 own.append(time.process_time() - began)
     return {size: round(float(np.mean(own)), 2) for size, own in taken.items()}
 

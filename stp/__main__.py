@@ -16,7 +16,7 @@ def main() -> None:
     try:
         from stp import cli
     except StpError as error:  # the project around this folder belongs to another user
-        print(exit_codes.told(error), file=sys.stderr)
+        print(exit_codes.message_of(error), file=sys.stderr)
         sys.exit(exit_codes.of(error))
     cli.main()
 

@@ -92,7 +92,7 @@ def _guarded(run: Callable[[], Any]) -> None:
 
 
 def _complain(error: StpError) -> NoReturn:
-    text = visible(exit_codes.told(error))  # a message may contain names of untrusted files
+    text = visible(exit_codes.message_of(error))  # a message may contain names of untrusted files
     if sys.stderr.isatty():
         width = shutil.get_terminal_size().columns
         text = "\n".join(folded(line, width) for line in text.splitlines())

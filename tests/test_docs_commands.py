@@ -16,7 +16,6 @@ from typing import NamedTuple
 import click
 import duckdb
 import pytest
-from snakemake.cli import get_argument_parser
 
 from stp.cli import command
 from stp.collect import schema
@@ -208,6 +207,8 @@ def check_target(target: str, configfile: Path) -> None:
 
 @pytest.mark.parametrize("page", sorted(of("snakemake")))
 def test_a_command_of_snakemake_is_understood(page: str) -> None:
+    from snakemake.cli import get_argument_parser  # a second, which each worker would spend
+
     for line in of("snakemake")[page]:
         given, unknown = get_argument_parser().parse_known_args(list(line.words[1:]))
         assert not unknown, line

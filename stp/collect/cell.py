@@ -55,7 +55,7 @@ ORDER BY o.metric, o.convention, o.variable NULLS FIRST, o.level NULLS FIRST,
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreRow(OverallRow):
+class RankedScoreRow(OverallRow):
     """A score from the query `OVERALL`, with unit and direction of its convention, and rank."""
 
     title: str | None
@@ -110,7 +110,7 @@ class CellDetails:
 
     name: str
     cell: CellRow
-    scores: list[ScoreRow]
+    scores: list[RankedScoreRow]
     artefacts: list[Step]
     raw_files: list[RawFileRow]
     command: str
@@ -293,7 +293,7 @@ def about(database: Path, cell: CellRow) -> CellDetails:
     return CellDetails(
         name=name_of(cell),
         cell=cell,
-        scores=ask(database, ScoreRow, OVERALL, key_of(cell)),
+        scores=ask(database, RankedScoreRow, OVERALL, key_of(cell)),
         artefacts=steps,
         raw_files=[
             row

@@ -26,7 +26,7 @@ from stp.collect.paper import paper_columns
 from stp.collect.people_agreement import read_agreements
 from stp.collect.ranking import standings
 from stp.collect.receipt_rows import (
-    Tried,
+    AttemptedArtefact,
     artefact_row,
     attempt_rows,
     made_again,
@@ -67,12 +67,12 @@ class Gaps(NamedTuple):
     Attributes:
         rows: rows of the table `schema.MISSING`, one per missing cell.
         finished: receipts of the finished artefacts that the missing cells depend on.
-        tried: unfinished artefacts, each with the attempts to make it.
+        attempted: unfinished artefacts, each with the attempts to make it.
     """
 
     rows: list[MissingRow]
     finished: list[Receipt]
-    tried: list[Tried]
+    attempted: list[AttemptedArtefact]
 
 
 def build(
@@ -158,8 +158,11 @@ def _described(plans: list[Manifest], gaps: Gaps, people: Path | None) -> Descri
     return {
         schema.ARTEFACTS.name: [artefact_row(receipt) for receipt in receipts],
         schema.ATTEMPTS.name: [
-            *attempt_rows(Tried(tried.path, tried.stage, tried.attempts) for tried in receipts),
-            *attempt_rows(gaps.tried),
+            *attempt_rows(
+                AttemptedArtefact(receipt.path, receipt.stage, receipt.attempts)
+                for receipt in receipts
+            ),
+            *attempt_rows(gaps.attempted),
         ],
         schema.MISSING.name: gaps.rows,
         schema.RAW_FILES.name: list(raw_file_rows(plans, receipts)),

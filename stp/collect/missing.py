@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from stp.collect.database import Gaps
-from stp.collect.receipt_rows import Tried
+from stp.collect.receipt_rows import AttemptedArtefact
 from stp.collect.schema import MissingRow
 from stp.core import store
 from stp.core.receipts import RECEIPT, Receipt, read_receipt
@@ -106,7 +106,7 @@ def gaps(
     collected_keys = {cell.key for plan in collected for cell in plan.cells}
     rows = []
     finished: dict[str, Receipt] = {}
-    tried: dict[str, Tried] = {}
+    attempted: dict[str, AttemptedArtefact] = {}
     for plan in plans:
         for cell in plan.cells:
             if cell.key in collected_keys:
@@ -120,9 +120,9 @@ def gaps(
                     continue
                 before = attempts.read(_state(plan, folder))
                 if before:
-                    tried[path] = Tried(path, stage, before)
+                    attempted[path] = AttemptedArtefact(path, stage, before)
             rows.append(_row(plan, cell, logs, (unusable or {}).get(cell.key)))
-    return Gaps(rows, list(finished.values()), list(tried.values()))
+    return Gaps(rows, list(finished.values()), list(attempted.values()))
 
 
 def _row(plan: Manifest, cell: Cell, logs: Path, unusable: str | None) -> MissingRow:

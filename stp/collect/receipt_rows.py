@@ -27,7 +27,7 @@ STAGES = ("data", "models", "predictions", "features", "scores", "perceptual")
 
 
 @dataclass(frozen=True)
-class Tried:
+class AttemptedArtefact:
     """An artefact, and all attempts to make it."""
 
     path: str
@@ -113,9 +113,9 @@ def artefact_row(receipt: Receipt) -> ArtefactRow:
     )
 
 
-def attempt_rows(tried: Iterable[Tried]) -> Iterable[AttemptRow]:
+def attempt_rows(attempted: Iterable[AttemptedArtefact]) -> Iterable[AttemptRow]:
     """Make a row of each attempt to make an artefact."""
-    for artefact in tried:
+    for artefact in attempted:
         for attempt in artefact.attempts:
             began, ended = attempt.time, attempt.ended
             yield AttemptRow(

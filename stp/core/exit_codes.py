@@ -19,7 +19,7 @@ class NothingFoundError(StpError):
     """A query has no results. This is no mistake, but the exit code tells scripts."""
 
 
-def told(error: StpError) -> str:
+def message_of(error: StpError) -> str:
     """Format an error as the command line prints it."""
     kind = "" if isinstance(error, NothingFoundError) else "error: "
     return f"stp: {kind}" + "\n  ".join(str(error).splitlines())

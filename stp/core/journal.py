@@ -7,7 +7,7 @@ from optuna.storages.journal import JournalFileSymlinkLock
 JOURNAL = "study.journal"
 
 
-def mend(journal: Path) -> None:
+def remove_incomplete_line(journal: Path) -> None:
     """Remove an incomplete last line, left by a crash, to which later lines would be joined."""
     if not journal.is_file():
         return

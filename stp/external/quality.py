@@ -32,7 +32,7 @@ from stp.metrics.fitted_quality import (
     mean_rated,
     pooled,
 )
-from stp.metrics.networks.maps import NETWORKS, open_looker
+from stp.metrics.networks.maps import NETWORKS, open_feature_maps
 from stp.metrics.networks.state import read_verified
 from stp.metrics.srocc import correlation
 from stp.models.compute import settle
@@ -221,9 +221,9 @@ class Measure:
         fitted = self.fitted()
         ratings: list[Rating] = []
         with settle(device, threads, "float32") as compute:
-            looker = open_looker(self.network, state, compute.device)
+            network_maps = open_feature_maps(self.network, state, compute.device)
             for clip in clips:
-                kind, estimate = fitted.rate(clip.frames, clip.context, looker, clip.name)
+                kind, estimate = fitted.rate(clip.frames, clip.context, network_maps, clip.name)
                 reason = FAR if estimate.value is None else ""
                 values = (estimate.value, estimate.low, estimate.high, estimate.distance)
                 ratings.append(Rating(clip.name, len(clip.frames), *values, kind, reason))

@@ -10,7 +10,7 @@ import torch
 from stp.core.job import Extras, Job
 from stp.core.options import build, require
 from stp.metrics import frame_features
-from stp.metrics.networks.maps import NETWORKS, Looker, check_size, open_looker
+from stp.metrics.networks.maps import NETWORKS, FeatureMaps, check_size, open_feature_maps
 from stp.metrics.networks.state import read_verified
 from stp.metrics.perceptual import weights_path
 from stp.models.compute import settle
@@ -73,18 +73,18 @@ def run(job: Job) -> Extras:
     device = job.runtime.get("device", "auto")
     began = time.monotonic()
     with settle(device, options.threads, "float32") as compute, torch.inference_mode():
-        looker = open_looker(options.network, state, compute.device)
+        network_maps = open_feature_maps(options.network, state, compute.device)
         for number, video in enumerate(database.videos(), start=1):
-            for name, values in features_of(video, looker, options.context, seconds).items():
+            for name, values in features_of(video, network_maps, options.context, seconds).items():
                 parts[name].append(values.reshape(-1).astype(np.float32))
             job.report("videos seen", number, len(database))
     arrays = {name: np.stack(rows) for name, rows in parts.items()}
     network_features.write(job.out, database.names, arrays)
     total = max(len(database), 1)
     return {
-        **_dependence(arrays, looker.channels),
+        **_dependence(arrays, network_maps.channels),
         "videos": len(database),
-        "maps": looker.channels,
+        "maps": network_maps.channels,
         "seconds_per_video": round((time.monotonic() - began) / total, 4),
         "seconds": {
             name: {step: float(f"{seconds[step] / total:.3g}") for step in steps}
@@ -133,7 +133,7 @@ def _timed(seconds: dict[str, float], step: str) -> Iterator[None]:
 
 
 def features_of(
-    video: Video, looker: Looker, context: int, seconds: dict[str, float]
+    video: Video, network_maps: FeatureMaps, context: int, seconds: dict[str, float]
 ) -> dict[str, np.ndarray]:
     """Features of one video: the parts of `stp.opinions.network_features.PARTS`.
 
@@ -142,47 +142,47 @@ def features_of(
 
     Args:
         video: the video.
-        looker: the network.
+        network_maps: the network.
         context: number of observed frames.
         seconds: total seconds of each step of `STEPS`; the seconds of this video are added.
 
     Returns:
         float arrays by part.
     """
-    maps, nothing = looker.maps, np.array([np.nan])
+    maps, nothing = network_maps.maps, np.array([np.nan])
     features = dict.fromkeys(network_features.PARTS, nothing)
     with _timed(seconds, "frames"):
         of_frames = maps(video.predicted)
-    if looker.is_of_clips:
+    if network_maps.is_of_clips:
         with _timed(seconds, "ssa"):
             return features | {"ssa": frame_features.spatial_means(of_frames)}
     for step, names in _OF_FRAMES.items():
         with _timed(seconds, step):
             features |= frame_features.features_of(video.predicted, maps, context, names, of_frames)
     predicted = video.predicted[context:]
-    if looker.entropies is not None:
+    if network_maps.entropies is not None:
         with _timed(seconds, "entropy"):
-            features["entropy"] = np.array([looker.entropies(predicted).mean()])
+            features["entropy"] = np.array([network_maps.entropies(predicted).mean()])
     if video.truth is None:
         return features
     truth = video.truth[context:]
-    if looker.compared is maps:  # maps of all frames at once
+    if network_maps.compared is maps:  # maps of all frames at once
         maps_of_predicted = of_frames[context:]
         seconds["predicted"] = seconds["frames"] * len(predicted) / len(video.predicted)
     else:
         with _timed(seconds, "predicted"):
-            maps_of_predicted = looker.compared(predicted)
+            maps_of_predicted = network_maps.compared(predicted)
     with _timed(seconds, "true"):
-        happened = looker.compared(truth)
+        happened = network_maps.compared(truth)
     with _timed(seconds, "compared"):
         x, y = maps_of_predicted.astype(np.float64), happened.astype(np.float64)
         lengths = np.sqrt((x * x).sum(axis=(1, 2, 3)) * (y * y).sum(axis=(1, 2, 3)))
         cosines = (x * y).sum(axis=(1, 2, 3)) / np.maximum(lengths, 1e-15)
         features["mse"] = np.array([((x - y) ** 2).mean()])
         features["cosine"] = np.array([cosines.mean()])
-    if looker.lpips is not None:
+    if network_maps.lpips is not None:
         with _timed(seconds, "lpips"):
             both = (np.moveaxis(one, -1, 1)[None] for one in (predicted, truth))
             pair = (one.astype(np.float32) / 255 for one in both)
-            features["lpips"] = np.array([looker.lpips(*pair)])
+            features["lpips"] = np.array([network_maps.lpips(*pair)])
     return features

@@ -23,7 +23,7 @@ from stp.core.disk import beside
 from stp.core.errors import StpError
 from stp.core.file_identity import require
 from stp.metrics import frame_features
-from stp.metrics.networks.maps import NETWORKS, Looker, check_size
+from stp.metrics.networks.maps import NETWORKS, FeatureMaps, check_size
 from stp.metrics.networks.state import State
 
 EXACT, POOLED = "exact", "pooled"
@@ -111,14 +111,14 @@ class FittedQuality:
     learnt: Mapping[str, Learnt]
 
     def rate(
-        self, frames: np.ndarray, context: int, looker: Looker, name: str = "a clip"
+        self, frames: np.ndarray, context: int, network_maps: FeatureMaps, name: str = "a clip"
     ) -> tuple[str, Estimate]:
         """Predict the opinion of people about a clip.
 
         Args:
             frames: frames, the observed ones first, uint8 (T, H, W, 3).
             context: number of observed frames.
-            looker: the network that computes features.
+            network_maps: the network that computes features.
             name: name of the clip, for errors.
 
         Returns:
@@ -140,10 +140,12 @@ class FittedQuality:
         kind = EXACT if is_exact else POOLED
         frames = frames[context - observed :]
         with torch.inference_mode():
-            if looker.is_of_clips:
-                features = {"ssa": frame_features.spatial_means(looker.maps(frames))}
+            if network_maps.is_of_clips:
+                features = {"ssa": frame_features.spatial_means(network_maps.maps(frames))}
             else:
-                features = frame_features.features_of(frames, looker.maps, observed, self.names)
+                features = frame_features.features_of(
+                    frames, network_maps.maps, observed, self.names
+                )
         parts = [features[name].reshape(1, -1).astype(np.float32) for name in self.names]
         if not is_exact:
             channels = NETWORKS[self.network].channels

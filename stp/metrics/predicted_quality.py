@@ -16,7 +16,7 @@ from stp.data.pixels import pixels
 from stp.metrics.comparison import Comparison
 from stp.metrics.fitted_quality import MOST_ARE_FAR, OBSERVED, OFFICIAL, mean_rated, read
 from stp.metrics.metric import Metric, needs_data
-from stp.metrics.networks.maps import NETWORKS, open_looker
+from stp.metrics.networks.maps import NETWORKS, open_feature_maps
 from stp.metrics.perceptual import LearnedMetric, Weights
 from stp.metrics.scale import NO_RANGE, unit_range
 from stp.models.compute import settle
@@ -83,7 +83,7 @@ def build(weights: Weights, network: str, is_official: bool) -> Metric:
             remedy="declare it under another name in config/weights.yaml",
         )
     with settle(weights.device, weights.threads, "float32") as compute:
-        looker = open_looker(network, state, compute.device)
+        network_maps = open_feature_maps(network, state, compute.device)
 
     def statistics(predicted: np.ndarray, observed: np.ndarray, context: np.ndarray) -> np.ndarray:
         statistics = np.empty((len(predicted), 2, 1))
@@ -95,7 +95,7 @@ def build(weights: Weights, network: str, is_official: bool) -> Metric:
                 if np.isnan(clip).any():
                     into[:] = np.nan
                     continue
-                _, estimate = fitted.rate(pixels(clip), context.shape[1], looker)
+                _, estimate = fitted.rate(pixels(clip), context.shape[1], network_maps)
                 into[:, 0] = 0 if estimate.value is None else (1, estimate.value)
         return statistics
 

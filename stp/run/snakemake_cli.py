@@ -106,7 +106,7 @@ def exits_plainly() -> Iterator[None]:
         problem = disk_error(error, "the system refused")
     else:
         return
-    print(exit_codes.told(problem), file=sys.stderr, flush=True)
+    print(exit_codes.message_of(problem), file=sys.stderr, flush=True)
     sys.exit(exit_codes.of(problem))
 
 

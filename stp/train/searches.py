@@ -53,10 +53,10 @@ class Optuna:
         from optuna.storages.journal import JournalFileBackend
         from optuna.trial import TrialState
 
-        from stp.core.journal import JOURNAL, mend
+        from stp.core.journal import JOURNAL, remove_incomplete_line
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
-        mend(folder / JOURNAL)
+        remove_incomplete_line(folder / JOURNAL)
         self._bounds, self._seed = bounds, seed
         self._study = optuna.create_study(
             study_name="calibration",

@@ -77,7 +77,7 @@ def table(
             output.put_rows(tables.LISTED, tables.listing(database), output_format, out)
         return
     tables.check_name(name)
-    selection = tables.Narrowed(cell, metric)
+    selection = tables.TableSelection(cell, metric)
     if any(selection) and not tables.is_about_scores(name):
         raise typer.BadParameter("--cell and --metric select from tables of scores only")
     if page is not None:

@@ -22,7 +22,7 @@ from stp.metrics.networks.inception import (
     read_classifier,
     read_inception,
 )
-from stp.metrics.networks.maps import open_looker
+from stp.metrics.networks.maps import open_feature_maps
 from stp.metrics.networks.random_weights import draw
 from stp.metrics.perceptual import Weights
 
@@ -67,18 +67,18 @@ def test_entropy_of_the_classes_of_frames() -> None:
 
     rng = np.random.default_rng(0)
     state = draw(Inception(), 0).state_dict()
-    assert open_looker("inception", state, torch.device("cpu")).entropies is None
+    assert open_feature_maps("inception", state, torch.device("cpu")).entropies is None
     fc = rng.normal(0, 0.05, (CLASSES, FEATURES)).astype(np.float32)
     state |= {"fc.weight": torch.from_numpy(fc), "fc.bias": torch.zeros(CLASSES)}
-    looker = open_looker("inception", state, torch.device("cpu"))
+    network_maps = open_feature_maps("inception", state, torch.device("cpu"))
     frames = rng.integers(0, 256, (2, SIZE, SIZE, 3), dtype=np.uint8)
     frames[1] = frames[1, 0, 0]
     with torch.inference_mode():
-        assert looker.entropies is not None
-        actual = looker.entropies(frames)
+        assert network_maps.entropies is not None
+        actual = network_maps.entropies(frames)
         pictures = torch.from_numpy(frames).permute(0, 3, 1, 2).float() / 127.5 - 1
         means = read_inception(state)(pictures).numpy()
-        small = looker.entropies(frames[1:, :48, :64])
+        small = network_maps.entropies(frames[1:, :48, :64])
     np.testing.assert_allclose(actual, entropy_of(softmax(means @ fc.T, axis=1), axis=1), rtol=1e-3)
     assert 0 < actual[0] < np.log(CLASSES) and abs(actual[0] - actual[1]) > 1e-3
     np.testing.assert_allclose(small, actual[1:], rtol=1e-3)

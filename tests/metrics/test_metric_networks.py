@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from stp.metrics.networks.c3d import C3D, read_c3d
 from stp.metrics.networks.i3d import I3D, prepare, read_i3d
-from stp.metrics.networks.maps import NETWORKS, open_looker
+from stp.metrics.networks.maps import NETWORKS, open_feature_maps
 from stp.metrics.networks.pickled_arrays import LAYERS
 from stp.metrics.networks.random_weights import draw
 from stp.metrics.networks.trunks import TAPS, Trunk
@@ -60,7 +60,7 @@ def of_torchvision(name: str) -> tuple[Any, nn.Module]:
 @pytest.mark.parametrize("name", TORCHVISION)
 def test_maps_are_those_of_torchvision(name: str) -> None:
     published, theirs = of_torchvision(name)
-    looker = open_looker(name, theirs.state_dict(), torch.device("cpu"))
+    network_maps = open_feature_maps(name, theirs.state_dict(), torch.device("cpu"))
     frames = np.random.default_rng(1).integers(0, 256, (2, 64, 96, 3), np.uint8)
     mean, deviation = (torch.tensor(x)[:, None, None] for x in (published.mean, published.std))
     x = (torch.from_numpy(frames).permute(0, 3, 1, 2) / 255 - mean) / deviation
@@ -78,9 +78,9 @@ def test_maps_are_those_of_torchvision(name: str) -> None:
         last = compared = taps[-1]
     elif name == "vgg19":
         compared = outputs[-2]
-    for actual, expected in ((looker.maps, last), (looker.compared, compared)):
+    for actual, expected in ((network_maps.maps, last), (network_maps.compared, compared)):
         torch.testing.assert_close(torch.from_numpy(actual(frames)).permute(0, 3, 1, 2), expected)
-    assert looker.channels == last.shape[1] == NETWORKS[name].channels
+    assert network_maps.channels == last.shape[1] == NETWORKS[name].channels
 
 
 @pytest.mark.parametrize(("name", "trunk"), [("AlexNet_0", "alexnet"), ("VGG16_0", "vgg16")])

@@ -21,7 +21,7 @@ from stp.features import videos
 from stp.features.videos import STEPS, features_of
 from stp.metrics.frame_features import motion_compensated_similarity
 from stp.metrics.networks import c3d
-from stp.metrics.networks.maps import NETWORKS, open_looker
+from stp.metrics.networks.maps import NETWORKS, open_feature_maps
 from stp.metrics.networks.random_weights import draw
 from stp.metrics.networks.trunks import Trunk
 from stp.opinions import network_features as stored
@@ -47,12 +47,12 @@ def maps(frames: np.ndarray) -> np.ndarray:
 def test_parts_of_a_video():
     torch.manual_seed(0)
     state = Trunk("squeezenet").state_dict()
-    made = open_looker("squeezenet", state, torch.device("cpu"))
+    made = open_feature_maps("squeezenet", state, torch.device("cpu"))
     video = np.random.default_rng(0).integers(0, 256, (20, 64, 64, 3), dtype=np.uint8)
-    looker = replace(made, maps=maps, compared=maps)
+    network_maps = replace(made, maps=maps, compared=maps)
     seconds: dict[str, float] = {}
     with torch.inference_mode():
-        actual = features_of(Video(video, video), looker, 4, seconds)
+        actual = features_of(Video(video, video), network_maps, 4, seconds)
     assert set(actual) == set(stored.PARTS)
     steps = {step for name, of in STEPS.items() if name != "entropy" for step in of}
     assert set(seconds) == steps and min(seconds.values()) > 0
@@ -66,7 +66,7 @@ def test_parts_of_a_video():
     assert actual["mse"] == 0 and actual["lpips"] == pytest.approx(0, abs=1e-9)
     assert actual["cosine"] == pytest.approx(1)
     with torch.inference_mode():
-        alone = features_of(Video(video, None), looker, 4, {})
+        alone = features_of(Video(video, None), network_maps, 4, {})
     assert all(np.isnan(alone[name]).all() for name in ("mse", "cosine", "lpips"))
     assert np.isnan(actual["entropy"]).all()  # no classifier is read
 
@@ -74,16 +74,16 @@ def test_parts_of_a_video():
 def test_entropy_is_of_the_predicted_frames_and_null_without_a_classifier(data: Path):
     torch.manual_seed(0)
     state = Trunk("squeezenet").state_dict()
-    made = open_looker("squeezenet", state, torch.device("cpu"))
+    made = open_feature_maps("squeezenet", state, torch.device("cpu"))
     shown: list[np.ndarray] = []
 
     def entropies(frames: np.ndarray) -> np.ndarray:
         shown.append(frames)
         return np.arange(len(frames), dtype=float)
 
-    looker = replace(made, maps=maps, compared=maps, entropies=entropies)
+    network_maps = replace(made, maps=maps, compared=maps, entropies=entropies)
     video = np.random.default_rng(0).integers(0, 256, (20, 64, 64, 3), dtype=np.uint8)
-    actual = features_of(Video(video, None), looker, 4, {})
+    actual = features_of(Video(video, None), network_maps, 4, {})
     assert actual["entropy"] == 7.5
     np.testing.assert_array_equal(shown[0], video[4:])
     nothing = stored.NetworkFeatures({"entropy": np.full((60, 1), np.nan, np.float32)}, ["entropy"])
@@ -115,10 +115,10 @@ def test_maps_of_the_networks_of_the_paper(name: str, shape: tuple[int, ...]):
     state = network.state_dict()
     if name == "vgg19":
         state["classifier.0.weight"] = torch.zeros(1)
-    looker = open_looker(name, state, torch.device("cpu"))
+    network_maps = open_feature_maps(name, state, torch.device("cpu"))
     with torch.inference_mode():
-        actual = looker.maps(frames)
-        assert actual.shape == (2, *shape) and looker.channels == shape[-1]
+        actual = network_maps.maps(frames)
+        assert actual.shape == (2, *shape) and network_maps.channels == shape[-1]
         assert NETWORKS[name].smallest <= 64 and actual.std() > 0
         if name != "inception":  # whose maps are compared in test_metric_inception.py
             scaled = torch.from_numpy(frames).permute(0, 3, 1, 2).float() / 255
@@ -133,9 +133,9 @@ def test_maps_of_the_networks_of_the_paper(name: str, shape: tuple[int, ...]):
             expected = outputs[0].permute(0, 2, 3, 1).numpy()
             np.testing.assert_allclose(actual, expected, rtol=1e-3, atol=1e-5)
         if name == "vgg19":
-            assert looker.compared(frames).shape == (2, 4, 4, 512)  # before the pool
+            assert network_maps.compared(frames).shape == (2, 4, 4, 512)  # before the pool
     with pytest.raises(StpError, match="weights"):
-        open_looker(name, {"conv1.weight": torch.zeros(1)}, torch.device("cpu"))
+        open_feature_maps(name, {"conv1.weight": torch.zeros(1)}, torch.device("cpu"))
 
 
 def test_c3d_looks_at_clips(monkeypatch: pytest.MonkeyPatch):
@@ -144,17 +144,17 @@ def test_c3d_looks_at_clips(monkeypatch: pytest.MonkeyPatch):
         assert c3d.C3D()(torch.empty(1, 3, 20, 112, 112)).shape == (1, 512, 2, 7, 7)
     monkeypatch.setattr(c3d, "SIZE", 32)
     state = draw(c3d.C3D(), 0).state_dict() | {"fc6.weight": torch.zeros(1)}
-    looker = open_looker("c3d", state, torch.device("cpu"))
+    network_maps = open_feature_maps("c3d", state, torch.device("cpu"))
     video = np.random.default_rng(0).integers(0, 256, (20, 64, 48, 3), dtype=np.uint8)
     with torch.inference_mode():
-        actual = features_of(Video(video, video), looker, 4, {})
-        still = features_of(Video(video[:1].repeat(20, 0), None), looker, 4, {})
+        actual = features_of(Video(video, video), network_maps, 4, {})
+        still = features_of(Video(video[:1].repeat(20, 0), None), network_maps, 4, {})
     assert actual["ssa"].shape == (2, 512) and set(actual) == set(stored.PARTS)
     assert all(np.isnan(actual[name]).all() for name in stored.PARTS if name != "ssa")
     assert actual["ssa"].std() > 0 and not np.allclose(actual["ssa"], still["ssa"])
     del state["conv5b.bias"]
     with pytest.raises(StpError, match=r"C3D.*conv5b\.bias"):
-        open_looker("c3d", state, torch.device("cpu"))
+        open_feature_maps("c3d", state, torch.device("cpu"))
 
 
 def test_seconds_of_a_video_are_those_of_its_steps(data: Path, tmp_path: Path):

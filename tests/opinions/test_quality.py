@@ -18,7 +18,7 @@ from stp.external import quality
 from stp.features.videos import features_of
 from stp.metrics.fitted_quality import pooled
 from stp.metrics.frame_features import PARTS
-from stp.metrics.networks.maps import Looker
+from stp.metrics.networks.maps import FeatureMaps
 from stp.opinions import network_features, regression
 from stp.opinions.new_videos import fit
 from stp.opinions.prepared import Video, open_database
@@ -48,13 +48,16 @@ def plan(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plan]
         patch.setenv("STP_STORE_DIR", str(folder / "store"))
         patch.setenv("STP_WEIGHTS_DIR", str(folder))
         patch.setattr(quality, "read_verified", lambda path, identity: ({}, ""))
-        looker = Looker(CHANNELS, maps, maps)
-        patch.setattr(quality, "open_looker", lambda network, state, device: looker)
+        network_maps = FeatureMaps(CHANNELS, maps, maps)
+        patch.setattr(quality, "open_feature_maps", lambda network, state, device: network_maps)
         made = Plan.load(DEMO)
         cell = next(one for one in made.cells if one.cell.model == OWN)
         shutil.copytree(data, finish(made, cell.data), dirs_exist_ok=True)
         database = open_database(data, 4)
-        rows = [features_of(Video(one.predicted, None), looker, 4, {}) for one in database.videos()]
+        rows = [
+            features_of(Video(one.predicted, None), network_maps, 4, {})
+            for one in database.videos()
+        ]
         parts = {name: np.stack([row[name].reshape(-1) for row in rows]) for name in PARTS}
         network_features.write(finish(made, cell.features[0]), database.names, parts)
         yield made

@@ -22,7 +22,7 @@ from stp.data.prepared import Prepared
 from stp.metrics import fitted_quality
 from stp.metrics.fitted_quality import EXACT, FAR, MOST_ARE_FAR, POOLED, FittedQuality, pooled
 from stp.metrics.frame_features import features_of
-from stp.metrics.networks.maps import Looker, open_looker
+from stp.metrics.networks.maps import FeatureMaps, open_feature_maps
 from stp.metrics.networks.random_weights import draw
 from stp.metrics.networks.trunks import Trunk
 from stp.opinions.new_videos import fit
@@ -39,8 +39,8 @@ def state() -> dict[str, torch.Tensor]:
 
 
 @pytest.fixture(scope="module")
-def looker(state: dict[str, torch.Tensor]) -> Looker:
-    return open_looker("squeezenet", state, torch.device("cpu"))
+def network_maps(state: dict[str, torch.Tensor]) -> FeatureMaps:
+    return open_feature_maps("squeezenet", state, torch.device("cpu"))
 
 
 def clips_of(seed: int, count: int, frames: int, noise: int = 20) -> np.ndarray:
@@ -51,14 +51,14 @@ def clips_of(seed: int, count: int, frames: int, noise: int = 20) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def fitted(looker: Looker) -> FittedQuality:
+def fitted(network_maps: FeatureMaps) -> FittedQuality:
     """Learnt from 30 clips whose opinion is their brightness."""
     clips = clips_of(1, 30, CONTEXT + HORIZON)
     clips[0] = clips_of(4, 1, CONTEXT + HORIZON, noise=60)  # an odd one: others may be as far
     clips = np.clip(clips + np.linspace(-60, 60, 30)[:, None, None, None, None], 0, 255)
     rgb = [pixels(clip.astype(np.float32) / 255) for clip in clips.astype(np.uint8)]
     with torch.inference_mode():
-        seen = [features_of(clip, looker.maps, CONTEXT, NAMES) for clip in rgb]
+        seen = [features_of(clip, network_maps.maps, CONTEXT, NAMES) for clip in rgb]
     parts = [np.stack([one[name].reshape(-1) for one in seen]).astype("f4") for name in NAMES]
     mos = clips.mean(axis=(1, 2, 3, 4)) / 2.55
     splits = np.arange(30) % 5 == np.arange(5)[:, None]
@@ -116,14 +116,19 @@ def prediction(horizon: int) -> Callable[[Path], Scored]:
 
 @pytest.mark.parametrize(("horizon", "kind"), [(HORIZON, EXACT), (HORIZON + 2, POOLED)])
 def test_values_are_those_of_the_measure(
-    fitted: FittedQuality, weights: Path, looker: Looker, tmp_path: Path, horizon: int, kind: str
+    fitted: FittedQuality,
+    weights: Path,
+    network_maps: FeatureMaps,
+    tmp_path: Path,
+    horizon: int,
+    kind: str,
 ) -> None:
     scored = prediction(horizon)(tmp_path)
     context = 2 + CONTEXT
     observed = Prepared(scored.root / "data").clips("test").read(range(CLIPS), length=context)
     wanted = []
     for shown, predicted in zip(observed, scored.predicted, strict=True):
-        used, one = fitted.rate(pixels(np.concatenate([shown, predicted])), context, looker)
+        used, one = fitted.rate(pixels(np.concatenate([shown, predicted])), context, network_maps)
         assert used == kind and one.value is not None
         wanted.append(one.value)
     row, samples = score(scored, weights)
@@ -135,12 +140,12 @@ def test_values_are_those_of_the_measure(
 
 
 def test_the_first_frames_of_the_real_clip_count_where_there_is_no_context(
-    fitted: FittedQuality, weights: Path, looker: Looker, tmp_path: Path
+    fitted: FittedQuality, weights: Path, network_maps: FeatureMaps, tmp_path: Path
 ) -> None:
     clips = clips_of(2, CLIPS, CONTEXT + HORIZON)
     scored = write_scored(tmp_path, clips, clips.astype(np.float32)[:, ::-1] / 255)
     whole = [
-        fitted.rate(pixels(np.concatenate([real[:CONTEXT], own[CONTEXT:]])), CONTEXT, looker)[
+        fitted.rate(pixels(np.concatenate([real[:CONTEXT], own[CONTEXT:]])), CONTEXT, network_maps)[
             1
         ].value
         for real, own in zip(clips.astype(np.float32) / 255, scored.predicted, strict=True)

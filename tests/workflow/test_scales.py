@@ -76,7 +76,7 @@ def test_the_table_has_a_row_for_every_cell_and_marks_each(demo):
     convlstm = table[3]
     assert convlstm["SSIM published"] == "0.929"  # PredBench, Table 2
     assert convlstm["LPIPS"] == ""
-    assert "LPIPS: the weights of alexnet are not there" in convlstm["notes"]
+    assert "LPIPS: the weights of alexnet" in convlstm["notes"]
 
 
 def test_intervals_hold_their_value_and_count_clusters(demo):

@@ -37,7 +37,7 @@ BATCH = 8
 
 
 @dataclass(frozen=True)
-class Looker:
+class FeatureMaps:
     """Functions of a network for measures of quality; frames are uint8 (T, H, W, 3).
 
     Attributes:
@@ -106,7 +106,7 @@ def check_size(network: str, smallest: int, remedy: str) -> None:
         )
 
 
-def open_looker(name: str, state: State, device: torch.device) -> Looker:
+def open_feature_maps(name: str, state: State, device: torch.device) -> FeatureMaps:
     """Build a network from its weights.
 
     Args:
@@ -122,22 +122,24 @@ def open_looker(name: str, state: State, device: torch.device) -> Looker:
     if name in TAPS:
         network = Lpips(name, state).to(device)
         maps = _maps(lambda x: network.trunk(x)[-1], about, device)
-        return Looker(about.channels, maps, maps, lambda x, y: float(compare(network, x, y).mean()))
+        return FeatureMaps(
+            about.channels, maps, maps, lambda x, y: float(compare(network, x, y).mean())
+        )
     if name == "c3d":
         looking = c3d.read_c3d(state).to(device).maps
-        return Looker(about.channels, looking, looking, is_of_clips=True)
+        return FeatureMaps(about.channels, looking, looking, is_of_clips=True)
     if name == "vgg19":
         vgg = _Vgg19(state).to(device)
         maps = _maps(lambda x: F.max_pool2d(vgg(x), 2, 2), about, device)
-        return Looker(about.channels, maps, _maps(vgg, about, device))
+        return FeatureMaps(about.channels, maps, _maps(vgg, about, device))
     if name == "resnet50":
         maps = _maps(read_resnet50(state).to(device), about, device)
     else:
         inception: Inception = read_inception(state).to(device)
         maps = _maps(inception.maps, about, device)
         entropies = _entropies(inception, read_classifier(state), device)
-        return Looker(about.channels, maps, maps, entropies=entropies)
-    return Looker(about.channels, maps, maps)
+        return FeatureMaps(about.channels, maps, maps, entropies=entropies)
+    return FeatureMaps(about.channels, maps, maps)
 
 
 class _Vgg19(nn.Module):

@@ -11,7 +11,7 @@ from stp.collect.cell import (
     CellDetails,
     Missing,
     Planned,
-    ScoreRow,
+    RankedScoreRow,
     Step,
     name_of,
     names,
@@ -167,7 +167,7 @@ def _warnings(cell: CellRow) -> Iterable[str]:
         yield cell.subset_note
 
 
-def _scores(scores: Sequence[ScoreRow], cell: CellRow) -> Section:
+def _scores(scores: Sequence[RankedScoreRow], cell: CellRow) -> Section:
     parts = [_part(row) for row in scores]
     records: list[dict[str, str | Item]] = []
     for row, part in zip(scores, parts, strict=True):
@@ -201,14 +201,14 @@ def interval(low: float | None, high: float | None) -> str:
     return "" if low is None or high is None else f"[{digits(low)}, {digits(high)}]"
 
 
-def _part(row: ScoreRow) -> str:
+def _part(row: RankedScoreRow) -> str:
     level = "" if row.level is None else f" {row.level:g} hPa"
     threshold = [] if row.threshold is None else [f"at {row.threshold:g}"]
     leads = [] if row.leads is None else [f"lead {row.leads}"]
     return ", ".join([*([f"{row.variable}{level}"] if row.variable else []), *threshold, *leads])
 
 
-def _reasons(scores: Sequence[ScoreRow]) -> Iterable[str]:
+def _reasons(scores: Sequence[RankedScoreRow]) -> Iterable[str]:
     for words, lacking in (
         ("No value", [row for row in scores if row.value is None]),
         ("No interval", [r for r in scores if r.value is not None and r.ci95_low is None]),

@@ -154,7 +154,7 @@ def file_of(name: str, database: Path, ending: str) -> Path:
     return path
 
 
-class Narrowed(NamedTuple):
+class TableSelection(NamedTuple):
     """Selection of a part of a table; None selects all.
 
     Attributes:
@@ -167,7 +167,9 @@ class Narrowed(NamedTuple):
     metric: str | None = None
 
 
-def of_scores(name: str, database: Path, narrowed: Narrowed) -> tuple[Grid, list[list[Field]]]:
+def of_scores(
+    name: str, database: Path, selection: TableSelection
+) -> tuple[Grid, list[list[Field]]]:
     """Make the table of a dimension from the results store.
 
     Ranks and tests include all models of the table, even those that are not selected; p values are
@@ -189,14 +191,14 @@ def of_scores(name: str, database: Path, narrowed: Narrowed) -> tuple[Grid, list
             "the cells that are finished",
         )
     full_plan = load_manifest(path)
-    words = [word for word in (narrowed.cell or "").split("/") if word]
+    words = [word for word in (selection.cell or "").split("/") if word]
     cases = [
         word for word in words if any(_is_case(word, full_plan, cell) for cell in full_plan.cells)
     ]
     models = [word for word in words if word not in cases]
     for model in models:
         _check_model(model, full_plan)
-    plan = _columns_kept(_cases_kept(full_plan, cases), name, narrowed.metric)
+    plan = _columns_kept(_cases_kept(full_plan, cases), name, selection.metric)
     scores = read_scores(database, plan)
     demand_complete(plan, name, scores, database)
     table = _models_kept(make(plan, name, scores, {}), plan, models)
