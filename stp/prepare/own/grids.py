@@ -471,7 +471,7 @@ def decode(_: RawFiles, task: Task) -> np.ndarray:
                     f"missing values (NaN) at times {first}..{stop - 1}{_selected(task.options)}",
                     remedy="set the option fill to the value that replaces them",
                 )
-            block = np.where(missing, np.reshape(np.float32(task.fill), (-1, 1, 1)), block)
+            np.copyto(block, np.reshape(task.fill, (-1, 1, 1)), where=missing)
         blocks.append(block)
     return np.concatenate(blocks)
 
