@@ -1,6 +1,6 @@
-"""Spatio-temporal prediction benchmark: raw bytes to paper tables.
+"""Spatio-temporal prediction benchmark, from raw data to the tables of papers.
 
-In a notebook, or a program of yours::
+In a notebook or a program of your own::
 
     import stp
 
@@ -10,7 +10,7 @@ In a notebook, or a program of yours::
     stp.evaluate(predicted, true, ["ssim.range1"]) # scores of two arrays or folders of clips
     stp.open_store().sql("FROM leaderboard").df()  # the results of all runs
 
-What a function needs is imported when it is called.
+Each function imports what it needs when it is called.
 """
 
 from typing import TYPE_CHECKING
@@ -38,18 +38,18 @@ def load_data(
     """Load prepared clips.
 
     Args:
-        dataset: the name of a dataset of frames that is prepared, or the folder of prepared data.
-        split: train, val, test or another one of its splits.
-        most: clips, the first ones; None for all of them, which have to fit into memory.
-        configfile: the scale file that prepared it; the demo's unless given.
+        dataset: name of a prepared dataset of frames, or folder of prepared data.
+        split: train, val, test, or another split of the dataset.
+        most: maximum number of clips, from the first; None for all, which must fit into memory.
+        configfile: scale file with which the dataset was prepared; by default that of the demo.
 
     Returns:
-        float32 (sample, step, channel, y, x) in the dataset's units; ``step`` is 0 at the last
-        frame of the context. Coordinates are the names of the clips and, where there are such
-        things, variables, latitudes and longitudes; attributes those of the data.
+        clips, float32 (sample, step, channel, y, x) in the dataset's units; ``step`` is 0 at the
+        last frame of the context. Coordinates are the names of the clips and, if the data have
+        them, variables, latitudes and longitudes; the attributes are those of the data.
 
     Raises:
-        StpError: it is not known, not prepared, damaged, or has no such split.
+        StpError: the dataset is unknown, not prepared or damaged, or has no such split.
     """
     from stp.inspect.xarray_view import clips
 
@@ -59,18 +59,18 @@ def load_data(
 def load_model(
     model: "str | Path", *, configfile: "str | Path | None" = None
 ) -> "FrameModel | TrackModel":
-    """Load a model, whose method ``forecast`` predicts.
+    """Load a model; its method ``forecast`` computes forecasts.
 
     Args:
-        model: the folder of a trained model, its ``model.pt``, words of a training in the plan
-            (``convlstm/kth``), or the name of a model with nothing to fit (``persistence``).
-        configfile: the scale file of the plan; the demo's unless given.
+        model: folder of a trained model, its ``model.pt``, words that select a training run of the
+            plan (``convlstm/kth``), or name of a model without parameters (``persistence``).
+        configfile: scale file of the plan; by default that of the demo.
 
     Returns:
-        see `stp.forecast.frames.FrameModel` and `stp.forecast.tracks.TrackModel`.
+        the model: a `stp.forecast.frames.FrameModel` or a `stp.forecast.tracks.TrackModel`.
 
     Raises:
-        StpError: it is nothing of these, is not trained, or damaged.
+        StpError: ``model`` is none of these, is not trained, or is damaged.
     """
     from pathlib import Path
 
@@ -90,19 +90,19 @@ def evaluate(
     """Score predicted clips against the true ones, without a plan, as ``stp videos evaluate`` does.
 
     Args:
-        predicted: a folder of clips (films, arrays, folders of pictures), or an array
-            (N, T, C, H, W), C is 1 or 3, of uint8 or of floating-point numbers in [0, 1].
-        true: likewise; clips belong together by their order, those of two folders by their names.
-        metrics: conventions, such as ``ssim.range1``; docs/metrics.md has all. MSE, PSNR,
-            SSIM, LPIPS and FVD unless given.
-        context: frames at the beginning that were shown to the model; they are not scored.
+        predicted: folder of clips (videos, arrays, folders of pictures), or an array (N, T, C, H,
+            W), C is 1 or 3, of uint8 or of floating-point numbers in [0, 1].
+        true: true clips in the same forms; clips are paired by order, those of two folders by name.
+        metrics: names of conventions, such as ``ssim.range1`` (see docs/metrics.md); by default
+            MSE, PSNR, SSIM, LPIPS and FVD.
+        context: number of first frames, which the model observed; they are not scored.
 
     Returns:
-        a score for each convention: its mean, its 95 % interval over clips where there are ten or
-        more, and the reason where there is no value.
+        a score for each convention: mean, 95 % interval over clips if there are at least ten, and a
+        reason if the value is missing.
 
     Raises:
-        StpError: an unknown convention; clips that do not belong together or differ in size.
+        StpError: a convention is unknown, or clips cannot be paired or differ in size.
     """
     from stp.external import scoring
 
@@ -112,13 +112,14 @@ def evaluate(
 def open_store(database: "str | Path | None" = None) -> "duckdb.DuckDBPyConnection":
     """Open the results store for reading: ``.sql("FROM leaderboard").df()`` is a DataFrame.
 
-    docs/results_store.md has its tables and views.
+    docs/results_store.md describes the tables and views.
 
     Args:
-        database: results/results.duckdb unless given, with the results of all scales.
+        database: path of the store; by default results/results.duckdb, with the results of all
+            scales.
 
     Raises:
-        StpError: there is no store, or it is damaged.
+        StpError: the store is missing or damaged.
     """
     from pathlib import Path
 

@@ -6,7 +6,7 @@ from stp.job_client import handed_over
 
 
 def main() -> None:
-    """Run the command line."""
+    """Run the command line, in the job server of the run if there is one."""
     status = handed_over()
     if status is not None:
         sys.exit(status)

@@ -58,7 +58,7 @@ def start(configfile: Path) -> Callable[[], None] | None:
     Later jobs find the server by an environment variable.
 
     Args:
-        configfile: the scale file of the jobs.
+        configfile: scale file of the jobs.
 
     Returns:
         a function that stops the server; None if there can be no server.
@@ -99,7 +99,7 @@ def serve(address: str, configfile: Path) -> None:
 
     Args:
         address: path of the socket; only this user may write to its folder.
-        configfile: the scale file whose plan is made in advance.
+        configfile: scale file whose plan is made in advance.
     """
     import gc
     import select
@@ -178,7 +178,7 @@ def _import_the_shell(configfile: Path) -> None:
 
 
 def _import_for(verb: str = "") -> None:
-    """Import the libraries of a command, and undo changes of the environment by them."""
+    """Import the libraries of a command, and undo their changes of the environment."""
     settings = set(os.environ)
     for library, verbs in NEEDED.items():
         if verb in verbs:

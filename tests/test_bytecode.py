@@ -29,9 +29,8 @@ def module(tmp_path, monkeypatch):
 def test_stale_compiled_code_is_refused_with_the_folder_to_delete(module):
     sys.modules.pop("stale_example")
     assert importlib.import_module("stale_example").LEADS == 1, "Python itself does not notice"
-    with pytest.raises(StpError, match=r"stale_example\.py is not that of its source") as error:
+    with pytest.raises(StpError, match=rf"rm -r {module.parent / '__pycache__'}"):
         bytecode.refuse_stale(["stale_example"])
-    assert f"rm -r {module.parent / '__pycache__'}" in str(error.value)
     shutil.rmtree(module.parent / "__pycache__")
     sys.modules.pop("stale_example")
     assert importlib.import_module("stale_example").LEADS == 2

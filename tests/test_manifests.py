@@ -36,6 +36,14 @@ def overridden(**changes) -> Plan:
     return Plan.load(merge(yaml.safe_load(PAPER.read_text()), changes))
 
 
+def of_moving_mnist(**changes) -> Plan:
+    """The same, of three models on one dataset."""
+    models = ["convlstm", "simvpv2", "persistence"]
+    scale = yaml.safe_load(PAPER.read_text())
+    scale["dimensions"] = {"short_term": {"models": models, "datasets": ["moving_mnist"]}}
+    return Plan.load(merge(scale, changes))
+
+
 def entries(plan: Plan) -> dict[tuple[str, str], Cell]:
     cells = manifest(plan, "short_term").cells
     return {(cell.key.model, cell.key.tested_on): cell for cell in cells}
@@ -158,7 +166,7 @@ def test_what_is_declared_later_makes_tables_again_and_nothing_else(tmp_path, mo
     write_official(after, ["moving_mnist"])
     assert judged(after, "short_term")[0].bytes_known_by == "checksums"
     wrong = [{**file, "bytes": 1} for file in bare]
-    with pytest.raises(StpError, match="disagree"):
+    with pytest.raises(StpError, match=r"moving_mnist.*\.lock\.json"):
         judged(plan(wrong), "short_term")
 
 
@@ -184,20 +192,20 @@ def test_a_value_of_another_type_is_refused_with_its_place(paper, tmp_path):
     content["cells"][2]["key"]["seed"] = "0"
     path = tmp_path / "robustness.json"
     path.write_text(json.dumps(content))
-    with pytest.raises(StpError, match=r"robustness.json: cells\[2\].key.seed is '0'") as caught:
+    with pytest.raises(StpError, match=r"robustness.json: cells\[2\].key.seed .*'0'"):
         load_manifest(path)
-    assert "valid integer" in str(caught.value)
 
 
 def test_an_override_of_the_papers_own_file_is_not_the_papers_protocol():
-    cells = entries(overridden(models={"convlstm": {"train": {"epochs": 1}}}))
+    cells = entries(of_moving_mnist(models={"convlstm": {"train": {"epochs": 1}}}))
     assert not cells["convlstm", "moving_mnist"].follows_paper
     assert cells["convlstm", "moving_mnist"].protocol == "changed paper"
     assert cells["simvpv2", "moving_mnist"].follows_paper
 
 
 def test_threads_and_prediction_batches_do_not_change_a_protocol():
-    cells = entries(overridden(train={"threads": 2}, predict={"batch_size": 3, "threads": 1}))
+    changes = {"train": {"threads": 2}, "predict": {"batch_size": 3, "threads": 1}}
+    cells = entries(of_moving_mnist(**changes))
     assert all(entry.protocol == "paper" for entry in cells.values())
 
 
@@ -233,7 +241,7 @@ def test_metrics_of_ensembles_are_described_where_there_is_one(paper):
 
 
 def test_other_releases_of_official_bytes_are_not_the_papers_test_set():
-    cells = entries(overridden(datasets={"moving_mnist": {"release": "generated"}}))
+    cells = entries(of_moving_mnist(datasets={"moving_mnist": {"release": "generated"}}))
     assert cells["persistence", "moving_mnist"].protocol == "changed paper"
     assert cells["persistence", "moving_mnist"].source == "official"
 
@@ -251,8 +259,7 @@ def test_columns_keep_the_papers_order_and_directions(paper):
     # Too many rain events are as wrong as too few.
     bias = made.conventions["frequency_bias.mean"]
     assert bias.higher_is_better is None and bias.best_at == 1
-    absent = "the weights of alexnet are missing (see `stp list weights`)"
-    assert made.unavailable["lpips.alex"] == absent
+    assert "alexnet" in made.unavailable["lpips.alex"]
 
 
 def test_the_manifest_changes_with_the_code_of_collecting_and_not_of_rendering(tmp_path):

@@ -399,7 +399,7 @@ def test_one_command_shows_the_card(made, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"datasets": {"bair": {"context": 2, "horizon": 7}}}, "context is 2"),
+        ({"datasets": {"bair": {"context": 2, "horizon": 7}}}, "context"),
         (
             {
                 "dimensions": {
@@ -408,13 +408,13 @@ def test_one_command_shows_the_card(made, tmp_path: Path) -> None:
                     }
                 }
             },
-            "intensity is 7",
+            "intensity .*7",
         ),
         (
             {"dimensions": {"video_distortions": {"cells": [{"trained_on": "bair"}]}}},
-            "intensity is None",
+            "intensity",
         ),
-        ({"dimensions": {"video_distortions": {"models": ["persistence"]}}}, "context is 0"),
+        ({"dimensions": {"video_distortions": {"models": ["persistence"]}}}, "context"),
     ],
 )
 def test_what_does_not_fit_is_refused_by_the_plan(change, message: str) -> None:

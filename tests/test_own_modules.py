@@ -164,10 +164,10 @@ def test_an_edit_of_a_module_of_ones_own_plans_its_cells_again_and_no_others(lab
 @pytest.mark.parametrize(
     ("chosen", "what", "remedy"),
     [
-        ("nets.lost:Last", "no module nets.lost", "install"),
-        ("no_such_package:Last", "no module no_such_package", "install"),
-        ("nets.last:Lost", "last.py has no class Lost", "Last"),
-        ("stp.models.simvp:SimVPP", "simvp.py has no class SimVPP", "SimVP"),
+        ("nets.lost:Last", "nets.lost", "install"),
+        ("no_such_package:Last", "no_such_package", "install"),
+        ("nets.last:Lost", "last.py", "Last"),
+        ("stp.models.simvp:SimVPP", "simvp.py", "SimVP"),
     ],
 )
 def test_a_class_that_does_not_exist_is_an_error_of_the_plan(
@@ -211,14 +211,14 @@ def test_names_are_unique(tmp_path, monkeypatch):
         written(tmp_path / name, {"config/models/mine.yaml": "", "modules/models/mine.py": ""})
     roots = (tmp_path / "first", tmp_path / "second")
     monkeypatch.setattr(checked_config, "extensions", lambda: roots)
-    with pytest.raises(StpError, match=r"second/config/models/mine.yaml has the name of"):
+    with pytest.raises(StpError, match=r"second/config/models/mine.yaml"):
         checked_config.entries("models")
     monkeypatch.setattr(project, "own_modules", lambda: tuple(one / "modules" for one in roots))
-    with pytest.raises(StpError, match=r"second/modules/models/mine.py has the name of"):
+    with pytest.raises(StpError, match=r"second/modules/models/mine.py"):
         project.check_own_modules()
     written(tmp_path / "first", {"modules/models/tau.py": ""})
     monkeypatch.setattr(project, "own_modules", lambda: (tmp_path / "first" / "modules",))
-    with pytest.raises(StpError, match=r"tau.py has the name of .*stp/models/tau.py"):
+    with pytest.raises(StpError, match=r"tau.py .*stp/models/tau.py"):
         project.check_own_modules()
 
 
@@ -256,7 +256,7 @@ def give_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_project_of_another_user_is_refused(clone, monkeypatch):
     assert project.project_folder(clone) == clone.parent
     give_away(clone.parent / MARK, monkeypatch)
-    with pytest.raises(StpError, match=rf"{MARK} belongs to another user") as refused:
+    with pytest.raises(StpError, match=MARK) as refused:
         project.project_folder(clone)
     assert project.TRUSTED in refused.value.remedy
     monkeypatch.setenv(project.TRUSTED, f"/elsewhere{os.pathsep}{clone.parent}")
@@ -270,7 +270,7 @@ def test_root_trusts_the_user_behind_sudo_and_nobody_else_does(clone, monkeypatc
     for user, behind in ((0, ""), (0, "me"), (0, str(owner + 1)), (owner + 2, str(owner))):
         monkeypatch.setattr(os, "geteuid", lambda user=user: user)
         monkeypatch.setenv("SUDO_UID", behind)
-        with pytest.raises(StpError, match="belongs to another user"):
+        with pytest.raises(StpError, match=MARK):
             project.project_folder(clone)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setenv("SUDO_UID", str(owner))
@@ -281,7 +281,7 @@ def test_root_trusts_the_user_behind_sudo_and_nobody_else_does(clone, monkeypatc
 def test_a_project_that_everybody_can_write_to_is_refused(clone, name):
     path = clone.parent / name
     path.chmod(path.stat().st_mode | 0o002)
-    with pytest.raises(StpError, match=f"{path} can be written"):
+    with pytest.raises(StpError, match=str(path)):
         project.project_folder(clone)
 
 
@@ -299,7 +299,7 @@ def test_a_command_below_it_ends_with_one_error_and_runs_nothing_of_it(clone):
     clone.parent.chmod(0o777)
     done = run("list", "models", folder=clone)
     assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert "can be written" in done.stderr and "code of" not in done.stdout
+    assert str(clone.parent) in done.stderr and "code of" not in done.stdout
 
 
 @pytest.mark.parametrize("value", ["gone", "gone.deeper", "raising.deeper", "json.decoder"])

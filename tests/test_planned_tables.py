@@ -61,9 +61,8 @@ def test_every_table_of_every_suite_has_one_module() -> None:
 
 
 def test_a_table_without_a_module_is_refused() -> None:
-    with pytest.raises(StpError, match="runtimes has no module") as refused:
+    with pytest.raises(StpError, match=r"runtimes(.|\n)*runtime\?"):
         by_name.module_of("runtimes")
-    assert "did you mean runtime?" in str(refused.value)
 
 
 def test_a_digest_knows_rows_and_no_digest_of_facts_does(tmp_path: Path) -> None:
@@ -84,7 +83,7 @@ def test_a_digest_knows_rows_and_no_digest_of_facts_does(tmp_path: Path) -> None
 
 
 def test_tables_that_lack_something_say_what(tables: dict[str, Table]) -> None:
-    for name, missing in (("reliability", "too few seeds"), ("human_preferences", "no answers")):
+    for name, missing in (("reliability", "seed"), ("human_preferences", "answers")):
         assert not tables[name].is_possible
         with pytest.raises(StpError, match=missing):
             tables[name].needed(None)
@@ -95,7 +94,7 @@ def test_tables_that_lack_something_say_what(tables: dict[str, Table]) -> None:
     (made,) = [
         one for one in Tables(plan, {"short_term": Path("unread")}) if one.name == "reproduction"
     ]
-    with pytest.raises(StpError, match="has no cell of the table reproduction"):
+    with pytest.raises(StpError, match="reproduction"):
         made.needed(None)
 
 

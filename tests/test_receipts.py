@@ -56,13 +56,13 @@ def test_what_is_no_receipt_is_none_or_one_error(tmp_path: Path, text: str) -> N
     folder.mkdir()
     (folder / "artefact.json").write_text(text)
     assert read_receipt(folder) is None
-    with pytest.raises(StpError, match=r"artefact\.json: damaged(.|\n)*rm -r"):
+    with pytest.raises(StpError, match=r"artefact\.json: (.|\n)*rm -r"):
         require_receipt(folder)
 
 
 def test_a_file_is_compared_with_size_and_checksum(tmp_path: Path) -> None:
     (tmp_path / "model.pt").write_bytes(b"abc")
-    with pytest.raises(StpError, match="SHA-256"):
+    with pytest.raises(StpError, match=r"model\.pt"):
         check_file(tmp_path, WHOLE, "model.pt")
-    with pytest.raises(StpError, match=r"does not list other\.pt"):
+    with pytest.raises(StpError, match=r"other\.pt"):
         check_file(tmp_path, WHOLE, "other.pt")

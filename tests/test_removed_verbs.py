@@ -3,7 +3,7 @@
 import pytest
 from typer.testing import CliRunner
 
-from stp.cli import app, command
+from stp.cli import app
 from stp.core.errors import StpError
 from stp.plan.removed import OPTIONS, VERBS
 
@@ -43,12 +43,3 @@ def test_other_mistakes_stay_those_of_usage() -> None:
     assert CliRunner().invoke(app, ["resume-all", "--json"]).exit_code == 2
     printed = CliRunner().invoke(app, ["store", "verify", "--json"])
     assert printed.exit_code == 2, "it prints no JSON"
-
-
-def test_help_names_every_group_once_in_its_order() -> None:
-    from stp.verbs.app import Panel
-
-    assert command() is command()
-    shown = CliRunner().invoke(app, ["--help"]).output
-    places = [shown.index(f" {panel} ") for panel in Panel]
-    assert places == sorted(places)

@@ -17,8 +17,6 @@ from standstill import slow_steps
 
 from stp.core import store
 from stp.core.errors import StpError
-from stp.core.fingerprint import SHELL_OF_CORES
-from stp.core.imports import meaning
 from stp.options.score import ScoreOptions
 from stp.plan import config
 from stp.plan.cells import Plan
@@ -65,12 +63,11 @@ def prepared(plan, made, tmp_path) -> Plan:
     return plan
 
 
-def test_an_artefact_is_made_once_and_then_adopted(prepared, capsys):
+def test_an_artefact_is_made_once_and_then_adopted(prepared):
     folder = runner.make(prepared, cell(prepared, "persistence").predictions)
     receipt = (folder / "artefact.json").read_bytes()
     assert runner.make(prepared, cell(prepared, "persistence").predictions) == folder
     assert (folder / "artefact.json").read_bytes() == receipt
-    assert "was there already" in capsys.readouterr().err
 
 
 def test_the_receipt_tells_where_a_number_comes_from(prepared):
@@ -119,7 +116,7 @@ def test_a_flipped_bit_in_predictions_becomes_no_number(prepared, name):
     content = bytearray(damaged.read_bytes())
     content[len(content) // 3] ^= 64
     damaged.write_bytes(content)
-    with pytest.raises(StpError, match=rf"{damaged}: .*damaged(.|\n)*rm -r"):
+    with pytest.raises(StpError, match=rf"{damaged}: (.|\n)*rm -r"):
         runner.make(prepared, made.scores)
     assert not (prepared.store / made.scores.folder).exists()
 
@@ -131,7 +128,7 @@ def test_a_flipped_bit_in_weights_is_found_before_they_are_loaded(prepared, monk
     content[len(content) // 2] ^= 1
     (folder / "model.pt").write_bytes(content)
     monkeypatch.setattr(torch, "load", lambda *_a, **_k: pytest.fail("damaged weights were loaded"))
-    with pytest.raises(StpError, match=r"model\.pt: damaged, SHA-256(.|\n)*rm -r"):
+    with pytest.raises(StpError, match=r"model\.pt: (.|\n)*rm -r"):
         runner.make(prepared, made.predictions)
 
 
@@ -386,58 +383,12 @@ def test_a_really_full_or_read_only_disk(plan, tmp_path, options):
         subprocess.run(["umount", str(disk)], check=True)
 
 
-@pytest.mark.parametrize(
-    "stage",
-    ["train", *(pytest.param(one, marks=IN_PROCESSES) for one in ("prepare", "predict", "score"))],
-)
-def test_closures_hold_every_module_that_a_real_run_loads(prepared, stage):
-    """What a stage's core really imports is what its fingerprint covers; nothing else counts."""
-    artefact = {a.stage: a for a in cell(prepared, "climatology").artefacts}[stage]
-    core = artefact.core
-    code = f"""
-import importlib, json, sys, tempfile
-from pathlib import Path
-from stp.core.job import Job
-out = Path(tempfile.mkdtemp())
-inputs = {{key: Path(value) for key, value in json.loads(sys.argv[2]).items()}}
-job = Job(recipe=json.loads(sys.argv[1]), inputs=inputs, out=out, state=out / "state",
-          runtime=json.loads(sys.argv[3]))
-(out / "state").mkdir()
-importlib.import_module({core!r}).run(job)
-print(json.dumps(sorted(m for m in sys.modules if m == "stp" or m.startswith("stp."))))
-"""
-    inputs = {
-        name: str(prepared.store / (value.lock if hasattr(value, "lock") else value.folder))
-        for name, value in artefact.inputs.items()
-    }
-    runtime = {"device": "cpu", **runner.raw_roots(prepared, artefact)}
-    words = map(json.dumps, (artefact.recipe, inputs, runtime))
-    done = forked.run(["python", "-c", code, *words], ROOT, {**os.environ})
-    assert done.returncode == 0, done.stdout
-    loaded = set(json.loads(done.stdout.splitlines()[-1])) - SHELL_OF_CORES
-    unseen = loaded - set(artefact.code.modules)
-    for module in unseen:  # packages that only define names, and of which none is asked for
-        said = meaning((ROOT.joinpath(*module.split(".")) / "__init__.py").read_bytes())
-        assert said.defines is not None, f"{module} is loaded, but not in the fingerprint"
-    for shell in (
-        "stp.plan.config",
-        "stp.plan.cells",
-        "stp.cli",
-        "stp.run.progress",
-        "stp.core.store",
-        "stp.run.runner",
-    ):
-        assert shell not in artefact.code.modules
-
-
-def test_unknown_dataset_and_gated_data_are_explained(tmp_path):
+def test_gated_data_are_explained(tmp_path):
     def stp(*words: str) -> subprocess.CompletedProcess[str]:
         settings = {"STP_STORE_DIR": f"{tmp_path}/store", "STP_RAW_DIR": f"{tmp_path}/raw"}
         settings["STP_RAW_MIRROR"] = ""
         return forked.run(["stp", *words], ROOT, {**os.environ, **settings})
 
-    done = stp("fetch", "ensoo", "--configfile", "config/paper.yaml")
-    assert done.returncode == 1 and "did you mean enso?" in done.stdout
     done = stp("fetch", "enso", "--configfile", "config/paper.yaml")
     assert done.returncode == 1
     assert "tianchi.aliyun.com" in done.stdout and "enso/CMIP_train.nc" in done.stdout

@@ -66,7 +66,7 @@ def test_the_population_is_a_grid_of_trainings_at_stages_of_each() -> None:
 def test_a_grid_that_a_model_lacks_or_whose_names_are_taken_is_refused() -> None:
     scale = {"scale": "x", "suite": "scv", "seeds": [0]}
     cells = {"models": ["persistence"], "cells": [{"trained_on": "bair", "variant": "searched"}]}
-    with pytest.raises(StpError, match="unknown variant of persistence 'searched'"):
+    with pytest.raises(StpError, match="'searched'"):
         config.load({**scale, "dimensions": {"scv_benchmark": cells}})
     facts = {"title": "SVG", "reference": "", "fit": "sgd"}
     grids = {name: {"values": {"train.lr": [0.1]}} for name in ("one", "two")}

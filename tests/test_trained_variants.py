@@ -178,8 +178,8 @@ def test_the_cost_of_a_population_is_told(population):
         ({"setting": {"update": 20_000}, "variant": GRID[0]}, ["simvpv2"], "update 20000"),
         ({"setting": {"update": 10_000}}, ["simvpv2"], "update 10000"),
         ({"setting": {"update": 10_000}}, ["persistence"], "update 10000"),
-        ({"variant": "other"}, ["simvpv2"], "unknown variant of simvpv2 'other'"),
-        ({"variant": "direct"}, ["convlstm"], "unknown variant of convlstm 'direct'"),
+        ({"variant": "other"}, ["simvpv2"], "simvpv2 .*'other'"),
+        ({"variant": "direct"}, ["convlstm"], "convlstm .*'direct'"),
     ],
 )
 def test_what_no_training_leaves_is_refused(folder, cell, models, message):
@@ -192,9 +192,9 @@ def test_what_no_training_leaves_is_refused(folder, cell, models, message):
     [
         ({"lead_times": [5, 1]}, "lead_times"),
         ({"lead_times": [1, 1]}, "lead_times"),
-        ({"lead_times": [0]}, "lead_times.0 is 0\nexpected: 1 or more"),
-        ({"per_lead": True}, "lead_times beside per_lead"),
-        ({"lead_times": [99], "per_lead": True}, r"lead times are \[99\]"),
+        ({"lead_times": [0]}, "lead_times.0"),
+        ({"per_lead": True}, "lead_times"),
+        ({"lead_times": [99], "per_lead": True}, r"\[99\]"),
     ],
 )
 def test_lead_times_that_cannot_be_are_refused(model, message):

@@ -16,13 +16,6 @@ def test_a_test_that_the_page_names_exists(file: str, name: str):
     assert f"\ndef {name}(" in (ROOT / file).read_text()
 
 
-def test_every_promise_names_a_test():
-    (table,) = re.findall(r"## Promises and their tests\n\n(.*?)\n\n", PAGE, re.S)
-    rows = table.splitlines()[2:]
-    assert len(rows) > 15
-    assert all("`tests/" in row for row in rows)
-
-
 def test_parts_that_the_page_names_exist():
     assert set(re.findall(r"part `([\w-]+)`", PAGE)) <= set(PARTS)
 

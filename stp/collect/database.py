@@ -95,7 +95,7 @@ def build(
         cache: Parquet file with cached distances at equal n (`matched_distances`), in the folder of
             the cached ranks and comparisons (`stp.collect.ranking`).
         report: function that receives the progress.
-        gaps: planned cells without scores; None for none.
+        gaps: planned cells without scores; None if there are none.
         people: file of the table of agreement with people (`stp.collect.people_agreement`).
 
     Raises:

@@ -134,7 +134,7 @@ def compared(plans: Iterable[Manifest]) -> dict[str, str]:
 def _groups(
     scored: list[_Scored], compared: Mapping[str, str]
 ) -> dict[tuple[str, object], list[_Scored]]:
-    """Group the cells of one training that are compared, by comparison and convention.
+    """Group the cells of one training run that are compared, by comparison and convention.
 
     A comparison needs two cells, at least one of them from its own dimension.
     """

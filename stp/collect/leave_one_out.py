@@ -73,7 +73,7 @@ def left_out(
         samples: names of the samples to use; None for all.
 
     Returns:
-        leave-one-out values of each asked value, or the reason why there are none.
+        for each value its leave-one-out values, or the reason why there are none.
 
     Raises:
         StpError: a file of sums is damaged.

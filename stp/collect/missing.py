@@ -43,7 +43,7 @@ class Stopped:
         stage: stage of the missing artefact.
         how: state of the artefact: ``NOT_RUN``, ``RUNNING``, ``NOT_USABLE``, ``NOT_COLLECTED``, or
             how the last attempt ended.
-        detail: reason of the state, as far as known.
+        detail: reason for the state, if it is known.
         path: folder of the artefact, relative to the store.
         attempts: number of attempts so far.
         log: path of the last attempt's log, if it exists.

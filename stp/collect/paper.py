@@ -1,4 +1,4 @@
-"""The convention that each column of the result tables shows."""
+"""Make the rows of results.duckdb that state the convention of each table column."""
 
 from collections.abc import Iterable
 

@@ -58,15 +58,15 @@ UNKNOWN = "no study with people has compared it"
 def with_people(rows: Iterable[AgreementRow], convention: str) -> tuple[float | None, str]:
     """Percentage of people's answers that agree with a metric.
 
-    The pairs of videos are those of models chosen so that their values of the metric are spread.
+    The videos of a pair come from models that were chosen for widely spread values of the metric.
 
     Args:
         rows: rows of a human study, for any metrics.
         convention: convention of the metric.
 
     Returns:
-        percentage of agreeing answers among answers that choose a video (None without any), and the
-        reason for None.
+        percentage of agreeing answers among answers that choose a video, and an empty text; or
+        None, and the reason.
     """
     for row in rows:
         is_own = row.kind == "spread" and row.scenario.endswith(f" {row.metric}")

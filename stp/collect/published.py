@@ -131,7 +131,7 @@ def _value(row: Mapping[str, str], keys: Iterable[str]) -> PublishedValue:
 def beside(
     manifest: Manifest, cell: Cell, values: Iterable[PublishedValue]
 ) -> list[PublishedValue]:
-    """Select the published values of all models and trainings for the same test as a cell.
+    """Select the published values of all models and training runs for the same test as a cell.
 
     Dimension, dataset, subset and setting have to be equal, as in the view `deltas`; for keys that
     the paper does not state, the dataset's values apply.

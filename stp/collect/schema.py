@@ -608,7 +608,7 @@ class RankRow(_Alike, _Place, _Entrant, _Evaluation):
     better, and as many last places as models are significantly worse. All sets of an evaluation and
     convention hold simultaneously (Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic
     Studies 91, 476-518). They account for the choice of clips, not for the variance between
-    trainings, which the view seed_variance shows.
+    training runs, which the view seed_variance shows.
     """
 
     rank: Annotated[

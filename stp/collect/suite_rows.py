@@ -18,7 +18,7 @@ def settings(plans: Sequence[Manifest], missing: Iterable[MissingRow]) -> set[st
 def keyed(
     plans: Sequence[Manifest], missing: Iterable[MissingRow]
 ) -> Iterable[Mapping[str, Value]]:
-    """Settings of all cells and of published values, as values by key."""
+    """Yield each setting, of a cell or of a published value, as a mapping from key to value."""
     yield from (values_of(setting) for setting in settings(plans, missing))
     for path in dict.fromkeys(plan.published for plan in plans):
         yield from (value.setting for value in read_published(path))

@@ -15,7 +15,7 @@ from stp.plan.manifest import Manifest
 
 
 def head_of(sql: str) -> Any:
-    """Parse the YAML in the SQL comments at the beginning of a query; None without any."""
+    """Parse the YAML in the SQL comments at the beginning of a query; None if there are none."""
     lines = []
     for line in sql.splitlines():
         if not line.startswith("--"):

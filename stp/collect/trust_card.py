@@ -98,11 +98,11 @@ def card(plan: Manifest, convention: str) -> dict[str, OfDataset]:
 
 
 def cards(plan: Manifest, only: str | None = None) -> dict[str, dict[str, OfDataset]]:
-    """Compute the trust cards of the metrics of a study of distortions.
+    """Compute the trust cards of all metrics in a study of distortions.
 
     Args:
         plan: manifest of a dimension whose models are distortions.
-        only: name of a convention; None for the conventions of all columns.
+        only: name of the only convention; None for the conventions of all columns.
 
     Returns:
         cards by convention, then by dataset.

@@ -1,6 +1,6 @@
 """Hashes of a module's source that ignore everything without an effect on its results.
 
-Ignored are docstrings, comments, formatting, imports under ``TYPE_CHECKING`` and the texts of
+They ignore docstrings, comments, formatting, imports under ``TYPE_CHECKING`` and the texts of
 raised errors. The module uses the standard library only; the hashes are the same on every supported
 Python.
 """
@@ -95,9 +95,9 @@ def definitions(source: bytes) -> dict[str, str]:
     """Hash each definition of a module, so that `stp why` can name the changed ones.
 
     Returns:
-        name of each definition to its hash (8 hexadecimal digits). Methods and fields are named
-        ``Class.name``. All imports share the entry ``imports``; all other statements outside of
-        classes share ``other statements``.
+        hash of each definition (8 hexadecimal digits), by the name of the definition. Methods and
+        fields are named ``Class.name``. All imports share the entry ``imports``; all other
+        statements outside of classes share ``other statements``.
 
     Raises:
         SyntaxError: the source is not Python.

@@ -104,7 +104,7 @@ def artefact_of(path: Path) -> Path:
 
 
 def again(folder: Path) -> str:
-    """Advise to delete an artefact and make it again, as text for an error.
+    """Advice to delete an artefact and make it again, as text for an error.
 
     The whole folder has to be deleted, because a deleted receipt is restored from its sealed copy
     in the folder.

@@ -1,6 +1,6 @@
 """Exit codes of ``stp`` for scripts: answer, no answer, or error.
 
-All other codes come from signals and from interrupted trainings.
+All other codes come from signals and from interrupted training runs.
 """
 
 from stp.core.errors import StpError
@@ -16,7 +16,7 @@ NOTHING = 3
 
 
 class NothingFoundError(StpError):
-    """A query has no results. This is no mistake, but the exit code tells scripts."""
+    """A query has no results, which is no failure; an exit code of its own tells scripts."""
 
 
 def message_of(error: StpError) -> str:

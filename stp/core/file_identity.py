@@ -48,7 +48,7 @@ def require(path: Path, declared: Mapping[str, Any]) -> dict[str, Any]:
             size.
 
     Returns:
-        size and checksums of the file, as from `identify`.
+        size and checksums of the file, as returned by `identify`.
 
     Raises:
         StpError: the file cannot be read, differs from a declared value, or has no declared

@@ -154,7 +154,7 @@ def not_python(path: Path | str, error: SyntaxError | ValueError) -> StpError:
 
 
 class Sources:
-    """Sources of the package's modules; each file is read once, and later edits are not seen.
+    """Source code of the package's modules; each file is read once, and later edits are ignored.
 
     Args:
         folder: folder that contains the package.
@@ -309,7 +309,8 @@ def definitions_of(modules: Iterable[str], folder: Path = SOURCE_FOLDER) -> dict
         folder: folder that holds the package.
 
     Returns:
-        name of each module to its hashes by name, as from `stp.core.canonical.definitions`.
+        for each module, by its name, the hashes of its definitions by name, as returned by
+        `stp.core.canonical.definitions`.
 
     Raises:
         SyntaxError: a module is not Python.

@@ -1,9 +1,8 @@
 """Lock files: sizes and checksums of a release's raw files.
 
-A lock also says how well the files are known to be the official ones (`known_by`). `stp fetch`
-writes the lock of a release as soon as all of its raw files are present. A lock contains no path of
-a machine, so a copy of it below ``config/locks`` registers the same files for all users
-(``stp fetch --lock-out``).
+`known_by` grades the evidence that the locked files are the official ones. `stp fetch` writes the
+lock of a release as soon as all of its raw files are present. A lock contains no absolute path, so
+a copy of it below ``config/locks`` holds for all users (``stp fetch --lock-out``).
 """
 
 import json
@@ -95,7 +94,7 @@ def lock_text(
     """The text of a lock file.
 
     Args:
-        header: dataset, release and source, as from `header_of`.
+        header: dataset, release and source, as returned by `header_of`.
         checksums: sizes and checksums of the files, by path.
         declared: entries of the files in the configuration; they must agree with the checksums.
         incomplete: paths of missing files whose absence a user accepted.
@@ -119,7 +118,7 @@ def read_lock(path: Path, header: Mapping[str, str]) -> Lock | None:
 
     Args:
         path: path of the file.
-        header: expected dataset, release and source, as from `header_of`.
+        header: expected dataset, release and source, as returned by `header_of`.
 
     Returns:
         the lock; None if the file does not exist.

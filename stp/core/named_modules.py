@@ -86,7 +86,7 @@ def file_of(module: str) -> Path:
     """The file of a module.
 
     Args:
-        module: full name of an existing module, as from `module_of`.
+        module: full name of an existing module, as returned by `module_of`.
     """
     ((_, path),) = _matching(module.removeprefix(f"{PACKAGE}."), SOURCE_FOLDER)
     return path

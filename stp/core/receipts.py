@@ -78,7 +78,7 @@ class RecordedAttempt:
         memory_mb: memory limit in MB; None also without a limit.
         how: how the attempt ended: done, failed, killed, out of memory, time limit, requeued or
             saved; None before the end.
-        detail: reason of this end.
+        detail: reason why it ended so.
         peak_mb: peak memory in MB.
         ended: time of its end, Unix time.
     """

@@ -203,7 +203,7 @@ class Distortion(NamedTuple):
         apply: function that maps a clip, an intensity, a generator and, if needed, other clips to
             the distorted clip.
         open_points: points that the paper leaves open, keys of `CHOICES`.
-        is_temporal: whether the order of frames is changed, instead of their pixels.
+        is_temporal: whether the distortion changes the order of frames, not their pixels.
         others: function from the intensity to the number of other clips.
         weakens: whether a higher intensity is a weaker distortion.
     """

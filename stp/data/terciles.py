@@ -4,5 +4,5 @@ LOWER, UPPER = "lower_tercile", "upper_tercile"
 
 
 def name_of(tercile: str, days: int) -> str:
-    """Name of the array of a tercile of means over the ``days`` days up to each calendar day."""
+    """Name of the array with a tercile, by calendar day, of means over the last ``days`` days."""
     return tercile if days == 1 else f"{tercile}_of_{days}_days"

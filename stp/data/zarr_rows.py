@@ -172,7 +172,7 @@ class MappedRows:
 
 
 def is_mapped(meta: dict[str, Any]) -> bool:
-    """Whether the rows of an array can be mapped, as can arrays written by `stp.data.zarr_write`.
+    """Whether the rows of an array can be memory-mapped, as those of `stp.data.zarr_write` can.
 
     Args:
         meta: ``zarr.json`` of the array.

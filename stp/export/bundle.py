@@ -48,7 +48,7 @@ _ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 
 @dataclass(frozen=True, kw_only=True)
 class ProtocolRow:
-    """A setting of a training beside the printed one: a line of training_protocol.csv.
+    """A setting of a training run beside the printed one: a line of training_protocol.csv.
 
     Attributes:
         trained_on: name of the training dataset.

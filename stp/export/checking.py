@@ -100,8 +100,8 @@ class _Bundle:
 def check(path: Path) -> Summary:
     """Verify a bundle, and return its summary.
 
-    Checked are the checksums of all files, schema and values of the scores, and the agreement of
-    the files with each other.
+    The check covers the checksums of all files, schema and values of the scores, and the agreement
+    of the files with each other.
 
     Raises:
         StpError: the path is not a bundle, or the bundle is damaged or incomplete, has files that

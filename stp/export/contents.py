@@ -1,4 +1,4 @@
-"""Read the contents of a bundle: scores of a model, its trainings, and missing values."""
+"""Read the contents of a bundle: scores of a model, its training runs, and missing values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -143,7 +143,7 @@ class ResultRow:
 
 @dataclass(frozen=True)
 class WithoutValue:
-    """A reason of missing values: conventions, joined by commas, and number of cells."""
+    """A reason for missing values, with its conventions (joined by commas) and number of cells."""
 
     reason: str | None
     conventions: str
@@ -173,7 +173,7 @@ class PlannedRow:
 
 @dataclass(frozen=True)
 class Training:
-    """One training behind the scores.
+    """One training run behind the scores.
 
     Attributes:
         dataset: name of the training dataset.
@@ -223,7 +223,7 @@ class Contents:
 
     Attributes:
         results: values of the model, as in tables.
-        trainings: all trainings behind the cells.
+        trainings: all training runs behind the cells.
         without_value, not_evaluated, planned: missing values, with reasons.
         conventions: conventions that the model was scored with.
         lineage: receipts of all artefacts.

@@ -49,7 +49,7 @@ class Lineage:
 
 
 def lineage(database: Path, model: str) -> Lineage:
-    """Read the receipts of all artefacts behind a model's scores, including data of trainings.
+    """Read the receipts of all artefacts behind a model's scores, including data of training runs.
 
     Raises:
         StpError: there is no database, or a receipt is missing or damaged.

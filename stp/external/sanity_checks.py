@@ -187,7 +187,7 @@ def blank(tables: SampleStatistics) -> Problem | None:
     """Find samples of one value in all pixels and lead times, as in an array that is not filled.
 
     Returns:
-        the problem; None if no sample is so, or all are: a baseline may predict one value.
+        the problem; None if no sample is, or if all are, since a baseline may predict one value.
     """
     has_shapes = tables.before_square - tables.before**2 > 1e-6 * tables.before_square
     is_blank = ((tables.low == tables.high) & has_shapes).any(axis=1)
@@ -252,7 +252,8 @@ def order(
         report: callback for the progress.
 
     Returns:
-        the problem, with the first misplaced sample and the number of others; None without any.
+        the problem, with the first misplaced sample and the number of others; None if there are
+        none.
     """
     scale = max(float(tables.latest.std(axis=0).max()), 1e-12)
     forecasts, latest, observed = (

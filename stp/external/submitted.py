@@ -163,7 +163,7 @@ def complete(where: Path, samples: list[int], count: int, clips: Mapping[int, st
         where: file or folder, for messages.
         samples: indices of samples in any order.
         count: required number of samples.
-        clips: names of the clips of samples, as far as known.
+        clips: names of the clips of samples; may be empty.
 
     Raises:
         StpError: a sample is missing, unknown or repeated; the message names the first.

@@ -23,7 +23,7 @@ def run(job: Job) -> dict[str, Any]:
             ``device``, ``raw_roots`` of an archive.
 
     Returns:
-        facts for the receipt, as from `stp.features.run`.
+        facts for the receipt, as returned by `stp.features.run`.
 
     Raises:
         StpError: as in `stp.score.read.run` and `stp.features.run`.

@@ -24,7 +24,7 @@ def run(job: Job) -> Extras:
             inputs are the same as for a prediction. Runtime: ``weights``, ``device``.
 
     Returns:
-        facts for the receipt, as from `stp.features.run`, with device and precision.
+        facts for the receipt, as returned by `stp.features.run`, with device and precision.
 
     Raises:
         StpError: as in `stp.predict.run` and `stp.features.run`.

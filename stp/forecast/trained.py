@@ -1,4 +1,4 @@
-"""Load a model by its folder or file, by its name, or by words that select a training."""
+"""Load a model by its folder or file, by its name, or by words that select a training run."""
 
 from importlib import import_module
 from importlib.util import find_spec
@@ -28,7 +28,7 @@ def load(source: str | Path, configfile: Path) -> FrameModel | TrackModel:
 
     Args:
         source: folder of a trained model, ``model.pt`` or snapshot file, words that select a
-            training of the plan (``convlstm/kth``), or name of a model without parameters.
+            training run of the plan (``convlstm/kth``), or name of a model without parameters.
         configfile: scale file of the plan.
 
     Raises:
@@ -107,10 +107,10 @@ def _unfitted(name: str) -> FrameModel | TrackModel | None:
 
 
 def _planned(text: str, configfile: Path) -> Path:
-    """The folder of the one training of the plan that matches all words.
+    """The folder of the one training run of the plan that matches all words.
 
     Raises:
-        StpError: no training or several match, or the training is not finished.
+        StpError: no training run or several match, or the training run is not finished.
     """
     plan = Plan(config.load(configfile))
     words = text.split("/")

@@ -94,7 +94,7 @@ class Row:
 
 @dataclass(frozen=True)
 class ClipCounts:
-    """The clips of a dataset, as far as known.
+    """What is known of the clips of a dataset: numbers, and names if they are known.
 
     Attributes:
         dataset: name of the dataset.

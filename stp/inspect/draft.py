@@ -311,7 +311,7 @@ def _dates(times: Sequence[str], shares: dict[str, float]) -> dict[str, list[str
 
 
 def _cycle(contents: RawContents, splits: dict[str, Any]) -> str | None:
-    """The longest cycle of a climatology that the training data cover; None without any."""
+    """The longest cycle of a climatology that the training data cover; None if there is none."""
     recording = contents.recordings[0]
     step = re.fullmatch(r"(\d+)(mon|d|h|min|s)", contents.attrs.get("time_step") or "")
     if step is None:

@@ -1,4 +1,4 @@
-"""Measure leakage of the future from protocols to predictors of people (`stp check leak`)."""
+"""Measure how much of the future protocols leak to predictors of people (`stp check leak`)."""
 
 import pkgutil
 from collections.abc import Iterator

@@ -243,7 +243,9 @@ def _in_columns(root: Path, names: Sequence[str], fps: float | None) -> _Draft:
 
 
 def _strange_speeds(parts: Sequence[Rows]) -> str:
-    """Remark on recordings with much faster people, probably in other units; empty without any."""
+    """Remark on recordings with much faster people, probably in other units; empty if there are
+    none.
+    """
     speeds = sorted(filter(None, (speed([part]) for part in parts)))
     if not speeds or speeds[-1] < MOST_FASTER * speeds[0]:
         return ""

@@ -1,4 +1,4 @@
-"""Measure leakage of the future from monthly means of ocean data (`stp check leak`).
+"""Measure how much of the future monthly means of ocean data leak (`stp check leak`).
 
 ORAS5 has monthly means, which ChaosBench repeats on each day. So on the 1st, the mean of the whole
 month is known, and a persistence forecast profits from this. Here, persistence forecasts are scored

@@ -1,4 +1,4 @@
-"""Bias of each variable: predicted less observed, in its units; 0 is right."""
+"""Bias of each variable: predicted minus observed value, in its units; 0 is best."""
 
 from stp.metrics.comparison import Comparison
 from stp.metrics.globe import moments

@@ -3,7 +3,7 @@
 No labels are needed: the digits recognised in the observed frame are the truth. A digit is a
 connected area of pixels. It is rotated upright and scaled to a fixed size, and histograms of its
 edge directions are compared to those of the 1797 scans in scikit-learn (which the generator draws).
-The label of a digit is the majority of the five nearest scans; it is sure if all five agree.
+The label of a digit is the majority of the five nearest scans; it is called sure if all five agree.
 docs/scv.md reports how many digits are recognised, and how many correctly.
 """
 
@@ -179,8 +179,8 @@ def _of_clips(metric: Metric, compared: Comparison) -> Metric:
 def digit_identity() -> Metric:
     """Share of predicted frames that show the same digits as the observed frame.
 
-    Frames count only if the observed digits are separate (as many areas as the clip has digits) and
-    all recognised surely.
+    Frames count only if the observed digits are separate (as many areas as the clip has digits),
+    and the labels of all of them are sure.
     """
     return Metric(
         _statistics,

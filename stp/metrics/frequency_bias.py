@@ -1,4 +1,4 @@
-"""Frequency bias: events predicted over events observed; 1 is right, below 1 too few."""
+"""Frequency bias: number of predicted events divided by number of observed events; 1 is best."""
 
 from collections.abc import Sequence
 from typing import Literal

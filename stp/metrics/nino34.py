@@ -24,7 +24,7 @@ def index(sst: np.ndarray) -> np.ndarray:
         sst: sea surface temperature, (N, T, 1, 24, 48).
 
     Raises:
-        StpError: the grid is another one, or there are fewer than 3 lead times.
+        StpError: the grid differs, or there are fewer than 3 lead times.
     """
     if sst.shape[2:] != GRID or sst.shape[1] < MONTHS:
         raise StpError(

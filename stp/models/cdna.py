@@ -339,7 +339,9 @@ class Model(ForecastModel):
         return Tower(shape, widths, masks, kernel, all_kernels=all_kernels)
 
     def following(self, latent: Tensor | None = None) -> Callable[[Tensor], Tensor]:
-        """Stateful function of a frame (B, C, H, W) to the next frame, initially without memory."""
+        """Make a function from a frame (B, C, H, W) to the next frame; its memory is empty at
+        first.
+        """
 
         def step(frame: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:
             outputs: tuple[Tensor, Memory] = self.tower(frame, memory, latent)

@@ -81,7 +81,7 @@ class SelfAttention(nn.Module):
 
 
 class Perceptron(nn.Module):
-    """Two linear layers with a GELU between."""
+    """Two linear layers with a GELU between them."""
 
     def __init__(self, width: int, inner: int) -> None:
         super().__init__()
@@ -127,8 +127,8 @@ class Block(nn.Module):
 class Model(ForecastModel):
     """Forecasts each lead time directly, with the lead time as an input.
 
-    In training, one lead time is drawn for each clip from `leads`, as far as the clip is long
-    enough. If the training draws it (`stp.train`), no other future frame is read.
+    In training, one lead time within the clip is drawn for each clip from `leads`. If the training
+    draws it (`stp.train`), no other future frame is read.
 
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of `patch`.

@@ -77,7 +77,7 @@ def settle(requested: str, threads: int, precision: str) -> Iterator[Compute]:
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     torch.set_num_threads(threads)
     # As `use_deterministic_algorithms`, which tells the compiler too: importing that takes as long
-    # as importing torch, and few trainings compile (they tell it themselves).
+    # as importing torch, and few training runs compile (they tell it themselves).
     torch.set_deterministic_debug_mode("error")
     # This debugging aid of deterministic mode writes every new tensor twice.
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]

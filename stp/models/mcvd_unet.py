@@ -171,7 +171,7 @@ class Stage(nn.Module):
         block: the residual block.
         before: number of halvings of the input's resolution.
         after: number of halvings of the output's resolution.
-        attention: attention applied to the output; None for none.
+        attention: attention applied to the output; None for a stage without attention.
     """
 
     def __init__(

@@ -60,7 +60,7 @@ class ForecastModel(nn.Module, ABC):
         leads: lead times to draw from in training, for models that need lead times. In each epoch,
             one lead time is drawn for each clip, only the frame at that lead time is read after the
             context, and `loss` and `outputs` get the lead times of the clips, int64 (B,). Empty if
-            trainings use all frames.
+            training runs use all frames.
         criterion: sentence that describes the validation error, if it is not the squared error of
             forecasts because a forecast takes too long. No forecast is then computed in training,
             `validation_errors` returns this error, and ``train.loss`` is refused.
@@ -268,7 +268,7 @@ def require_shape(model: ForecastModel, result: object, shape: Sequence[int], me
 
 
 def try_forecast(model: ForecastModel, frames: Tensor, leads: int, **arguments: Any) -> None:
-    """Check the shape of a forecast before a training begins, without changing the model.
+    """Check the shape of a forecast before a training run begins, without changing the model.
 
     Models with a `criterion` are skipped, because their forecasts take too long.
 

@@ -218,7 +218,9 @@ class Model(ForecastModel):
         return (off.mean(dim=(0, 2, 3)).sum()).float()
 
     def following(self) -> Callable[[Tensor], Tensor]:
-        """Stateful function of a frame (B, C, H, W) to the next frame, initially without memory."""
+        """Make a function from a frame (B, C, H, W) to the next frame; its memory is empty at
+        first.
+        """
         return remembering(self, self._step, self.recompute)
 
     def _step(self, frame: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:

@@ -105,7 +105,8 @@ class Model(ForecastModel):
         return outputs.float(), clip[:, 1:]
 
     def following(self, alike: list[Tensor] | None = None) -> Callable[[Tensor], Tensor]:
-        """Stateful function of a frame (B, C, H, W) to the next frame, initially without memory.
+        """Make a function from a frame (B, C, H, W) to the next frame; its memory is empty at
+        first.
 
         Args:
             alike: list to which the function appends, for each layer and step, the similarity of

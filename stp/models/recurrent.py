@@ -26,7 +26,7 @@ def roll(
     """Run a recurrent network over frames; output t predicts frame t + 1.
 
     Args:
-        following: stateful function of a frame (B, C, H, W) to the next frame.
+        following: function, with a memory, from a frame (B, C, H, W) to the next frame.
         frames: input frames, (B, T, C, H, W).
         context: number of initial frames that are always inputs.
         steps: number of outputs.
@@ -52,7 +52,7 @@ def roll(
 def remembering(
     network: nn.Module, step: Callable[[Tensor, Any], tuple[Any, Any]], recompute: bool
 ) -> Callable[[Tensor], Any]:
-    """Make a stateful function of frames from a function of frame and memory.
+    """Turn a function of a frame and a memory into a function of a frame that keeps the memory.
 
     Filters of `RepeatedConv2d` are transformed once for all frames.
 
@@ -102,7 +102,9 @@ class Recurrent(ForecastModel):
         )
 
     def following(self) -> Callable[[Tensor], Tensor]:
-        """Stateful function of a frame (B, C, H, W) to the next frame, initially without memory."""
+        """Make a function from a frame (B, C, H, W) to the next frame; its memory is empty at
+        first.
+        """
         return remembering(self, self.step, self.recompute)
 
     @abstractmethod

@@ -184,7 +184,7 @@ class Kernel:
         Args:
             geometry: transforms between frames and tiles.
             x: input of an application, (B, C, H, W).
-            gradient: gradient of the loss by the result, (B, O, H, W).
+            gradient: gradient of the loss with respect to the result, (B, O, H, W).
         """
         task = torch._C._current_graph_task_id()
         if task != self.task:  # gradients left by an earlier backward pass
@@ -278,7 +278,7 @@ Kernels = dict[RepeatedConv2d, Kernel]
 
 
 def mapped_kernels(network: nn.Module) -> Kernels:
-    """Transform the filters of all repeated convolutions of a network that become faster by it."""
+    """Transform the filters of those repeated convolutions of a network that it makes faster."""
     if any(module._compiled_call_impl is not None for module in network.modules()):
         return {}  # custom functions would break compiled graphs
     convolutions = (m for m in network.modules() if isinstance(m, RepeatedConv2d))

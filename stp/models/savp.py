@@ -239,8 +239,8 @@ class Model(ForecastModel):
         return torch.stack(outputs[-horizon:], dim=1)
 
     def loss(self, clip: Tensor, step: int) -> Tensor:
-        """Sum of the mean absolute error after the context, weighted divergence and adversarial
-        losses.
+        """Sum of three losses: mean absolute error after the context, divergence and adversarial
+        loss, the last two weighted.
 
         Args:
             clip: context and later frames, (B, T_in + T_out, C, H, W).

@@ -28,7 +28,7 @@ class ScheduledSampling:
         """Probability of the true frame in iteration `step`, counted from 0.
 
         It is ``1 - rate * (step + 1)``, at least 0, so it is below 1 even in the first iteration.
-        It depends only on the iteration, so that a training can be resumed.
+        It depends only on the iteration, so that a training run can be resumed.
         """
         return max(0.0, 1.0 - self.rate * (step + 1)) if step < self.stop else 0.0
 

@@ -16,8 +16,8 @@ from stp.models.simvp import Block, SimVP, check_widths, draw
 class Attention(nn.Module):
     """Gated attention over a 21 x 21 neighbourhood, built from small depth-wise convolutions.
 
-    A 5x5 and a dilated 7x7 kernel together cover 21x21 pixels; half of the channels gates the other
-    half (Tan et al. 2022, section 3.3).
+    A 5x5 and a dilated 7x7 kernel together cover 21x21 pixels; one half of the channels gates the
+    other half (Tan et al. 2022, section 3.3).
     """
 
     def __init__(self, width: int) -> None:

@@ -29,7 +29,7 @@ they are NaN without these. For a network of clips, all except ``ssa`` are NaN."
 
 @dataclass(frozen=True)
 class NetworkFeatures:
-    """Features that a network computed of V videos.
+    """Features that a network computed from V videos.
 
     Attributes:
         parts: features by their names in `PARTS`, float32 (V, D) each.

@@ -20,7 +20,7 @@ QUALITY_COLUMNS = pa.schema(
 
 
 def read(folder: Path) -> tuple[pa.Table, str]:
-    """Read the table, and the reason why it has no rows (empty if it has).
+    """Read the table, and the reason why it has no rows (empty if it has rows).
 
     Raises:
         ArtefactError: the file is missing or damaged.

@@ -1,4 +1,4 @@
-"""Options of calibrations and trainings of predictors of people: ``train`` of a recipe."""
+"""Options of calibrations and training runs of predictors of people: ``train`` of a recipe."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -17,9 +17,9 @@ class PredictOptions(Options):
         threads: CPU threads.
         precision: bf16 (mixed, where the device supports it) or float32.
         samples: number of forecasts (members) of each clip; 1 for deterministic models.
-        trainings: number of members, if each is computed by a separate training instead of drawn by
-            one model. The first training has the seed of the cell, the others have the following
-            seeds.
+        trainings: number of members, if each is computed by a model of a separate training run
+            instead of drawn by one model. The first run has the seed of the cell, the others have
+            the following seeds.
     """
 
     PART = "predict"

@@ -11,9 +11,9 @@ from stp.options.named import DEFAULT_SCHEDULE, choice, load
 from stp.options.precisions import Precision
 
 MOST_SNAPSHOTS = 90
-"""Maximum number of snapshots of a training: an artefact has at most 100 files."""
+"""Maximum number of snapshots of a training run: an artefact has at most 100 files."""
 LOW_RATE = 1e-6
-"""Learning rate up to which trainings are assumed not to diverge."""
+"""Learning rate up to which training runs are assumed not to diverge."""
 
 
 @dataclass(frozen=True)

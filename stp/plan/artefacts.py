@@ -72,7 +72,7 @@ class Artefact:
         dataset: name of the dataset; for predictions and scores, the test dataset.
         dimension: name of the artefact's dimension; None for data, models and features of observed
             clips, which all dimensions share.
-        is_perceptual: whether the artefact contains scores that compare features of networks.
+        is_perceptual: whether the artefact contains scores that compare network features.
         entries: paths of configuration files that name modules of the artefact; they may also
             declare files that these modules read (`reads`).
         accepted: the user's declaration that this artefact of older code is current; None for an
@@ -156,8 +156,8 @@ class CellArtefacts:
         data: prepared test data.
         models: trained models: none, one, or one for each lead time or ensemble member.
         predictions: stored predictions; None if forecasts are scored without storing them.
-        scores: scores that do not compare features of networks.
-        perceptual: scores that compare features of networks; None without such metrics.
+        scores: scores that do not compare network features.
+        perceptual: scores that compare network features; None if there are none.
         features: network features of the observed and predicted clips.
         keep: number of forecasts stored with the scores for pictures; None if all predictions are
             stored.

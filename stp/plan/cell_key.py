@@ -7,7 +7,7 @@ from stp.plan.setting import ROBUSTNESS, setting_of
 
 @dataclass(frozen=True)
 class CellKey:
-    """Key of a cell: one training of a model and one test. Its fields are table columns."""
+    """Key of a cell: one training run of a model and one test. Its fields are table columns."""
 
     suite: str
     dimension: str

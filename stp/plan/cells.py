@@ -209,7 +209,7 @@ class Plan:
         return artefact.stage == "prepare" and is_started
 
     def threads(self, artefact: Artefact) -> int:
-        """Number of threads of a training or prediction, or of processes of a preparation."""
+        """Number of threads of a training run or prediction, or of processes of a preparation."""
         if artefact.stage == "prepare":
             return max(1, int(self.config.scale.runtime.get("prepare_workers", 1)))
         if artefact.forecast is not None:
@@ -217,14 +217,16 @@ class Plan:
         return int(artefact.recipe.get(artefact.stage, {}).get("threads", 1))
 
     def ranks(self, artefact: Artefact) -> int:
-        """Number of processes that share a training: ``runtime.ranks``, or one for each GPU."""
+        """Number of processes that train one model: ``runtime.ranks``, or one for each GPU."""
         if artefact.stage != "train" or artefact.recipe["fit"] != "sgd" or not artefact.kind.on_gpu:
             return 1
         runtime = self.config.scale.runtime
         return max(1, int(runtime.get("ranks") or runtime.get("gpus") or 0))
 
     def gpus(self, artefact: Artefact) -> int:
-        """Number of GPUs of a job: ``runtime.gpus`` for trainings of networks, else at most one."""
+        """Number of GPUs of a job: ``runtime.gpus`` for training runs of networks, else at most
+        one.
+        """
         network = artefact.forecast or (artefact.recipe if artefact.stage == "train" else None)
         # Distances of sets of clips compare stored features; other perceptual scores run networks.
         has_network = artefact.stage == "features"

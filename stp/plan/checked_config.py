@@ -109,7 +109,7 @@ def entries(kind: str, folder: Path = CONFIG_FOLDER) -> dict[str, Path]:
         folder: folder of the configuration.
 
     Returns:
-        name of each entry to the path of its file.
+        path of each entry's file, by the name of the entry.
 
     Raises:
         ConfigurationError: two entries have the same name.

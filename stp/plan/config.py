@@ -33,8 +33,8 @@ class Config(Strict):
     """The checked configuration of a scale, from which a plan is made.
 
     Attributes:
-        declared: name of each dataset to the place of its entry (a file, or a key in the scale
-            file), for messages.
+        declared: place of each dataset's entry (a file, or a key in the scale file), by the name of
+            the dataset, for messages.
     """
 
     scale: Scale

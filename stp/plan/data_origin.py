@@ -25,8 +25,8 @@ def judged(manifest: Manifest) -> tuple[Cell, ...]:
 
     The fields ``bytes_known_by``, ``lacking``, ``official_paper_protocol`` and ``comparable`` are
     set. ``bytes_known_by`` is the weakest evidence among the datasets of the cell (see
-    `stp.core.lock.KNOWN_BY`), or None if one of them is neither declared official nor behind the
-    paper's numbers.
+    `stp.core.lock.KNOWN_BY`), or None if one of them is neither declared official nor the source of
+    the paper's numbers.
 
     Raises:
         StpError: a lock cannot be read, or disagrees with the declaration.

@@ -203,8 +203,8 @@ class Dataset(Strict):
         title: name in tables.
         kind: the task: frames, tracks of people, or opinions.
         domain: subject of the data, by which datasets are grouped.
-        units: units of the values: "1" for video in [0, 1]; for several variables, a text for
-            readers.
+        units: units of the values: "1" for video in [0, 1]; for several variables, a text that
+            people read.
         protocol_source: source of splits, context and horizon.
         homepage: address of the publisher's page.
         citation: key of references.yaml, or the work to cite.

@@ -1,4 +1,5 @@
-"""Detect seeds with equal predictions, and count them once, since a copy is no repeated training.
+"""Detect seeds with equal predictions, and count them once, since a copy is not another training
+run.
 
 Copies arise if the same weights are given for several seeds, if a seed is unused, or if folders are
 copied. Copies have equal sums over clusters and equal checksums of stored predictions.

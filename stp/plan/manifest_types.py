@@ -30,14 +30,14 @@ class StoredCell:
             member.
         predictions: folder of the predictions; None if forecasts are not stored.
         scores: folder of the scores.
-        perceptual: folder of the scores that compare features of networks; None without such
-            metrics.
-        accepted: footnote on artefacts of older code that a user declared current; None without
-            any.
+        perceptual: folder of the scores that compare network features; None if there are none.
+        accepted: footnote on artefacts of older code that a user declared current; None if there
+            are none.
         bytes_known_by: evidence that the data are official (`stp.plan.data_origin`). This field and
             the following ones are set when a manifest is loaded.
         lacking: missing raw files, in words; None if there are none.
-        comparable: whether differences from published values are shown.
+        comparable: whether the scores can be compared with published values, so that tables show
+            differences.
         official_paper_protocol: whether the cell is comparable, and its data are official.
     """
 

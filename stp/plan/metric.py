@@ -122,7 +122,7 @@ class Metric(Strict):
             each sample is either right or wrong, `graded` if a part of a sample can be right; null
             for other metrics.
         available: whether stp.metrics has the metric; if not, tables show `reason`.
-        perceptual: whether the metric compares features of networks, in a separate job on a GPU.
+        perceptual: whether the metric compares network features, in a separate job on a GPU.
         reads: paths in the checkout of files and folders that modules of the metric, or of its
             networks, read or import, besides their static imports. Their content is part of the
             fingerprints.

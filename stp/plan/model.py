@@ -48,13 +48,13 @@ class Size(Strict):
 
 
 class Weights(Strict):
-    """Weights of a network from which a training starts, or which replace the training.
+    """Weights of a network from which a training run starts, or which replace the training.
 
     Attributes:
         file: a URL, or a path: absolute, or below a raw folder.
         url: address of the download of a file below a raw folder.
         sha256: SHA-256 of the file, which identifies the trained model.
-        use: ``initialise`` a training, or ``replace`` the training.
+        use: ``initialise`` a training run, or ``replace`` the training.
         access: open files are downloaded; for others, a person follows the instructions.
         instructions: how a person gets the file, if it is not open.
         licence: licence of the weights.
@@ -90,7 +90,7 @@ class OwnForecasts(Strict):
     Attributes:
         title: name in tables; the name in the scale file unless set.
         files: pattern of the files: ``mine/*.nc``, or ``mine/forecasts.zarr/**/*``.
-        variables: channel of the data to its name in the files, or to ``{name, level, units}``;
+        variables: for each channel of the data, its name in the files, or ``{name, level, units}``;
             unless set, all channels whose names are in the files.
         names: unusual names of dimensions in the files (stp/predict/forecast_files.py).
         members: number of forecasts of each start.
@@ -192,7 +192,7 @@ class PerDataset(Strict):
         statistic: statistic by which several forecasts of a clip (``predict: {samples: 10}``) are
             scored; mean_of_members unless set.
         size: size of the network with these options, for estimates.
-        weights: weights from which a training starts, or which replace the training.
+        weights: weights from which a training run starts, or which replace the training.
     """
 
     options: Json = {}
@@ -233,7 +233,7 @@ class Leads(Strict):
 
 
 class ModelSettings(PerDataset, Leads):
-    """What a scale may override in a model.
+    """Settings of a model that a scale may override.
 
     Attributes:
         datasets: settings for single datasets, by dataset; they override those for all datasets.
@@ -245,8 +245,8 @@ class ModelSettings(PerDataset, Leads):
 class Variant(Leads):
     """A variant of a model: settings with the highest priority, or released parameters.
 
-    A variant that only changes forecasts (`predict`, `lead_times`) uses the trainings of the model
-    itself.
+    A variant that only changes forecasts (`predict`, `lead_times`) uses the training runs of the
+    model itself.
 
     Attributes:
         title: name in tables.
@@ -256,8 +256,8 @@ class Variant(Leads):
         options, train, predict: settings of the variant.
         channels: name patterns of the channels that the variant gets as input and forecasts; all
             unless set.
-        datasets: released parameters that replace a training: options of the model, by the dataset
-            to which they were fitted.
+        datasets: released parameters that replace a training run: options of the model, by the
+            dataset to which they were fitted.
     """
 
     title: str
@@ -276,7 +276,7 @@ class Variant(Leads):
 
     @property
     def has_trainings(self) -> bool:
-        """Whether the trainings or parameters of the variant differ from those of the default."""
+        """Whether training runs or parameters of the variant differ from those of the default."""
         return bool(self.options or self.train or self.channels or self.datasets)
 
 

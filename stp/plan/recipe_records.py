@@ -1,4 +1,4 @@
-"""Recipes of preparations, trainings and forecasts, as the plan builds them.
+"""Recipes of preparations, training runs and forecasts, as the plan builds them.
 
 `stp.core.options.as_json` serialises them for cores and fingerprints, without fields that have
 their default. Anything with a meaningful order is a list, because JSON objects are sorted by key.

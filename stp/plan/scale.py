@@ -69,13 +69,13 @@ class Runtime(TypedDict, total=False):
 
     Attributes:
         device: device of the networks; auto selects a GPU if there is one.
-        gpus: number of GPUs of a training; a forecast takes one at most.
-        ranks: number of processes of a training; one for each GPU unless set.
+        gpus: number of GPUs of a training run; a forecast takes one at most.
+        ranks: number of processes of a training run; one for each GPU unless set.
         micro_batch: number of clips of a batch that are computed at once; fewer clips need less
             memory and give the same gradient.
         recompute: whether activations are recomputed in the backward pass, which needs less memory
             and more time.
-        checkpoint_every_s: seconds between saved states of a training.
+        checkpoint_every_s: seconds between saved states of a training run.
         prepare_workers: number of processes that prepare a dataset.
         score_threads: number of threads that score forecasts while further forecasts are computed.
         block_samples: number of forecasts that are scored together.
@@ -115,7 +115,7 @@ class Scale(Strict):
         scale: name of the scale; results lie in ``results/<scale>/``.
         suite: name of the suite, a folder of config/suites; unless set, the suite with the
             `dimensions`.
-        seeds: seeds of trainings.
+        seeds: seeds of training runs.
         paths: folders.
         dimensions: evaluations to run, by dimension of the suite.
         prepared: datasets that ``results/data/all`` prepares, besides the datasets of the cells.

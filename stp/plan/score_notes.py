@@ -13,7 +13,7 @@ from stp.plan.manifest_types import Cell
 
 
 def noted(cell: Cell) -> Cell:
-    """Add the note of the scores to a cell, and set the number of members that the scores count.
+    """Add to a cell the note on its predictions, and the number of members that were scored.
 
     Raises:
         StpError: the note is damaged.

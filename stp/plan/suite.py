@@ -178,9 +178,9 @@ class Dimension(Strict):
         by_lead: whether a further table shows scores at each lead time.
         are_rivals: whether rows compete to be the best. Distorted clips, which show what a metric
             notices, do not.
-        changes_from: dimension with other tests of the same trainings, to which the tests of this
-            dimension are compared at equal numbers of clips; the dimension itself if its own tests
-            are compared with each other.
+        changes_from: dimension with other tests of the same training runs, to which the tests of
+            this dimension are compared at equal numbers of clips; the dimension itself if its own
+            tests are compared with each other.
         controls: dimension with single forecasts of the models that have ensembles in this
             dimension; ensemble and single forecast have the same name in the paper.
         own_data: task, such as frames; users' own datasets of this task are drafted into this

@@ -237,7 +237,7 @@ class Walk:
         check_model_options(source, name, recipe.options, label)
 
     def _training_modules(self, recipe: TrainRecipe, dataset: str, variant: str) -> list[str]:
-        """Check the settings of a training, once for all seeds, and list modules they name."""
+        """Check the settings of a training run, once for all seeds, and list modules they name."""
         key = recipe.model, dataset, variant
         if key not in self._parts:
             options = self.recipes.samples(dataset).fits[recipe.fit].options
@@ -282,7 +282,7 @@ class Walk:
     def _members(
         self, cell: CellKey, members: int, variant: str, per_lead: bool
     ) -> dict[str, Artefact]:
-        """Build the trainings of an ensemble; its members' seeds count up from the cell's seed."""
+        """Build the training runs of an ensemble; members' seeds count up from the cell's seed."""
         if cell.seed is None or per_lead:
             raise ConfigurationError(
                 f"{cell}: predict.trainings is {members}",

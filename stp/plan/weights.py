@@ -191,7 +191,7 @@ def locate(folder: Path, name: str, networks: Mapping[str, Network]) -> tuple[Pa
 
 
 def states(folder: Path, networks: Mapping[str, Network], *, read: bool = False) -> list[State]:
-    """Determine the state of the weights of all networks.
+    """Find out which networks have weights on this machine.
 
     Args:
         folder: folder of weights.
@@ -216,7 +216,13 @@ def states(folder: Path, networks: Mapping[str, Network], *, read: bool = False)
 
 
 def lines(states: Sequence[State], folder: Path, networks: Mapping[str, Network]) -> list[str]:
-    """Format the states of weights as the table of `stp list weights`."""
+    """Format the table of `stp list weights`: state, file and checksums of each network's weights.
+
+    Args:
+        states: state of the weights of each network.
+        folder: folder of the weights.
+        networks: declared networks, by name.
+    """
     text = [f"weights in {folder}"]
     width = max([11, *(len(state.network) for state in states)])
     for state in states:
@@ -231,7 +237,7 @@ def lines(states: Sequence[State], folder: Path, networks: Mapping[str, Network]
 
 
 def as_json(states: Iterable[State]) -> list[Json]:
-    """Convert the states of weights to the JSON output of `stp list weights`."""
+    """Convert the states of networks' weights to the JSON output of `stp list weights`."""
     return [
         {**state._asdict(), "file": state.file.model_dump() if state.file else None}
         for state in states

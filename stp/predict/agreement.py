@@ -66,8 +66,8 @@ def path_levels(paths: np.ndarray, positions: np.ndarray) -> np.ndarray:
         positions: the last two observed positions and the T future ones, (P, 2 + T, 2).
 
     Returns:
-        ratings as from `levels`, uint8 (P,), based on all lead times except the last, which has no
-        later neighbour.
+        ratings as returned by `levels`, uint8 (P,), based on all lead times except the last, which
+        has no later neighbour.
     """
     steps, last = paths.shape[2] - 1, positions[:, 1:2]
     if steps < 1 or not len(paths):
@@ -162,7 +162,7 @@ class Copies:
 
 
 def _rms(differences: np.ndarray) -> np.ndarray:
-    """Root mean square over the pixels with values: (n, C, H, W) to (n, C); NaN without any."""
+    """Root mean square over pixels with values: (n, C, H, W) to (n, C); NaN if there are none."""
     squares = np.square(differences, dtype=np.float64)
     mean = squares.mean(axis=(2, 3))
     if np.isnan(mean).any():

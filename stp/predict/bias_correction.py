@@ -26,7 +26,7 @@ class Corrected(Source):
         request: request for the forecasts ``past``.
 
     Raises:
-        StpError: both have different variables or lead times, or observations are missing.
+        StpError: the two sources differ in variables or lead times, or observations are missing.
     """
 
     def __init__(self, source: Source, past: Source, request: ForecastRequest) -> None:

@@ -1,4 +1,4 @@
-"""Predict the paths of the people of scenarios."""
+"""Predict the paths of the people in scenarios."""
 
 import json
 from importlib import import_module
@@ -27,7 +27,7 @@ from stp.tracks.tables import (
 )
 
 LEARNED = "model.pt"
-"""File of a training by gradient descent, see `stp.train.calibrated`."""
+"""File of a training run by gradient descent, see `stp.train.calibrated`."""
 PEOPLE_AT_ONCE = 4096
 """Number of people in a batch: memory grows with pairs of people."""
 

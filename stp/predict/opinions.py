@@ -1,4 +1,4 @@
-"""Predict opinions about videos from a measure of quality, in all splits of a family."""
+"""Predict opinions about videos by a measure of quality, in a family of splits (random, ...)."""
 
 import json
 import time
@@ -26,9 +26,9 @@ def run(job: Job) -> Extras:
 
     Args:
         job: the recipe has ``model`` (the measure), ``source`` (its module, if it has another
-            name), ``context``, ``split`` (the family of splits), ``predict`` (see
-            `QualityOptions`), and optionally ``components`` and ``training`` (percentage of the
-            training videos that is used). Inputs are ``data`` and, depending on the measure,
+            name), ``context``, ``split`` (the family of splits, such as ``random``), ``predict``
+            (see `QualityOptions`), and optionally ``components`` and ``training`` (percentage of
+            the training videos that is used). Inputs are ``data`` and, depending on the measure,
             ``features`` and ``archive``.
 
     Returns:

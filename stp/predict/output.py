@@ -17,7 +17,7 @@ def lead_numbers(recipe: Mapping[str, Any]) -> np.ndarray:
     """The lead times of a recipe's forecasts, int64, ascending.
 
     The result has the ``leads`` of the recipe, by default 1..``lead_times``; if these are
-    ``interpolated``, also all lead times between.
+    ``interpolated``, also all lead times between them.
     """
     leads = recipe.get("leads") or range(1, recipe["lead_times"] + 1)
     if recipe.get("interpolated"):

@@ -23,8 +23,8 @@ class Means(NamedTuple):
         name: name of the array with the means.
         years: years whose frames are averaged.
         what: description, the attribute ``long_name`` of the array.
-        deviation: name of a second array with the population standard deviation of the same
-            frames; empty for none.
+        deviation: name of a second array with the population standard deviation of the same frames;
+            empty if it is not computed.
         by_number: whether row n is the n-th day of each year instead of a date, and the array has
             the attribute `by_number`. The 60th day is 29 February in leap years and 1 March in
             other years.

@@ -90,8 +90,8 @@ def cut(
         strides: number of frames between the starts of windows, by split.
         span: number of frames in a window.
         fps: frames per second, for recordings without times.
-        subsets: for further test subsets with longer windows, the number of frames in a window, by
-            name.
+        subsets: number of frames in a window of each further test subset, whose windows are longer,
+            by name.
         gap_s: maximum step in time, in seconds, of test windows that are also in the subset
             ``without_gaps``, if times are known; None without this subset.
         clusters: ``recording``: all windows of a recording are one cluster; ``block-60s``: windows
@@ -186,8 +186,8 @@ def check_times(name: str, times: np.ndarray, remedy: str | None = None) -> None
 
 
 def count_gaps(drives: Iterable[Drive], gap_s: float) -> dict[str, int]:
-    """Count steps in time of more than `gap_s` seconds, by recording; recordings without any are
-    left out.
+    """Count steps in time of more than `gap_s` seconds, by recording; recordings without such steps
+    are left out.
     """
     gaps = {
         d.name: int((np.diff(d.times) > gap_s * 1e6).sum()) for d in drives if d.times is not None

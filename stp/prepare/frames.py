@@ -62,10 +62,10 @@ Decode = Callable[[RawFiles, Any], np.ndarray | Decoded]
 
 
 class Stream(NamedTuple):
-    """Reader of all pieces by one process, in the order of the raw files.
+    """Reader of all pieces by one process, in the order that suits the raw files.
 
     Attributes:
-        read: ``read(numbers)`` yields the index and the frames of each of the given pieces once, in
+        read: ``read(numbers)`` yields index and frames of each piece with these indices, once, in
             any order.
     """
 

@@ -145,7 +145,7 @@ def load(field: xr.DataArray, path: Path) -> xr.DataArray:
 
 
 def as_stated(values: np.ndarray, field: xr.DataArray, path: Path) -> np.ndarray:
-    """Replace values of a variable that were never written by NaN.
+    """Set those values of a variable that were never written to NaN.
 
     xarray ignores the default fill values of the NetCDF library and the valid range of a variable.
     The default fill values of integers are kept, since packed files use them as values.

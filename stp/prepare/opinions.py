@@ -1,7 +1,7 @@
 """Read opinions about videos in the layout of the IISc PVQA database (Somraj et al. 2022).
 
 One folder contains ``MOS.csv`` (Video Name, MOS), ``Predicted_Videos/<name>.mp4`` and
-``TrainTestSplit.csv``; optional are ``Ratings.csv`` (Rater, Session, Video Name, Rating),
+``TrainTestSplit.csv``; optional files are ``Ratings.csv`` (Rater, Session, Video Name, Rating),
 ``Tags.csv`` (Video Name, and Dataset, Tags, Strength, Family, Generator if known) and
 ``True_Videos/<name>.mp4``. Videos keep their size.
 """
@@ -238,7 +238,7 @@ class Source:
         return Ratings(rater, session, video, score)
 
     def tags(self, names: list[str]) -> dict[str, dict[str, Any]]:
-        """Tags of each video; by default, the dataset is the video's name without its last part."""
+        """Tags of each video; ``dataset`` defaults to the video's name without its last part."""
         rows = self.by_video("Tags.csv", []) if self.has("Tags.csv") else {}
         self.same("Tags.csv", rows, names, all_of_them=False)
         return {

@@ -41,8 +41,8 @@ def decode_picture(content: bytes, name: str, mode: Literal["RGB", "L"]) -> np.n
         picture, uint8 (H, W, C) with C = 3 or 1.
 
     Raises:
-        StpError: the file is empty, cut off, damaged or very large, is not PNG or JPEG, or has
-            transparency or not 8 bits.
+        StpError: the file is empty, cut off, damaged or very large, is not PNG or JPEG, has
+            transparency, or does not have 8 bits per channel.
     """
     try:
         with Image.open(io.BytesIO(content), formats=FORMATS) as picture:

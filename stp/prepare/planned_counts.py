@@ -43,8 +43,8 @@ class Planned:
     """Clips that are expected after preparation.
 
     Attributes:
-        clips: rows of the index, as far as lists or rules determine them. ``start`` is an index in
-            a store with all frames, so that clips that share frames can be found.
+        clips: rows of the index that follow from lists or rules. ``start`` counts frames as if all
+            of them were in one store, so that clips that share frames can be found.
         numbers: numbers of clips of those splits for which only the number is known.
         unknown: reason by split, for splits whose number of clips is unknown.
     """

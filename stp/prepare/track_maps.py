@@ -158,8 +158,8 @@ def _entries(path: Path, expected: str) -> list[tuple[int, Any]]:
 
 
 def of_surface(surface: Surface, path: Path, kind: int = 1) -> Obstacles:
-    """Obstacles from a semantic grid: cells that people cannot walk on, also beyond the walls
-    (THÖR).
+    """Obstacles from a semantic grid: cells that people cannot walk on, including those beyond the
+    walls (THÖR).
 
     Args:
         surface: the semantic grid.

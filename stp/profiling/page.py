@@ -209,7 +209,7 @@ def details(config: Config, name: str) -> Iterator[str]:
 
 
 def _training_lines(config: Config, model: str) -> Iterator[str]:
-    """Lines with the settings of the trainings of a model, after those of the scale file."""
+    """Lines with the settings of the training runs of a model, after those of the scale file."""
     recipes = Recipes(config)
     datasets_of: dict[str, list[str]] = {}
     for dataset in training_datasets(config):

@@ -101,7 +101,7 @@ def training_step(
         recipe: recipe of the training.
         options: options of the training. Losses that need prepared data for their grid are replaced
             by the mean squared error, which takes the same time.
-        compute: device, precision and the like.
+        compute: device, threads and precision.
         batch: number of clips of a step.
 
     Returns:

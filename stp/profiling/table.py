@@ -93,7 +93,7 @@ def rows(config: Config, measured: Mapping[str, Any]) -> list[ProfileRow]:
 
 
 def write(table: list[ProfileRow], out: Path) -> None:
-    """Write ``<name>.csv``, ``.md``, ``.tex`` and ``.html``.
+    """Write the table as .csv, .md, .tex and .html.
 
     Raises:
         StpError: a file cannot be written.

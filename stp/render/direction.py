@@ -6,5 +6,5 @@ __all__ = ["Direction", "heading"]
 
 
 def heading(column: str, direction: Direction) -> str:
-    """Append the sign of its direction to the heading of a column."""
+    """Append a sign for the direction of better values to the heading of a column."""
     return f"{column} {direction.sign}".rstrip()

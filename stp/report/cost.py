@@ -53,7 +53,7 @@ FROM artefacts a LEFT JOIN made m USING (path)
 GROUP BY ALL
 ORDER BY min(array_position(['prepare', 'train', 'predict', 'features', 'score'], stage)), device"""
 
-# A training behind several cells is one artefact. Network features are part of scoring.
+# A training run behind several cells is one artefact. Network features are part of scoring.
 MODELS = """
 WITH behind AS (
     SELECT DISTINCT
@@ -90,7 +90,7 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
 
     Returns:
         ``cells``: a row for each cell with seconds of its stages, peak memory in MB, total bytes
-        and parameters of its trained models, and number of test clips; a training that several
+        and parameters of its trained models, and number of test clips; a training run that several
         cells share is in the row of each. ``models``: cost by model and training dataset over all
         tests, without preparation. ``totals``: cost by stage and device. ``models`` and ``totals``
         count each artefact once. ``lost``: failed attempts by stage and kind of end.

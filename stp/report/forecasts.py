@@ -2,7 +2,7 @@
 models.
 
 Samples are chosen by the rules of `stp.render.pictures.sample_choice`, not by hand. If predictions
-are not stored or damaged, the page states the reason; scores do not depend on them.
+are damaged or not stored, the page states the reason; scores do not depend on them.
 """
 
 import json

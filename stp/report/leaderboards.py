@@ -74,7 +74,7 @@ ORDER BY l.convention, l.variable, l.level, l.threshold, l.leads, l.rank NULLS L
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
-    """A row for each evaluation, part of a score and model; evaluations and parts are indices."""
+    """Make a row for each evaluation, part and model (indices of `stp.report.row_keys`)."""
     numbers, parts = evaluations(database), Numbers(PART)
     _, board = asked(database, BOARD)
     first, behind = len(ALIKE), len(_PLACE)

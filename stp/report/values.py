@@ -38,7 +38,7 @@ def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object
     Returns:
         ``values``: a row for each cell and part of a convention. ``matched``: a row for each
         comparison, cell and convention. ``printed``: a row for each entry of the paper's tables for
-        which we also have a value; NULL with a reason if both are not comparable.
+        which we also have a value; NULL with a reason if the two are not comparable.
     """
     return {
         "values": columnar(database, VALUES),

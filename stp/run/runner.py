@@ -254,7 +254,7 @@ def _of_generator(plan: Plan, raw: Raw) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def warned_of_time_limit(resumable: bool, stop: Stop) -> Iterator[None]:
-    """Context manager: ask a training to stop before Slurm kills it at the time limit.
+    """Context manager: ask a training run to stop before Slurm kills it at the time limit.
 
     Slurm's own warning (sbatch --signal) is sent only once, and up to a minute early, when the
     training may not be able to handle it yet. The time limit is therefore checked as well.
@@ -292,7 +292,7 @@ def _both(first: Report, second: Report) -> Report:
 
 
 def requeue(state: Path, stop: Stop, lines: progress_lines.Progress) -> None:
-    """Requeue the Slurm job of a training that saved its state.
+    """Requeue the Slurm job of a training run that saved its state.
 
     This is done only if the job reached its time limit or is preempted, not if a user cancelled it.
     The lease must be released before, so that the restarted job need not wait for it. Snakemake

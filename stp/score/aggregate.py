@@ -89,7 +89,17 @@ def values(metric: Metric, means: np.ndarray, leads: Leads = slice(None)) -> np.
 def leads_with_values(
     metric: Metric, available: "Availability | None", leads: int, count: int
 ) -> Leads:
-    """Indices of the lead times with a value, counted within the last ``count`` of ``leads``."""
+    """Select the lead times at which a convention has a value.
+
+    Args:
+        metric: the convention.
+        available: lead times that the forecasts have; None for all.
+        leads: number of lead times of a complete forecast.
+        count: number of lead times of the statistics, which end with the last lead time.
+
+    Returns:
+        indices along the lead times of the statistics; a slice if all have a value.
+    """
     present = range(leads) if available is None else available.leads.tolist()
     if len(present) >= leads and not metric.windows:
         return slice(None)

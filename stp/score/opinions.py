@@ -3,7 +3,7 @@
 A sample is a split of the videos into training and test. Splits overlap and are not independent, so
 intervals come from a bootstrap over videos: a resample draws as many videos as there are, with
 replacement, and in each split the test videos count as often as they were drawn. Trained measures
-stay unchanged: no test video enters a training, and intervals do not account for the choice of
+stay unchanged: no test video enters a training run, and intervals do not account for the choice of
 training videos.
 """
 

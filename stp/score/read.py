@@ -67,7 +67,8 @@ def run(job: Job) -> Extras:
 
 
 def kept_of(rows: np.ndarray, clips: np.ndarray) -> np.ndarray:
-    """Choose the forecasts to store: that of each wanted clip, or of the next clip that has one.
+    """Choose the forecasts to store: for each wanted clip its own or, if it has none, that of the
+    next clip.
 
     Models that lack different starts then store the same clips as far as possible.
 

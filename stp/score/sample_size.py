@@ -189,10 +189,10 @@ class Resolution(NamedTuple):
 
     @property
     def is_hidden(self) -> bool:
-        """Whether the difference between the sets is lost in chance.
+        """Whether chance alone could explain the difference between the sets.
 
-        It is if the mean of `other` exceeds that of `same` by at most two standard deviations of
-        `same`.
+        This is so if the mean of `other` exceeds that of `same` by at most two standard deviations
+        of `same`.
         """
         return self.other.mean <= self.same.mean + 2 * self.same.deviation
 

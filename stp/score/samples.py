@@ -71,14 +71,14 @@ class Samples(ABC):
     Attributes:
         index: table with a row for each sample that has forecasts; columns ``clip`` and
             ``cluster``.
-        blocks: clusters of the whole split as blocks of time; None if clusters are not blocks of
-            time.
+        blocks: start and length of each cluster of the split, if clusters are blocks of time; else
+            None.
         shape: shape of all available forecasts, (N, M, T_available, C_available, H, W).
         members: number of forecasts of each sample; 1 unless the model draws several.
         leads: number T of lead times of a complete forecast.
         available: available lead times and channels.
         context: number of context frames.
-        together: number of samples to read together when only some lead times are read.
+        together: number of samples to read in one call when only some lead times are read.
     """
 
     index: pd.DataFrame

@@ -28,7 +28,7 @@ class Options(NamedTuple):
             must then have the same number).
         interval: spacing of the frames, in frames of the clip.
         context: number of context frames among `frames`.
-        convention: one of ``CONVENTIONS``, which says what the network sees; without context, the
+        convention: one of ``CONVENTIONS``: which frames the network gets; without context, the
             first two are equal.
         clips: number of clips of each folder; None for the number in the smaller folder.
         seed: seed for drawing clips from a folder that has more.
@@ -92,7 +92,7 @@ def compare(
 
     Raises:
         StpError: folders, clips or options are unsuitable, clips are too short, or a folder has
-            fewer than two.
+            fewer than two clips.
     """
     if options.convention not in CONVENTIONS:
         raise StpError(

@@ -41,7 +41,7 @@ PUBLISHED = (
 def render_preferences(
     key: BestOfKey, read: Answers, out: Path, *, manifest: Path | None = None
 ) -> None:
-    """Write ``<name>.csv``, ``<name>_agreement.csv``, and ``<name>`` as .md, .tex and .html.
+    """Write shares and agreement as two CSV files, and both as one .md, .tex and .html.
 
     Args:
         key: key of the questionnaire.

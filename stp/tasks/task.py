@@ -17,9 +17,9 @@ class Fit(NamedTuple):
 
     Attributes:
         core: full name of the module that fits the models.
-        options: class of the options of a training in a recipe; None without options.
-        given: full name of the module that uses given weights instead of a training; None if models
-            cannot have given weights.
+        options: class of the options of a training run in a recipe; None without options.
+        given: full name of the module that uses given weights instead of a training run; None if
+            models cannot have given weights.
     """
 
     core: str
@@ -70,7 +70,7 @@ class Task(ABC):
         protocols: titles, by name, of the subsets that all datasets of the task have; each cell
             uses one of them.
         has_shape: whether samples have a shape: channels, height and width.
-        on_gpu: whether networks use GPUs, and a training may use several processes.
+        on_gpu: whether networks use GPUs, and a training run may use several processes.
         is_light: whether each job takes only seconds and stores little.
         pictures: drawings of forecasts: ``strips`` of frames, ``trajectories`` over a map, or
             ``none``.

@@ -1,5 +1,5 @@
 """Human motion: tracks, scenarios, maps, densities, and predictors, one file each.
 
-This room is for people what `data` and `models` are for frames. Readers of tracks are in `prepare`,
-calibration and training in `train`, metrics in `metrics`.
+This room does for people what `data` and `models` do for frames. Readers of tracks are in
+`prepare`, calibration and training in `train`, metrics in `metrics`.
 """

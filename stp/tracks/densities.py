@@ -192,7 +192,7 @@ def table(density: Density, scenarios: Scenarios, first: int = 0) -> pa.Table:
 
 
 def write(folder: Path, tables: list[pa.Table]) -> None:
-    """Write tables of densities as one file in a folder of predictions; no file without tables."""
+    """Write tables of densities, if there are any, as one file in a folder of predictions."""
     if tables:
         name = MIXTURES if "weight" in tables[0].column_names else GRIDS
         pq.write_table(

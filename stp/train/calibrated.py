@@ -18,18 +18,18 @@ from stp.train.calibrate import calibrate
 
 
 def run(job: Job) -> Extras:
-    """Write ``parameters.json`` and ``trials.parquet``, or ``model.pt`` of a training.
+    """Write ``parameters.json`` and ``trials.parquet``, or ``model.pt`` of a training run.
 
     Args:
         job: the recipe has ``model``, ``options`` (parameters that are not searched), ``context``
-            and ``horizon`` (positions), ``fit`` (``calibrate`` or ``sgd``), ``seed`` of a training,
-            ``train`` (see `CalibrationOptions` and `FittingOptions`) and ``train_subset``, the
+            and ``horizon`` (positions), ``fit`` (``calibrate`` or ``sgd``), ``seed`` of a training
+            run, ``train`` (see `CalibrationOptions` and `FittingOptions`) and ``train_subset``, the
             protocol of the scenarios. The input is ``data``.
 
     Returns:
         numbers of scenarios and people; for a calibration, the number of trials and the errors of
-        default and best parameters on the calibration part; for a training, the number of steps and
-        the validation error.
+        default and best parameters on the calibration part; for a training run, the number of steps
+        and the validation error.
 
     Raises:
         StpError: the recipe is wrong, the data are damaged, or there is no scenario to calibrate

@@ -1,4 +1,4 @@
-"""Checkpoints of unfinished trainings, from which interrupted jobs resume."""
+"""Checkpoints of unfinished training runs, from which interrupted jobs resume."""
 
 import hashlib
 import io
@@ -19,7 +19,8 @@ def recipe_hash(recipe: Mapping[str, Any]) -> str:
 
 
 class Checkpoint:
-    """File with the state of a training, protected by a SHA-256, since torch misses flipped bits.
+    """File with the state of a training run, protected by a SHA-256, since torch misses flipped
+    bits.
 
     Args:
         path: path of the file.

@@ -25,7 +25,7 @@ TIMEOUT = timedelta(minutes=30)
 
 @dataclass(frozen=True)
 class Ranks:
-    """The rank of this process, from 0, and the number of processes of its training."""
+    """The rank of this process, from 0, and the number of processes that train the model."""
 
     rank: int = 0
     size: int = 1
@@ -123,7 +123,7 @@ def check_shared_norms(network: nn.Module) -> None:
 
 @contextmanager
 def join(address: dict[str, Any] | None, device: str) -> Iterator[Ranks]:
-    """Context manager: connect the processes of a training.
+    """Context manager: connect the processes of a training run.
 
     Args:
         address: ``rank``, ``size``, ``local_rank`` (number of the process on its machine), ``host``

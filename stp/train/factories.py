@@ -1,4 +1,4 @@
-"""Build the parts of a training by gradient descent: loss, optimiser, averaged weights, ..."""
+"""Build the parts of a training run by gradient descent: loss, optimiser, averaged weights, ..."""
 
 import inspect
 import warnings
@@ -96,7 +96,8 @@ def target_channels(targets: Sequence[str], data: Prepared | None) -> list[int] 
 def loss_of(
     model: ForecastModel, options: TrainOptions, context: int, name: str, data: Prepared | None
 ) -> Callable[..., Tensor]:
-    """Build the loss of a training: a function of clips (B, T, C, H, W) and step to a scalar.
+    """Build the loss of a training run: a function that maps clips (B, T, C, H, W) and a step to a
+    scalar.
 
     ``train.loss`` replaces the error terms of the model's own loss, but not the divergence term of
     latent codes (``drawn_forecast``). For models that draw lead times (`leads`), the function also
@@ -183,7 +184,7 @@ def _own_loss(model: ForecastModel) -> Callable[..., Tensor]:
 def against_divergence(
     model: ForecastModel, options: TrainOptions, updates: int, rate: float
 ) -> str:
-    """Make the remedy of an error about non-finite values or exploding losses.
+    """Make the advice in an error about non-finite values or exploding losses.
 
     Args:
         model: the network.

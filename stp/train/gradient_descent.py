@@ -50,7 +50,7 @@ class DivergenceError(StpError):
 
 @dataclass
 class Progress:
-    """Progress of a training: its saved state besides weights and optimiser.
+    """Progress of a training run: all of its saved state except weights and optimiser.
 
     Attributes:
         step: number of completed steps.

@@ -1,9 +1,9 @@
-"""Train networks that predict people by gradient descent.
+"""Train, by gradient descent, networks that predict people.
 
 The random numbers of a step depend on the seed and the number of the step only, so a resumed
-training gives the same result as an uninterrupted one. Tensors have a row for each person, which
-includes the person's neighbours. The last fifth of the calibration episodes is the validation set,
-which selects the best step.
+training run gives the same result as an uninterrupted one. Tensors have a row for each person,
+which includes the person's neighbours. The last fifth of the calibration episodes is the validation
+set, which selects the best step.
 """
 
 import copy
@@ -57,7 +57,7 @@ class Objective(Protocol):
 
 @dataclass(frozen=True)
 class Learned:
-    """Result of a training.
+    """Result of a training run.
 
     Attributes:
         weights: weights of the best step.

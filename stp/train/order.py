@@ -1,6 +1,6 @@
-"""Random numbers of a training, as functions of (seed, purpose, number).
+"""Random numbers of a training run, as functions of (seed, purpose, number).
 
-A resumed training therefore draws the same numbers as an uninterrupted one. The raw integers of
+A resumed training run therefore draws the same numbers as an uninterrupted one. The raw integers of
 Philox are guaranteed never to change, unlike NumPy's distributions.
 """
 
@@ -92,7 +92,7 @@ def spread(clips: int, most: int | None) -> np.ndarray:
 
 
 def rows_of(clips: Any, split: str, most: int | None, folder: Path) -> np.ndarray:
-    """Select the rows of a split that a training uses: ascending int64.
+    """Select the rows of a split that a training run uses: ascending int64.
 
     Args:
         clips: clips of the split.

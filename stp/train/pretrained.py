@@ -1,4 +1,4 @@
-"""Pretrained weights (``weights:``), which initialise or replace a training."""
+"""Pretrained weights (``weights:``), which initialise or replace a training run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,12 +20,12 @@ from stp.train.run import checked, fit, write_history
 
 @dataclass(frozen=True)
 class GivenWeights:
-    """Pretrained weights, read from a file, and their use in a training.
+    """Pretrained weights, read from a file, and their use in a training run.
 
     Attributes:
         name: name of the file.
         sha256: checksum of the file.
-        use: "initialise" (start a training from the weights) or "replace" (do not train).
+        use: "initialise" (start a training run from the weights) or "replace" (do not train).
         tensors: weights as a state_dict of the recipe's model.
         normalisation: normalisation of the data on which the weights were trained; None if the file
             has none.
@@ -53,7 +53,7 @@ def run(job: Job) -> Extras:
 
     Raises:
         StpError: as in `stp.train.run`; or the weights are damaged or belong to another model, or
-            snapshots are requested without a training.
+            snapshots are requested without a training run.
         Interrupted: the job was asked to stop, and has saved its state.
     """
     training = checked(job)
@@ -73,10 +73,10 @@ def run(job: Job) -> Extras:
 
 
 def read(job: Job) -> GivenWeights:
-    """Read the pretrained weights of a training.
+    """Read the pretrained weights of a training run.
 
     The file has to be written by ``torch.save``: a state_dict, or a dict with the key
-    ``state_dict``, such as the ``model.pt`` of another training. `ForecastModel.from_published`
+    ``state_dict``, such as the ``model.pt`` of another training run. `ForecastModel.from_published`
     converts the layout of published weights.
 
     Args:
@@ -98,7 +98,7 @@ def read(job: Job) -> GivenWeights:
     tensors = inner if isinstance(inner, dict) else content
     if not isinstance(tensors, dict) or not all(isinstance(v, Tensor) for v in tensors.values()):
         raise _unusable(path, "it holds something else")
-    # Tensors that published weights lack are drawn as in a training.
+    # Tensors that published weights lack are drawn as in a training run.
     torch.manual_seed(int(draw(job.recipe["seed"], INITIAL_WEIGHTS, 0)[0]))
     model = create(job.recipe)
     given = model.from_published(tensors)

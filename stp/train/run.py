@@ -40,12 +40,12 @@ BLOCK_BYTES = 1 << 26
 
 
 class Training(NamedTuple):
-    """Recipe and data of a training, checked against each other.
+    """Recipe and data of a training run, checked against each other.
 
     Attributes:
-        job: the job; ``shape`` in its recipe is reduced to the network's channels.
+        job: the job; ``shape`` in its recipe counts the network's channels only.
         options: options of the training.
-        data: prepared data, reduced to the network's channels.
+        data: prepared data, with the network's channels only.
         normalisation: normalisation of the training split.
     """
 
@@ -70,7 +70,7 @@ def run(job: Job) -> Extras:
             (60), ``micro_batch`` (clips computed at once, by default the whole batch: less memory,
             the same gradient but for rounding and random numbers), ``recompute`` (false; compute
             activations again in the backward pass: less memory, the same gradient), ``ranks``
-            (address of the processes that share this training, see stp.train.distributed).
+            (address of the processes that train the model together, see stp.train.distributed).
 
     Returns:
         facts for the receipt: device, precision, number of parameters, selected epoch, clips,
@@ -85,7 +85,7 @@ def run(job: Job) -> Extras:
 
 
 def checked(job: Job) -> Training:
-    """Read and check the recipe and the data of a training.
+    """Read and check the recipe and the data of a training run.
 
     Raises:
         StpError: the recipe is wrong, or the data are damaged or have another shape.

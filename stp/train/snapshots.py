@@ -1,4 +1,4 @@
-"""Snapshots: weights after given numbers of updates, stored during a training."""
+"""Snapshots: weights after given numbers of updates, stored during a training run."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +12,7 @@ from stp.train.checkpoint import Checkpoint
 
 
 class Snapshots:
-    """The snapshot files of a training, in its state folder beside the checkpoint.
+    """The snapshot files of a training run, in its state folder beside the checkpoint.
 
     Args:
         state: state folder of the training.

@@ -140,7 +140,9 @@ def finish_time(receipt: Receipt) -> float:
 
 
 def other_versions(receipt: Receipt) -> str | None:
-    """Text about packages with other versions than when an artefact was made; None without any."""
+    """Text about packages with other versions than when an artefact was made; None if there are
+    none.
+    """
     then = receipt.provenance.packages
     other = {
         name: (then[name], version)

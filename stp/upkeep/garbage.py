@@ -179,7 +179,7 @@ def delete(
     needed_then: Needed | None = None,
     oldest: float = 0.0,
 ) -> None:
-    """Delete folders, except those that a run may need which began after they were listed.
+    """Delete folders, except those that may be needed by runs that began after the listing.
 
     A folder is renamed first, so that no process ever sees an incomplete artefact.
 

@@ -16,7 +16,7 @@ from stp.upkeep.differences import Comparison, OlderArtefacts, finish_time, othe
 
 @dataclass(frozen=True)
 class Reason:
-    """The explanation why an artefact would be made, or not.
+    """Explanation of why an artefact would be made, or would not.
 
     Attributes:
         artefact: the artefact.
@@ -56,7 +56,7 @@ def select_artefacts(plan: Plan, words: list[str]) -> list[Artefact]:
 def explain(
     plan: Plan, artefact: Artefact, past: OlderArtefacts, standing: ArtefactState
 ) -> Reason:
-    """Explain why an artefact would be made, or not.
+    """Explain why an artefact would be made, or would not.
 
     Args:
         plan: the plan that contains the artefact.

@@ -27,7 +27,7 @@ class Verbs(TyperGroup):
     """All verbs, by panel; a removed verb or option names its replacement."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Typer would list groups such as `stp list` before all verbs."""
+        """List the verbs by panel; Typer would list groups such as `stp list` first."""
         panels = list(Panel)
 
         def position(name: str) -> int:
@@ -39,7 +39,7 @@ class Verbs(TyperGroup):
         """Find a verb.
 
         Raises:
-            StpError: it was removed.
+            StpError: the verb was removed.
         """
         if self.get_command(ctx, args[0]) is None:
             from stp.plan.removed import refuse_verb
@@ -145,7 +145,7 @@ def is_default(context: typer.Context, parameter: typer.CallbackParam) -> bool:
 
 
 def tell_default(context: typer.Context, text: str) -> None:
-    """Print which scale a verb uses where none was named, once."""
+    """Print, once, which scale a verb uses if none was named."""
     if "stp.default" not in context.meta:
         context.meta["stp.default"] = text
         print(text, file=sys.stderr)
@@ -202,7 +202,7 @@ def say_wrote(log: Path | None, out: Path, suffix: str = "") -> None:
     Args:
         log: the log of a job of a run; None outside of a run.
         out: the file.
-        suffix: further text behind its name.
+        suffix: further text after its name.
     """
     from stp.run.progress import count_pages
 

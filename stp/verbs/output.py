@@ -118,9 +118,9 @@ def put(
     """Write a text to a file or to the screen.
 
     Args:
-        text: makes the plain text.
+        text: function that makes the plain text.
         out: the file; None for the screen.
-        styled: makes what a terminal shows instead, from its width in characters.
+        styled: function that makes the content for a terminal, from its width in characters.
     """
     if out is not None:
         from stp.core.disk import write_text, writing
@@ -256,7 +256,7 @@ def end_if_empty(rows: int, fail: bool) -> None:
 
 
 class Ticker:
-    """A progress line. It rewrites itself on a terminal; elsewhere lines follow now and then."""
+    """A progress line: rewritten on a terminal; elsewhere, a new line every few seconds."""
 
     def __init__(self, label: str) -> None:
         self.label, self.begun, self.shown, self.what = label, time.monotonic(), 0.0, ""

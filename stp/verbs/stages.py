@@ -159,7 +159,7 @@ def train(
     log: Log = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
 ) -> None:
-    """Train a model on a dataset; continues where an interrupted training stopped."""
+    """Train a model on a dataset; continues where an interrupted training run stopped."""
     _make("train", targets, configfile, log, **({"device": device} if device else {}))
 
 

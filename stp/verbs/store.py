@@ -38,7 +38,7 @@ def gc(
 ) -> None:
     """List the artefacts of a store that no plan needs; with --yes, delete them.
 
-    Needed are the artefacts of the scale files, and those of the last run of every checkout on this
+    The artefacts of the scale files are needed, and those of the last run of every checkout on this
     store. Artefacts that are being made always stay. Of predictions, the data are deleted and the
     receipts stay, so that tables can still be made; if a score needs the data, they are made again.
     """

@@ -300,7 +300,7 @@ class Run:
 
     @property
     def shell_prefix(self) -> str:
-        """Prefix of shell commands, so that `stp` of this environment runs, unless a job has its
-        own one.
+        """Prefix of shell commands, so that `stp` of this environment runs, unless a job has an
+        environment of its own.
         """
         return self.site.shell_prefix(Path(sys.executable).parent)

@@ -18,12 +18,13 @@ from stp.collect.views import VIEWS
 from stp.core.errors import StpError
 
 
-@pytest.fixture
-def results(tmp_path: Path) -> Path:
-    """Collected rows of two dimensions, a model with two seeds in each."""
-    results = tmp_path / "results"
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store of two dimensions, a model with two seeds in each, beside its collected rows."""
+    folder = tmp_path_factory.mktemp("checksum")
+    results = folder / "results"
     for dimension in ("short_term", "robustness"):
-        store = SmallStore(tmp_path / dimension)
+        store = SmallStore(folder / dimension)
         store.folder.mkdir()
         store.manifest |= {"dimension": dimension}
         store.manifest["tables"] = {dimension: store.manifest["tables"]["short_term"]}
@@ -35,18 +36,18 @@ def results(tmp_path: Path) -> Path:
         shutil.copy(store.write(), results / "plan" / f"{dimension}.json")
         store.cells.remove(missing)
         collect_dimension(store.write(), results / "collected" / f"{dimension}.parquet")
-    return results
+    build_database(results / "collected", results / "results.duckdb")
+    return results / "results.duckdb"
 
 
-def test_two_builds_have_equal_checksums_whatever_was_collected_first(results: Path) -> None:
-    first, second = results / "first.duckdb", results / "second.duckdb"
-    build_database(results / "collected", first)
-    (results / "collected" / "robustness.json").touch()  # now that one is the later one
-    for path in (results / "collected").glob("*s.parquet"):
+def test_two_builds_have_equal_checksums_whatever_was_collected_first(database: Path) -> None:
+    collected, second = database.parent / "collected", database.with_name("second.duckdb")
+    (collected / "robustness.json").touch()  # now that one is the later one
+    for path in collected.glob("*s.parquet"):
         if path.name != "robustness.parquet":
             path.unlink()  # what was kept of ranks and distances
-    build_database(results / "collected", second)
-    sums = checksums(first)
+    build_database(collected, second)
+    sums = checksums(database)
     assert checksums(second) == sums
     assert checksums(second, threads=1) == sums == checksums(second, threads=3)
     named = {one.name for one in (*schema.TABLES, *VIEWS)}
@@ -58,28 +59,25 @@ def test_two_builds_have_equal_checksums_whatever_was_collected_first(results: P
     }
 
 
-def test_the_checksum_is_of_the_rows_not_of_their_order(results: Path) -> None:
-    database = results / "results.duckdb"
-    build_database(results / "collected", database)
+def test_the_checksum_is_of_the_rows_not_of_their_order(database: Path, tmp_path: Path) -> None:
     sums = checksums(database)
-    with duckdb.connect(str(database)) as store:
+    copy = Path(shutil.copy(database, tmp_path))
+    with duckdb.connect(str(copy)) as store:
         store.execute("CREATE TEMP TABLE turned AS FROM score_rows ORDER BY value DESC NULLS FIRST")
         store.execute("DELETE FROM score_rows")
         store.execute("INSERT INTO score_rows FROM turned")
-    assert checksums(database) == sums
-    with duckdb.connect(str(database)) as store:
+    assert checksums(copy) == sums
+    with duckdb.connect(str(copy)) as store:
         store.execute(
             "UPDATE score_rows SET value = value + 1e-12 "
             "WHERE cell IN (SELECT number FROM cells WHERE seed = 1) "
             "AND kind IN (SELECT number FROM score_kinds WHERE lead = 2)"
         )
-    changed = {name for name, sum in checksums(database).items() if sum != sums[name]}
+    changed = {name for name, sum in checksums(copy).items() if sum != sums[name]}
     assert changed == {"score_rows", "scores", "by_lead"}
 
 
-def test_the_verb_prints_a_line_for_each_table(results: Path) -> None:
-    database = results / "results.duckdb"
-    build_database(results / "collected", database)
+def test_the_verb_prints_a_line_for_each_table(database: Path) -> None:
     run = CliRunner().invoke(app, ["list", "store", "--checksum", "--database", str(database)])
     told = dict(reversed(line.split()) for line in run.output.splitlines())
     assert told == checksums(database)
@@ -87,8 +85,8 @@ def test_the_verb_prints_a_line_for_each_table(results: Path) -> None:
 
 
 def test_a_store_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(StpError, match="no such database"):
+    with pytest.raises(StpError, match=r"results\.duckdb"):
         checksums(tmp_path / "results.duckdb")
     (tmp_path / "results.duckdb").write_text("no database")
-    with pytest.raises(StpError, match="cannot be read"):
+    with pytest.raises(StpError, match=r"results\.duckdb"):
         checksums(tmp_path / "results.duckdb")

@@ -19,17 +19,26 @@ from stp.collect.views import VIEWS
 from stp.core.errors import StpError
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> SmallStore:
-    store = SmallStore(tmp_path)
+def three_cells(folder: Path) -> SmallStore:
+    store = SmallStore(folder)
     store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.5}})
     store.add("convlstm", "moving_mnist", {"ssim.range2": {"mean": 0.9}}, seed=0)
     store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 0.6, "leads": [0.5, 0.7]}}, seed=0)
     return store
 
 
-def test_every_table_view_and_column_has_a_comment(store: SmallStore) -> None:
-    database = built(store)
+@pytest.fixture
+def store(tmp_path: Path) -> SmallStore:
+    return three_cells(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The database of these cells; not to be changed."""
+    return built(three_cells(tmp_path_factory.mktemp("database")))
+
+
+def test_every_table_view_and_column_has_a_comment(database: Path) -> None:
     tables = ask(
         database,
         "SELECT table_name, comment FROM duckdb_tables() UNION ALL "
@@ -45,9 +54,9 @@ def test_every_table_view_and_column_has_a_comment(store: SmallStore) -> None:
     assert len(ask(database, bare)) > 80
 
 
-def test_scores_join_their_receipts(store: SmallStore) -> None:
+def test_scores_join_their_receipts(database: Path) -> None:
     found = ask(
-        built(store),
+        database,
         "SELECT s.value, a.stage, a.host, a.packages->>'$.torch', a.started, a.seconds, a.files "
         "FROM scores s JOIN artefacts a ON a.fingerprint = s.scores_fingerprint "
         "WHERE s.tested_on = 'enso' AND s.lead IS NULL",
@@ -58,8 +67,7 @@ def test_scores_join_their_receipts(store: SmallStore) -> None:
 
 
 @pytest.mark.long(part="kinds")
-def test_shared_receipts_appear_once_and_models_only_where_trained(store: SmallStore) -> None:
-    database = built(store)
+def test_shared_receipts_appear_once_and_models_only_where_trained(database: Path) -> None:
     # 3 cells on 2 datasets: data twice, predictions and scores three times, two trained models.
     assert ask(database, "SELECT stage, count(*) FROM artefacts GROUP BY ALL ORDER BY ALL") == [
         ("model", 2),
@@ -74,8 +82,7 @@ def test_shared_receipts_appear_once_and_models_only_where_trained(store: SmallS
     ]
 
 
-def test_published_values_carry_our_names(store: SmallStore) -> None:
-    database = built(store)
+def test_published_values_carry_our_names(database: Path) -> None:
     assert ask(database, "SELECT count(*) FROM published") == [(1748,)]
     # PredBench, short-term table: ConvLSTM on Moving-MNIST has SSIM 0.9290.
     assert ask(
@@ -121,8 +128,7 @@ def test_a_key_that_has_a_name_anywhere_is_text() -> None:
     ]
 
 
-def test_suites_and_dimensions_are_those_of_the_configuration(store: SmallStore) -> None:
-    database = built(store)
+def test_suites_and_dimensions_are_those_of_the_configuration(database: Path) -> None:
     assert ask(database, "FROM suites") == [("predbench", "PredBench")]
     assert ask(
         database, "SELECT dimension, title, by_lead, changes_from FROM dimensions ORDER BY place"
@@ -144,12 +150,9 @@ def test_conventions_explain_the_scores(store: SmallStore) -> None:
 
 @pytest.mark.long(part="kinds")
 def test_sample_scores_work_from_another_folder(
-    store: SmallStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    database = built(store)
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    monkeypatch.chdir(elsewhere)
+    monkeypatch.chdir(tmp_path)
     found = ask(
         database,
         'SELECT model, tested_on, clip, "ssim.range2", "rmse.per_frame"[2] FROM sample_scores '
@@ -186,18 +189,14 @@ def test_the_stated_schema_is_what_arrow_reads(store: SmallStore) -> None:
     assert stated_schema(path) is None
 
 
-def test_cells_are_numbered_as_score_rows_name_them(store: SmallStore) -> None:
+def test_score_rows_name_cells_and_kinds_by_number(database: Path) -> None:
     joined = "SELECT c.number, count(*) FROM cells c JOIN score_rows s ON s.cell = c.number"
-    counted = ask(built(store), f"{joined} GROUP BY ALL ORDER BY ALL")
+    counted = ask(database, f"{joined} GROUP BY ALL ORDER BY ALL")
     assert counted == [(1, 2), (2, 2), (3, 3)]
-    assert ask(built(store), "SELECT count(*) FROM scores") == [(7,)]
-
-
-@pytest.mark.long(part="kinds")
-def test_cells_share_kinds_of_score(store: SmallStore) -> None:
+    assert ask(database, "SELECT count(*) FROM scores") == [(7,)]
     joined = "SELECT k.number, k.convention, k.lead, count(*) FROM score_kinds k "
     counted = ask(
-        built(store), f"{joined} JOIN score_rows s ON s.kind = k.number GROUP BY ALL ORDER BY 1"
+        database, f"{joined} JOIN score_rows s ON s.kind = k.number GROUP BY ALL ORDER BY 1"
     )
     assert [number for number, *_ in counted] == [1, 2, 3, 4, 5]
     assert ("ssim.range2", None, 2) in [row[1:] for row in counted], "a row of either cell"
@@ -224,7 +223,7 @@ def test_rebuilding_replaces_a_database_that_somebody_reads(store: SmallStore) -
 def test_damaged_sample_scores_are_named_and_nothing_is_left(store: SmallStore) -> None:
     path = Path(store.cells[1]["scores"]) / "sample_scores.parquet"
     path.write_bytes(path.read_bytes()[:50])
-    with pytest.raises(StpError, match=r"sample_scores\.parquet: cannot be read") as caught:
+    with pytest.raises(StpError, match=r"sample_scores\.parquet") as caught:
         built(store)
     assert str(path) in caught.value.what
     names = {entry.name for entry in store.folder.iterdir()}
@@ -238,7 +237,7 @@ def test_sample_scores_of_another_type_are_refused(store: SmallStore) -> None:
     column = rows.schema.get_field_index("ssim.range2")
     rows = rows.set_column(column, "ssim.range2", pa.array([1.0, 2.0])).drop_columns("clip")
     pq.write_table(rows, path)
-    with pytest.raises(StpError, match=r"no column clip; ssim\.range2 is double"):
+    with pytest.raises(StpError, match=r"clip.*ssim\.range2.*double"):
         built(store)
     assert not list(store.folder.glob("*.duckdb*"))
 
@@ -246,7 +245,7 @@ def test_sample_scores_of_another_type_are_refused(store: SmallStore) -> None:
 def test_missing_receipt_of_a_model_is_named(store: SmallStore) -> None:
     receipt = Path(store.cells[1]["models"][0]) / "artefact.json"
     receipt.unlink()
-    with pytest.raises(StpError, match=r"e000000000000001/artefact\.json: missing"):
+    with pytest.raises(StpError, match=r"e000000000000001/artefact\.json"):
         built(store)
     # The half-built database and its write-ahead log are gone.
     names = {entry.name for entry in store.folder.iterdir()}
@@ -256,7 +255,7 @@ def test_missing_receipt_of_a_model_is_named(store: SmallStore) -> None:
 @pytest.mark.long(part="kinds")
 def test_damaged_receipt_is_named(store: SmallStore) -> None:
     (Path(store.cells[1]["models"][0]) / "artefact.json").write_text(json.dumps(["no mapping"]))
-    with pytest.raises(StpError, match=r"artefact\.json: damaged \(TypeError"):
+    with pytest.raises(StpError, match=r"artefact\.json.*TypeError"):
         built(store)
 
 
@@ -274,13 +273,13 @@ def test_a_published_value_that_is_no_number_is_named(store: SmallStore) -> None
     other = store.folder / "other.csv"
     other.write_text("".join([*text[:3], text[3].replace("0.0734,", "many,", 1)]))
     store.manifest["published"] = str(other)
-    with pytest.raises(StpError, match=r"other\.csv, line 4: could not convert"):
+    with pytest.raises(StpError, match=r"other\.csv, line 4.*many"):
         built(store)
 
 
 def test_a_view_of_a_suite_that_does_not_say_what_it_is(store: SmallStore) -> None:
     store.manifest["suite"]["views"] = {"mine": "SELECT 1 AS one"}
-    with pytest.raises(StpError, match="view mine of the suite predbench: its comments"):
+    with pytest.raises(StpError, match=r"mine.*predbench"):
         built(store)
     store.manifest["suite"]["views"] = {
         "mine": "-- comment: One row.\n-- columns: {one: The number one.}\nSELECT 1 AS one;\n"

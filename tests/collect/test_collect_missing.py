@@ -25,8 +25,8 @@ def store(tmp_path: Path) -> SmallStore:
     return store
 
 
-def ask(store: SmallStore, sql: str) -> list[tuple[Any, ...]]:
-    """Collect what is scored, plan everything, build the database, and ask it."""
+def ask(store: SmallStore, *queries: str) -> list[list[tuple[Any, ...]]]:
+    """Collect what is scored, plan everything, and build the database; the rows of each query."""
     results = store.folder / "results"
     planned = results / "plan" / "short_term.json"
     planned.parent.mkdir(parents=True, exist_ok=True)
@@ -38,7 +38,7 @@ def ask(store: SmallStore, sql: str) -> list[tuple[Any, ...]]:
     collect_dimension(store.folder / "collected.json", rows)
     build_database(rows.parent, results / "results.duckdb")
     with duckdb.connect(str(results / "results.duckdb"), read_only=True) as database:
-        return database.execute(sql).fetchall()
+        return [database.execute(sql).fetchall() for sql in queries]
 
 
 def unfinished(store: SmallStore, part: str = "scores", **key: Any) -> Path:
@@ -72,17 +72,17 @@ HALF_PAST_MIDNIGHT = datetime.datetime(1970, 1, 1, 0, 30)
 
 
 def test_where_everything_is_scored_nothing_is_missing(store: SmallStore) -> None:
-    assert ask(store, "FROM missing") == []
-    assert ask(store, "SELECT sum(cells), sum(missing) FROM coverage") == [(2, 0)]
-    assert ask(store, "FROM failures") == []
+    counted = "SELECT sum(cells), sum(missing) FROM coverage"
+    assert ask(store, "FROM missing", "FROM failures", counted) == [[], [], [(2, 0)]]
 
 
 def test_a_cell_that_nobody_tried_is_not_run(store: SmallStore) -> None:
     unfinished(store, "model", seed=3)
-    assert ask(store, MISSING) == [("train", "not run", "", 0, None)]
     columns = "model, tested_on, seed, tested, source, scale, log"
-    row = ("convlstm", "moving_mnist", 3, "Moving-MNIST", "synthetic", "demo", None)
-    assert ask(store, f"SELECT {columns} FROM missing") == [row]
+    assert ask(store, MISSING, f"SELECT {columns} FROM missing") == [
+        [("train", "not run", "", 0, None)],
+        [("convlstm", "moving_mnist", 3, "Moving-MNIST", "synthetic", "demo", None)],
+    ]
 
 
 def test_a_failure_is_told_with_its_first_line_its_attempts_and_its_log(store: SmallStore) -> None:
@@ -93,11 +93,16 @@ def test_a_failure_is_told_with_its_first_line_its_attempts_and_its_log(store: S
     log = store.folder / "predict.log"
     log.write_text("Traceback ...")
     (state / "failure.json").write_text(json.dumps({"error": error, "log": str(log)}))
-    told = ("predict", "failed", "hopeless: no such frame", 2, HALF_PAST_MIDNIGHT)
-    assert ask(store, MISSING) == [told]
-    assert ask(store, "SELECT log FROM missing") == [(str(log),)]
     columns = "stage, attempt, how, peak_mb, memory_mb, slurm_job, made_later, cells_missing"
-    assert ask(store, f"SELECT {columns} FROM failures ORDER BY attempt") == [
+    missing, logs, failures = ask(
+        store,
+        MISSING,
+        "SELECT log FROM missing",
+        f"SELECT {columns} FROM failures ORDER BY attempt",
+    )
+    assert missing == [("predict", "failed", "hopeless: no such frame", 2, HALF_PAST_MIDNIGHT)]
+    assert logs == [(str(log),)]
+    assert failures == [
         ("predict", 1, "killed", None, 4000.0, "31", False, 1),
         ("predict", 2, "failed", 900.0, 4000.0, "31", False, 1),
     ]
@@ -107,19 +112,19 @@ def test_a_failure_is_told_with_its_first_line_its_attempts_and_its_log(store: S
 def test_how_the_last_attempt_ended_is_how_the_cell_stands(store: SmallStore, how: str) -> None:
     state = unfinished(store, "model", seed=0)
     attempted(state, 1, how, detail="Slurm says so")
-    assert ask(store, MISSING) == [("train", how, "Slurm says so", 1, HALF_PAST_MIDNIGHT)]
-    failed = [(how,)] if how in ("out of memory", "time limit") else []
-    assert ask(store, "SELECT how FROM failures") == failed
+    missing, failures = ask(store, MISSING, "SELECT how FROM failures")
+    assert missing == [("train", how, "Slurm says so", 1, HALF_PAST_MIDNIGHT)]
+    assert failures == ([(how,)] if how in ("out of memory", "time limit") else [])
 
 
 @pytest.mark.long(part="kinds")
 def test_an_attempt_without_an_end_was_killed_unless_it_is_running(store: SmallStore) -> None:
     state = unfinished(store, "model", seed=0)
     attempted(state, 1, None)
-    assert ask(store, MISSING) == [("train", "killed", "vanished without a word", 1, None)]
+    assert ask(store, MISSING) == [[("train", "killed", "vanished without a word", 1, None)]]
     lease = {"host": socket.gethostname(), "pid": os.getpid()}
     (state / "lease.json").write_text(json.dumps(lease))
-    assert ask(store, MISSING) == [("train", "running", "", 1, None)]
+    assert ask(store, MISSING) == [[("train", "running", "", 1, None)]]
 
 
 @pytest.mark.long(part="kinds")
@@ -130,7 +135,7 @@ def test_the_log_of_a_job_that_was_killed_is_found_by_its_name(store: SmallStore
     log = store.folder / "results" / "logs" / "train" / f"{below}.log"
     log.parent.mkdir(parents=True)
     log.write_text("epoch 1")
-    assert ask(store, "SELECT log FROM missing") == [(str(log),)]
+    assert ask(store, "SELECT log FROM missing") == [[(str(log),)]]
 
 
 @pytest.mark.long(part="kinds")
@@ -139,19 +144,25 @@ def test_data_that_failed_stop_all_cells_of_the_dataset(store: SmallStore) -> No
     cell = store.add("persistence", "moving_mnist", {}, scored=False)
     for part in ("data", "predictions"):
         shutil.rmtree(cell[part])
-    found = ask(store, "SELECT model, stage, how, detail FROM missing")
-    assert found == [
-        ("convlstm", "prepare", "failed", "no such clip"),
-        ("persistence", "prepare", "failed", "no such clip"),
+    assert ask(
+        store,
+        "SELECT model, stage, how, detail FROM missing",
+        "SELECT count(*), max(cells_missing) FROM failures",
+    ) == [
+        [
+            ("convlstm", "prepare", "failed", "no such clip"),
+            ("persistence", "prepare", "failed", "no such clip"),
+        ],
+        [(1, 2)],
     ]
-    assert ask(store, "SELECT count(*), max(cells_missing) FROM failures") == [(1, 2)]
 
 
 def test_coverage_counts_what_is_missing_and_why(store: SmallStore) -> None:
     attempted(unfinished(store, "model", seed=1), 1, "out of memory")
     store.add("convlstm", "enso", {}, seed=1, scored=False)
     columns = "model, tested_on, cells, missing, seeds, conventions, why_missing"
-    assert ask(store, f"SELECT {columns} FROM coverage ORDER BY ALL") == [
+    (coverage,) = ask(store, f"SELECT {columns} FROM coverage ORDER BY ALL")
+    assert coverage == [
         ("convlstm", "enso", 1, 1, 1, 1, ["score: not run"]),
         ("convlstm", "moving_mnist", 0, 1, 0, 0, ["train: out of memory"]),
         ("persistence", "enso", 1, 0, 0, 1, []),
@@ -172,7 +183,7 @@ def test_cells_of_a_dimension_that_is_not_collected_are_named_and_those_of_other
     (plan / "long_term.json").write_text(json.dumps({**store.manifest, **other}))
     (plan / "counted.json").write_text("null")
     sql = "SELECT dimension, stage, how FROM missing"
-    assert ask(store, sql) == [("robustness", "collect", "not collected")]
+    assert ask(store, sql) == [[("robustness", "collect", "not collected")]]
 
 
 @pytest.mark.long(part="kinds")
@@ -180,10 +191,13 @@ def test_runs_tell_who_ran_what_for_how_long(store: SmallStore) -> None:
     state = unfinished(store, "model", seed=0)
     attempted(state, 1, "out of memory", peak_mb=3990)
     columns = "how, person, host, gpus, seconds, gpu_hours, fingerprint IS NOT NULL"
-    made = ask(store, f"SELECT {columns} FROM runs WHERE stage = 'score'")
+    scored, failed = ask(
+        store,
+        f"SELECT {columns} FROM runs WHERE stage = 'score'",
+        f"SELECT {columns} FROM runs WHERE how <> 'done'",
+    )
     # Receipts of this store tell of no attempts: one row each, 90 s on node1.
-    assert made == [("done", None, "node1", None, 90.0, None, True)] * 2
-    failed = ask(store, f"SELECT {columns} FROM runs WHERE how <> 'done'")
+    assert scored == [("done", None, "node1", None, 90.0, None, True)] * 2
     assert failed == [("out of memory", None, "node7", 2, 1800.0, 1.0, False)]
 
 

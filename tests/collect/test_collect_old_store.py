@@ -15,10 +15,10 @@ from stp.collect.query import answer
 from stp.collect.trace import matches, with_lineage
 
 
-@pytest.fixture
-def database(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two seeds of a model and another model, in a store of before."""
-    store = SmallStore(tmp_path)
+    store = SmallStore(tmp_path_factory.mktemp("old"))
     for seed, value in ((1, 0.875), (2, 0.625)):
         values = {"ssim.range2": {"mean": value, "low": 0.5, "high": 0.9, "leads": [0.5, 0.25]}}
         store.add("convlstm", "moving_mnist", values, seed=seed)

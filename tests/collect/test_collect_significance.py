@@ -16,19 +16,6 @@ def test_holm_corrects_step_by_step() -> None:
     assert holm([]) == []
 
 
-def test_holm_rejects_what_stepping_down_rejects() -> None:
-    """Against the procedure as its author states it: reject while p(k) < level / (m - k + 1)."""
-    rng = np.random.default_rng(2)
-    for _ in range(200):
-        p = rng.uniform(size=rng.integers(1, 8)) ** 3
-        rejected = set()
-        for step, number in enumerate(np.argsort(p)):
-            if p[number] >= 0.05 / (len(p) - step):
-                break
-            rejected.add(int(number))
-        assert {i for i, corrected in enumerate(holm(list(p))) if corrected < 0.05} == rejected
-
-
 def test_holm_is_that_of_statsmodels() -> None:
     rng = np.random.default_rng(6)
     for size in (1, 2, 10, 105):

@@ -10,6 +10,7 @@ from typing import Any
 
 import asking
 import duckdb
+import numpy as np
 import pytest
 import small_store
 from scipy.stats import spearmanr
@@ -38,32 +39,146 @@ def ssim(value: float | None, **more: Any) -> dict[str, Any]:
     return {"ssim.range2": {"mean": value, **more}}
 
 
-def test_a_value_stands_beside_its_interval(store: SmallStore) -> None:
-    store.add("convlstm", "moving_mnist", ssim(0.9, low=0.8, high=0.95, leads=[0.95, 0.85]), seed=1)
-    ask = built(store)
-    columns = "value, ci95_low, ci95_high, n, clusters"
-    (row,) = ask(f"SELECT {columns} FROM overall WHERE convention = 'ssim.range2'")
-    assert row == (0.9, 0.8, 0.95, 200, 20)
-    assert ask("SELECT lead, value FROM by_lead ORDER BY lead") == [(1, 0.95), (2, 0.85)]
+CONVENTION_PAIRS: dict[str, dict[str, tuple[float | None, float]]] = {
+    "moves": {"persistence": (0.9, 0.5), "climatology": (0.8, 0.7), "context_mean": (0.7, 0.6)},
+    # Persistence has no value in the first one.
+    "gap": {"persistence": (None, 9.0), "convlstm": (3.0, 1.0), "simvpv2": (3.0, 2.0),
+            "tau": (3.0, 3.0), "mau": (1.0, 4.0)},
+    # SimVPv2 shares the first place in one, and another is the first by name.
+    "shared": {"convlstm": (0.5, 0.9), "simvpv2": (0.8, 0.9)},
+}  # fmt: skip
+"""Dataset -> model -> SSIM in the conventions ``ssim.range2`` and ``ssim.range1``."""
 
 
-def test_seeds_are_ranked_together_and_ties_share(store: SmallStore) -> None:
+@pytest.fixture(scope="module")
+def ask(tmp_path_factory: pytest.TempPathFactory) -> Ask:
+    """Asks a store in which each question has a dataset of its own."""
+    store = SmallStore(tmp_path_factory.mktemp("views"))
+    datasets = ("interval", "seeds", "directions", "sources", "best_of", "sets", *CONVENTION_PAIRS)
+    store.manifest["tables"]["short_term"]["columns"] |= {
+        name: [table_column("SSIM", "ssim.range2")] for name in datasets
+    }
+    store.manifest["conventions"] |= {
+        "ssim.range1": convention_facts(True),
+        "mse.pixel_sum": convention_facts(False),
+        "frequency_bias.mean": convention_facts(best_at=1.0),
+        **{name: convention_facts(False, compares_sets=True) for name in ("fvd.a", "fvd.b")},
+    }
+    store.add("convlstm", "interval", ssim(0.9, low=0.8, high=0.95, leads=[0.95, 0.85]), seed=1)
     for seed, value in enumerate((0.5, 1.0)):
-        store.add("convlstm", "moving_mnist", ssim(value), seed=seed)
-    store.add("persistence", "moving_mnist", ssim(0.75))
-    store.add("climatology", "moving_mnist", ssim(0.95))
-    store.add("simvpv2", "moving_mnist", ssim(None, reason="diverged"), seed=0)
-    ask = built(store)
-    found = ask(
+        store.add("convlstm", "seeds", ssim(value), seed=seed)
+    store.add("persistence", "seeds", ssim(0.75))
+    store.add("climatology", "seeds", ssim(0.95))
+    store.add("simvpv2", "seeds", ssim(None, reason="diverged"), seed=0)
+    for model, error, bias in (("persistence", 3.0, 0.5), ("climatology", 1.0, 2.0)):
+        values = {"mse.pixel_sum": {"mean": error}, "frequency_bias.mean": {"mean": bias}}
+        store.add(model, "directions", {**ssim(0.5), **values})
+    store.add("persistence", "sources", ssim(0.7))
+    store.add("climatology", "sources", ssim(0.8), official=True)
+    store.add("persistence", "best_of", ssim(0.7))
+    store.add("climatology", "best_of", ssim(0.8))
+    store.add("mcvd", "best_of", ssim(0.9), seed=0, best_of=10)
+    for dataset, pairs in CONVENTION_PAIRS.items():
+        for model, (first, second) in pairs.items():
+            reason = {"reason": "not a number"} if first is None else {}
+            store.add(model, dataset, {**ssim(first, **reason), "ssim.range1": {"mean": second}})
+    clips = {"convlstm": 200, "simvpv2": 200, "tau": 100, "mau": 100}
+    for place, (model, n) in enumerate(clips.items()):
+        distances = {name: {"mean": float(place), "n": n} for name in ("fvd.a", "fvd.b")}
+        store.add(model, "sets", ssim(0.9) | distances)
+    return built(store)
+
+
+def test_a_value_stands_beside_its_interval(ask: Ask) -> None:
+    columns = "value, ci95_low, ci95_high, n, clusters"
+    (row,) = ask(f"SELECT {columns} FROM overall WHERE tested_on = 'interval'")
+    assert row == (0.9, 0.8, 0.95, 200, 20)
+    leads = ask("SELECT lead, value FROM by_lead WHERE tested_on = 'interval' ORDER BY lead")
+    assert leads == [(1, 0.95), (2, 0.85)]
+
+
+def test_seeds_are_ranked_together_and_ties_share(ask: Ask) -> None:
+    assert ask(
         "SELECT model, rank, ranked, seeds, value, round(seed_sd, 4), best_model FROM leaderboard "
-        "WHERE convention = 'ssim.range2' ORDER BY rank, model"
-    )
-    assert found == [
+        "WHERE tested_on = 'seeds' ORDER BY rank, model"
+    ) == [
         ("climatology", 1, 3, 0, 0.95, None, "climatology"),
         ("convlstm", 2, 3, 2, 0.75, 0.3536, "climatology"),
         ("persistence", 2, 3, 0, 0.75, None, "climatology"),
         ("simvpv2", None, 3, 1, None, None, None),
     ]
+
+
+def test_lower_and_nearer_to_a_value_can_be_better(ask: Ask) -> None:
+    of_rank_1 = "WHERE rank = 1 AND tested_on = 'directions'"
+    best = dict(ask(f"SELECT convention, best_model FROM leaderboard {of_rank_1}"))
+    assert best["mse.pixel_sum"] == "climatology"
+    assert best["frequency_bias.mean"] == "persistence", "0.5 is nearer to 1 than 2"
+
+
+def test_synthetic_and_official_data_are_never_ranked_together(ask: Ask) -> None:
+    ranks = ask("SELECT source, rank, ranked FROM leaderboard WHERE tested_on = 'sources'")
+    assert sorted(ranks) == [("official", 1, 1), ("synthetic", 1, 1)]
+
+
+def test_the_best_of_many_forecasts_is_ranked_apart(ask: Ask) -> None:
+    of_test = "WHERE tested_on = 'best_of'"
+    rows = ask(f"SELECT model, best_of, rank, ranked FROM leaderboard {of_test} ORDER BY model")
+    assert rows == [("climatology", 1, 1, 2), ("mcvd", 10, 1, 1), ("persistence", 1, 2, 2)]
+    assert ask(f"SELECT model, rank, models FROM ranks {of_test} ORDER BY model") == [
+        ("climatology", 1, 2), ("mcvd", 1, 1), ("persistence", 2, 2),
+    ]  # fmt: skip
+    assert ask(f"SELECT model, other FROM comparisons {of_test}") == [
+        ("climatology", "persistence")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("dataset", "moves"),
+    [
+        ("moves", (2, 3, "climatology", "persistence", True)),
+        # A model without a value in one of them moves nobody; equal models share the mean place.
+        ("gap", (3, 4, "mau", "convlstm", True)),
+    ],
+)
+def test_how_much_of_a_ranking_is_convention(
+    ask: Ask, dataset: str, moves: tuple[object, ...]
+) -> None:
+    (row,) = ask(
+        "SELECT convention, other, models, rank_correlation, relative_difference, largest_move, "
+        "moved, best_model, other_best_model, another_wins FROM convention_effects "
+        f"WHERE tested_on = '{dataset}'"
+    )
+    pairs = [pair for pair in CONVENTION_PAIRS[dataset].values() if pair[0] is not None]
+    twos, ones = zip(*pairs, strict=True)
+    assert row[:3] == ("ssim.range1", "ssim.range2", len(pairs))
+    changes = np.median([abs(two - one) / one for one, two in zip(ones, twos, strict=True)])
+    assert row[3:5] == pytest.approx((spearmanr(ones, twos).statistic, changes))
+    assert row[5:] == moves
+
+
+def test_a_model_that_is_best_by_both_conventions_wins_by_both(ask: Ask) -> None:
+    assert ask(
+        "SELECT best_model, other_best_model, another_wins FROM convention_effects "
+        "WHERE tested_on = 'shared'"
+    ) == [("simvpv2", "simvpv2", False)]
+
+
+def test_distances_of_sets_are_compared_at_equal_n(ask: Ask) -> None:
+    assert ask(
+        "SELECT set_size, models, best_model, rank_correlation FROM convention_effects "
+        "WHERE tested_on = 'sets' ORDER BY ALL"
+    ) == [(100, 2, "tau", 1.0), (200, 2, "convlstm", 1.0)]
+
+
+def test_the_verb_explains_a_table(ask: Ask) -> None:
+    (database,) = ask.args  # type: ignore[attr-defined]
+    arguments = ["--database", str(database)]
+    shown = CliRunner().invoke(app, ["list", "store", "leaderboard", *arguments])
+    assert "rank" in shown.output and "best_model" in shown.output
+    assert "leaderboard" in CliRunner().invoke(app, ["list", "store", *arguments]).output
+    wrong = CliRunner().invoke(app, ["list", "store", "leaderbord", *arguments])
+    assert wrong.exit_code != 0 and "leaderboard" in str(wrong.exception)
 
 
 def test_errors_grow_with_lead_time_in_sums_where_no_means_were_scored(store: SmallStore) -> None:
@@ -85,120 +200,16 @@ def test_errors_grow_with_lead_time_in_sums_where_no_means_were_scored(store: Sm
     ]
 
 
-def test_lower_and_nearer_to_a_value_can_be_better(store: SmallStore) -> None:
-    known = store.manifest["conventions"]
-    known["mse.pixel_sum"] = convention_facts(False)
-    known["frequency_bias.mean"] = convention_facts(best_at=1.0)
-    for model, error, bias in (("persistence", 3.0, 0.5), ("climatology", 1.0, 2.0)):
-        values = {"mse.pixel_sum": {"mean": error}, "frequency_bias.mean": {"mean": bias}}
-        store.add(model, "moving_mnist", {**ssim(0.5), **values})
-    ask = built(store)
-    best = dict(ask("SELECT convention, best_model FROM leaderboard WHERE rank = 1"))
-    assert best["mse.pixel_sum"] == "climatology"
-    assert best["frequency_bias.mean"] == "persistence", "0.5 is nearer to 1 than 2"
-
-
-def test_made_up_and_official_bytes_are_never_ranked_together(store: SmallStore) -> None:
-    store.add("persistence", "moving_mnist", ssim(0.7))
-    store.add("climatology", "moving_mnist", ssim(0.8), official=True)
-    ask = built(store)
-    ranks = ask("SELECT source, rank, ranked FROM leaderboard WHERE convention = 'ssim.range2'")
-    assert sorted(ranks) == [("official", 1, 1), ("synthetic", 1, 1)]
-
-
-def test_the_best_of_many_forecasts_is_ranked_apart(store: SmallStore) -> None:
-    store.add("persistence", "moving_mnist", ssim(0.7))
-    store.add("climatology", "moving_mnist", ssim(0.8))
-    store.add("mcvd", "moving_mnist", ssim(0.9), seed=0, best_of=10)
-    ask = built(store)
-    of_ssim = "WHERE convention = 'ssim.range2'"
-    found = ask(f"SELECT model, best_of, rank, ranked FROM leaderboard {of_ssim} ORDER BY model")
-    assert found == [("climatology", 1, 1, 2), ("mcvd", 10, 1, 1), ("persistence", 1, 2, 2)]
-    assert ask(f"SELECT model, rank, models FROM ranks {of_ssim} ORDER BY model") == [
-        ("climatology", 1, 2), ("mcvd", 1, 1), ("persistence", 2, 2),
-    ]  # fmt: skip
-    assert ask(f"SELECT model, other FROM comparisons {of_ssim}") == [
-        ("climatology", "persistence")
-    ]
-
-
 def test_differences_to_printed_values_need_the_papers_bytes(store: SmallStore) -> None:
     store.add("convlstm", "moving_mnist", ssim(0.9300), seed=1, official=True)
     store.add("simvpv2", "moving_mnist", ssim(0.5), seed=1)
     ask = built(store)
-    found = {model: rest for model, *rest in ask(
+    of_model = {model: rest for model, *rest in ask(
         "SELECT model, value, published, difference, why_none FROM deltas WHERE metric = 'SSIM'"
     )}  # fmt: skip
-    assert found["convlstm"][:3] == [0.93, 0.929, pytest.approx(0.001)]
-    assert found["simvpv2"][:3] == [0.5, 0.9404, None]
-    assert found["simvpv2"][3].startswith("not comparable: synthetic data")
-
-
-def test_how_much_of_a_ranking_is_convention(store: SmallStore) -> None:
-    known = store.manifest["conventions"]
-    known["ssim.range1"] = dict(known["ssim.range2"])
-    values = {"persistence": (0.9, 0.5), "climatology": (0.8, 0.7), "context_mean": (0.7, 0.6)}
-    for model, (first, second) in values.items():
-        scores = {"ssim.range2": {"mean": first}, "ssim.range1": {"mean": second}}
-        store.add(model, "moving_mnist", scores)
-    ask = built(store)
-    (row,) = ask(
-        "SELECT convention, other, models, rank_correlation, largest_move, moved, another_wins, "
-        "relative_difference FROM convention_effects"
-    )
-    ones, twos = zip(*((second, first) for first, second in values.values()), strict=True)
-    assert row[:3] == ("ssim.range1", "ssim.range2", 3)
-    assert row[3] == pytest.approx(spearmanr(ones, twos).statistic)
-    assert row[4:7] == (2, 3, True)
-    changes = sorted(abs(first - second) / second for first, second in values.values())
-    assert row[7] == pytest.approx(changes[1])
-
-
-def test_conventions_are_compared_over_the_models_that_both_rank(store: SmallStore) -> None:
-    """A model without a value in one of them moves nobody; equal models share the mean place."""
-    per_frame = {"persistence": None, "convlstm": 3.0, "simvpv2": 3.0, "tau": 3.0, "mau": 1.0}
-    pooled = {"persistence": 9.0, "convlstm": 1.0, "simvpv2": 2.0, "tau": 3.0, "mau": 4.0}
-    store.manifest["conventions"]["ssim.range1"] = convention_facts(True)
-    for model, value in per_frame.items():
-        scores = {"ssim.range1": {"mean": pooled[model]}, "ssim.range2": {"mean": value}}
-        scores["ssim.range2"] |= {"reason": "not a number"} if value is None else {}
-        store.add(model, "moving_mnist", scores)
-    ask = built(store)
-    (row,) = ask(
-        "SELECT models, rank_correlation, largest_move, moved, best_model, other_best_model, "
-        "another_wins FROM convention_effects"
-    )
-    ones, twos = (
-        [of[model] for model in per_frame if model != "persistence"] for of in (pooled, per_frame)
-    )
-    assert row[0] == 4
-    assert row[1] == pytest.approx(spearmanr(ones, twos).statistic)
-    assert row[2:] == (3, 4, "mau", "convlstm", True)
-
-
-def test_a_model_that_is_best_by_both_conventions_wins_by_both(store: SmallStore) -> None:
-    """SimVPv2 shares the first place in one, and another is the first by name."""
-    store.manifest["conventions"]["ssim.range1"] = convention_facts(True)
-    for model, one, two in (("convlstm", 0.9, 0.5), ("simvpv2", 0.9, 0.8)):
-        store.add(
-            model, "moving_mnist", {"ssim.range1": {"mean": one}, "ssim.range2": {"mean": two}}
-        )
-    assert built(store)(
-        "SELECT best_model, other_best_model, another_wins FROM convention_effects"
-    ) == [("simvpv2", "simvpv2", False)]
-
-
-def test_distances_of_sets_are_compared_at_equal_n(store: SmallStore) -> None:
-    store.manifest["conventions"] |= {
-        name: convention_facts(False, compares_sets=True) for name in ("fvd.a", "fvd.b")
-    }
-    clips = {"convlstm": 200, "simvpv2": 200, "tau": 100, "mau": 100}
-    for place, (model, n) in enumerate(clips.items()):
-        scores = {name: {"mean": float(place), "n": n} for name in ("fvd.a", "fvd.b")}
-        store.add(model, "moving_mnist", ssim(0.9) | scores)
-    assert built(store)(
-        "SELECT set_size, models, best_model, rank_correlation FROM convention_effects ORDER BY ALL"
-    ) == [(100, 2, "tau", 1.0), (200, 2, "convlstm", 1.0)]
+    assert of_model["convlstm"][:3] == [0.93, 0.929, pytest.approx(0.001)]
+    assert of_model["simvpv2"][:3] == [0.5, 0.9404, None]
+    assert "synthetic data" in of_model["simvpv2"][3]
 
 
 def test_a_number_leads_to_its_artefacts_and_raw_files(store: SmallStore) -> None:
@@ -285,24 +296,10 @@ def test_the_page_is_what_the_database_says() -> None:
     )
 
 
-def test_every_sql_block_of_the_page_runs(
+def test_the_ten_questions_have_answers_and_every_sql_block_of_the_page_runs(
     store: SmallStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store.add("convlstm", "moving_mnist", ssim(0.9), seed=1)
-    ask = built(store)
-    queries = re.findall(r"```sql\n(.*?)```", PAGE.read_text(), flags=re.S)
-    assert len(queries) == 12, "ten questions, COPY and EXPORT"
-    monkeypatch.chdir(store.folder)
-    for query in queries:
-        ask(query)
-    copied = duckdb.sql("SELECT count(*) FROM 'overall.parquet'").fetchall()
-    assert copied == ask("SELECT count(*) FROM overall")
-    exported = {path.stem for path in (store.folder / "exported").glob("*.parquet")}
-    assert exported >= {"cells", "score_kinds", "score_rows", "missing", "artefacts"}
-
-
-def test_the_ten_questions_have_answers(store: SmallStore) -> None:
-    """The page asks for KTH, nuScenes and TAU; here these words stand for what the store has."""
+    """The page asks for KTH, nuScenes and TAU, which the store has."""
     columns = store.manifest["tables"]["short_term"]["columns"]
     shown = [table_column("SSIM", "ssim.range2"), table_column("LPIPS", "lpips.alex")]
     columns["nuscenes"] = columns["kth"] = shown
@@ -333,6 +330,15 @@ def test_the_ten_questions_have_answers(store: SmallStore) -> None:
         ("kth", "persistence", 1, 0, [], ["lpips.alex"]),
         ("nuscenes", "tau", 1, 0, [], ["lpips.alex"]),
     ]
+    queries = re.findall(r"```sql\n(.*?)```", PAGE.read_text(), flags=re.S)
+    assert len(queries) == 12, "ten questions, COPY and EXPORT"
+    monkeypatch.chdir(store.folder)
+    for query in set(queries) - {query for _, query in blocks}:
+        ask(query)
+    copied = duckdb.sql("SELECT count(*) FROM 'overall.parquet'").fetchall()
+    assert copied == ask("SELECT count(*) FROM overall")
+    exported = {path.stem for path in (store.folder / "exported").glob("*.parquet")}
+    assert exported >= {"cells", "score_kinds", "score_rows", "missing", "artefacts"}
 
 
 def test_answers_have_a_row_for_each_variant_subset_and_setting(store: SmallStore) -> None:
@@ -355,14 +361,3 @@ def test_answers_have_a_row_for_each_variant_subset_and_setting(store: SmallStor
         before = values[model, variant, "other", setting.replace("interval-3", "interval-1")]
         after = values[model, variant, "other", setting]
         assert [base, value, decline] == pytest.approx([before, after, (before - after) / before])
-
-
-def test_the_verb_explains_a_table(store: SmallStore) -> None:
-    store.add("convlstm", "moving_mnist", ssim(0.9), seed=1)
-    built(store)
-    database = ["--database", str(store.folder / "results.duckdb")]
-    shown = CliRunner().invoke(app, ["list", "store", "leaderboard", *database])
-    assert "rank" in shown.output and "best_model" in shown.output
-    assert "leaderboard" in CliRunner().invoke(app, ["list", "store", *database]).output
-    wrong = CliRunner().invoke(app, ["list", "store", "leaderbord", *database])
-    assert wrong.exit_code != 0 and "did you mean leaderboard?" in str(wrong.exception)

@@ -65,13 +65,13 @@ def test_every_second_or_third_frame_of_a_clip(tmp_path):
         [5, 5],
         [3, 3],
     ]
-    with pytest.raises(StpError, match="at most 3 frames"):
+    with pytest.raises(StpError, match="3 "):
         by_interval[3].read([0], length=4)
 
 
 def test_drawn_clips_have_no_frame_interval(tmp_path):
     prepare(tmp_path, attrs={**ATTRS, "random_windows": {"train": 3}})
-    with pytest.raises(StpError, match="'train' are drawn"):
+    with pytest.raises(StpError, match="'train'"):
         Prepared(tmp_path).clips("train", interval=2)
 
 
@@ -87,22 +87,20 @@ def test_clips_in_any_order_with_stride_and_length(tmp_path):
     assert clips.phases([1, 0]).tolist() == [5, 0]
 
 
-def test_split_rows_are_numbered_from_zero(tmp_path):
+def test_splits_clips_and_frames_that_do_not_exist(tmp_path):
     prepare(tmp_path)
-    clips = Prepared(tmp_path).clips("test")
-    assert clips.index.index.tolist() == [0] and clips.index["clip"].tolist() == ["a"]
-
-
-def test_more_frames_than_a_clip_has(tmp_path):
-    prepare(tmp_path)
-    with pytest.raises(StpError, match=r"clips of 5 frames(.|\n)*at most 4 frames"):
+    with pytest.raises(StpError, match=r"5 (.|\n)* 4 "):
         Prepared(tmp_path).clips("train").read([1, 0], length=5)
-
-
-def test_a_clip_that_does_not_exist(tmp_path):
-    prepare(tmp_path)
     with pytest.raises(IndexError):
         Prepared(tmp_path).clips("train").read([-1])
+    with pytest.raises(StpError, match="'dev'"):
+        Prepared(tmp_path).clips("dev")
+    with pytest.raises(StpError, match="nowhere"):
+        Prepared(tmp_path / "nowhere")
+    path = tmp_path / "index.parquet"
+    pd.read_parquet(path).drop(columns="cluster").to_parquet(path)
+    with pytest.raises(StpError, match="cluster"):
+        Prepared(tmp_path)
 
 
 def test_virtual_clips_are_rendered(tmp_path):
@@ -135,21 +133,10 @@ def test_a_forked_worker_reads_after_its_parent_has_read(tmp_path):
     assert worker.exitcode == 0
 
 
-def test_an_unknown_split(tmp_path):
-    prepare(tmp_path)
-    with pytest.raises(StpError, match="no split 'dev'"):
-        Prepared(tmp_path).clips("dev")
-
-
-def test_a_folder_without_data(tmp_path):
-    with pytest.raises(StpError, match="missing"):
-        Prepared(tmp_path / "nowhere")
-
-
 def test_an_index_that_reaches_beyond_the_frames(tmp_path):
     # last frame of the clip: 10 + (4 - 1) * 4 = 22, but there are 20
     prepare(tmp_path, rows=[("train", "late", 10, 4, 4, "v", 0)])
-    with pytest.raises(StpError, match=r"'late' .*outside(.|\n)*frames 0\.\.19"):
+    with pytest.raises(StpError, match=r"'late'(.|\n)*0\.\.19"):
         Prepared(tmp_path)
 
 
@@ -160,15 +147,7 @@ def test_a_lost_or_damaged_file(tmp_path, name):
     with pytest.raises(StpError, match=name):
         Prepared(tmp_path)
     (tmp_path / name).unlink()
-    with pytest.raises(StpError, match=rf"{name}: missing"):
-        Prepared(tmp_path)
-
-
-def test_an_index_without_a_column(tmp_path):
-    prepare(tmp_path)
-    path = tmp_path / "index.parquet"
-    pd.read_parquet(path).drop(columns="cluster").to_parquet(path)
-    with pytest.raises(StpError, match="no column cluster"):
+    with pytest.raises(StpError, match=name):
         Prepared(tmp_path)
 
 
@@ -203,4 +182,5 @@ def test_subsets_have_clips_of_their_own(tmp_path):
     prepare(tmp_path, rows=rows)
     data = Prepared(tmp_path)
     assert data.clips("train", "strict").index["clip"].tolist() == ["b"]
-    assert data.clips("moscow").index["clip"].tolist() == ["c"]
+    moscow = data.clips("moscow").index
+    assert moscow.index.tolist() == [0] and moscow["clip"].tolist() == ["c"]

@@ -69,14 +69,14 @@ def test_a_stream_that_ends_early_is_an_error_after_what_was_whole(
     tmp_path: Path, lost: int
 ) -> None:
     several = parts(tmp_path, packed(FILES)[:-lost])
-    with pytest.raises(StpError, match="ends early"):
+    with pytest.raises(StpError, match=r"x\.tar\.gz"):
         list(folders(several, everything, suffix=".zarr"))
 
 
 def test_an_archive_that_was_cut_before_it_was_packed_is_an_error(tmp_path: Path) -> None:
     """The gzip stream is whole, so that only the missing end of the tar archive tells."""
     several = parts(tmp_path, packed(FILES, ends=False))
-    with pytest.raises(StpError, match="no end of the archive"):
+    with pytest.raises(StpError, match=r"x\.tar\.gz"):
         list(folders(several, everything, suffix=".zarr"))
 
 
@@ -88,5 +88,5 @@ def test_files_of_a_folder_that_do_not_lie_side_by_side(tmp_path: Path) -> None:
 
 def test_a_name_that_leaves_its_folder(tmp_path: Path) -> None:
     several = parts(tmp_path, packed({"top/a.zarr/../../x": b"1"}))
-    with pytest.raises(StpError, match="leads out of its folder"):
+    with pytest.raises(StpError, match=r"\.\./x"):
         list(folders(several, everything, suffix=".zarr", aside=tmp_path / "aside"))

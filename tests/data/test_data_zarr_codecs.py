@@ -57,7 +57,7 @@ def test_predictions_that_bring_a_pickle(tmp_path, ran):
     group = zarr.create_group(path, zarr_format=2)
     group.create_array("predictions", data=np.zeros((2, 1, 1, 4, 4), np.float32))
     hostile_array(path / "sample", ran)
-    with pytest.raises(StpError, match=r"sample/\.zarray: asks for the codec 'pickle'"):
+    with pytest.raises(StpError, match=r"sample/\.zarray: .*'pickle'"):
         _zarr_source(path, set())
     assert not ran.exists()
 
@@ -77,7 +77,7 @@ def test_a_pickle_where_nobody_looks(tmp_path, ran, way):
     hostile_array(hostile, ran)
     if way == "a link in a circle":
         (path / "again").symlink_to(path)
-    with pytest.raises(StpError, match=r"\.zarray: asks for the codec 'pickle'"):
+    with pytest.raises(StpError, match=r"\.zarray: .*'pickle'"):
         _zarr_source(path, set()).read([0])
     assert not ran.exists()
 
@@ -86,7 +86,7 @@ def test_metadata_that_claim_another_format(tmp_path):
     meta = {"zarr_format": 3, "codecs": [], "chunks": [1], "dtype": "|O",
             "compressor": {"id": "pickle"}}  # fmt: skip
     (tmp_path / ".zarray").write_text(json.dumps(meta))
-    with pytest.raises(StpError, match="asks for the codec 'pickle'"):
+    with pytest.raises(StpError, match="'pickle'"):
         check_codecs(tmp_path)
 
 
@@ -97,7 +97,7 @@ def test_a_chunk_that_would_fill_the_memory(tmp_path, zarr_format):
     shape = (10**10,)
     array = group.create_array("predictions", shape=shape, chunks=shape, dtype="f4")
     assert array.nchunks == 1
-    with pytest.raises(StpError, match=r"each chunk is large: 40 GB(.|\n)*at most 8 GB"):
+    with pytest.raises(StpError, match=r"40 GB(.|\n)* 8 GB"):
         _zarr_source(tmp_path / "predictions.zarr", set())
 
 

@@ -1,14 +1,14 @@
 """What to cite: something for every dataset, model and metric, as BibTeX that BibTeX can read."""
 
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 import yaml
+from typer.testing import CliRunner
 
+from stp.cli import app
 from stp.core.errors import StpError
 from stp.export import cite, references
 from stp.plan import config as configuration
@@ -126,7 +126,7 @@ def test_names_are_cited_and_wrong_ones_answered():
         "ebert2017selfsupervised", "unterthiner2018towards", "carreira2017quo",
         "binkowski2018demystifying", "gneiting2007strictly", "ferro2014fair",
     }  # fmt: skip
-    with pytest.raises(StpError, match="did you mean kth"):
+    with pytest.raises(StpError, match="kth"):
         cite.of_names(["kht"])
 
 
@@ -141,22 +141,19 @@ def test_a_model_of_your_own_is_cited_by_what_its_entry_states():
 def test_a_wrong_work_is_named(tmp_path):
     file = tmp_path / "references.yaml"
     file.write_text("a2020: {type: article, title: A, year: 2020}\n")
-    with pytest.raises(StpError, match="a2020 has no journal"):
+    with pytest.raises(StpError, match=r"a2020.*journal"):
         references.load(file)
     file.write_text("a2020: {type: misc, title: A, jounal: B}\n")
-    with pytest.raises(StpError, match="unknown key jounal"):
+    with pytest.raises(StpError, match="jounal"):
         references.load(file)
 
 
 def test_the_verb_writes_both_files(database, tmp_path):
-    command = [sys.executable, "-c", "from stp.cli import main; main()", "list", "works"]
-    out = ["--out", "CITATION.bib", "--out", "CITATION.md"]
-    done = subprocess.run(
-        [*command, "--database", str(database), *out], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
+    outs = [f"--out={tmp_path / name}" for name in ("CITATION.bib", "CITATION.md")]
+    done = CliRunner().invoke(app, ["list", "works", "--database", str(database), *outs])
+    assert done.exit_code == 0, done.output
     assert read_bibtex((tmp_path / "CITATION.bib").read_text()).keys() >= {"stp", "wang2004image"}
-    assert (tmp_path / "CITATION.md").read_text().startswith("# What to cite")
+    assert "`wang2004image`" in (tmp_path / "CITATION.md").read_text()
 
 
 def test_the_project_itself_can_be_cited():

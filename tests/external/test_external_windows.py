@@ -63,8 +63,8 @@ def test_the_description_says_all_that_is_needed(world):
 def test_the_readme_states_an_interval_only_if_frames_are_left_out(world, tmp_path):
     description = json.loads((world.folder / "windows-field" / "windows.json").read_text())
     assert description["interval"] == 1
-    assert "one of every" not in readme(description, "npz")
-    assert "one of every 2 frames" in readme({**description, "interval": 2}, "npz")
+    assert "every 2 frames" not in readme(description, "npz")
+    assert "every 2 frames" in readme({**description, "interval": 2}, "npz")
 
 
 def test_the_index_has_clips_times_and_checksums(world):
@@ -101,7 +101,7 @@ def test_videos_differ_by_less_than_is_said(world, tmp_path):
 
 
 def test_fields_are_no_video(world, tmp_path):
-    with pytest.raises(StpError, match="MP4 cannot hold"):
+    with pytest.raises(StpError, match="MP4"):
         world.export("field", tmp_path / "w", kind="mp4")
     assert not any(tmp_path.iterdir())
 
@@ -112,7 +112,7 @@ def test_windows_at_an_interval_take_every_other_frame(world, tmp_path):
     frames = clips(world, "dots").read(range(12), length=11)
     np.testing.assert_array_equal(found["context"], frames[:, 0:8:2])
     np.testing.assert_array_equal(found["truth"], frames[:, 8:9])
-    with pytest.raises(StpError, match=r"6 frames[\s\S]*4 context frames and 3 lead times"):
+    with pytest.raises(StpError, match=r"6 [\s\S]*4 [\s\S]*3 "):
         changes = {"horizon": 3, "interval": 2}
         cells = [{"trained_on": "dots", "setting": changes}]
         plan = world.config(dimensions={"robustness": {"models": [], "cells": cells}})
@@ -122,19 +122,19 @@ def test_windows_at_an_interval_take_every_other_frame(world, tmp_path):
 def test_validation_windows_are_for_training_only(world, tmp_path):
     out = world.export("dots", tmp_path / "w", subset="val", with_truth=True)
     assert "for training" in (out / "README.md").read_text()
-    with pytest.raises(StpError, match="val split of dots"):
+    with pytest.raises(StpError, match=r"val .*dots"):
         world.submit(out)
 
 
 def test_data_that_are_not_prepared_say_how(world, tmp_path, monkeypatch):
     monkeypatch.setenv("STP_STORE_DIR", str(tmp_path / "empty"))
-    with pytest.raises(StpError, match=r"not prepared[\s\S]*stp prepare dots"):
+    with pytest.raises(StpError, match="stp prepare dots"):
         world.export("dots", tmp_path / "w")
 
 
 def test_a_folder_is_never_replaced_and_never_half_written(world, tmp_path, monkeypatch):
     (tmp_path / "w").mkdir()
-    with pytest.raises(StpError, match="exists"):
+    with pytest.raises(StpError, match=str(tmp_path / "w")):
         world.export("dots", tmp_path / "w")
     (tmp_path / ".v.unfinished").mkdir()  # of an export that was killed
     (tmp_path / ".v.unfinished" / "rest").touch()
@@ -150,9 +150,9 @@ def test_options_choose_one_evaluation_or_all_are_listed(world):
     loaded = world.config()
     chosen = choose(loaded, "dots", interval=2)
     assert (chosen.dimension, chosen.setting) == ("robustness", "horizon-1+interval-2")
-    with pytest.raises(StpError, match=r"2 evaluations[\s\S]*--dimension robustness"):
+    with pytest.raises(StpError, match=r"2 [\s\S]*--dimension robustness"):
         choose(loaded, "dots")
-    with pytest.raises(StpError, match=r"no such evaluation[\s\S]*--horizon 3"):
+    with pytest.raises(StpError, match=r"--horizon 3"):
         choose(loaded, "dots", horizon=20)
-    with pytest.raises(StpError, match="did you mean dots"):
+    with pytest.raises(StpError, match="dots"):
         choose(loaded, "dot")

@@ -1,4 +1,4 @@
-"""Made-up people: in the official formats, with scenarios enough for every stage."""
+"""Generated people: in the official formats, with scenarios enough for every stage."""
 
 from functools import cache
 
@@ -69,21 +69,6 @@ def test_the_official_readers_read_it_and_find_scenarios(name, tmp_path):
     if options.goals:
         goals = maps.read_goals(tmp_path / "raw" / options.goals)
         assert not maps.absurd(goals, tracks.position).any()
-
-
-def test_people_walk_as_people_do_and_keep_apart(tmp_path):
-    run_generator("atlas.crowd", {**CROWD, "waves": 4}, tmp_path / "raw")
-    tracks = ewap.read(tmp_path / "raw" / "a.txt", step=10, dt=0.4)
-    speeds = [
-        np.linalg.norm(tracks.position[rows][-1] - tracks.position[rows][0])
-        / (0.4 * (len(rows) - 1))
-        for rows in tracks.people().values()
-    ]
-    assert min(speeds) > 0.7 and max(speeds) < 2
-    for frame in np.unique(tracks.frame):
-        here = tracks.position[tracks.frame == frame]
-        apart = np.linalg.norm(here[:, None] - here, axis=-1)[np.triu_indices(len(here), 1)]
-        assert not len(apart) or apart.min() > 0.2
 
 
 READERS = {

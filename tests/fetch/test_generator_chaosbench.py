@@ -13,7 +13,7 @@ from stp.data.tar_stream import folders
 from stp.datasets.chaosbench import centre as chaosbench_centre
 from stp.datasets.chaosbench import generator as chaosbench
 from stp.datasets.chaosbench import learned as chaosbench_learned
-from stp.datasets.chaosbench.chaotic_waves import Atmosphere, days_from, truth
+from stp.datasets.chaosbench.chaotic_waves import Atmosphere, truth
 
 WORLD = {"degrees": 45, "levels": [500, 700], "first_year": 2020, "variables": ["z", "t", "w"]}
 CENTRE = {**WORLD, "centre": "ukmo", "starts": ["2020-01-01", "2020-01-03"], "missing": 0}
@@ -95,18 +95,3 @@ def test_a_trained_model_has_flat_variables_beside_the_grid_and_24_starts(tmp_pa
     )
     happened = atmosphere.fields(truth(2020, valid, 0), valid)["t"][0, 0]
     np.testing.assert_allclose(group["t-500"][0], happened, rtol=1e-6)
-
-
-def test_errors_grow_until_forecasts_are_no_better_than_any_other_day() -> None:
-    """Saturated errors of two states that know nothing of each other are sqrt(2) deviations."""
-    start = truth(2020, np.array(["2020-01-01"], "datetime64[D]"), seed=0)
-    rng = np.random.default_rng(1)
-    runs = (
-        start
-        + 0.1 * rng.normal(size=(40, *start.shape[1:])) * np.arange(40).astype(bool)[:, None, None]
-    )
-    states = np.stack(list(days_from(runs, 44)))
-    error = np.sqrt(np.square(states[:, 1:] - states[:, :1]).mean(axis=(1, 2, 3)))
-    assert error[0] == pytest.approx(0.1, rel=0.05)
-    assert 1.5 < error[2] / error[0] < 6  # doubles in about two days
-    assert error[44] == pytest.approx(np.sqrt(2) * states[20:].std(), rel=0.1)

@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 
 from stp.fetch.raw import run_generator
-from stp.fetch.tabletop import simulate
 
 OPTIONS = {"train": 5, "val": 1, "test": 1, "shrink": 8, "most_frames": 5}
 REAL = {  # of the generated ones: the recorded sample of the same robot
@@ -145,16 +144,3 @@ def test_structure_equals_that_of_a_real_file(made: Path, raw_mirror: Path, robo
     # Which attributes the metadata have differs even between files of one robot.
     assert {"robot", "gripper", "background", "camera_type", "action_space"} <= set(about[1])
     assert set(about[1]) <= set(about[0])
-
-
-def test_objects_move_only_when_pushed() -> None:
-    motion = simulate(np.random.default_rng(3), 60, 4)
-    moved = np.hypot(*np.moveaxis(np.diff(motion.objects, axis=0), -1, 0))  # (T - 1, N)
-    assert moved.max() < 0.3 and (moved.sum(axis=0) > 0.05).any()
-    assert (moved == 0).mean() > 0.5
-    # whatever moves is near the gripper, or near something else that moves
-    for t, n in zip(*np.nonzero(moved > 1e-9), strict=True):
-        hand = np.hypot(*(motion.objects[t + 1, n] - motion.gripper[t + 1, :2]))
-        others = np.hypot(*(motion.objects[t + 1, n] - np.delete(motion.objects[t + 1], n, 0)).T)
-        assert min(hand, others.min()) < 0.2
-    assert motion.objects.min() >= 0 and motion.objects.max() <= 1

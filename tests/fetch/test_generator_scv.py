@@ -1,5 +1,7 @@
 """Generated StarCraft videos keep the rules of their scenarios and the official layout."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -21,13 +23,16 @@ from stp.suites.scv.rules import ARMY_STEP, MARINE_STEP, MEDIVAC_STEP
 VIDEOS = 4
 
 
+@cache
 def tables(name, scenario=None):
     """State of some videos, as the generator keeps it."""
+    found = []
     for video in range(VIDEOS):
         frames, _ = play(name, np.random.default_rng(video), scenario or Scenario())
         rows = [(t, *thing) for t, things in enumerate(frames) for thing in things]
         columns = ["frame", "number", "what", "kind", "colour", "x", "y", "turn"]
-        yield pd.DataFrame(rows, columns=columns)
+        found.append(pd.DataFrame(rows, columns=columns))
+    return found
 
 
 def test_videos_are_as_long_as_the_official_ones():

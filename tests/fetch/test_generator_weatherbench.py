@@ -1,4 +1,4 @@
-"""The generated WeatherBench files have the official layout, and weather that travels."""
+"""The generated WeatherBench files have the official layout."""
 
 from pathlib import Path
 
@@ -94,42 +94,6 @@ def hours_of(day: str, days: int = 1, step: int = 1) -> np.ndarray:
 @pytest.fixture(scope="module")
 def weather() -> Weather:
     return Weather(LAT, LON, np.array(LEVELS, float), seed=0)
-
-
-def test_temperature_has_latitude_season_height_and_time_of_day(weather: Weather) -> None:
-    january = weather.field("t2m", hours_of("2015-01-10", 20, 3)).mean((0, 2))
-    july = weather.field("t2m", hours_of("2015-07-10", 20, 3)).mean((0, 2))
-    north, south = LAT > 45, LAT < -45
-    assert july[north].mean() > january[north].mean() + 10
-    assert january[south].mean() > july[south].mean() + 10
-    tropics = np.abs(LAT) < 15
-    assert january[tropics].mean() > january[north].mean() + 20
-    aloft = weather.field("t", hours_of("2015-04-01"))[:, :, tropics].mean((0, 2, 3))
-    assert aloft[-1] > aloft[LEVELS.index(500)] > aloft[LEVELS.index(200)]
-    day = weather.field("t2m", hours_of("2015-04-01", 20))[:, tropics, 0]
-    cycle = day.reshape(20, 24, -1).mean((0, 2))
-    assert 10 <= int(cycle.argmax()) <= 14, "noon at Greenwich"
-
-
-def test_waves_travel_eastward_on_the_storm_tracks(weather: Weather) -> None:
-    row = int(np.abs(LAT - 47.8).argmin())
-    z = weather.field("z", hours_of("2015-01-10", 30, 6))[:, LEVELS.index(500)]
-    wave = z[:, row] - z[:, row].mean(1, keepdims=True)
-    # the shift that fits best a day later
-    fit = [float((np.roll(wave[:-4], s, axis=1) * wave[4:]).mean()) for s in range(-6, 7)]
-    assert int(np.argmax(fit)) > 6
-    quiet = z[:, int(np.abs(LAT).argmin())]
-    assert wave.std() > 3 * quiet.std()
-
-
-def test_fields_stay_in_their_ranges(weather: Weather) -> None:
-    hours = hours_of("2015-01-10", 10, 6)
-    rain, humid = weather.field("tp", hours), weather.field("r", hours)
-    assert rain.min() == 0 and (rain == 0).mean() > 0.2 and 0 < rain.max() < 0.05
-    assert humid.min() >= 0 and humid.max() <= 100
-    for name, low, high in (("t2m", 190, 330), ("u", -80, 120), ("v", -100, 100)):
-        values = weather.field(name, hours)
-        assert low < values.min() and values.max() < high, (name, values.min(), values.max())
 
 
 def test_an_hour_is_the_same_whichever_hours_are_made_with_it(weather: Weather) -> None:

@@ -81,16 +81,16 @@ def test_a_lock_that_disagrees_with_a_later_declaration_is_refused(
 ) -> None:
     folders.fetch({"path": FILE})
     ((key, wanted),) = entry.items()
-    with pytest.raises(StpError, match=r"the lock file .* disagree") as caught:
+    with pytest.raises(StpError, match=FILE) as caught:
         folders.fetch({"path": FILE, **entry})
-    assert f"{FILE}: {key} {getattr(SUM, key)}, as locked" in caught.value.what
-    assert caught.value.expected == f"{FILE}: {key} {wanted}"
+    assert f"{FILE}: {key} {getattr(SUM, key)}" in caught.value.what
+    assert f"{FILE}: {key} {wanted}" in caught.value.expected
 
 
 def test_a_lock_with_fewer_files_than_are_declared_now_is_refused(folders: Folders) -> None:
     folders.fetch({"path": "toy/*.bin", "many": True})
     folders.put("toy/b.bin", CONTENT)  # comes too late
-    with pytest.raises(StpError, match=r"toy/\*.bin: 1 files, as locked"):
+    with pytest.raises(StpError, match=r"toy/\*.bin: 1 "):
         folders.fetch({"path": "toy/*.bin", "many": True, "min_files": 2})
 
 
@@ -101,14 +101,12 @@ def test_a_release_without_all_files_is_locked_only_where_that_is_accepted(
         {"path": "toy/*.bin", "many": True, "min_files": 66},
         {"path": "toy/labels.txt", "access": "manual"},
     )
-    with pytest.raises(StpError, match="missing") as caught:
+    with pytest.raises(StpError, match=r"labels.txt") as caught:
         folders.fetch(*entries)
-    assert "stp fetch toy --accept-incomplete" in caught.value.remedy
+    assert "--accept-incomplete" in caught.value.remedy
     assert not folders.lock.exists()
     lock = folders.fetch(*entries, accept_incomplete=True)
-    assert lock["incomplete"] == [
-        "toy/labels.txt (missing)", "toy/*.bin (1 files found, at least 66 needed)"
-    ]  # fmt: skip
+    assert [entry.split()[0] for entry in lock["incomplete"]] == ["toy/labels.txt", "toy/*.bin"]
     assert list(lock["files"]) == [FILE]
     assert folders.fetch(*entries) == lock  # what is locked stays usable
     assert all(state.state == "present" for state in folders.check(*entries))
@@ -130,22 +128,21 @@ def registered(folders: Folders, **files: Checksum) -> Path:
 def test_registered_bytes_are_the_only_ones_that_are_locked(folders: Folders) -> None:
     many = {"path": "toy/*.bin", "many": True}
     other = registered(folders, a=Checksum(SUM.bytes, "0" * 64))
-    with pytest.raises(StpError, match="not the expected ones: sha256 is"):
+    with pytest.raises(StpError, match=r"a\.bin.*sha256"):
         folders.fetch(many, registered=other)
     more = registered(folders, a=SUM, b=SUM)
-    with pytest.raises(StpError, match="missing") as caught:
+    with pytest.raises(StpError, match=r"b\.bin"):
         folders.fetch(many, registered=more)
-    assert "b.bin" in caught.value.expected
     assert not folders.lock.exists()
     folders.put("toy/c.bin", b"of somebody's own")
     lock = folders.fetch(many, registered=registered(folders, a=SUM))
     assert list(lock["files"]) == [FILE]
-    with pytest.raises(StpError, match="disagree"):
+    with pytest.raises(StpError, match=FILE):
         folders.fetch(many, registered=registered(folders, a=Checksum(1, SHA)))
 
 
 def test_registered_files_are_those_that_are_declared(folders: Folders) -> None:
-    with pytest.raises(StpError, match=r"are not the same: toy/z\.bin"):
+    with pytest.raises(StpError, match=r"toy/z\.bin"):
         folders.fetch({"path": FILE}, registered=registered(folders, a=SUM, z=SUM))
 
 
@@ -175,7 +172,7 @@ def test_how_surely_bytes_are_known(lock, entry, known, published, prepared, exp
 def test_a_lock_and_registered_bytes_that_differ_are_refused() -> None:
     require_agreement(LOCK, Path("x.lock.json"), [], LOCK)
     for other in (Lock({FILE: Checksum(1, SHA)}, {}), Lock({}, {}), Lock({"toy/z": SUM}, {})):
-        with pytest.raises(StpError, match="disagree"):
+        with pytest.raises(StpError, match=r"x\.lock\.json"):
             require_agreement(LOCK, Path("x.lock.json"), [], other)
 
 
@@ -219,7 +216,7 @@ def test_a_second_lab_knows_that_it_has_the_same_bytes(tmp_path: Path, monkeypat
     assert lab("third", b"others").exit_code == 1
     assert not (tmp_path / "third" / "raw" / "toy").exists()
     (facts / "locks" / written.name).write_text(written.read_text().replace(SHA, "0" * 64))
-    with pytest.raises(StpError, match="disagree"):
+    with pytest.raises(StpError, match=SHA[:8]):
         known("second")
 
 

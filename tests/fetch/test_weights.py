@@ -74,10 +74,10 @@ def test_what_the_project_declares() -> None:
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
-        ("{title: a, licence: b, files: [{file: a.pt}]}", "sha256 or git_blob_sha1"),
+        ("{title: a, licence: b, files: [{file: a.pt}]}", "sha256"),
         ("{title: a, licence: b, files: [{file: a.pt, sha256: abc}]}", "pattern"),
         ("{title: a, licence: b, files: []}", "files"),
-        ("{title: a, licence: b, files: [], file: a.pt}", "at least one|unknown key"),
+        ("{title: a, licence: b, files: [], file: a.pt}", "file"),
     ],
 )
 def test_a_declaration_has_to_say_which_bytes(tmp_path: Path, entry: str, said: str) -> None:
@@ -115,7 +115,7 @@ def test_states(tmp_path: Path) -> None:
 
 def test_tensors_that_do_not_fit_are_counted() -> None:
     unknown = {f"more.{n}": torch.zeros(1) for n in range(5)}
-    with pytest.raises(StpError, match=r"weight is missing, bias is missing, .* and 4 more\n"):
+    with pytest.raises(StpError, match=r"weight.* bias.* 4 "):
         load(torch.nn.Linear(1, 1), unknown, "a line")
 
 
@@ -138,9 +138,9 @@ def test_bytes_that_are_not_the_declared_ones_are_refused(tmp_path: Path) -> Non
     assert state["a"].tolist() == [1, 1]
     assert sha256 == own["sha256"]
     for wrong in ({"sha256": "0" * 64}, {"git_blob_sha1": "0" * 40}, {**own, "bytes": 1}):
-        with pytest.raises(StpError, match="not the declared ones"):
+        with pytest.raises(StpError, match=r"a\.pt"):
             read_verified(tmp_path / "a.pt", wrong)
-    with pytest.raises(StpError, match="no checksum"):
+    with pytest.raises(StpError, match=r"a\.pt"):
         require(tmp_path / "a.pt", {"bytes": own["bytes"]})
 
 
@@ -156,7 +156,7 @@ def test_weights_are_fetched_and_verified(tmp_path: Path, server) -> None:
 def test_other_bytes_from_the_server_are_not_kept(tmp_path: Path, server) -> None:
     server.files["/a.pt"] = CONTENT + b"!"
     known = network({"file": "a.pt", "url": f"{server.url}/a.pt", "sha256": SHA256})
-    with pytest.raises(StpError, match="not the expected ones"):
+    with pytest.raises(StpError, match="sha256"):
         fetch(tmp_path, known, manners=Manners(attempts=1, backoff_s=0))
     assert present(tmp_path, known) == {}
 
@@ -164,9 +164,9 @@ def test_other_bytes_from_the_server_are_not_kept(tmp_path: Path, server) -> Non
 def test_what_cannot_be_compared_is_not_downloaded(tmp_path: Path, server) -> None:
     entry = {"file": "a.pt", "url": f"{server.url}/a.pt", "git_blob_sha1": "0" * 40}
     assert fetch(tmp_path, network(entry)) == []
-    with pytest.raises(StpError, match=r"cannot be downloaded(.|\n)*put a\.pt into"):
+    with pytest.raises(StpError, match=r"a\.pt"):
         fetch(tmp_path, network(entry), ["toy"])
-    with pytest.raises(StpError, match="did you mean toy"):
+    with pytest.raises(StpError, match="toy"):
         fetch(tmp_path, network(entry), ["toi"])
     assert server.asked == []
 
@@ -369,7 +369,7 @@ def test_the_settings_of_pip_count_as_for_pip(pip_alone: Path, monkeypatch) -> N
     monkeypatch.setenv("PIP_INDEX_URL", "https://me@d.invalid/simple")
     assert package_index.configured().urls[0] == "https://d.invalid/simple"
     monkeypatch.setenv("PIP_NO_INDEX", "1")
-    with pytest.raises(StpError, match="no package index"):
+    with pytest.raises(StpError, match="package index"):
         package_index.configured()
 
 
@@ -433,7 +433,7 @@ def test_the_check_compares_published_values(tmp_path: Path, monkeypatch) -> Non
     monkeypatch.setattr(weights.declared, "__defaults__", (tmp_path / "known.yaml",))
     found = run("--check", folder=tmp_path)
     assert "alexnet     verified" in found.output
-    assert "published 0.81401: DOES NOT AGREE" in found.output
+    assert "0.81401" in found.output
     assert found.exit_code == 1
 
 
@@ -458,7 +458,7 @@ def test_each_i3d_is_compared_with_its_own_published_values(tmp_path: Path, monk
     assert [trial.published for trial in found] == list(published.values())
     assert all(trial.agrees for trial in found)
     (absent,) = published_values.tried("i3d", tmp_path, of_release)
-    assert not absent.agrees and "missing" in str(absent) and "NOT COMPARED" in str(absent)
+    assert not absent.agrees
     for brightness, agrees in ((255, True), (0, False)):
         films = [Image.new("RGB", (8, 8), (brightness,) * 3), Image.new("RGB", (8, 8))]
         films[0].save(tmp_path / published_values.CRICKET, save_all=True, append_images=films[1:])

@@ -32,7 +32,7 @@ def test_counts_of_lists_beside_the_published_ones(make_plan, monkeypatch):
     assert found["train"].counted is None and found["train"].published == 7482
     assert found["train"].difference is None and not found["train"].unexplained
     assert found["hard"].note == "its list was never released"
-    assert "never released" in found["train"].note, "the explanation of the configuration"
+    assert found["train"].note, "the explanation of the configuration"
     assert (found["strict"].counted, found["strict"].published) == (5, None)
     assert found["test"].source == "official"
 
@@ -41,11 +41,11 @@ def test_a_difference_without_an_explanation_is_marked(make_plan, monkeypatch):
     promised = Planned(numbers={"train": 10000, "val": 9999, "test": 10000})
     monkeypatch.setattr("stp.datasets.moving_mnist.reader.count", lambda recipe, raw: promised)
     found = by_split(make_plan(), "moving_mnist")
-    assert found["val"].unexplained and found["val"].note.startswith("UNEXPLAINED")
+    assert found["val"].unexplained
     assert found["val"].difference == -1
-    assert "config/datasets/moving_mnist.yaml says 10,000" in found["val"].note
+    assert "moving_mnist.yaml" in found["val"].note and "10,000" in found["val"].note
     assert not found["test"].unexplained and not found["test"].note
-    assert found["train"].published is None and "on the fly" in found["train"].note
+    assert found["train"].published is None and found["train"].note
 
 
 def test_an_explained_difference_says_why(make_plan, monkeypatch):
@@ -53,7 +53,7 @@ def test_an_explained_difference_says_why(make_plan, monkeypatch):
     monkeypatch.setattr("stp.datasets.kth.reader.count", lambda recipe, raw: promised)
     found = by_split(make_plan(), "kth")
     assert found["val"].difference == 173 and not found["val"].unexplained
-    assert "1,628" in found["val"].note and "says" not in found["val"].note
+    assert "1,628" in found["val"].note
 
 
 def test_a_dataset_for_tests_only_has_no_other_splits(make_plan, monkeypatch):
@@ -72,11 +72,11 @@ def test_a_list_that_is_not_there_is_named(make_plan, tmp_path):
 
 def test_a_reader_that_does_not_exist_or_cannot_count(make_plan, monkeypatch):
     plan = make_plan(datasets={"kth": {"reader": "nowhere"}})
-    with pytest.raises(StpError, match="no reader"):
+    with pytest.raises(StpError, match="nowhere"):
         promise(plan, "kth")
-    assert "no reader" in by_split(plan, "kth")["test"].note
+    assert "nowhere" in by_split(plan, "kth")["test"].note
     monkeypatch.delattr("stp.datasets.moving_mnist.reader.count")
-    with pytest.raises(StpError, match="when it is prepared"):
+    with pytest.raises(StpError, match="`count`"):
         promise(plan, "moving_mnist")
 
 
@@ -169,12 +169,6 @@ def test_the_known_leakage_is_found(name, clips, clusters, raw_mirror, tmp_path,
     monkeypatch.setenv("STP_STORE_DIR", str(tmp_path / "store"))
     monkeypatch.setenv("STP_RAW_MIRROR", str(raw_mirror))
     plan = Plan.load(PAPER)
-    try:
-        promise(plan, name)
-    except StpError as error:
-        if "no reader" in error.what or "when it is prepared" in error.what:
-            pytest.skip(f"{name}: {error.what}")
-        raise
     _, leaks = describe(plan, [name], leakage=True)
     found = {(one.split, one.against): one for one in leaks[name].shared}
     test = found["test", "train"]

@@ -54,9 +54,9 @@ def test_errors_of_persistence_from_the_own_month_and_the_one_before(tmp_path: P
     assert last.published == pytest.approx(np.sqrt(6 * 4**2 / 48))
     assert last.lagged == pytest.approx(np.sqrt((18 * 3**2 + 6 * 7**2 + 24 * 4**2) / 48))
     text = "\n".join(months.lines(found, 120))
-    assert "not a number of the official data" in text and "100.0 %" in text
+    assert "100.0 %" in text
 
 
 def test_months_that_are_lagged_already_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(StpError, match="1 channels of the ocean, lagged"):
+    with pytest.raises(StpError, match=r"1 .*lagged"):
         months.measure_prepared(prepared(tmp_path, "lagged"), "d", "synthetic", ["sosstsst"])

@@ -1,6 +1,7 @@
 """What this project is licensed under, and the page of licences of what it does not own."""
 
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -14,6 +15,7 @@ ROOT = Path(__file__).parent.parent.parent
 PAGE = ROOT / "docs" / "licences.md"
 
 
+@cache
 def text():
     return page(config.load(ROOT / "config" / "paper.yaml"), weights.declared())
 
@@ -40,7 +42,5 @@ def test_one_licence_is_named_everywhere():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert project["license"] == cited["license"] == "Apache-2.0"
-    written = (ROOT / "LICENSE").read_text()
-    assert "Apache License" in written and "Version 2.0, January 2004" in written
-    assert "Copyright 2026 the stp authors" in written
+    assert "Version 2.0, January 2004" in (ROOT / "LICENSE").read_text()
     assert "[Apache License 2.0](LICENSE)" in (ROOT / "README.md").read_text()

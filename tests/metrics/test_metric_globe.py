@@ -20,14 +20,6 @@ def fields(seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return tuple(a.astype(np.float32) for a in (forecast, truth, climate))
 
 
-def test_boxes_weigh_as_their_area() -> None:
-    # Area of a band between two latitudes: difference of the sines, which is
-    # 2 cos(middle) sin(half the width). Nothing else is needed for boxes of equal extent.
-    edges = np.deg2rad(np.linspace(-90, 90, 9))
-    areas = np.diff(np.sin(edges))
-    np.testing.assert_allclose(cosine_weights(LATITUDES), areas / areas.mean(), rtol=1e-12)
-
-
 def test_the_climatology_has_no_acc_of_its_own() -> None:
     # Infinite, the mark of a frame without a value; NaN is kept for bad data.
     _, truth, climate = fields()
@@ -76,7 +68,7 @@ def test_moments_are_weighted_means_of_what_was_observed(precision: type) -> Non
     np.testing.assert_array_equal(moments(strided, frozen, centre, weights), actual)
     forecast[0, 0, 3, 3] = np.inf
     assert np.isposinf(moments(forecast, truth, centre, weights)[[0, 2], 0, 0]).all()
-    with pytest.raises(ValueError, match="shapes"):
+    with pytest.raises(ValueError, match="shape"):
         moments(forecast[:1], truth, centre, weights)
 
 

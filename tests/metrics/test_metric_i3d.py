@@ -28,14 +28,6 @@ def network() -> I3D:
     return made
 
 
-@cache
-def seen() -> tuple[torch.Tensor, torch.Tensor]:
-    """A clip of the shortest length, and its logits."""
-    clip = torch.rand((1, 3, 9, 224, 224), generator=torch.Generator().manual_seed(1)) * 2 - 1
-    with torch.inference_mode():
-        return clip, network()(clip)
-
-
 # Pieces
 
 
@@ -163,7 +155,7 @@ def test_nine_frames_are_enough_and_eight_are_not() -> None:
     with torch.device("meta"):
         made = I3D().eval()
         assert made(torch.empty(2, 3, 9, 224, 224)).shape == (2, 400)
-        with pytest.raises(RuntimeError, match="smaller than kernel"):
+        with pytest.raises(RuntimeError):
             made(torch.empty(2, 3, 8, 224, 224))
 
 
@@ -175,8 +167,6 @@ def test_logits_of_seeded_weights_are_a_mean_over_time() -> None:
         [linear.weight[:, :, 0, 0, 0] @ pooled[0, :, t, 0, 0] + linear.bias for t in range(3)]
     ).mean(dim=0)
     torch.testing.assert_close(network().logits(pooled).mean(dim=(2, 3, 4))[0], by_hand)
-    assert seen()[1].shape == (1, 400)
-    assert seen()[1].isfinite().all()
 
 
 # Resize
@@ -263,13 +253,13 @@ def test_state_dicts_of_both_ports(tmp_path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")  # releases are such archives
-def test_a_torchscript_archive_gives_the_same_logits(tmp_path) -> None:
+def test_a_torchscript_archive_gives_the_same_weights(tmp_path) -> None:
     torch.jit.save(torch.jit.script(Chain(scale=True)), tmp_path / "i3d_torchscript.pt")
     state = read_state(tmp_path / "i3d_torchscript.pt")
     assert "steps.0.0.weight" in state
-    clip, logits = seen()
-    with torch.inference_mode():
-        torch.testing.assert_close(read_i3d(state)(clip), logits)
+    actual = read_i3d(state).state_dict()
+    own = {k: v for k, v in network().state_dict().items() if "num_batches" not in k}
+    assert all(torch.equal(actual[key], tensor) for key, tensor in own.items())
 
 
 def test_a_normalisation_without_scale_has_scale_one() -> None:
@@ -284,14 +274,11 @@ def test_a_normalisation_without_scale_has_scale_one() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda s: {k: v for k, v in s.items() if k != "Mixed_4c.b0.conv3d.weight"}, "is missing"),
-        (lambda s: s | {"head.weight": torch.zeros(1)}, "is not known"),
-        (
-            lambda s: s | {"logits.conv3d.bias": torch.zeros(500)},
-            r"shape \[500\] instead of \[400\]",
-        ),
+        (lambda s: {k: v for k, v in s.items() if k != "Mixed_4c.b0.conv3d.weight"}, "Mixed_4c.b0"),
+        (lambda s: s | {"head.weight": torch.zeros(1)}, "head.weight"),
+        (lambda s: s | {"logits.conv3d.bias": torch.zeros(500)}, r"\[500\] .*\[400\]"),
         # 600 classes are those of Kinetics-600, and the weights are not.
-        (lambda s: s | {"logits.conv3d.bias": torch.zeros(600)}, r"shape \[400, 1024"),
+        (lambda s: s | {"logits.conv3d.bias": torch.zeros(600)}, r"\[400, 1024"),
         (lambda s: {"features.0.weight": torch.zeros(3)}, "tensors"),
         (lambda s: dict(zip(map(str, range(344)), reversed(s.values()), strict=True)), "shape"),
     ],

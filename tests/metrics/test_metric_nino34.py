@@ -1,5 +1,6 @@
 """The Nino3.4 index and its skill: hand-made series, SciPy, and the published formula."""
 
+import re
 from math import factorial, log
 
 import numpy as np
@@ -129,7 +130,5 @@ def test_nan_in_the_region_shows_in_the_leads_that_see_it() -> None:
 
 @pytest.mark.parametrize("shape", [(2, 2, 1, 24, 48), (2, 5, 1, 32, 64), (2, 5, 2, 24, 48)])
 def test_other_grids_and_too_few_leads_are_refused(shape: tuple[int, ...]) -> None:
-    with pytest.raises(StpError) as refused:
+    with pytest.raises(StpError, match=rf"{re.escape(str(shape[2:]))} .*{shape[1]} "):
         nino34.index(np.zeros(shape, np.float32))
-    said = f"Nino3.4 index of frames of shape {shape[2:]} at {shape[1]} lead times"
-    assert refused.value.what == said

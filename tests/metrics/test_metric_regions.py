@@ -90,7 +90,7 @@ def test_a_region_without_longitudes_or_points_says_so(monkeypatch: pytest.Monke
         ("lat", {"lat": LATITUDES[1:], "lon": LONGITUDES}),
     ):
         bound = on_data(convention("wrmse.pooled_europe"), compared(monkeypatch, **given))
-        assert f"no coordinate {reason}" in bound.reason
+        assert reason in bound.reason
 
 
 def test_a_region_fits_conventions_that_have_none_of_their_name(

@@ -86,18 +86,6 @@ def test_frames_smaller_than_the_window_of_the_paper_have_no_value(size: tuple[i
     assert bool(bound.reason) == (min(size) < 11)
 
 
-def test_ssim_matches_scikit_image_in_single_precision() -> None:
-    # What a user gets who hands float32 frames to scikit-image: its own rounding is about 2e-7.
-    predicted, observed = frames("smooth", (64, 64))
-    single = [
-        reference(p, o, channel_axis=0, data_range=2.0)
-        for ps, os in zip(predicted, observed, strict=True)
-        for p, o in zip(ps, os, strict=True)
-    ]
-    actual = convention("ssim.range2").statistics(predicted, observed).reshape(-1)
-    np.testing.assert_allclose(actual, single, rtol=0, atol=1e-6)
-
-
 def test_frames_smaller_than_the_window_are_refused() -> None:
     small = np.zeros((1, 1, 1, 6, 64), np.float32)
     with pytest.raises(StpError, match="6 x 64"):

@@ -11,13 +11,10 @@ from stp.models.compute import settle
 from stp.models.normalisation import Normalisation
 
 
-def test_normalisation_with_one_constant():
+def test_normalisation_with_one_constant_or_those_of_each_channel():
     normalisation = Normalisation.of({"normalisation": {"offset": -10.0, "scale": 4.0}})
     assert normalisation.apply_(torch.full((1, 1, 2, 2), 2.0)).unique().tolist() == [3.0]
     assert normalisation.undo(torch.full((1, 1, 2, 2), 3.0)).unique().tolist() == [2.0]
-
-
-def test_normalisation_with_constants_of_each_channel():
     normalisation = Normalisation([1.0, 2.0], [2.0, 4.0])
     normalised = normalisation.apply_(torch.full((5, 2, 3, 3), 6.0))
     assert normalised[0, :, 0, 0].tolist() == [2.5, 1.0]
@@ -76,12 +73,8 @@ def test_other_errors_stay_what_they_are():
         raise RuntimeError("shapes differ")
 
 
-def test_unknown_device():
-    with pytest.raises(StpError, match="'tpu'"), settle("tpu", 1, "float32"):
-        pass
-
-
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has a GPU")
-def test_missing_gpu():
-    with pytest.raises(StpError, match="'cuda'"), settle("cuda", 1, "float32"):
+@pytest.mark.parametrize("device", ["tpu", "cuda"])
+def test_a_device_that_is_unknown_or_missing(device):
+    with pytest.raises(StpError, match=f"'{device}'"), settle(device, 1, "float32"):
         pass

@@ -51,19 +51,19 @@ def test_a_recipe_names_the_module():
     assert isinstance(model, Model) and len(model.cells) == 1
 
 
-def test_unknown_model():
-    with pytest.raises(StpError, match="'convlstn'"):
-        create({**RECIPE, "model": "convlstn"})
-
-
-def test_a_module_without_model_is_none():
-    with pytest.raises(StpError, match="'padding'"):
-        create({**RECIPE, "model": "padding"})
-
-
-def test_unknown_option_names_the_nearest():
-    with pytest.raises(StpError, match=r"'num_hiden'[\s\S]*num_hidden"):
-        create({**RECIPE, "options": {"num_hiden": [4]}})
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"model": "convlstn"}, "'convlstn'"),
+        ({"model": "padding"}, "'padding'"),  # a module without a model
+        ({"options": {"num_hiden": [4]}}, r"'num_hiden'[\s\S]*num_hidden"),
+        ({"options": {"context": 4}}, "'context'"),  # is no option
+        ({"model": "persistence"}, "persistence.*num_hidden"),
+    ],
+)
+def test_unknown_models_and_options_are_named(changes, named):
+    with pytest.raises(StpError, match=named):
+        create({**RECIPE, **changes})
 
 
 @pytest.fixture
@@ -118,16 +118,6 @@ def test_a_plain_module_in_our_place_is_told_of_the_base_class(nets, monkeypatch
     with pytest.raises(StpError, match="ForecastModel") as caught:
         create({**RECIPE, "model": "plain_module"})
     assert str(nets.parent / "plain_module.py") in caught.value.what
-
-
-def test_the_shape_is_no_option():
-    with pytest.raises(StpError, match="'context'"):
-        create({**RECIPE, "options": {"context": 4}})
-
-
-def test_a_model_without_options():
-    with pytest.raises(StpError, match=r"persistence.*num_hidden"):
-        create({**RECIPE, "model": "persistence"})
 
 
 REFUSED = {

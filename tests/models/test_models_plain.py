@@ -78,13 +78,13 @@ def gradients(model: nn.Module, frames: Tensor) -> tuple[Tensor, dict[str, Tenso
     return loss.detach(), {n: p.grad for n, p in model.named_parameters() if p.grad is not None}
 
 
-@pytest.mark.parametrize("horizon", [1, HORIZON, LONGER])
 @pytest.mark.parametrize("name", MODELS)
-def test_forecasts_are_those_of_a_plain_implementation(name, horizon):
+def test_forecasts_are_those_of_a_plain_implementation(name):
     ours, plain, _ = pair(name)
     frames = clip()[:, :CONTEXT]
     with torch.inference_mode():
-        assert distance(ours.eval()(frames, horizon), plain.eval()(frames, horizon)) < TOLERANCE
+        for horizon in (1, HORIZON, LONGER):
+            assert distance(ours.eval()(frames, horizon), plain.eval()(frames, horizon)) < TOLERANCE
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -151,14 +151,6 @@ def test_recomputing_keeps_less(name):
         kept[recompute] = sum(seen.values())
         loss.backward()
     assert kept[True] < 0.8 * kept[False]
-
-
-def test_two_runs_give_the_same_bits():
-    runs = []
-    for _ in range(2):
-        ours, _, _ = pair("predrnn")
-        runs.append(gradients(ours, clip())[1])
-    assert all(torch.equal(runs[0][key], runs[1][key]) for key in runs[0])
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from model_cases import SHALLOW, job, recipe, write_squares
+from test_model_sizes import RELEASED
 
 from stp.core.job import Interrupted
 from stp.core.options import as_json
@@ -26,22 +27,7 @@ from stp.plan.recipes import Recipes
 from stp.train.run import run
 
 SMALL = (1, 8, 8)
-DATASETS = [
-    "moving_mnist",
-    "kth",
-    "human36m",
-    "bair",
-    "robonet",
-    "bridge",
-    "cityscapes",
-    "kitti",
-    "nuscenes",
-    "taxibj",
-    "traffic4cast",
-    "enso",
-    "sevir",
-    "weatherbench",
-]
+CONSTANTS = ("convlstm", "e3dlstm", "mau", "predrnn", "predrnnpp", "predrnnv2", "tau", "phydnet")
 
 
 @pytest.fixture(scope="module")
@@ -55,25 +41,22 @@ def published(paper: Recipes, name: str, dataset: str) -> Any:
         return create(as_json(paper.train(name, dataset, 0)))
 
 
-@pytest.mark.parametrize("dataset", DATASETS)
-def test_scheduled_sampling(paper, dataset):
+@pytest.mark.parametrize("dataset", RELEASED)
+def test_constants_of_recurrent_networks_and_of_tau(paper, dataset):
+    models = {name: published(paper, name, dataset) for name in CONSTANTS}
     for name in ("convlstm", "e3dlstm", "mau", "predrnn", "predrnnpp"):
-        model = published(paper, name, dataset)
-        assert model.sampling == ScheduledSampling(stop=50_000, rate=2e-5), name
-    reverse = published(paper, "predrnnv2", dataset).sampling
-    assert reverse == ReverseScheduledSampling(start=25_000, stop=50_000, decay=5_000.0)
-
-
-@pytest.mark.parametrize("dataset", DATASETS)
-def test_weights_of_losses(paper, dataset):
+        assert models[name].sampling == ScheduledSampling(stop=50_000, rate=2e-5), name
+    reverse = ReverseScheduledSampling(start=25_000, stop=50_000, decay=5_000.0)
     decoupling = {"moving_mnist": 0.1, "human36m": 0.1, "taxibj": 0.1}.get(dataset, 0.01)
-    assert published(paper, "predrnnv2", dataset).decouple_beta == decoupling
-    assert published(paper, "tau", dataset).change_weight == 0.1
-    physics = published(paper, "phydnet", dataset)
+    decoupled = models["predrnnv2"]
+    assert (decoupled.sampling, decoupled.decouple_beta) == (reverse, decoupling)
+    assert models["tau"].change_weight == 0.1
+    physics = models["phydnet"]
     assert (physics.moment_weight, physics.teacher_forcing) == (1.0, 0.003)
+    assert (models["e3dlstm"].window, models["mau"].tau) == (2, 5)
 
 
-@pytest.mark.parametrize("dataset", DATASETS)
+@pytest.mark.parametrize("dataset", RELEASED)
 def test_mcvd(paper, dataset):
     model = published(paper, "mcvd", dataset)
     clip = 10.0 if dataset == "weatherbench" else 1.0  # config/models/mcvd.yaml says why
@@ -90,13 +73,6 @@ def test_mcvd(paper, dataset):
     assert steps is not None
     rates = [train.learning_rate(step, steps) / train.lr for step in (0, 2_500, 5_000, steps - 1)]
     assert rates == pytest.approx([1 / 5_000, 0.5001, 1, 1])
-
-
-@pytest.mark.parametrize("dataset", DATASETS)
-def test_window_of_e3d_lstm_and_memory_of_mau(paper, dataset):
-    film = published(paper, "e3dlstm", dataset)
-    assert film.window == 2
-    assert published(paper, "mau", dataset).tau == 5
 
 
 @pytest.mark.parametrize("epoch", [0, 1, 100, 333, 334, 500])

@@ -88,5 +88,5 @@ def test_networks_look_at_whole_clips_alone(tmp_path, make_data, make_job):
     job = make_job(make_data(), leads=[1, 3])
     predict(job)
     inputs = {"data": job.inputs["data"], "predictions": job.out}
-    with pytest.raises(StpError, match="predictions of 2 lead times"):
+    with pytest.raises(StpError, match="2 lead times"):
         features(tmp_path, "wrong", see, inputs)

@@ -122,7 +122,7 @@ def test_clips_need_only_reach_the_last_lead_time(make_data, make_job):
     job = make_job(make_data(), lead_times=30, leads=[1, 3])
     run(job)
     assert opened(job).shape[1] == 2
-    with pytest.raises(StpError, match="ask for fewer lead times"):
+    with pytest.raises(StpError, match="30 lead times"):
         run(make_job(job.inputs["data"], lead_times=30, leads=[1, 4]))
 
 
@@ -185,5 +185,5 @@ def test_forecasts_with_the_weights_after_an_update(tmp_path, make_data, make_jo
         run(job)
     best, after, same = map(opened, jobs)
     assert np.array_equal(after, same) and not np.array_equal(after, best)
-    with pytest.raises(StpError, match=r"update-30\.pt is missing"):
+    with pytest.raises(StpError, match=r"update-30\.pt"):
         run(make_job(data, model, **CONVLSTM, update=30))

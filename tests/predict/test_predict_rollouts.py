@@ -101,7 +101,7 @@ def test_some_lead_times_are_scored_and_kept_as_those_that_are_stored(both: Both
     xr.testing.assert_identical(kept, whole.isel(sample=[0, 2, 4]))
 
 
-@pytest.mark.parametrize("block", [1, 3, 5, 7])
+@pytest.mark.parametrize("block", [1, 5])
 def test_blocks_have_no_influence(both: Both, block: int):
     """Forecasts come in batches of 3, whatever is asked for at a time."""
     stored, job = both(CONVLSTM)
@@ -191,7 +191,7 @@ def test_a_killed_rollout_goes_on_to_the_same_bits(both: Both, monkeypatch, what
 
 def test_a_rollout_that_is_asked_to_stop_saves_its_state(both: Both):
     stored, job = both(CONVLSTM)
-    with pytest.raises(Interrupted, match="the scores of 2 of 7 samples are saved"):
+    with pytest.raises(Interrupted, match="2 of 7 samples"):
         roll_out(again(job, "first", interrupted=lambda: True))
     reported: list[int] = []
     roll_out(replace(job, report=lambda what, done, total: reported.append(done)))
@@ -224,16 +224,6 @@ def test_a_damaged_state_costs_what_came_after_it(both: Both, damage: str):
     assert len(pd.read_parquet(job.out / "index.parquet")) == 3
 
 
-@pytest.mark.parametrize("threads", [1, 2, 4])
-def test_scores_do_not_depend_on_threads(both: Both, tmp_path, threads: int):
-    stored, job = both(CONVLSTM)
-    inputs = {"data": job.inputs["data"], "predictions": tmp_path / "predicted"}
-    recipe = {k: v for k, v in job.recipe.items() if k not in ("rollout", "keep")}
-    runtime = {"score_threads": threads, "block_samples": 1}
-    score(Job(recipe, inputs, job.out, tmp_path / "state-of-threads", runtime))
-    assert_same(stored, job.out)
-
-
 SIMVP = {
     "model": "simvpv2",
     "horizon": 1,  # goes on after each lead time
@@ -241,8 +231,7 @@ SIMVP = {
 }
 
 
-@pytest.mark.parametrize("what", [PLAIN, CONVLSTM, SIMVP])
-@pytest.mark.parametrize("leads", [1, 2])
+@pytest.mark.parametrize(("what", "leads"), [(CONVLSTM, 2), (SIMVP, 1), (SIMVP, 2)])
 def test_blocks_of_lead_times_have_no_influence(both: Both, tmp_path, what, leads: int):
     stored, job = both(what)
     roll_out(replace(job, runtime={**job.runtime, "block_leads": leads}))

@@ -13,7 +13,6 @@ from stp.datasets.bair.reader import BairOptions, count, decode_trajectory, run,
 from stp.fetch.tfrecord_write import sequence_example, write_records
 from stp.plan.checked_config import CONFIG_FOLDER, read_yaml
 from stp.prepare.planned_counts import Lists
-from stp.prepare.trajectories import centre
 
 SIZE, FRAMES = 4, 7
 OPTIONS = {
@@ -94,23 +93,6 @@ def test_trajectories_become_clips(make_job, raw):
     )
 
 
-def test_training_windows_are_drawn_anew_in_each_epoch(make_job, raw):
-    job = make_job(*JOB, context=2, horizon=2)
-    run(job)
-    train = Prepared(job.out).clips("train")
-    firsts = {
-        tuple(np.rint(train.read([0, 1, 2], epoch=epoch)[:, 0, 0, 0, 0] * 255).astype(int) % 10)
-        for epoch in range(20)
-    }
-    assert len(firsts) > 5
-    assert {value for values in firsts for value in values} == {0, 1, 2, 3}
-
-
-def test_the_official_offset_of_central_windows():
-    assert centre(30, 12) == 9
-    assert [centre(n, 12) for n in (12, 13, 14, 15, 36)] == [0, 1, 1, 2, 12]
-
-
 def test_a_record_is_never_read_with_its_file(make_job, raw, tmp_path):
     """Large files are read in parts: what is read at once is one record."""
     top = tmp_path / "large" / "softmotion30_44k"
@@ -156,11 +138,11 @@ def test_frames_that_are_missing_or_of_another_size_or_number(
 
 def test_trajectories_that_are_missing(make_job, raw):
     rewrite(raw, [record(0)])
-    with pytest.raises(StpError, match="4 trajectories"):
+    with pytest.raises(StpError, match=r"^4 "):
         run(make_job(*JOB))
     options = {**OPTIONS, "trajectories": None}
     assert run(make_job("bair", [3, SIZE, SIZE], options))["clips"]["train"] == 2
-    with pytest.raises(StpError, match="4 trajectories"):
+    with pytest.raises(StpError, match=r"^4 "):
         run(make_job("bair", [3, SIZE, SIZE], {**options, "val": 4}))
 
 

@@ -77,7 +77,7 @@ def test_the_published_numbers_follow_from_the_rule():
 
 def test_a_missing_frame(make_job, raw):
     snippet(raw)[12].unlink()
-    with pytest.raises(StpError, match=r"bonn_000000 has 12 frames from 000000 on, then .*000012"):
+    with pytest.raises(StpError, match=r"bonn_000000 .*12 .*000012"):
         run(make_job("cityscapes", [3, 4, 4], ANY))
 
 
@@ -85,5 +85,5 @@ def test_a_missing_snippet_in_one_of_two_blocks():
     names = [("train", "ulm", "000000", f"{n:06d}") for n in (*range(30), *range(49, 79))]
     pictures = {name: Member("x") for name in names}
     assert [s.name for s in find_snippets(pictures)] == ["ulm_000000_000000", "ulm_000000_000049"]
-    with pytest.raises(StpError, match="29 frames from 000050 on"):
+    with pytest.raises(StpError, match=r"29 .*000050"):
         list(find_snippets({name: Member("x") for name in names if name[3] != "000049"}))

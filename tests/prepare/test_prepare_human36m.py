@@ -125,19 +125,13 @@ def test_clips_between_the_others_and_gaps_do_not_matter(make_job, raw):
         (f"images/{WALK}_,1,5\n", r"human_val\.txt, line 2"),
         (f"images/{WALK}_,1,71\n", f"{WALK}_,1 .*train"),
         (f"images/{SIT}_,16,86\n", f"{SIT}_,16 .*val"),
-        (f"images/{WALK}_,61,131\n", f"3 of 18 frames .* {WALK}_000061.jpg"),
+        (f"images/{WALK}_,61,131\n", f"3 of 18 .*{WALK}_000061.jpg"),
     ],
 )
 def test_lists_that_are_wrong(make_job, raw, line, message):
     path = raw / "predbench_annotations/human/human_val.txt"
     path.write_text(path.read_text() + line)
     with pytest.raises(StpError, match=message):
-        run(make_job("human36m", SHAPE, {}, root=raw))
-
-
-def test_a_frame_that_is_missing(make_job, raw):
-    (raw / f"human36m/images/{WALK}_000016.jpg").unlink()
-    with pytest.raises(StpError, match=rf"1 of 15 frames .* first {WALK}_000016\.jpg"):
         run(make_job("human36m", SHAPE, {}, root=raw))
 
 

@@ -28,8 +28,19 @@ DATES = {
 VARIABLES = {"z": [850, 500], "t2m": None}
 
 
+def ten_days():
+    """Every six hours."""
+    return made.grid(made.times("2000-01-01", 40))
+
+
 def options(**more):
     return {"kind": "grids", "variables": VARIABLES, "splits": DATES, "stride": 1, **more}
+
+
+def refuse(make_job, named, *given, **more):
+    """A job with these options is refused by an error that names this."""
+    with pytest.raises(StpError, match=named):
+        run(make_job("own.reader", SHAPE, options(*given, **more)))
 
 
 def save(root, dataset, name="g.nc", **more):
@@ -45,8 +56,7 @@ def save(root, dataset, name="g.nc", **more):
 
 @pytest.fixture
 def raw(tmp_path):
-    """Ten days, every six hours."""
-    save(tmp_path / "raw", made.grid(made.times("2000-01-01", 40)))
+    save(tmp_path / "raw", ten_days())
     return tmp_path / "raw"
 
 
@@ -87,7 +97,7 @@ def test_the_store_opens_in_plain_xarray(make_job, raw):
     job = make_job("own.reader", SHAPE, options())
     run(job)
     frames = xr.open_zarr(job.out / "frames.zarr", consolidated=False)["frames"]
-    original = made.grid(made.times("2000-01-01", 40))
+    original = ten_days()
     np.testing.assert_array_equal(frames["time"], original["time"])
     np.testing.assert_array_equal(frames["lat"], original["lat"])
     assert frames["lon"].attrs["units"] == "degrees_east"
@@ -104,7 +114,7 @@ def test_the_store_opens_in_plain_xarray(make_job, raw):
     ],
 )
 def test_every_container(make_job, tmp_path, name, more):
-    save(tmp_path / "raw", made.grid(made.times("2000-01-01", 40)), name, **more)
+    save(tmp_path / "raw", ten_days(), name, **more)
     job = make_job("own.reader", SHAPE, options())
     assert run(job)["sequences"] == 1
     check(job)
@@ -112,7 +122,7 @@ def test_every_container(make_job, tmp_path, name, more):
 
 @pytest.mark.parametrize("axis", ["time", "y", "x"])
 def test_variables_of_a_file_have_the_same_axes(make_job, tmp_path, axis):
-    field = made.grid(made.times("2000-01-01", 40))
+    field = ten_days()
     dim, other = {
         "time": ("time", "valid_time"),
         "y": ("lat", "latitude"),
@@ -131,16 +141,14 @@ def test_variables_of_a_file_have_the_same_axes(make_job, tmp_path, axis):
         )
     )
     save(tmp_path / "raw", field.assign(t2m=column))
-    with pytest.raises(StpError, match=rf"g\.nc: t2m and z differ in {axis}"):
-        run(make_job("own.reader", SHAPE, options()))
+    refuse(make_job, rf"g\.nc: t2m and z .*{axis}")
 
 
 def test_missing_chunks_are_no_numbers(make_job, tmp_path):
-    field = made.grid(made.times("2000-01-01", 40)).astype(np.int16)
+    field = ten_days().astype(np.int16)
     path = save(tmp_path / "raw", field, "g.zarr", encoding={"t2m": {"chunks": (10, 4, 6)}})
     (path / "t2m" / "c" / "1" / "0" / "0").unlink()
-    with pytest.raises(StpError, match=r"g\.zarr: 1 of 4 chunks of t2m"):
-        run(make_job("own.reader", SHAPE, options()))
+    refuse(make_job, r"g\.zarr: 1 of 4 .*t2m")
     only_z = options(variables={"z": [850]})
     run(make_job("own.reader", [1, 4, 6], only_z))
 
@@ -171,7 +179,7 @@ def test_a_coordinate_of_columns_alone(make_job, tmp_path):
     ],
 )
 def test_what_is_no_latitude_weighs_nothing(make_job, tmp_path, name, units, factor, kept):
-    field = made.grid(made.times("2000-01-01", 40))
+    field = ten_days()
     lat = field["lat"] * factor if factor else xr.DataArray(np.arange(4), dims="lat")
     lat = xr.DataArray(lat, attrs={"units": units} if units else {})
     save(tmp_path / "raw", field.assign_coords(lat=lat).rename(lat=name))
@@ -180,19 +188,14 @@ def test_what_is_no_latitude_weighs_nothing(make_job, tmp_path, name, units, fac
     found = coordinates(job)
     assert found[kept][0] == "y"
     assert ("lat" in found) == (kept == "lat")
-
-
-def test_latitudes_in_degrees_east_are_refused(make_job, tmp_path):
-    field = made.grid(made.times("2000-01-01", 40))
-    lat = xr.DataArray(field["lat"], attrs={"units": "degrees_east"})
+    lat.attrs["units"] = "degrees_east"
     save(tmp_path / "raw", field.assign_coords(lat=lat))
-    with pytest.raises(StpError, match=r"lat .*degrees_east"):
-        run(make_job("own.reader", SHAPE, options()))
+    refuse(make_job, "lat .*degrees_east")
 
 
 def test_files_are_joined_by_their_times_and_read_in_parts(make_job, tmp_path, monkeypatch):
     """Names in another order than times; parts cross from file to file."""
-    field = made.grid(made.times("2000-01-01", 40))
+    field = ten_days()
     for name, first, stop in (("c.nc", 0, 7), ("a.nc", 7, 23), ("b.nc", 23, 40)):
         save(tmp_path / "raw", field.isel(time=slice(first, stop)), name)
     monkeypatch.setattr(reader, "PIECE_BYTES", 5 * 3 * 4 * 6 * 8)
@@ -211,7 +214,7 @@ def test_files_of_their_own(make_job, tmp_path):
 
 def test_packed_values_and_the_names_of_era5(make_job, tmp_path):
     """Dimensions valid_time, latitude, longitude, a member, whole numbers with a scale."""
-    field = made.grid(made.times("2000-01-01", 40))["t2m"]
+    field = ten_days()["t2m"]
     field = field.rename(time="valid_time", lat="latitude", lon="longitude")
     field = field.expand_dims(number=[0, 1], axis=1) + xr.DataArray([0, 500], dims="number")
     field.attrs["units"] = "K"
@@ -225,9 +228,9 @@ def test_packed_values_and_the_names_of_era5(make_job, tmp_path):
     data = Prepared(job.out)
     assert data.attrs["units"] == "K"
     assert data.clips("train").read([0])[0, 1, 0, 2, 3] == 1000 + 20 + 3 + 500
-    with pytest.raises(StpError, match="dimension number of length 2"):
+    with pytest.raises(StpError, match=r"number .* 2"):
         run(make_job("own.reader", [1, 4, 6], options(variables={"t2m": None})))
-    with pytest.raises(StpError, match="t2m has no number = 7"):
+    with pytest.raises(StpError, match=r"t2m .*number.*7"):
         run(make_job("own.reader", [1, 4, 6], {**given, "select": {"number": 7}}))
 
 
@@ -247,28 +250,13 @@ def test_months_and_years_of_another_calendar(make_job, tmp_path):
     assert opened["time"].values[-1] == months[-1]
 
 
-@pytest.mark.parametrize(
-    ("units", "numbers", "calendar", "first"),
-    [
-        ("months since 2000-01-01", np.arange(40), None, "2000-01-01"),
-        ("Months since 1999-02-03 00:00", 11 + np.arange(40.0), None, "2000-01-03"),
-        ("months since 2000-01-01", np.arange(40), "noleap", "2000-01-01"),
-        ("months since 2000-01-01", np.arange(40), "360_day", "2000-01-01"),
-    ],
-)
-def test_whole_months_since_a_date(make_job, tmp_path, units, numbers, calendar, first):
-    path = save(tmp_path / "raw", made.grid(made.times("2000-01-01", 40)).drop_vars("time"))
+def with_times(raw, units, numbers, calendar=None):
+    path = save(raw, ten_days().drop_vars("time"))
     with netCDF4.Dataset(path, "a") as file:
         time = file.createVariable("time", "f8", ("time",))
         time.units, time[:] = units, numbers
         if calendar:
             time.calendar = calendar
-    by_share = {"by": "time", "train": 0.5, "val": 0.25, "test": 0.25}
-    job = make_job("own.reader", SHAPE, options(splits=by_share, cycle="year"))
-    run(job)
-    data = Prepared(job.out)
-    assert (data.attrs["time_step"], data.attrs["phases"]) == ("1mon", 12)
-    assert data.clips("train").index["clip"][0].rpartition("/")[2][:10] == first
 
 
 @pytest.mark.parametrize(
@@ -280,17 +268,32 @@ def test_whole_months_since_a_date(make_job, tmp_path, units, numbers, calendar,
     ],
 )
 def test_months_are_of_no_fixed_length(make_job, tmp_path, units, numbers):
-    path = save(tmp_path / "raw", made.grid(made.times("2000-01-01", 40)).drop_vars("time"))
-    with netCDF4.Dataset(path, "a") as file:
-        time = file.createVariable("time", "f8", ("time",))
-        time.units, time[:] = units, numbers
-    with pytest.raises(StpError, match=r"g\.nc: time is in '(months|years) since(.|\n)*in days"):
-        run(make_job("own.reader", SHAPE, options()))
+    with_times(tmp_path / "raw", units, numbers)
+    refuse(make_job, rf"g\.nc: time .*{units}")
+
+
+@pytest.mark.parametrize(
+    ("units", "numbers", "calendar", "first"),
+    [
+        ("months since 2000-01-01", np.arange(40), None, "2000-01-01"),
+        ("Months since 1999-02-03 00:00", 11 + np.arange(40.0), None, "2000-01-03"),
+        ("months since 2000-01-01", np.arange(40), "noleap", "2000-01-01"),
+        ("months since 2000-01-01", np.arange(40), "360_day", "2000-01-01"),
+    ],
+)
+def test_whole_months_since_a_date(make_job, tmp_path, units, numbers, calendar, first):
+    with_times(tmp_path / "raw", units, numbers, calendar)
+    by_share = {"by": "time", "train": 0.5, "val": 0.25, "test": 0.25}
+    job = make_job("own.reader", SHAPE, options(splits=by_share, cycle="year"))
+    run(job)
+    data = Prepared(job.out)
+    assert (data.attrs["time_step"], data.attrs["phases"]) == ("1mon", 12)
+    assert data.clips("train").index["clip"][0].rpartition("/")[2][:10] == first
 
 
 @pytest.mark.parametrize("versions", [[1, 5], ["0005", "0001"], None])
 def test_era5_goes_on_where_its_final_version_ends(make_job, tmp_path, versions):
-    field = made.grid(made.times("2000-01-01", 40))
+    field = ten_days()
     late = xr.DataArray(np.arange(40) >= 34, dims="time")
     parts = {1: field.where(~late), 5: field.where(late | (late["time"] == 33), field * np.nan)}
     order = [int(one) for one in versions or (1, 5)]
@@ -302,26 +305,24 @@ def test_era5_goes_on_where_its_final_version_ends(make_job, tmp_path, versions)
     check(job)
     if versions == [1, 5]:
         chosen = options(select={"expver": 1})
-        with pytest.raises(StpError, match=r"missing values .* of expver 1 "):
+        with pytest.raises(StpError, match="expver 1 "):
             run(make_job("own.reader", SHAPE, chosen))
 
 
 def with_a_mark(value, **attrs):
-    field = made.grid(made.times("2000-01-01", 40))
+    field = ten_days()
     field["z"][7, 0, 1, 1] = value
     field["z"].attrs.update(attrs)
     return field
 
 
-@pytest.mark.parametrize("value", [-9999.0, 1e20, -32768.0, 99999.0])
-def test_a_lone_value_far_from_all_others_is_declared_or_refused(make_job, tmp_path, value):
+@pytest.mark.parametrize("value", [-9999.0, 1e20])
+def test_a_lone_value_far_from_all_others_is_stated_declared_or_refused(make_job, tmp_path, value):
+    save(tmp_path / "raw", with_a_mark(value, valid_min=-1e6, valid_max=1e21))
+    run(make_job("own.reader", SHAPE, options()))
     save(tmp_path / "raw", with_a_mark(value))
-    with pytest.raises(
-        StpError, match=r"g\.nc frames .*: z500 has the value .* far from all others"
-    ):
-        run(make_job("own.reader", SHAPE, options()))
-    with pytest.raises(StpError, match=r"z500 has 1 missing values(.|\n)*fill"):
-        run(make_job("own.reader", SHAPE, options(missing=value)))
+    refuse(make_job, r"g\.nc.*: z500 ")
+    refuse(make_job, "z500 .* 1 ", missing=value)
     job = make_job("own.reader", SHAPE, options(missing=[value], fill=507))
     assert run(job)["range of values"]["z500"] == [500, 539]
     check(job)
@@ -329,13 +330,7 @@ def test_a_lone_value_far_from_all_others_is_declared_or_refused(make_job, tmp_p
     assert (
         value in [np.float32(end) for end in run(meant)["range of values"]["z500"]] or value > 1e9
     )
-    with pytest.raises(StpError, match="missing is 'x'"):
-        run(make_job("own.reader", SHAPE, options(missing="x")))
-
-
-def test_a_variable_that_states_its_range_may_have_any_value_in_it(make_job, tmp_path):
-    save(tmp_path / "raw", with_a_mark(-9999.0, valid_min=-10000.0))
-    run(make_job("own.reader", SHAPE, options()))
+    refuse(make_job, "missing .*x", missing="x")
 
 
 @pytest.mark.parametrize(
@@ -347,11 +342,7 @@ def test_a_variable_that_states_its_range_may_have_any_value_in_it(make_job, tmp
     ],
 )
 def test_steps_that_are_no_whole_number_of_days_or_months(make_job, tmp_path, units, numbers, step):
-    path = save(tmp_path / "raw", made.grid(made.times("2000-01-01", 40)).drop_vars("time"))
-    with netCDF4.Dataset(path, "a") as file:
-        time = file.createVariable("time", "f8", ("time",))
-        time.units = units
-        time[:] = numbers
+    with_times(tmp_path / "raw", units, numbers)
     by_share = {"by": "time", "train": 0.5, "val": 0.25, "test": 0.25}
     job = make_job("own.reader", SHAPE, options(splits=by_share))
     assert run(job)["clips"] == {"train": 18, "val": 8, "test": 8}
@@ -368,8 +359,7 @@ def test_the_cycle_of_a_day(make_job, raw):
     run(job)
     assert list(Prepared(job.out).clips("train").phases(range(4))) == [0, 0, 1, 1]
     for wrong in ({"cycle": "year"}, {"cycle": "day", "frame_step": 3}):
-        with pytest.raises(StpError, match="cycle with steps of 6h"):
-            run(make_job("own.reader", SHAPE, options(**wrong)))
+        refuse(make_job, "cycle .*6h", **wrong)
 
 
 @pytest.mark.parametrize(
@@ -390,15 +380,14 @@ def test_the_cycle_of_the_days_of_a_year(calendar, date, days, day):
     assert [clock.phase(i, "day_of_year", 1) for i in range(3)] == [4 * day + i for i in range(3)]
     assert clock.phases("day_of_year", 4) == days
     assert clock.phase(0, "day_of_year", 4) == day
-    with pytest.raises(StpError, match="hours that divide a day"):
+    with pytest.raises(StpError, match="hours"):
         clock.phases("day_of_year", 8)
 
 
 def test_a_gap_in_time_is_an_error_or_a_cut(make_job, tmp_path):
     when = np.delete(made.times("2000-01-01", 40), 10)
     save(tmp_path / "raw", made.grid(when))
-    with pytest.raises(StpError, match=r"g\.nc: a gap in time, 2000-01-03T06:00:00 is followed by"):
-        run(make_job("own.reader", SHAPE, options()))
+    refuse(make_job, r"g\.nc: .*2000-01-03T06:00:00")
     job = make_job("own.reader", SHAPE, options(gaps="cut"))
     # 10 + 9 frames of training instead of 20
     assert run(job)["clips"]["train"] == 8 + 7
@@ -414,18 +403,17 @@ def test_times_that_repeat_or_go_backwards(make_job, tmp_path, how):
         when[10] = when[9] if how == "twice" else when[3]
         save(tmp_path / "raw", made.grid(when))
     for gaps in ("error", "cut"):
-        with pytest.raises(StpError, match=r"2000-01-\S+ is followed by 2000-01-"):
-            run(make_job("own.reader", SHAPE, options(gaps=gaps)))
+        refuse(make_job, "2000-01-.* 2000-01-", gaps=gaps)
 
 
-def test_missing_values(make_job, tmp_path):
-    field = made.grid(made.times("2000-01-01", 40))
-    field["t2m"][7, 1, 1] = np.nan
-    save(tmp_path / "raw", field)
-    with pytest.raises(StpError, match=r"g\.nc: t2m has 1 missing values \(NaN\)(.|\n)*fill"):
-        run(make_job("own.reader", SHAPE, options()))
-    with pytest.raises(StpError, match=r"t2m.*fill is -1e\+06(.|\n)*fill"):
-        run(make_job("own.reader", SHAPE, options(fill=-1e6)))
+@pytest.mark.parametrize("name", ["g.nc", "g.zarr"])
+@pytest.mark.parametrize("value", [np.nan, netCDF4.default_fillvals["f4"]])
+def test_missing_values(make_job, tmp_path, name, value):
+    field = ten_days()
+    field["t2m"][7, 1, 1] = value
+    save(tmp_path / "raw", field, name)
+    refuse(make_job, rf"{name}.*t2m .* 1 ")
+    refuse(make_job, r"t2m.*fill", fill=-1e6)
     job = make_job("own.reader", SHAPE, options(fill=[0, 0, -5]))
     run(job)
     assert Prepared(job.out).clips("train").read([7])[0, 0, 2, 1, 1] == -5
@@ -439,18 +427,6 @@ def test_a_split_ends_at_a_time_of_day(make_job, raw, last):
     assert check(job).clips("train").index["clip"].iloc[-1].endswith("2000-01-05T00:00:00")
 
 
-@pytest.mark.parametrize("name", ["g.nc", "g.zarr"])
-def test_what_nobody_wrote_is_missing(make_job, tmp_path, name):
-    field = made.grid(made.times("2000-01-01", 40))
-    field["t2m"][7, 1, 1] = netCDF4.default_fillvals["f4"]
-    save(tmp_path / "raw", field, name)
-    with pytest.raises(StpError, match=r"t2m has 1 missing values \(NaN\)(.|\n)*fill"):
-        run(make_job("own.reader", SHAPE, options()))
-    job = make_job("own.reader", SHAPE, options(fill=-5))
-    run(job)
-    assert Prepared(job.out).clips("train").read([7])[0, 0, 2, 1, 1] == -5
-
-
 PACKED = {"dtype": "int16", "scale_factor": -2.0, "add_offset": 500.0, "_FillValue": np.int16(-1)}
 
 
@@ -461,36 +437,36 @@ PACKED = {"dtype": "int16", "scale_factor": -2.0, "add_offset": 500.0, "_FillVal
         (
             {"valid_range": np.float32([0, 9000])},
             {},
-            r"\d+ values .* states, 0 to 9000, such as 9001",
+            r"\d+ .*0 to 9000, .*9001",
         ),
-        ({"valid_min": 1.0}, {}, "1 values .* states, 1 to inf, such as 0"),
-        ({"valid_max": np.float64(39034.9)}, {}, "1 values .* -inf to 39034.9, such as 39035"),
+        ({"valid_min": 1.0}, {}, "1 .*1 to inf, .*0"),
+        ({"valid_max": np.float64(39034.9)}, {}, "1 .*-inf to 39034.9, .*39035"),
         # 500 - 2 x (-19268 .. 250) is 0 .. 39036
         ({"valid_range": np.int16([-19268, 250])}, PACKED, None),
         (
             {"valid_range": np.int16([-19268, 200])},
             PACKED,
-            r"\d+ values .* states, 99 to 39037, such as \d+",
+            r"\d+ .*99 to 39037, ",
         ),
-        ({"valid_max": np.int16(200)}, PACKED, r"\d+ values .* states, 99 to inf, such as \d+"),
+        ({"valid_max": np.int16(200)}, PACKED, r"\d+ .*99 to inf, "),
         (
             {"valid_range": np.float32([99, 39036])},
             PACKED,
-            r"\d+ values .* states, 98 to 39037, such as \d+",
+            r"\d+ .*98 to 39037, ",
         ),
     ],
 )
 def test_values_outside_of_the_range_that_a_file_states(
     make_job, tmp_path, attrs, encoding, message
 ):
-    field = made.grid(made.times("2000-01-01", 40))
+    field = ten_days()
     field["t2m"].attrs.update(attrs)
     save(tmp_path / "raw", field, encoding={"t2m": encoding})
     job = make_job("own.reader", SHAPE, options(fill=0))
     if message is None:
         run(job)
         return
-    with pytest.raises(StpError, match=rf"g\.nc: t2m has {message}(.|\n)*ncatted"):
+    with pytest.raises(StpError, match=rf"g\.nc: t2m .*{message}"):
         run(job)
 
 
@@ -498,11 +474,10 @@ def test_values_outside_of_the_range_that_a_file_states(
     "attrs", [{"valid_range": "0, 1"}, {"valid_range": [0.0]}, {"valid_min": "x"}]
 )
 def test_a_range_that_is_none(make_job, tmp_path, attrs):
-    field = made.grid(made.times("2000-01-01", 40))
+    field = ten_days()
     field["t2m"].attrs.update(attrs)
     save(tmp_path / "raw", field)
-    with pytest.raises(StpError, match=r"g\.nc: the range of t2m cannot be read(.|\n)*ncatted"):
-        run(make_job("own.reader", SHAPE, options()))
+    refuse(make_job, r"g\.nc: .*t2m")
 
 
 def test_the_range_of_bytes_without_signs():
@@ -512,79 +487,71 @@ def test_the_range_of_bytes_without_signs():
     field = xr.DataArray(values, attrs=stated, name="x")
     field.encoding = packing
     assert as_stated(values, field, Path("a.nc")) is values
-    with pytest.raises(StpError, match=r"a\.nc: x has 1 values .* -0\.05 to 25\.05, such as 25\.1"):
+    with pytest.raises(StpError, match=r"a\.nc: x .* 1 .*-0\.05 to 25\.05, .*25\.1"):
         as_stated(np.array([0, 25.1]), field, Path("a.nc"))
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"variables": {"t3m": None, "z": [500, 850]}}, "no variable 't3m'(.|\n)*did you mean t2m"),
-        ({"variables": {"t2m": None, "z": [500, 700]}}, "z has no level 700(.|\n)*500, 850"),
-        ({"variables": {"z": None, "t2m": [1, 2]}}, "dimension level of length 2"),
-        ({"variables": {"t2m": [1, 2, 3]}}, "which is level"),
-        ({"variables": {"t2m": None}}, "3 channels, as in shape"),
-        ({"variables": {}}, "variables is {}"),
-        ({"variables": {"z": [500, 500.0]}}, "every channel once"),
-        ({"y": "rows"}, r"z has the dimensions time, level, lat, lon; which is y\?"),
-        ({"y": "lon", "x": "lat"}, "a grid of 6 x 4(.|\n)*4 x 6"),
-        ({"fill": "zero"}, "fill is 'zero'"),
-        ({"variables": {"t2m": None, "z": ["500", 850]}}, r"variables\.z is"),
-        ({"variables": {"t2m": None, "z": 500}}, "variables is"),
-        ({"variables": [{"name": "t2m"}, {"name": "t2m"}]}, "every variable once"),
+        ({"variables": {"t3m": None, "z": [500, 850]}}, "'t3m'(.|\n)*t2m"),
+        ({"variables": {"t2m": None, "z": [500, 700]}}, "z .*700(.|\n)*500, 850"),
+        ({"variables": {"z": None, "t2m": [1, 2]}}, "level .* 2"),
+        ({"variables": {"t2m": [1, 2, 3]}}, "level"),
+        ({"variables": {"t2m": None}}, "3 .*shape"),
+        ({"variables": {}}, "variables .*{}"),
+        ({"variables": {"z": [500, 500.0]}}, "channel"),
+        ({"y": "rows"}, "z .*time, level, lat, lon.* y"),
+        ({"y": "lon", "x": "lat"}, "6 x 4(.|\n)*4 x 6"),
+        ({"fill": "zero"}, "fill .*zero"),
+        ({"variables": {"t2m": None, "z": ["500", 850]}}, r"variables\.z"),
+        ({"variables": {"t2m": None, "z": 500}}, "variables"),
+        ({"variables": [{"name": "t2m"}, {"name": "t2m"}]}, "variable"),
         ({"select": {"numbr": 0}}, "'numbr'"),
-        ({"splits": {**DATES, "val": ["2000-01-05", "2000-01-07"]}}, "val and train share frames"),
+        ({"splits": {**DATES, "val": ["2000-01-05", "2000-01-07"]}}, "val .*train"),
     ],
 )
 def test_what_is_not_in_the_files(make_job, raw, change, message):
-    with pytest.raises(StpError, match=message):
-        run(make_job("own.reader", SHAPE, options(**change)))
+    refuse(make_job, message, **change)
 
 
 def test_levels_and_members_without_values(make_job, tmp_path):
     """Places are counted from 0, but are no levels."""
-    field = made.grid(made.times("2000-01-01", 40)).expand_dims(number=2)
+    field = ten_days().expand_dims(number=2)
     save(tmp_path / "raw", field)
     run(make_job("own.reader", SHAPE, options(select={"number": 1})))
     for number in (2, -1, "a"):
-        message = rf"z has no number = {number!r} "
-        with pytest.raises(StpError, match=message):
-            run(make_job("own.reader", SHAPE, options(select={"number": number})))
+        refuse(make_job, f"z .*number.*{number!r}", select={"number": number})
     save(tmp_path / "raw", field.drop_vars("level"))
     places = {"z": [1, 0], "t2m": None}
-    with pytest.raises(StpError, match="levels of z"):
-        run(make_job("own.reader", SHAPE, options(select={"number": 1}, variables=places)))
+    refuse(make_job, "z", select={"number": 1}, variables=places)
 
 
 def test_a_file_without_dates(make_job, tmp_path):
-    field = made.grid(made.times("2000-01-01", 40))
+    field = ten_days()
     save(tmp_path / "raw", field.drop_vars("time"))
-    with pytest.raises(StpError, match="no time coordinate"):
-        run(make_job("own.reader", SHAPE, options()))
+    refuse(make_job, "time")
     save(tmp_path / "raw", field.assign_coords(time=np.arange(40)))
-    with pytest.raises(StpError, match="times are int64, not dates"):
-        run(make_job("own.reader", SHAPE, options()))
+    refuse(make_job, "int64")
 
 
 def test_files_on_different_grids(make_job, raw):
     when = made.times("2000-01-11", 4)
     save(raw, made.grid(when).assign_coords(lon=np.arange(6) + 1.0), "h.nc")
-    with pytest.raises(StpError, match=r"h\.nc: .*mine/g\.nc"):
-        run(make_job("own.reader", SHAPE, options()))
+    refuse(make_job, r"h\.nc: .*mine/g\.nc")
 
 
 @pytest.mark.parametrize("format", ["NETCDF3_CLASSIC", "NETCDF3_64BIT"])
 @pytest.mark.parametrize("unlimited", [[], ["time"]])
 def test_a_classic_file_that_was_cut_off(make_job, tmp_path, format, unlimited):
-    field = made.grid(made.times("2000-01-01", 40))
+    field = ten_days()
     first = field.drop_vars(["t2m", "z"])
     path = save(tmp_path / "raw", first, format=format, unlimited_dims=unlimited)
     field[["t2m", "z"]].drop_vars([*first.coords]).to_netcdf(path, mode="a", format=format)
     run(make_job("own.reader", SHAPE, options()))
     # The values of the last variable, or of the last time, lie at the end.
     path.write_bytes(path.read_bytes()[:-8])
-    with pytest.raises(StpError, match=r"g\.nc: it cannot be read \(cut off"):
-        run(make_job("own.reader", SHAPE, options()))
+    refuse(make_job, r"g\.nc")
 
 
 @pytest.mark.parametrize(
@@ -606,18 +573,17 @@ def test_the_end_of_a_classic_file(tmp_path, format, records):
     whole = path.read_bytes()
     for cut in (4, 40, len(whole) // 2, len(whole) - 4):
         path.write_bytes(whole[:cut])
-        with pytest.raises(OSError, match="cut off"):
+        with pytest.raises(OSError):
             require_whole(path)
 
 
 def test_grib_files_are_to_be_converted(make_job, raw):
     (raw / "mine" / "h.grib").write_bytes(b"GRIB")
-    with pytest.raises(StpError, match="cdo -f nc4"):
-        run(make_job("own.reader", SHAPE, options()))
+    refuse(make_job, r"h\.grib")
 
 
 def test_a_store_with_other_files_than_were_locked(make_job, tmp_path):
-    store = save(tmp_path / "raw", made.grid(made.times("2000-01-01", 40)), "g.zarr")
+    store = save(tmp_path / "raw", ten_days(), "g.zarr")
     job = make_job("own.reader", SHAPE, options())
     (store / "t2m" / "c" / "9").mkdir(parents=True)
     (store / "t2m" / "c" / "9" / "0").write_bytes(b"x")
@@ -635,7 +601,7 @@ def test_real_sea_surface_temperatures(make_job, raw_mirror):
     splits = {"by": "time", "train": 0.6, "val": 0.2, "test": 0.2}
     given = {"kind": "grids", "variables": {"sst": None}, "splits": splits, "cycle": "year"}
     job = make_job("own.reader", [1, 89, 180], given, root=raw_mirror, names=[name])
-    with pytest.raises(StpError, match=r"sst has .* missing values"):
+    with pytest.raises(StpError, match="sst"):
         run(job)
     job = make_job("own.reader", [1, 89, 180], {**given, "fill": 0}, root=raw_mirror, names=[name])
     run(job)

@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 import struct
 
 import av
@@ -73,9 +74,9 @@ def write_lists(root, val, test):
         path.write_text(json.dumps(names))
 
 
-@pytest.fixture
-def raw(tmp_path):
-    root = tmp_path / "raw"
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    root = tmp_path_factory.mktemp("robonet")
     folder = root / "robonet" / "hdf5"
     write(folder / "a_traj1.hdf5", [pictures(RED, 6), pictures(BLUE, 6)])
     write(folder / "b_traj2.hdf5", [pictures(BLUE, 7)[..., ::-1]], order="BGR")
@@ -83,6 +84,11 @@ def raw(tmp_path):
     write(folder / "d_traj4.hdf5", [pictures(GREEN, 2)])  # too short
     write_lists(root, ["b_traj2.hdf5"], ["c_traj3.hdf5"])
     return root
+
+
+@pytest.fixture
+def raw(written, tmp_path):
+    return shutil.copytree(written, tmp_path / "raw")
 
 
 JOB = ("robonet", SHAPE, {})
@@ -117,11 +123,10 @@ def test_lists_cameras_and_windows(make_job, raw):
 def test_training_takes_camera_0_and_tests_one_by_name(make_job, tmp_path):
     root = tmp_path / "many"
     names = [f"x_traj{i}.hdf5" for i in range(12)]
-    cameras = [pictures(colour, 3) for colour in (RED, GREEN, BLUE)]
-    write(root / "robonet" / "hdf5" / names[0], cameras)
-    first = (root / "robonet" / "hdf5" / names[0]).read_bytes()
+    first = root / "robonet" / "hdf5" / names[0]
+    write(first, [pictures(colour, 3) for colour in (RED, GREEN, BLUE)])
     for name in names[1:]:
-        (root / "robonet" / "hdf5" / name).write_bytes(first)
+        shutil.copy(first, first.with_name(name))
     write_lists(root, names[4:5], names[5:])
 
     job = make_job("robonet", SHAPE, {}, root=root)
@@ -142,10 +147,11 @@ def test_the_channel_order_of_camera_0_holds_for_all(make_job, tmp_path):
     """Real files of the Franka robot say it for camera 0 only."""
     root = tmp_path / "raw"
     names = [f"x_traj{i}.hdf5" for i in range(10)]
-    for name in names:
-        path = root / "robonet" / "hdf5" / name
-        write(path, [pictures(RED, 3)[..., ::-1], pictures(BLUE, 3)[..., ::-1]], order="BGR")
-        change(path, lambda env: env["cam1_video/frames"].attrs.pop("image_format"))
+    first = root / "robonet" / "hdf5" / names[0]
+    write(first, [pictures(RED, 3)[..., ::-1], pictures(BLUE, 3)[..., ::-1]], order="BGR")
+    change(first, lambda env: env["cam1_video/frames"].attrs.pop("image_format"))
+    for name in names[1:]:
+        shutil.copy(first, first.with_name(name))
     write_lists(root, names[1:2], names[2:])
     job = make_job(*JOB, root=root)
     run(job)
@@ -167,15 +173,11 @@ def test_splits_in_the_options(make_job, raw):
     }
 
 
-def test_videos_with_more_frames_than_they_say(make_job, raw):
+def test_videos_with_other_numbers_of_frames_than_they_say(make_job, raw):
     write(raw / "robonet/hdf5/b_traj2.hdf5", [pictures(BLUE, 9)], says=7)
-    job = make_job(*JOB)
-    assert run(job)["frames"] == 6 + 7 + 5
-
-
-def test_videos_with_fewer_frames_than_they_say(make_job, raw):
+    assert run(make_job(*JOB))["frames"] == 6 + 7 + 5
     write(raw / "robonet/hdf5/b_traj2.hdf5", [pictures(BLUE, 5)], says=7)
-    with pytest.raises(StpError, match=r"b_traj2\.hdf5: cam0_video: only 5 frames(.|\n)*7, as"):
+    with pytest.raises(StpError, match=r"b_traj2\.hdf5: cam0_video: .*5 (.|\n)*7"):
         run(make_job(*JOB))
 
 
@@ -200,16 +202,17 @@ def replace_frames(values):
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        (lambda env: env.pop("cam0_video"), r"b_traj2\.hdf5: cannot be read"),
-        (lambda env: env.attrs.pop("n_cams"), r"b_traj2\.hdf5: cannot be read"),
-        (set_attribute("n_cams", 0), "n_cams is 0"),
-        (set_attribute("cam_encoding", "gif"), "cam_encoding is 'gif'"),
-        (set_attribute("T", 10**9, "cam0_video/frames"), "1000000000 frames"),
-        (set_attribute("image_format", "HSV", "cam0_video/frames"), "image_format is 'HSV'"),
-        (replace_frames(np.zeros((3, 4), np.uint8)), r"frames is uint8 \(3, 4\)"),
-        (replace_frames(np.zeros(3)), r"frames is float64 \(3,\)"),
-        (replace_frames(np.zeros(300, np.uint8)), r"cam0_video: cannot be decoded"),
-        (replace_frames(np.zeros(0, np.uint8)), r"cam0_video: cannot be decoded"),
+        (lambda env: env.pop("cam0_video"), r"b_traj2\.hdf5"),
+        (lambda env: env.attrs.pop("n_cams"), r"b_traj2\.hdf5"),
+        (set_attribute("n_cams", 0), "n_cams .*0"),
+        (set_attribute("cam_encoding", np.arange(3)), "cam_encoding"),
+        (set_attribute("cam_encoding", "gif"), "cam_encoding .*gif"),
+        (set_attribute("T", 10**9, "cam0_video/frames"), "1000000000"),
+        (set_attribute("image_format", "HSV", "cam0_video/frames"), "image_format .*HSV"),
+        (replace_frames(np.zeros((3, 4), np.uint8)), r"uint8 \(3, 4\)"),
+        (replace_frames(np.zeros(3)), r"float64 \(3,\)"),
+        (replace_frames(np.zeros(300, np.uint8)), "cam0_video"),
+        (replace_frames(np.zeros(0, np.uint8)), "cam0_video"),
     ],
 )
 def test_what_is_wrong_in_a_file(make_job, raw, how, message):
@@ -221,11 +224,11 @@ def test_what_is_wrong_in_a_file(make_job, raw, how, message):
 def test_a_picture_that_is_missing_or_damaged(make_job, raw):
     path = raw / "robonet/hdf5/c_traj3.hdf5"
     change(path, lambda env: env["cam0_video"].pop("frame3"))
-    with pytest.raises(StpError, match=r"c_traj3\.hdf5: cannot be read .*frame3"):
+    with pytest.raises(StpError, match=r"c_traj3\.hdf5.*frame3"):
         run(make_job(*JOB))
     write(path, [pictures(GREEN, 5)], encoding="jpg")
     change(path, lambda env: env["cam0_video/frame2"].__setitem__(slice(2, 60), 0))
-    with pytest.raises(StpError, match="cam0_video: frame2: cannot be decoded"):
+    with pytest.raises(StpError, match="cam0_video: frame2"):
         run(make_job(*JOB))
 
 
@@ -238,14 +241,8 @@ def test_a_heap_in_which_the_library_would_not_end(make_job, raw):
         damaged = bytearray(whole)
         damaged[place : place + 16] = struct.pack("<HHIQ", number, 1, 0, length)
         path.write_bytes(damaged)
-        with pytest.raises(StpError, match=r"b_traj2\.hdf5: cannot be read \(a damaged heap\)"):
+        with pytest.raises(StpError, match=r"b_traj2\.hdf5: .*heap"):
             run(make_job(*JOB))
-
-
-def test_a_text_that_is_none(make_job, raw):
-    change(raw / "robonet/hdf5/b_traj2.hdf5", set_attribute("cam_encoding", np.arange(3)))
-    with pytest.raises(StpError, match="the attribute cam_encoding is no text"):
-        run(make_job(*JOB))
 
 
 @pytest.mark.parametrize(
@@ -254,8 +251,8 @@ def test_a_text_that_is_none(make_job, raw):
         ("{}", r"robonet_val\.json"),
         ("[1]", r"robonet_val\.json"),
         ("[", r"robonet_val\.json"),
-        ('["c_traj3.hdf5"]', r"c_traj3\.hdf5 is listed twice"),
-        ("[]", "the val split has no clips"),
+        ('["c_traj3.hdf5"]', r"c_traj3\.hdf5"),
+        ("[]", "val"),
     ],
 )
 def test_lists_that_are_wrong(make_job, raw, text, message):

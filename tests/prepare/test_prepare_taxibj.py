@@ -166,13 +166,13 @@ def test_unbroken_finds_rows_of_the_file():
 @pytest.mark.parametrize(
     ("row", "text", "message"),
     [
-        (5, "2013073005", r"date 5 is 2013073005, again after 2013073005"),
-        (5, "2013073004", r"date 5 is 2013073004, earlier after 2013073005"),
-        (5, "2013073049", r"date 5 is '2013073049'"),
-        (5, "2013073000", r"date 5 is '2013073000'"),
-        (5, "2013023001", r"date 5 is '2013023001'"),
-        (5, "yesterday!", r"date 5 is 'yesterday!'"),
-        (5, "20130730", r"date 5 is '20130730'"),
+        (5, "2013073005", "date 5 .*2013073005.*2013073005"),
+        (5, "2013073004", "date 5 .*2013073004.*2013073005"),
+        (5, "2013073049", "date 5 .*2013073049"),
+        (5, "2013073000", "date 5 .*2013073000"),
+        (5, "2013023001", "date 5 .*2013023001"),
+        (5, "yesterday!", "date 5 .*yesterday!"),
+        (5, "20130730", "date 5 .*20130730"),
     ],
 )
 def test_dates_that_are_wrong(make_job, raw, dates, row, text, message):
@@ -196,13 +196,13 @@ def test_values_that_are_no_flows(make_job, raw, dates, value):
 @pytest.mark.parametrize(
     ("arrays", "message"),
     [
-        ({"data": np.ones((5, 2, 2, 3))}, r"data has shape \(5, 2, 2, 3\)"),
-        ({"data": np.ones((191, 2, 2, 3))}, r"data has shape \(191, 2, 2, 3\)(.|\n)*date, 190,"),
-        ({"data": np.ones((190, 2, 3, 3))}, r"data has shape \(190, 2, 3, 3\)"),
-        ({"data": np.ones((190, 2, 6))}, r"data is float64 of shape \(190, 2, 6\)"),
-        ({"data": np.ones((190, 2, 2, 3), "i4")}, r"data is int32"),
-        ({"date": np.arange(190)}, r"date is int64"),
-        ({"date": np.array([], "S10")}, "there are no dates in it"),
+        ({"data": np.ones((5, 2, 2, 3))}, r"data .*\(5, 2, 2, 3\)"),
+        ({"data": np.ones((191, 2, 2, 3))}, r"data .*\(191, 2, 2, 3\)(.|\n)*190"),
+        ({"data": np.ones((190, 2, 3, 3))}, r"data .*\(190, 2, 3, 3\)"),
+        ({"data": np.ones((190, 2, 6))}, r"data .*float64.*\(190, 2, 6\)"),
+        ({"data": np.ones((190, 2, 2, 3), "i4")}, "data .*int32"),
+        ({"date": np.arange(190)}, "date .*int64"),
+        ({"date": np.array([], "S10")}, "BJ13_"),
     ],
 )
 def test_arrays_of_another_kind(make_job, raw, dates, arrays, message):
@@ -214,5 +214,5 @@ def test_arrays_of_another_kind(make_job, raw, dates, arrays, message):
 
 def test_a_file_under_the_name_of_another(make_job, raw, dates):
     write(raw, 14, dates[0])
-    with pytest.raises(StpError, match=r"BJ14_.*begins before .*BJ13_.* ends"):
+    with pytest.raises(StpError, match=r"BJ14_.*BJ13_"):
         run(make_job("taxibj", SHAPE, OPTIONS))

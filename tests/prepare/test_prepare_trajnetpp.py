@@ -27,7 +27,7 @@ def test_trajnetpp_leaves_out_what_is_no_detection(tmp_path):
 def test_a_damaged_line_is_named(tmp_path, line):
     path = tmp_path / "eth.ndjson"
     path.write_text('{"track": {"f": 1, "p": 1, "x": 0, "y": 0}}\n' + line)
-    with pytest.raises(StpError, match=r"eth\.ndjson: line 2 cannot be read"):
+    with pytest.raises(StpError, match=r"eth\.ndjson: line 2"):
         trajnetpp.read(path, step=6, dt=0.4)
 
 

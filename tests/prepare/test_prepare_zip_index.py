@@ -71,7 +71,7 @@ def test_memory_does_not_grow_with_the_list(tmp_path):
 @pytest.mark.parametrize("content", [b"", b"PK but no zip", b"PK\x05\x06", bytes(100_000)])
 def test_what_is_no_archive(tmp_path, content):
     (tmp_path / "x.zip").write_bytes(content)
-    with pytest.raises(StpError, match=r"x\.zip: "):
+    with pytest.raises(StpError, match=r"x\.zip"):
         list(entries(tmp_path / "x.zip"))
 
 
@@ -79,10 +79,10 @@ def test_an_archive_that_is_cut_off(tmp_path):
     path = pack(tmp_path / "x.zip")
     content = path.read_bytes()
     path.write_bytes(content[100:])
-    with pytest.raises(StpError, match="damaged archive"):
+    with pytest.raises(StpError, match=r"x\.zip"):
         list(entries(path))
     path.write_bytes(content[:-30])
-    with pytest.raises(StpError, match="damaged archive"):
+    with pytest.raises(StpError, match=r"x\.zip"):
         list(entries(path))
 
 
@@ -92,17 +92,14 @@ def test_a_damaged_file_in_an_archive(tmp_path):
     content = bytearray(path.read_bytes())
     content[content.index(b"x" * 200) + 100] ^= 1
     path.write_bytes(content)
-    with pytest.raises(StpError, match=r"b/x: "):
-        read_entry(path, found["b/x"], "b/x")
-    with pytest.raises(StpError, match=r"there is no file where the list says"):
-        read_entry(path, found["b/x"]._replace(offset=7), "b/x")
-    with pytest.raises(StpError, match=r"packed by method 99"):
-        read_entry(path, found["b/x"]._replace(method=99), "b/x")
-    with pytest.raises(StpError, match=r"cut off"):
-        read_entry(path, found["b/x"]._replace(packed=10**6), "b/x")
-    with pytest.raises(StpError, match="checksum"):
-        read_entry(path, found["b/long"]._replace(bytes=100), "b/long")
-    with pytest.raises(StpError, match=r"at most 268435456 are read at once"):
-        read_entry(path, found["b/x"]._replace(packed=2**40), "b/x")
-    with pytest.raises(StpError, match=r"x\.zip: damaged archive"):
-        read_entry(path, found["b/x"]._replace(offset=2**63), "b/x")
+    for name, listed, named in (
+        ("b/x", {}, "b/x"),
+        ("b/x", {"offset": 7}, "b/x"),
+        ("b/x", {"method": 99}, "b/x.*99"),
+        ("b/x", {"packed": 10**6}, "b/x"),
+        ("b/long", {"bytes": 100}, "b/long"),
+        ("b/x", {"packed": 2**40}, "268435456"),
+        ("b/x", {"offset": 2**63}, r"x\.zip"),
+    ):
+        with pytest.raises(StpError, match=named):
+            read_entry(path, found[name]._replace(**listed), name)

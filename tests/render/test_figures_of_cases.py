@@ -33,24 +33,23 @@ def curves(folder: Path) -> FigureStore:
     return store
 
 
+@pytest.fixture(scope="module")
+def of_kth(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The manifest and the folder of results of these models; not to be changed."""
+    return curves(tmp_path_factory.mktemp("curves")).results()
+
+
 # Lead times
 
 
-def test_curves_are_means_over_seeds_at_each_lead_time(tmp_path: Path) -> None:
-    figure, notes = leads.draw(read(*curves(tmp_path).results()), "kth")
+def test_curves_are_means_over_seeds_and_bands_are_intervals(of_kth: tuple[Path, Path]) -> None:
+    figure, notes = leads.draw(read(*of_kth), "kth")
     (axes,) = figure.axes
     assert axes.get_title() == "SSIM ↑"
     assert points(line_of(axes, "convlstm")) == near((1, 0.85), (2, 0.5), (3, 0.3))
     assert points(line_of(axes, "persistence")) == near((1, 0.3), (2, 0.2), (3, 0.1))
-    assert notes == [
-        "FVD left out: no value per lead time",
-        "vertical line: the last lead time of the training (2)",
-    ]
-
-
-def test_there_is_a_band_only_where_there_are_intervals(tmp_path: Path) -> None:
-    figure, _ = leads.draw(read(*curves(tmp_path).results()), "kth")
-    (band,) = figure.axes[0].collections
+    assert len(notes) == 2 and "FVD" in notes[0] and "(2)" in notes[1]
+    (band,) = axes.collections
     assert band.get_label() == "_convlstm"
     low, high = band.get_paths()[0].vertices[:, 1].min(), band.get_paths()[0].vertices[:, 1].max()
     assert (low, high) == pytest.approx((0.1, 1.0))
@@ -124,7 +123,6 @@ def test_spectra_are_means_over_samples_at_the_first_and_last_lead(tmp_path: Pat
     assert points(line_of(last, "persistence")) == list(zip(k, [4, 2, 1, 0.5], strict=True))
     assert points(line_of(ratio_first, "persistence")) == [(x, 1.0) for x in k]
     assert points(line_of(ratio_last, "persistence")) == [(x, 0.5) for x in k]
-    assert (first.get_xscale(), first.get_yscale()) == ("log", "log")
     # The shorter side has 8 pixels: wavenumber 4 is a wave of two pixels.
     assert spectra._over(8, np.array([1.0, 4.0])).tolist() == [8.0, 2.0]
 
@@ -156,7 +154,6 @@ def test_slopes_go_over_the_share_of_training(tmp_path: Path) -> None:
     figure, _ = slopes.draw(read(*store.results()))
     (axes,) = figure.axes
     assert points(line_of(axes, "convlstm")) == near((10, 0.1), (80, 0.8))
-    assert axes.get_xlabel() == "per cent of the videos that are learnt from"
     assert axes.get_title() == "bridge, published: SSIM ↑"
 
 
@@ -175,8 +172,7 @@ def test_published_values_are_drawn_only_where_they_may_be_compared(
     figure, notes = slopes.draw(scores)
     drawn = [line for line in figure.axes[0].get_lines() if "published" in str(line.get_label())]
     assert [list(line.get_xdata()) for line in drawn] == ([[2, 3]] if official else [])
-    assert [note.partition(" (")[0] for note in notes] == ["hollow: as published"] * official
-    assert all("doubtful: interval multiplier lost" in note for note in notes)
+    assert len(notes) == official and all("doubtful" in note for note in notes)
 
 
 # Files
@@ -185,19 +181,23 @@ def test_published_values_are_drawn_only_where_they_may_be_compared(
 @pytest.mark.parametrize(
     ("kind", "case", "out", "message"),
     [
-        ("lead", "kth", "a.png", "did you mean leads"),
-        ("leads", None, "a.png", "name one with --cell"),
-        ("ranks", "kth", "a.png", "leave --cell out"),
-        ("leads", "khh", "a.png", "did you mean kth"),
-        ("leads", "kth", "a.svg", "write to .*a.png"),
+        ("lead", "kth", "a.png", r"(?s)lead\b.*leads"),
+        ("leads", None, "a.png", "--cell"),
+        ("ranks", "kth", "a.png", "--cell"),
+        ("leads", "khh", "a.png", r"(?s)khh.*kth"),
+        ("leads", "kth", "a.svg", r"a\.png"),
     ],
 )
 def test_mistakes_are_answered(
-    tmp_path: Path, kind: str, case: str | None, out: str, message: str
+    of_kth: tuple[Path, Path],
+    tmp_path: Path,
+    kind: str,
+    case: str | None,
+    out: str,
+    message: str,
 ) -> None:
-    manifest, results = curves(tmp_path).results()
     with pytest.raises(StpError, match=message):
-        render(kind, manifest, results, tmp_path / out, case)
+        render(kind, *of_kth, tmp_path / out, case)
     assert not (tmp_path / out).exists()
 
 
@@ -261,9 +261,7 @@ def test_curves_of_a_suite_stand_beside_printed_ones(tmp_path: Path) -> None:
     assert points(line_of(axes, "convlstm")) == near((1, 1.0), (2, 2.0))
     assert points(line_of(axes, "Centre (published)")) == near((1, 1.5), (2, 2.5))
     assert points(line_of(axes, "Other (published)")) == near((1, 3), (2, 4))
-    named = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert named == ["convlstm", "Other (published)"]
-    assert notes == ["dashed: as published, of other data: not comparable"]
+    assert len(notes) == 1 and "not comparable" in notes[0]
 
 
 def test_means_are_over_the_lead_times_that_most_forecasts_have(tmp_path: Path) -> None:
@@ -274,14 +272,11 @@ def test_means_are_over_the_lead_times_that_most_forecasts_have(tmp_path: Path) 
     figure, notes = lead_means.draw(read(*store.results()), "kth")
     (axes,) = figure.axes
     names = [tick.get_text() for tick in axes.get_yticklabels()]
-    assert names == ["persistence", "convlstm"], "forecasts of no trained network come first"
+    assert names == ["persistence", "convlstm"], "networks come last"
     assert points(line_of(axes, "persistence")) == near((4.0, 0))
     assert points(line_of(axes, "convlstm")) == near((1.5, 1))
     assert points(line_of(axes, "Centre (published)")) == near((2.0, 1))
-    assert notes == [
-        "means over the lead times that most forecasts of a panel have (2)",
-        "upright marks: as published, of other data: not comparable",
-    ]
+    assert len(notes) == 2 and "(2)" in notes[0] and "not comparable" in notes[1]
 
 
 def test_a_forecast_of_few_lead_times_does_not_shorten_the_means_of_others(tmp_path: Path) -> None:
@@ -296,10 +291,7 @@ def test_a_forecast_of_few_lead_times_does_not_shorten_the_means_of_others(tmp_p
     shown = {str(line.get_label()): points(line) for line in axes.get_lines()}
     assert shown["convlstm [variant default]"] == near((4.0, 0))
     assert shown["convlstm [variant steps5]"] == near((4.0, 1)) and direct not in shown
-    assert notes == [
-        "means over the lead times that most forecasts of a panel have (3)",
-        f"no point where some of these are missing: {direct}",
-    ]
+    assert len(notes) == 2 and "(3)" in notes[0] and direct in notes[1]
 
 
 def test_an_ensemble_is_divided_by_the_single_forecasts_of_its_model(tmp_path: Path) -> None:
@@ -312,7 +304,7 @@ def test_an_ensemble_is_divided_by_the_single_forecasts_of_its_model(tmp_path: P
     (axes,) = figure.axes
     assert points(line_of(axes, "mcvd")) == near((1, 0.5), (2, 0.75))
     assert points(line_of(axes, "Centre (published)")) == near((1, 0.5), (2, 0.75))
-    assert notes == ["dashed: as published, of other data: not comparable"]
+    assert len(notes) == 1 and "not comparable" in notes[0]
 
 
 def test_an_ensemble_of_trainings_is_divided_by_one_of_them(tmp_path: Path) -> None:
@@ -330,10 +322,11 @@ def test_an_ensemble_of_trainings_is_divided_by_one_of_them(tmp_path: Path) -> N
     assert points(line_of(axes, "unet")) == near((1, 0.5), (2, 0.25)) and notes == []
 
 
-def test_ensembles_without_single_forecasts_are_answered(tmp_path: Path) -> None:
-    manifest, results = curves(tmp_path).results()
-    with pytest.raises(StpError, match="single forecasts"):
-        render("gain", manifest, results, tmp_path / "a.png", "kth")
+def test_ensembles_without_single_forecasts_are_answered(
+    of_kth: tuple[Path, Path], tmp_path: Path
+) -> None:
+    with pytest.raises(StpError, match="short_term"):
+        render("gain", *of_kth, tmp_path / "a.png", "kth")
 
 
 # Scales that are lost, fronts of errors and spectra, ranks of the observation

@@ -178,24 +178,33 @@ VARIANTS = (
 )
 
 
+@pytest.fixture(scope="module")
+def ours(base: Path) -> Path:
+    """A store whose correlations are as the findings want them."""
+    path = Path(shutil.copy(base, base.with_name("ours.duckdb")))
+    with duckdb.connect(str(path)) as connection:
+        for statement in (
+            table_for("noise_correlations", "LIMIT 0"),
+            "INSERT INTO noise_correlations BY NAME SELECT * EXCLUDE (size), 'test' AS subset, "
+            "5 AS intensities, CASE distortion WHEN 'switching' THEN -size ELSE size END "
+            "AS correlation, false AS is_constant, 'synthetic data, demo protocol' AS bytes, "
+            f"false AS comparable FROM {DATASETS}, {DISTORTIONS}, {VARIANTS}",
+            table_for("metric_correlations", "WHERE side = 'published'"),
+            "INSERT INTO metric_correlations SELECT * REPLACE ('ours' AS side) "
+            "FROM metric_correlations",
+        ):
+            connection.execute(statement)
+    return path
+
+
 @pytest.fixture
-def edited(base: Path, tmp_path: Path) -> Callable[..., Path]:
-    """A store whose correlations are as the findings want them, with statements after that."""
+def edited(ours: Path, tmp_path: Path) -> Callable[..., Path]:
+    """A copy of that store, with statements executed in it."""
 
     def make(*statements: str) -> Path:
-        path = Path(shutil.copy(base, tmp_path / "results.duckdb"))
+        path = Path(shutil.copy(ours, tmp_path / "results.duckdb"))
         with duckdb.connect(str(path)) as connection:
-            for statement in (
-                table_for("noise_correlations", "LIMIT 0"),
-                "INSERT INTO noise_correlations BY NAME SELECT * EXCLUDE (size), 'test' AS subset, "
-                "5 AS intensities, CASE distortion WHEN 'switching' THEN -size ELSE size END "
-                "AS correlation, false AS is_constant, 'synthetic data, demo protocol' AS bytes, "
-                f"false AS comparable FROM {DATASETS}, {DISTORTIONS}, {VARIANTS}",
-                table_for("metric_correlations", "WHERE side = 'published'"),
-                "INSERT INTO metric_correlations SELECT * REPLACE ('ours' AS side) "
-                "FROM metric_correlations",
-                *statements,
-            ):
+            for statement in statements:
                 connection.execute(statement)
         return path
 
@@ -219,12 +228,12 @@ PAIR = "UPDATE metric_correlations SET value ="
     ],
 )  # fmt: skip
 def test_ours_are_judged_alike(
-    edited: Callable[..., Path], number: int, edit: str, verdict: str
+    ours: Path, edited: Callable[..., Path], number: int, edit: str, verdict: str
 ) -> None:
-    before = judged(edited(), number)
+    before = judged(ours, number)
     assert before.verdicts[OURS] == "holds"
     if number != 5:
-        assert before.about[OURS].startswith("NOT COMPARABLE WITH THE PAPER: synthetic")
+        assert "synthetic" in before.about[OURS]
     assert judged(edited(edit), number).verdicts[OURS] == verdict
 
 
@@ -264,7 +273,7 @@ def test_what_raters_say_is_judged_as_what_is_printed(edited: Callable[..., Path
     assert finding.verdicts == {OURS: "does not hold", PUBLISHED: "does not hold"}
     counts = [(part.yes, part.no) for part in finding.parts[OURS]]
     assert counts == [(4, 0), (3, 0), (3, 0), (5, 2)]
-    assert finding.about[OURS] == "NOT COMPARABLE WITH THE PAPER: synthetic data, demo protocol"
+    assert "synthetic data, demo protocol" in finding.about[OURS]
     assert judged(path, 4).verdicts[OURS] == "holds"
     more = "UPDATE agreement_with_people SET value = 95 WHERE metric = 'FVD'"
     assert judged(edited(*asked_people(), more), 3).verdicts[OURS] == "holds"

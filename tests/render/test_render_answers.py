@@ -213,19 +213,18 @@ def test_a_cell_without_scores_says_why(results: Path, tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["trace", "tau/moving_mnist", "--database", str(copy)])
     assert done.exit_code == 3
     assert done.output.startswith("short_term/tau/moving_mnist/seed-7\n")
-    assert "NO SCORES: train: out of memory (Slurm says so)." in done.output
-    assert "node7" in done.output and "30:00 min" in done.output and "3990" in done.output
+    for value in ("out of memory", "Slurm says so", "node7", "30:00 min", "3990"):
+        assert value in done.output
 
 
 @pytest.mark.parametrize(
     ("what", "code", "words"),
     [
-        ("convlstm/moving_mnist", 1, "2 cells are"),
-        ("convlstm/moving_mnist", 1, "  short_term/convlstm/moving_mnist/seed-1"),
-        ("a000", 1, "5 fingerprints begin with a000"),
-        ("convlstm/moving_mnits", 3, "did you mean moving_mnist?"),
+        ("convlstm/moving_mnist", 1, "short_term/convlstm/moving_mnist/seed-1"),
+        ("a000", 1, "a000"),
+        ("convlstm/moving_mnits", 3, "moving_mnist"),
         ("ffff", 3, "ffff"),
-        ("moving_mnits", 3, "did you mean moving_mnist?"),
+        ("moving_mnits", 3, "moving_mnist"),
     ],
 )
 def test_what_is_no_single_cell_is_answered(
@@ -408,10 +407,13 @@ def code_of(results: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> 
     ("code", "arguments"),
     [
         (0, ["query", "FROM cells WHERE false"]),
+        (3, ["query", "FROM cells WHERE false", "--fail-if-empty"]),
         (1, ["query", "FROM nowhere"]),
         (2, ["query", "FROM cells", "--format", "xml"]),
         (3, ["trace", "twelve"]),
+        (3, ["trace", "123.456"]),
         (0, ["compare", "convlstm", "simvpv2"]),
+        (3, ["compare", "convlstm", "simvpv2", "--fail-if-alike"]),
         (0, ["compare", "convlstm", "persistence", "--fail-if-alike"]),
         (3, ["compare", "convlstm", "tau"]),
         (1, ["table", "robustness"]),
@@ -421,20 +423,11 @@ def code_of(results: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str) -> 
     ],
 )
 def test_exit_codes_are_those_of_the_help(
-    results: Path, code: int, arguments: list[str], monkeypatch: pytest.MonkeyPatch
+    results: Path,
+    code: int,
+    arguments: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert code_of(results, monkeypatch, *arguments) == code
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["query", "FROM cells WHERE false", "--fail-if-empty"],
-        ["compare", "convlstm", "simvpv2", "--fail-if-alike"],
-        ["trace", "123.456"],
-    ],
-)
-def test_a_script_sees_that_there_is_no_answer(results: Path, arguments: list[str]) -> None:
-    done = subprocess_of(results, *arguments)
-    assert done.returncode == 3, done.stderr
-    assert "Traceback" not in done.stderr and "error" not in done.stderr
+    assert "Traceback" not in capsys.readouterr().err

@@ -106,7 +106,6 @@ def test_html_is_one_file_for_everybody() -> None:
     assert scopes == ["col"] * 3 + ["row"] * 3
     assert NASTY in reader.cells
     assert {"strong", "em", "sup"} <= set(tags)
-    assert "prefers-color-scheme: dark" in page and "width=device-width" in page
 
 
 def test_what_stands_for_all_is_put_in_place_last(tmp_path: Path) -> None:

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
-from rich.text import Text
 
-from stp.page.text_table import Column, styled
+from stp.page.text_table import styled
 from stp.plan import config
 from stp.plan.cells import Plan
 from stp.profiling.page import columns
@@ -37,13 +36,6 @@ def plan(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STP_STORE_DIR", str(tmp_path_factory.mktemp("store")))
         return Plan(config.load(ROOT / "tests" / "workflow" / "tiny.yaml"))
-
-
-@pytest.mark.parametrize("width", [78, 80, 81, 100])
-def test_a_table_is_no_wider_than_its_terminal(width):
-    words = Text("one word after another until the line is full, and then some more of them")
-    found = styled([Column(name, False, [words, Text("a")]) for name in "abcd"], width)
-    assert max(map(len, shown(found, width))) <= width
 
 
 def test_all_models_fit(plan):

@@ -66,25 +66,22 @@ def test_the_order_of_the_two_does_not_matter(results: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "what", "remedy"),
+    ("arguments", "name"),
     [
-        (("convlstm", "persistense"), "no model 'persistense'", "did you mean persistence?"),
-        (("convlstm", "convlstm"), "compared with itself", "name two models"),
-        (("convlstm", "persistence", "--cell", "moving_mnits"), "no case", "moving_mnist"),
-        (("convlstm", "persistence", "--metric", "SIM"), "no column", "SSIM"),
+        (("convlstm", "persistense"), "persistence"),
+        (("convlstm", "convlstm"), "convlstm"),
+        (("convlstm", "persistence", "--cell", "moving_mnits"), "moving_mnist"),
+        (("convlstm", "persistence", "--metric", "SIM"), "SSIM"),
     ],
 )
-def test_mistakes_are_answered(
-    results: Path, arguments: tuple[str, ...], what: str, remedy: str
-) -> None:
+def test_mistakes_are_answered(results: Path, arguments: tuple[str, ...], name: str) -> None:
     done = CliRunner().invoke(app, ["compare", *arguments, "--results", str(results)])
-    assert done.exit_code != 0 and what in str(done.exception) and remedy in str(done.exception)
+    assert isinstance(done.exception, StpError) and name in str(done.exception)
 
 
 def test_an_unknown_model_is_named_with_the_results_that_were_read(results: Path) -> None:
-    with pytest.raises(StpError, match=str(results)) as error:
+    with pytest.raises(StpError, match=str(results)):
         compare(results, "persistence", "mcvd")
-    assert "--results" in str(error.value)
 
 
 def test_columns_say_whose_share_and_which_difference(results: Path) -> None:
@@ -102,12 +99,10 @@ def test_the_number_of_seeds_is_stated(results: Path) -> None:
     (pair,) = compare(results, "persistence", "convlstm")
     assert pair.seeds == (0, 1)
     remedy = "`seeds: [0, 1, 2]`"
-    intro = grid([pair], "persistence", "convlstm").intro
-    assert any("none (persistence), 1 (convlstm)" in line for line in intro)
-    assert any("convlstm" in line and remedy in line for line in intro)
-    intro = grid([replace(pair, seeds=(2, 3))], "persistence", "convlstm").intro
-    assert any("2 (persistence), 3 (convlstm)" in line for line in intro)
-    assert not any(remedy in line for line in intro)
+    intro = " ".join(grid([pair], "persistence", "convlstm").intro)
+    assert "none (persistence), 1 (convlstm)" in intro and remedy in intro
+    intro = " ".join(grid([replace(pair, seeds=(2, 3))], "persistence", "convlstm").intro)
+    assert "2 (persistence), 3 (convlstm)" in intro and remedy not in intro
 
 
 def test_the_tests_are_those_of_the_store(results: Path) -> None:
@@ -147,9 +142,8 @@ def test_the_best_of_many_forecasts_is_not_compared_with_one(tmp_path: Path) -> 
     store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.7}})
     store.add("mcvd", "moving_mnist", {"ssim.range2": {"mean": 0.9}}, seed=0, best_of=10)
     collect_dimension(store.write(), tmp_path / "collected" / "short_term.parquet")
-    with pytest.raises(StpError, match="no values of the same column and case") as error:
+    with pytest.raises(StpError, match="persistence and mcvd"):
         compare(tmp_path, "persistence", "mcvd")
-    assert "best of equally many forecasts" in str(error.value)
 
 
 def test_models_of_several_forecasts_are_compared_in_columns_of_their_own(tmp_path: Path) -> None:

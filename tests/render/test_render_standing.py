@@ -68,24 +68,20 @@ def test_a_ratio_is_best_at_one() -> None:
     assert standing_of == [3, 1, 2]
 
 
-def test_what_is_printed_alike_is_equally_good() -> None:
-    rows = [
-        row(m, {"MSE": entry("mse.pixel_mean", v)})
-        for m, v in {"a": 0.50001, "b": 0.50002, "c": 0.6, "d": 0.7}.items()
-    ]
+@pytest.mark.parametrize(
+    ("values", "places"),
+    [
+        ([0.50001, 0.50002, 0.6, 0.7], [1, 1, 2, 0]),  # the first two print the same
+        ([0.5, 0.6], [1, 0]),  # the worse of two is not distinguished
+        ([0.0, 0.0, 0.0], [0, 0, 0]),
+    ],
+)
+def test_what_is_printed_alike_is_equally_good(values: list[float], places: list[int]) -> None:
+    rows = [row(str(n), {"MSE": entry("mse.pixel_mean", v)}) for n, v in enumerate(values)]
     standing_of = [by["MSE"] for by in standings(MANIFEST, rows, tested=False)]
-    assert [one.rank for one in standing_of] == [1, 2, 3, 4]
-    assert [one.place for one in standing_of] == [1, 1, 2, 0]
-
-
-def test_the_worse_of_two_is_not_distinguished() -> None:
-    rows = [row(m, {"MSE": entry("mse.pixel_mean", v)}) for m, v in {"a": 0.5, "b": 0.6}.items()]
-    assert [by["MSE"].place for by in standings(MANIFEST, rows, tested=False)] == [1, 0]
-
-
-def test_nothing_is_marked_where_all_values_print_the_same() -> None:
-    rows = [row(m, {"MSE": entry("mse.pixel_mean", 0.0)}) for m in ("a", "b", "c")]
-    assert [by["MSE"].place for by in standings(MANIFEST, rows, tested=False)] == [0, 0, 0]
+    assert [one.place for one in standing_of] == places
+    if len(set(values)) == len(values):
+        assert [one.rank for one in standing_of] == list(range(1, len(values) + 1))
 
 
 def test_a_value_that_is_significantly_worse_is_never_marked_as_the_best() -> None:

@@ -1,7 +1,7 @@
 """The findings of ChaosBench and its skill horizons: by the printed curves, and by edited ones."""
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -53,35 +53,54 @@ WHERE variant = 'default' AND forecast IN ('ukmo', 'ncep', 'cma', 'ecmwf')
 ratio of MS-SSIM increases, and that of SpecDiv stays."""
 
 
+OURS_AS_PRINTED = (
+    *(table_for(view, "WHERE side = 'published'") for view in ("s2s_curves", "s2s_day_44")),
+    "INSERT INTO s2s_curves SELECT * REPLACE ('ours' AS side, 1 AS n) FROM s2s_curves",
+    "INSERT INTO s2s_day_44 SELECT * REPLACE ('ours' AS side, CASE score "
+    "WHEN 'RMSE' THEN 'wrmse.pooled' WHEN 'MS-SSIM' THEN 'ms_ssim.own_range' "
+    "ELSE 'spectral_divergence.high_wavenumbers' END AS convention) FROM s2s_day_44",
+    # Better networks of FNO in other schemes; SpecDiv of five steps is worse.
+    "INSERT INTO s2s_day_44 SELECT a.* REPLACE (v AS variant, CASE score "
+    "WHEN 'RMSE' THEN .95 ELSE 1.1 END * value AS value) FROM s2s_day_44 a, "
+    "(VALUES ('direct'), ('steps5')) AS o(v) "
+    "WHERE side = 'ours' AND forecast = 'fno' AND variant = 'default'",
+)
+"""Our values are the printed ones."""
+
+
+def changed(database: Path, path: Path, *statements: str) -> Path:
+    """A copy of a database, with statements executed in it."""
+    shutil.copy(database, path)
+    with duckdb.connect(str(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+    return path
+
+
+def with_starts(path: Path) -> Path:
+    """Derive the scores of single starts from all other values: our values are of one start."""
+    with duckdb.connect(str(path)) as connection:
+        write_starts(connection, ONE_START)
+        connection.execute(STRUCTURE)
+    return path
+
+
+@pytest.fixture(scope="module")
+def as_printed(base: Path) -> Path:
+    """A store whose values of ours are the printed ones, without scores of single starts."""
+    return changed(base, base.with_name("as_printed.duckdb"), *OURS_AS_PRINTED)
+
+
+@pytest.fixture(scope="module")
+def ours(as_printed: Path) -> Path:
+    """The same, with scores of single starts."""
+    return with_starts(changed(as_printed, as_printed.with_name("ours.duckdb")))
+
+
 @pytest.fixture
-def edited(base: Path, tmp_path: Path) -> Callable[..., Path]:
-    """A store whose values of ours are the printed ones, with some statements after that, each as
-    if it were of one start; and others after these."""
-
-    def make(*statements: str, after: Sequence[str] = ()) -> Path:
-        path = Path(shutil.copy(base, tmp_path / "results.duckdb"))
-        with duckdb.connect(str(path)) as connection:
-            for view in ("s2s_curves", "s2s_day_44"):
-                connection.execute(table_for(view, "WHERE side = 'published'"))
-            for statement in (
-                "INSERT INTO s2s_curves SELECT * REPLACE ('ours' AS side, 1 AS n) FROM s2s_curves",
-                "INSERT INTO s2s_day_44 SELECT * REPLACE ('ours' AS side, CASE score "
-                "WHEN 'RMSE' THEN 'wrmse.pooled' WHEN 'MS-SSIM' THEN 'ms_ssim.own_range' "
-                "ELSE 'spectral_divergence.high_wavenumbers' END AS convention) FROM s2s_day_44",
-                # Better networks of FNO in other schemes; SpecDiv of five steps is worse.
-                "INSERT INTO s2s_day_44 SELECT a.* REPLACE (v AS variant, CASE score "
-                "WHEN 'RMSE' THEN .95 ELSE 1.1 END * value AS value) FROM s2s_day_44 a, "
-                "(VALUES ('direct'), ('steps5')) AS o(v) "
-                "WHERE side = 'ours' AND forecast = 'fno' AND variant = 'default'",
-                *statements,
-            ):
-                connection.execute(statement)
-            write_starts(connection, ONE_START)
-            for statement in (STRUCTURE, *after):
-                connection.execute(statement)
-        return path
-
-    return make
+def edited(as_printed: Path, tmp_path: Path) -> Callable[..., Path]:
+    """The same as ``ours``, with values of ours edited by statements."""
+    return lambda *edits: with_starts(changed(as_printed, tmp_path / "edited.duckdb", *edits))
 
 
 def judged(path: Path, number: int) -> Finding:
@@ -91,6 +110,11 @@ def judged(path: Path, number: int) -> Finding:
 
 def comparisons_of_ours(path: Path, number: int) -> list[Comparison]:
     return [row for row in judged(path, number).evidence if row.side == OURS]
+
+
+@pytest.fixture(scope="module")
+def of_base(base: Path) -> dict[int, Finding]:
+    return {finding.question.number: finding for finding in judge(base, QUESTIONS.values())}
 
 
 @pytest.mark.parametrize(
@@ -108,20 +132,22 @@ def comparisons_of_ours(path: Path, number: int) -> list[Comparison]:
     ],
 )
 def test_what_the_printed_numbers_say(
-    base: Path, number: int, verdict: str, counts: list[tuple[int, int]]
+    of_base: dict[int, Finding], number: int, verdict: str, counts: list[tuple[int, int]]
 ) -> None:
-    finding = judged(base, number)
+    finding = of_base[number]
     assert finding.verdicts == {OURS: "not enough data", PUBLISHED: verdict}
     assert [(part.yes, part.no) for part in finding.parts[PUBLISHED]] == counts
     ours = [row for row in finding.evidence if row.side == OURS]
     assert ours and all(row.outcome is None and row.remark == "not evaluated" for row in ours)
 
 
-def test_first_days_without_skill_are_those_of_the_printed_curves(base: Path) -> None:
-    value = {row.metric: row.value for row in judged(base, 1).evidence
+def test_first_days_without_skill_are_those_of_the_printed_curves(
+    of_base: dict[int, Finding],
+) -> None:
+    value = {row.metric: row.value for row in of_base[1].evidence
              if row.side == PUBLISHED and row.model == "ecmwf"}  # fmt: skip
     assert value == {"t850 RMSE": 10, "z500 RMSE": 10, "q700 RMSE": 7}
-    value = {row.metric: row.value for row in judged(base, 2).evidence if row.side == PUBLISHED}
+    value = {row.metric: row.value for row in of_base[2].evidence if row.side == PUBLISHED}
     assert value == {"t850 CRPSS": 18, "z500 CRPSS": 17, "q700 CRPSS": 19}
 
 
@@ -151,10 +177,10 @@ REFUTED = {
 
 @pytest.mark.parametrize("number", range(1, 9))
 def test_ours_hold_and_one_changed_value_undoes_it(
-    edited: Callable[..., Path], number: int
+    ours: Path, edited: Callable[..., Path], number: int
 ) -> None:
     before = [SUPPORTED[number]] if number in SUPPORTED else []
-    assert judged(edited(*before), number).verdicts[OURS] == "holds"
+    assert judged(edited(*before) if before else ours, number).verdicts[OURS] == "holds"
     assert judged(edited(*before, REFUTED[number]), number).verdicts[OURS] == "does not hold"
 
 
@@ -184,10 +210,11 @@ ONE = "WHERE dimension = 's2s_ensemble' AND variable = 'z500' AND forecast = 'nc
     ],
 )
 def test_structure_of_ensembles_is_judged_on_data_at_hand(
-    edited: Callable[..., Path], edit: str, verdict: str
+    ours: Path, tmp_path: Path, edit: str, verdict: str
 ) -> None:
     """The paper has figures of it alone; three scales stand in where no forecast has five."""
-    finding = judged(edited(after=[f"UPDATE s2s_starts SET {edit}"]), 3)
+    path = changed(ours, tmp_path / "edited.duckdb", f"UPDATE s2s_starts SET {edit}")
+    finding = judged(path, 3)
     assert finding.verdicts == {OURS: verdict, PUBLISHED: "holds"}
     assert [part.name[0] for part in finding.parts[OURS]] == ["a", "b", "c", "d"]
     metrics = {row.metric for row in finding.evidence if row.part.startswith("c")}
@@ -278,10 +305,10 @@ def test_curves_of_our_own_scores_are_in_the_view(base: Path) -> None:
     ]
 
 
-@pytest.fixture
-def scored(base: Path, tmp_path: Path) -> Callable[[str], list[tuple[object, ...]]]:
-    """Ask a view of made-up scores: model, variant, convention, variable, lead, value and ends."""
-    path = Path(shutil.copy(base, tmp_path / "results.duckdb"))
+@pytest.fixture(scope="module")
+def scored(base: Path) -> Callable[[str], list[tuple[object, ...]]]:
+    """Ask a view of invented scores: model, variant, convention, variable, lead, value and ends."""
+    path = changed(base, base.with_name("scored.duckdb"))
     rows = [
         *(("daily_climatology", "default", "wrmse.pooled", d, 3.0, 3.0, 3.0) for d in (1, 2, 3)),
         # Better than climatology on one day, and on two once it is corrected.
@@ -376,7 +403,7 @@ def test_three_scales_stand_in_where_a_grid_is_too_small_for_five(
     base: Path, tmp_path: Path
 ) -> None:
     """Of all forecasts of a test alike, and findings say so; one that lacks a value gets none."""
-    path = Path(shutil.copy(base, tmp_path / "results.duckdb"))
+    path = changed(base, tmp_path / "results.duckdb")
     five, three = "ms_ssim.own_range", "ms_ssim.own_range_three_scales"
     rows = [
         *(("small", "fno", five, None), ("small", "fno", three, 0.9)),
@@ -416,7 +443,7 @@ def test_three_scales_stand_in_where_a_grid_is_too_small_for_five(
 
 def test_sampled_networks_against_centres(base: Path, tmp_path: Path) -> None:
     """Of weeks 1 and 2: CRPSS of a column, and ranks averaged over the days of the week."""
-    path = Path(shutil.copy(base, tmp_path / "results.duckdb"))
+    path = changed(base, tmp_path / "results.duckdb")
     names = ("ukmo", "ncep", "cma", "ecmwf")
     ensembles = [(f"{name}_ensemble", "default", 0.5, [0.3, 0.3, 0.4]) for name in names]
     networks = [("vae", "default", 0.4), ("resnet", "trainings5", 0.3)]
@@ -488,7 +515,7 @@ def test_sampled_networks_against_centres(base: Path, tmp_path: Path) -> None:
 
 def test_networks_against_persistence_and_land_and_ocean(base: Path, tmp_path: Path) -> None:
     """RMSE of 1 for networks and 2 for persistence; 3 for levels alone, and 0.5 at day 44."""
-    path = Path(shutil.copy(base, tmp_path / "results.duckdb"))
+    path = changed(base, tmp_path / "results.duckdb")
     names = ("lagged_ae", "resnet", "unet", "fno", "climax", "vae")
     rows = [(name, "default", lead, 1.0) for name in names for lead in (1, 14, 44)]
     rows += [("persistence", "default", 1, 2.0)]

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from browser import CHROMIUM, DRIVER, Browser
-from chart_page import at, click_mark, opened, point_at, text, unfold
+from chart_page import at, click_mark, opened, text, unfold
 
 pytestmark = [
     pytest.mark.long(part="browser"),
@@ -17,14 +17,6 @@ pytestmark = [
     ),
 ]
 
-CHARTS = {
-    "lead-time": "tested=kth",
-    "by-setting": "tested=nuscenes",
-    "other-tests": "trained=kitti",
-    "spectra": "tested=kth",
-    "significance": "tested=kth",
-    "cost": "tested=kth",
-}
 OPEN = "document.getElementById('dialog').open"
 TERMS = """
 const terms = [...document.querySelectorAll('#dialog dl dt')];
@@ -211,20 +203,6 @@ def test_cost_and_ranks_open_the_value_behind_them(page: Browser) -> None:
     at(page, "significance", tested="kth")
     click_mark(page, "ranks", "Persistence", 0)
     assert told(page)["title"] == "Persistence on KTH" and told(page)["Value"] == "0.5"
-
-
-@pytest.mark.parametrize("section", CHARTS)
-def test_a_mark_shows_that_it_can_be_clicked(page: Browser, section: str) -> None:
-    chart = "ranks" if section == "significance" else section
-    dimension = {"by-setting": "robustness", "other-tests": "generalization"}
-    traces = at(page, section, dimension=dimension.get(section, "short_term"),
-                **dict([CHARTS[section].split("=")]))  # fmt: skip
-    assert "click for provenance" in traces["SimVPv2"]["hover"][0]
-    point_at(page, chart, "SimVPv2", 0)
-    over = f"document.querySelector('#plot-{chart} .nsewdrag')"
-    assert page.run(f"return getComputedStyle({over}).cursor") == "pointer"
-    assert "click for provenance" in text(page, f"#plot-{chart} .hoverlayer")
-    assert page.complaints() == []
 
 
 def test_a_pair_opens_its_test_with_the_command_that_repeats_it(page: Browser, ask: Ask) -> None:

@@ -48,6 +48,19 @@ def own_store(tmp_path, monkeypatch):
     monkeypatch.setenv("STP_RAW_DIR", str(tmp_path / "raw"))
 
 
+@pytest.fixture(scope="module")
+def paper(tmp_path_factory) -> Plan:
+    """The paper's plan, with an empty store."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STP_STORE_DIR", str(tmp_path_factory.mktemp("paper")))
+        return Plan.load(PAPER)
+
+
+@pytest.fixture(scope="module")
+def paper_costs(paper) -> Costs:
+    return Costs(paper)
+
+
 def scale(path: Path = TINY, **changes) -> Plan:
     return Plan(config.load(merge(yaml.safe_load(path.read_text()), changes)))
 
@@ -55,27 +68,24 @@ def scale(path: Path = TINY, **changes) -> Plan:
 def artefact(plan: Plan, stage: str, model: str, dataset: str) -> Artefact:
     """The artefact of a cell."""
     made = next(m for m in plan.cells if (m.cell.model, m.cell.tested_on) == (model, dataset))
-    found = {a.stage: a for a in made.artefacts}
-    return found[stage]
+    return next(one for one in made.artefacts if one.stage == stage)
 
 
 # How much work
 
 
-def test_training_is_three_forecasts_a_clip_and_validation_is_one():
-    plan = Plan.load(PAPER)
-    work = Costs(plan).workload.of(artefact(plan, "train", "convlstm", "moving_mnist"))
+def test_training_is_three_forecasts_a_clip_and_validation_is_one(paper, paper_costs):
+    work = paper_costs.workload.of(artefact(paper, "train", "convlstm", "moving_mnist"))
     # 58.8 G multiply-adds (Table 19), 200 epochs, 10,000 clips for training and validation
     assert work.amount == pytest.approx(58.8 * 200 * (3 * 10_000 + 10_000))
 
 
-def test_a_diffusion_model_trains_on_one_evaluation_and_predicts_with_251():
-    plan = Plan.load(PAPER)
-    workload = Costs(plan).workload
-    work = workload.of(artefact(plan, "train", "mcvd", "moving_mnist"))
+def test_a_diffusion_model_trains_on_one_evaluation_and_predicts_with_251(paper, paper_costs):
+    workload = paper_costs.workload
+    work = workload.of(artefact(paper, "train", "mcvd", "moving_mnist"))
     # 500,000 steps of 64 clips, 3,200 epochs of 10,000 clips, after every 64th 10,000 to validate
     assert work.amount == pytest.approx(29.15 * (3 * 500_000 * 64 + 50 * 10_000))
-    work = workload.of(artefact(plan, "predict", "mcvd", "moving_mnist"))
+    work = workload.of(artefact(paper, "predict", "mcvd", "moving_mnist"))
     # what depends on the context alone is computed once for each of 10,000 forecasts
     assert work.amount == pytest.approx((19.3 + (29.15 - 19.3) * 251) * 10_000)
 
@@ -144,26 +154,28 @@ def counted(recipe: dict) -> tuple[float, int]:
 
 @pytest.mark.parametrize("model", ["convlstm", "simvpv2"])
 @pytest.mark.parametrize("dataset", ["moving_mnist", "kth", "bair", "taxibj", "traffic4cast"])
-def test_work_on_other_datasets_is_converted_from_that_on_moving_mnist(model, dataset):
+def test_work_on_other_datasets_is_converted_from_that_on_moving_mnist(
+    paper, paper_costs, model, dataset
+):
     """Frames of other sizes, colours, and numbers; 2 -> 10 takes a SimVP five passes."""
-    plan = Plan.load(PAPER)
-    recipe = artefact(plan, "train", model, dataset).recipe
-    known = Costs(plan).workload.facts.size(model, dataset).value
+    recipe = artefact(paper, "train", model, dataset).recipe
+    known = paper_costs.workload.facts.size(model, dataset).value
     assert forecast_gmacs(known, recipe, recipe["horizon"]) == pytest.approx(
         counted(recipe)[0], rel=0.08
     )
 
 
 @pytest.mark.parametrize("path", [DEMO, TINY, ROOT / "config" / "sample.yaml"])
-@pytest.mark.parametrize("model", ["convlstm", "simvpv2"])
-def test_the_sizes_in_scale_files_are_those_of_their_networks(path, model):
+def test_the_sizes_in_scale_files_are_those_of_their_networks(path):
     plan = Plan.load(path)
-    recipe = artefact(plan, "train", model, "moving_mnist").recipe
-    recipe = {**recipe, "shape": [1, 64, 64]}  # what sizes are of, whatever the scale's frames
-    known = Costs(plan).workload.facts.size(model, "moving_mnist").value
-    gmacs, parameters = counted(recipe)
-    assert known.parameters == parameters
-    assert known.gmacs == pytest.approx(gmacs, rel=0.12)  # written with one or two digits
+    facts = Costs(plan).workload.facts
+    for model in ("convlstm", "simvpv2"):
+        recipe = artefact(plan, "train", model, "moving_mnist").recipe
+        recipe = {**recipe, "shape": [1, 64, 64]}  # what sizes are of, whatever the scale's frames
+        known = facts.size(model, "moving_mnist").value
+        gmacs, parameters = counted(recipe)
+        assert known.parameters == parameters
+        assert known.gmacs == pytest.approx(gmacs, rel=0.12)  # written with one or two digits
 
 
 def check_counts(plan: Plan, dataset: str) -> None:
@@ -202,31 +214,28 @@ def test_what_nobody_knows_is_assumed_and_said():
     size = {"gmacs": None}
     plan = scale(datasets={"enso": {"counts": counts}}, models={"convlstm": {"size": size}})
     basis = Costs(plan).of(artefact(plan, "train", "convlstm", "enso")).basis
-    assert "10,000 train clips of enso assumed" in basis
-    assert "30 G multiply-adds of convlstm assumed" in basis
+    assert "10,000" in basis and "30 G" in basis
 
 
 # Time, processors, memory
 
 
-def test_time_is_work_over_the_speed_of_the_network():
-    plan = Plan.load(PAPER)
-    costs = Costs(plan)
-    cost = costs.of(artefact(plan, "train", "simvpv2", "moving_mnist"))
+def test_time_is_work_over_the_speed_of_the_network(paper, paper_costs):
+    costs = paper_costs
+    cost = costs.of(artefact(paper, "train", "simvpv2", "moving_mnist"))
     start = costs.constants.start_s.train + costs.constants.start_s.gpu
     # 16.53 G x 435.3 forecasts per second (Table 19): 8 million forecasts' worth
     assert cost.seconds == pytest.approx(start + 8e6 / 435.3, rel=1e-3)
-    assert "each model's speed, published or measured" in cost.basis
     four = scale(PAPER, runtime={"gpus": 4})
     shared = Costs(four).of(artefact(four, "train", "simvpv2", "moving_mnist"))
     assert shared.seconds == pytest.approx(start + 8e6 / 435.3 / 4, rel=1e-3)
     assert shared.gpus == 4
 
 
-def test_networks_that_are_faster_than_the_disk_wait_for_it():
-    plan = Plan.load(PAPER)
+def test_networks_that_are_faster_than_the_disk_wait_for_it(paper, paper_costs):
     # 69 x 128 x 256 float32 values a frame, and little to compute
-    assert "frames are read" in Costs(plan).of(artefact(plan, "train", "tau", "weatherbench")).basis
+    cost = paper_costs.of(artefact(paper, "train", "tau", "weatherbench"))
+    assert cost.reading_s > cost.computing_s
 
 
 @pytest.mark.parametrize("name", ["paper", "chaosbench", "scv", "scv-population"])
@@ -237,15 +246,14 @@ def test_published_scales_train_all_networks_on_gpus(name):
     assert networks and all(plan.gpus(made) == 1 for made in networks)
 
 
-def test_only_networks_hold_gpus():
-    plan = Plan.load(PAPER)
-    costs = Costs(plan)
-    assert costs.of(artefact(plan, "train", "convlstm", "kth")).gpus == 1
-    assert costs.of(artefact(plan, "predict", "convlstm", "kth")).gpus == 1
-    assert costs.of(artefact(plan, "score", "convlstm", "kth")).gpus == 0
-    assert costs.of(artefact(plan, "train", "climatology", "kth")).gpus == 0
-    assert costs.of(artefact(plan, "predict", "persistence", "kth")).gpus == 0
-    assert costs.of(plan.data("kth")).gpus == costs.of_raw(plan.raw("kth")).gpus == 0
+def test_only_networks_hold_gpus(paper, paper_costs):
+    for stage, model, gpus in (
+        *(("train", "convlstm", 1), ("predict", "convlstm", 1), ("score", "convlstm", 0)),
+        *(("train", "climatology", 0), ("predict", "persistence", 0)),
+    ):
+        assert paper_costs.of(artefact(paper, stage, model, "kth")).gpus == gpus, (stage, model)
+    assert paper_costs.of(paper.data("kth")).gpus == 0
+    assert paper_costs.of_raw(paper.raw("kth")).gpus == 0
     tiny = Plan.load(TINY)
     assert Costs(tiny).of(artefact(tiny, "train", "convlstm", "enso")).gpus == 0
 
@@ -289,13 +297,9 @@ def test_memory_of_a_gpu_is_that_of_weights_and_activations():
     # four times 46,769,665 weights of float32, and 293 MB for each of 16 clips
     weights = 4 * 46_769_665 * 4 / 1e6
     assert cost().gpu_mb == round(weights + 16 * 293)
-    assert "activations of a batch in float32, counted on the module" in cost().basis
-    uncounted = scale(PAPER, models={"tau": {"size": {"gmacs": 1.0}}})
-    basis = Costs(uncounted).of(artefact(uncounted, "train", "tau", "moving_mnist")).basis
-    assert "activations of a batch in float32, assumed" in basis
     assert cost(micro_batch=4).gpu_mb == round(weights + 4 * 293)
     assert cost(gpus=2).gpu_mb == round(weights + 8 * 293)
-    assert cost(gpus=0).gpu_mb is None and "GPU memory" not in cost(gpus=0).basis
+    assert cost(gpus=0).gpu_mb is None
 
 
 def test_activations_of_another_width_are_not_those_of_the_published_one():
@@ -335,7 +339,7 @@ def test_what_was_measured_here_wins():
     costs = measured(plan, row(seconds=100, work=200.0), row(seconds=100, work=400.0), '{"kin')
     # the median of 2 and 4 units of work per second; the torn line does not matter
     assert costs.of(one).seconds == pytest.approx(start + work / 3)
-    assert "measured on this store, 2 job(s)" in costs.of(one).basis
+    assert "2 job(s)" in costs.of(one).basis
 
 
 @pytest.mark.parametrize(
@@ -352,7 +356,6 @@ def test_work_of_another_kind_says_nothing(other):
     plan = Plan.load(TINY)
     one = artefact(plan, "train", "convlstm", "enso")
     assert measured(plan, row(**other)).of(one) == Costs(Plan.load(TINY)).of(one)
-    assert "assumed" in measured(plan, row(**other)).of(one).basis
 
 
 def finished(plan: Plan, one: Artefact, receipt: dict) -> dict:
@@ -376,7 +379,7 @@ def test_finished_work_is_remembered_with_its_amount(capsys):
     assert line["kind"] == "train convlstm"
     assert line["work"] == Costs(plan).workload.of(one).amount
     assert (line["gpus"], line["threads"]) == (0, 1)
-    assert "left for the rest" in capsys.readouterr().err
+    assert " left " in capsys.readouterr().err
 
 
 def test_measured_steps_are_what_estimates_rest_on():
@@ -387,8 +390,7 @@ def test_measured_steps_are_what_estimates_rest_on():
               for stage in ("train", "predict")}  # fmt: skip
     (said,) = measure_plan(plan, None, seconds=0.01)
     assert re.search(r"convlstm on moving_mnist: [\d.]+ ms for a clip in training", said)
-    (again,) = measure_plan(plan, None, seconds=0.01)
-    assert "nothing to measure" in again
+    assert list(unmeasured(plan)) == []
 
     costs = Costs(plan)
     for stage, units in (("train", "train_s"), ("predict", "forecast_s")):
@@ -400,15 +402,13 @@ def test_measured_steps_are_what_estimates_rest_on():
         start = getattr(costs.constants.start_s, stage)
         assert cost.seconds == pytest.approx(start + expected)
         assert cost.seconds != before[stage].seconds
-        assert "steps of convlstm on moving_mnist, on random frames: measured on" in cost.basis
-        assert "multiply-adds" in before[stage].basis and own > 0
+        assert "convlstm on moving_mnist" in cost.basis and own > 0
     wider = scale(dimensions=small, models={"convlstm": {"options": {"num_hidden": [6]}}})
     (training,) = unmeasured(wider)
     assert training.recipe["options"]["num_hidden"] == [6], "another network"
-    Durations(plan.store / "state" / "durations.jsonl").add(
-        "train convlstm", 0.0, 100.0, work=1000.0, gpus=0, threads=1
-    )
-    assert "more than a minute" in Costs(plan).of(artefact(plan, "train", *PAIR)).basis
+    rate = {"work": 1000.0, "gpus": 0, "threads": 1}
+    Durations(plan.store / "state" / "durations.jsonl").add("train convlstm", 0.0, 100.0, **rate)
+    assert "1 job(s)" in Costs(plan).of(artefact(plan, "train", *PAIR)).basis
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU would be measured")
@@ -476,24 +476,18 @@ def test_what_a_table_takes_is_said_in_five_lines():
     """The demo's tables share datasets' networks, and this one waits for its own jobs only."""
     answer = CliRunner().invoke(app, ["plan", "results/tables/short_term.csv"])
     assert answer.exit_code == 0, answer.output
-    table, cells, jobs, time, storage = answer.stdout.splitlines()
-    assert table == "results/tables/short_term.csv (synthetic, scale demo)"
-    assert cells == (
-        "  15 cells: persistence, climatology, context_mean, convlstm, simvpv2"
-        " on moving_mnist, kth, enso"
-    )
+    table, cells, jobs, _, storage = answer.stdout.splitlines()
+    assert "results/tables/short_term.csv" in table and "demo" in table
+    assert "15" in cells and "climatology, context_mean, convlstm" in cells and "kth, enso" in cells
     # 3 climatologies and 6 networks; persistence and context mean have nothing to fit
-    assert jobs == (
-        "  47 of 47 jobs to do:"
-        " fetch 3, prepare 3, train 9, predict 15, score 15, collect 1, render 1"
-    )
-    assert re.fullmatch(r"  about .* on \d+ free cores \(an estimate\)", time)
-    assert re.fullmatch(r"  about \d+\.\d MB more below .*store", storage)
+    counts = {"fetch": 3, "prepare": 3, "train": 9, "predict": 15, "score": 15}
+    assert ", ".join(f"{stage} {count}" for stage, count in counts.items()) in jobs
+    assert re.search(r"\d+\.\d MB .*store", storage)
     listed = CliRunner().invoke(app, ["plan", "short_term", "--list"])
     assert "--list" in str(listed.exception)
     wrong = CliRunner().invoke(app, ["plan", "long_time"])
     assert isinstance(wrong.exception, StpError)
-    assert "short_term, long_term" in str(wrong.exception)
+    assert "long_term" in str(wrong.exception)
 
 
 def test_the_time_of_a_table_is_its_work_shared_among_cores():
@@ -509,7 +503,7 @@ def test_the_time_of_a_table_is_its_work_shared_among_cores():
     assert wall_seconds([], 2) == 0
 
 
-def test_costs_add_up_by_rule(tmp_path):
+def test_costs_add_up_by_rule():
     plan = Plan.load(TINY)
     found = entries(plan)
     summed = {line.rule: line for line in lines(found)}
@@ -532,10 +526,10 @@ def test_costs_add_up_by_rule(tmp_path):
     assert summed["total"].files == sum(entry.cost.files for entry in found)
 
 
-def test_jobs_by_stage_and_dimension(tmp_path):
+def test_jobs_by_stage_and_dimension(paper):
     """The paper: 15 models in 14, 3, 7 and 9 cases; all share data and trained models."""
     # The long-term forecasts of WeatherBench are scored while they are made, and not stored.
-    found = entries(Plan.load(PAPER))
+    found = entries(paper)
     jobs = by_dimension(found)
     cases = {"short_term": 14, "long_term": 3, "generalization": 7, "robustness": 9}
     assert jobs["score"] == {name: 15 * number for name, number in cases.items()}
@@ -546,7 +540,7 @@ def test_jobs_by_stage_and_dimension(tmp_path):
     assert sum(sum(row.values()) for row in jobs.values()) == len(found)
 
 
-def test_what_is_done_costs_nothing_more(tmp_path):
+def test_what_is_done_costs_nothing_more():
     plan = Plan.load(TINY)
     receipt = plan.store / artefact(plan, "train", "convlstm", "enso").receipt
     receipt.parent.mkdir(parents=True)
@@ -558,7 +552,7 @@ def test_what_is_done_costs_nothing_more(tmp_path):
     assert everything.cpu_hours - train.cpu_hours == pytest.approx(one.seconds / 3600)
 
 
-def test_gpu_hours_are_those_of_networks(tmp_path):
+def test_gpu_hours_are_those_of_networks():
     plan = scale(runtime={"device": "auto", "gpus": 2})
     costs = Costs(plan)
     networks = [
@@ -570,13 +564,12 @@ def test_gpu_hours_are_those_of_networks(tmp_path):
     assert line.gpu_hours == pytest.approx(2 * sum(c.seconds for c in networks) / 3600)
 
 
-def test_every_assumption_is_said_once(tmp_path):
+def test_every_assumption_is_said_once():
     unknown = {"datasets": {"human36m": {"releases": {"official": {"raw_gb": None}}}}}
     plan = Plan.load(merge(read_yaml(PAPER), unknown))
     said = assumptions(entries(plan))
     assert len(said) == len(set(said)) < 20
-    assert "raw human36m assumed as large as prepared" in said
-    assert any("each model's speed, published or measured" in text for text in said)
+    assert any("human36m" in text for text in said)
 
 
 def run(*arguments: str) -> str:
@@ -585,35 +578,29 @@ def run(*arguments: str) -> str:
     return done.output
 
 
-@pytest.fixture
-def unwritten(tmp_path, monkeypatch):
-    """A scale file with a model that is configured, but has no code."""
+def test_plan_lists_jobs_and_costs_and_marks_what_has_no_code(tmp_path, monkeypatch):
+    """A model that is configured, and has no code."""
     folder = tmp_path / "config"
     shutil.copytree(CONFIG_FOLDER, folder)
     shutil.copy(folder / "models" / "convlstm.yaml", folder / "models" / "unwritten.yaml")
     monkeypatch.setattr(config, "load", partial(config.load, folder=folder))
-    scale = read_yaml(PAPER)
-    scale["dimensions"]["short_term"]["models"] += ["unwritten"]
-    (tmp_path / "scale.yaml").write_text(json.dumps(scale))
+    cells = {"models": ["convlstm", "unwritten"], "datasets": ["kth"]}
+    (tmp_path / "scale.yaml").write_text(
+        json.dumps(read_yaml(PAPER) | {"dimensions": {"short_term": cells}})
+    )
     monkeypatch.chdir(tmp_path)
-    return tmp_path / "scale.yaml"
-
-
-def test_plan_shows_costs_and_assumptions(unwritten):
-    text = run("--configfile", str(unwritten))
-    for part in ("GPU hours", "predict_short_term", "total", "Assumptions", "no code yet"):
+    given = ("--configfile", str(tmp_path / "scale.yaml"))
+    rows = run("--list", *given).splitlines()
+    for stage, model, is_marked in (
+        ("train", "convlstm", False),
+        ("train", "unwritten", True),
+        ("score", "unwritten", True),  # nothing to score
+    ):
+        row = next(line for line in rows if stage in line and f"{model} on kth" in line)
+        assert ("no code" in row) == is_marked
+    text = run(*given)
+    for part in ("predict_short_term", "total", "no code"):
         assert part in text
-    assert "no code yet" not in run("--configfile", str(DEMO))
-
-
-def test_plan_lists_every_job_and_marks_what_has_no_code(unwritten):
-    rows = run("--list", "--configfile", str(unwritten)).splitlines()
-    written = next(line for line in rows if "train" in line and "convlstm on kth" in line)
-    missing = next(line for line in rows if "train" in line and "unwritten on kth" in line)
-    scored = next(line for line in rows if "score" in line and "unwritten on kth" in line)
-    assert "no code" not in written
-    assert "no code" in missing
-    assert "no code" in scored  # nothing to score
 
 
 def test_plan_as_json_has_all_of_it(tmp_path, monkeypatch):
@@ -641,4 +628,4 @@ def test_a_file_that_a_model_is_read_from_may_have_no_stated_size() -> None:
     release = SimpleNamespace(files=[SimpleNamespace(bytes=None)], raw_gb=None)
     raw = SimpleNamespace(dataset="mine-pvqa", declared=release)
     found = Facts(plan, None).raw_mb(raw)  # type: ignore[arg-type]
-    assert found.value == 0 and found.assumed == ("raw mine-pvqa assumed to be small",)
+    assert found.value == 0 and "mine-pvqa" in found.assumed[0]

@@ -1,5 +1,6 @@
 """What jobs ask for: by expected cost, site and earlier attempts."""
 
+import copy
 import json
 from pathlib import Path
 
@@ -13,11 +14,19 @@ from stp.run.cluster.site import Site
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.fixture(scope="module")
+def paper(tmp_path_factory) -> Plan:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STP_STORE_DIR", str(tmp_path_factory.mktemp("store")))
+        return Plan.load(ROOT / "config" / "paper.yaml")
+
+
 @pytest.fixture
-def plan(tmp_path, monkeypatch) -> Plan:
+def plan(paper, tmp_path) -> Plan:
     """The paper's plan, with an empty store."""
-    monkeypatch.setenv("STP_STORE_DIR", str(tmp_path / "store"))
-    return Plan.load(ROOT / "config" / "paper.yaml")
+    plan = copy.copy(paper)
+    plan.store = tmp_path / "store"
+    return plan
 
 
 def find(plan: Plan, stage: str, model: str = "", dataset: str = "kth"):

@@ -93,9 +93,7 @@ def test_only_drivers_of_this_checkout_count(checkout, tmp_path):
     ]
     try:
         assert driver.running_drivers(checkout) == [processes[0].pid]
-        with pytest.raises(
-            StpError, match=rf"still running in {checkout}: process {processes[0].pid}"
-        ):
+        with pytest.raises(StpError, match=rf"{checkout}.* {processes[0].pid}"):
             resume.refuse_if_alive(checkout, owner_is_dead=True)
     finally:
         for process in processes:
@@ -115,7 +113,7 @@ def test_where_nobody_can_tell_a_person_has_to(checkout):
     with pytest.raises(StpError, match="--owner-is-dead"):
         resume.refuse_if_alive(checkout, owner_is_dead=False)
     note(checkout, host="login2", pid=55)
-    with pytest.raises(StpError, match=r"process 55 on login2(.|\n)*stp run --resume. on login2"):
+    with pytest.raises(StpError, match=r"55 .*login2(.|\n)*--resume"):
         resume.refuse_if_alive(checkout, owner_is_dead=False)
     resume.refuse_if_alive(checkout, owner_is_dead=True)
     # a later run took the lock and was killed before it noted itself: the note says nothing of it
@@ -130,7 +128,7 @@ def test_a_job_in_slurm_that_lives_keeps_its_lock(checkout, monkeypatch):
     monkeypatch.setattr("stp.run.cluster.slurm.state", lambda job: "RUNNING")
     lock(checkout)
     note(checkout, host="node1", slurm_job="7")
-    with pytest.raises(StpError, match="in Slurm job 7"):
+    with pytest.raises(StpError, match="job 7"):
         resume.refuse_if_alive(checkout, owner_is_dead=True)
 
 

@@ -63,7 +63,8 @@ def test_a_second_snakemake_is_told_of_the_first(tmp_path, monkeypatch, capsys):
     (tmp_path / resume.LOCKS / "0.output.lock").write_text(TABLE)
     monkeypatch.setattr(resume.driver, "running_drivers", lambda folder: [4242])
     resume.tell_of_owner(tmp_path)
-    assert f"running in {tmp_path}: process 4242; wait until" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert str(tmp_path) in said and "4242" in said
 
 
 def test_a_traceback_begins_with_the_code_of_the_model(tmp_path, monkeypatch):

@@ -141,18 +141,21 @@ def test_lpips_with_seeded_weights(scored: Scored, tmp_path: Path) -> None:
     assert len(samples["lpips.squeeze"][0].as_py()) == LEADS
 
     declared["sha256"] = "0" * 64
-    with pytest.raises(StpError, match="not the declared ones"):
+    with pytest.raises(StpError, match=r"a\.pt"):
         score(scored, "lpips.squeeze", weights=weights, out="wrong")
 
 
 def test_without_weights_values_are_null_and_say_why(scored: Scored) -> None:
     found = score(scored, "lpips.alex", "fvd.predicted_only", "mse.pixel_mean")
-    reasons = {row["convention"]: (row["value"] is None, row["reason"]) for row in found}
-    assert reasons == {
-        "lpips.alex": (True, "the weights of alexnet are missing (see `stp list weights`)"),
-        "fvd.predicted_only": (True, "no network has looked at the clips (see `stp list weights`)"),
-        "mse.pixel_mean": (False, None),
+    reasons = {row["convention"]: row["reason"] for row in found}
+    assert {row["convention"] for row in found if row["value"] is None} == {
+        "lpips.alex",
+        "fvd.predicted_only",
     }
+    assert "alexnet" in reasons["lpips.alex"]
+    assert all(
+        "stp list weights" in (reasons[name] or "") for name in reasons.keys() - {"mse.pixel_mean"}
+    )
 
 
 def test_weights_that_are_gone_are_no_reason_but_an_error(scored: Scored) -> None:
@@ -162,7 +165,7 @@ def test_weights_that_are_gone_are_no_reason_but_an_error(scored: Scored) -> Non
         "weights": {"alexnet": {"sha256": "0"}},
     }
     inputs = {"data": scored.root / "data", "predictions": scored.root / "predictions"}
-    with pytest.raises(StpError, match="weights of alexnet"):
+    with pytest.raises(StpError, match="alexnet"):
         run(Job(recipe, inputs, scored.root, scored.root))
 
 
@@ -248,10 +251,10 @@ def test_features_serve_comparisons_at_equal_numbers(
     chosen = matched(20, 7)
     fewer = frechet.distance(pair.observed[chosen], pair.predicted[chosen])
     assert at_n(pair, frechet.distance, 7) == fewer
-    with pytest.raises(StpError, match="21 clips of 20"):
+    with pytest.raises(StpError, match=r"21 .*20"):
         at_n(pair, frechet.distance, 21)
     (folder / "features.parquet").write_bytes(b"no table")
-    with pytest.raises(StpError, match=r"features\.parquet: cannot be read"):
+    with pytest.raises(StpError, match=r"features\.parquet"):
         table.read(folder)
 
 
@@ -262,12 +265,8 @@ def test_short_clips_have_no_value_unless_padded(
     clips = rng.integers(0, 256, (3, 6, 1, 8, 8), dtype=np.uint8)
     short = write_scored(tmp_path, clips, rng.random((3, 4, 1, 8, 8)).astype(np.float32))
     found = distances(short, "fvd.predicted_only", "fvd.with_context", "fvd.zero_padded")
-    said = {name: row["reason"] for name, row in found.items()}
-    assert said == {
-        "fvd.predicted_only": "clips of 4 frames; the network needs 9",
-        "fvd.with_context": "clips of 6 frames; the network needs 9",
-        "fvd.zero_padded": None,
-    }
+    for name, frames in (("fvd.predicted_only", 4), ("fvd.with_context", 6)):
+        assert f" {frames} " in found[name]["reason"] and "9" in found[name]["reason"]
     assert found["fvd.zero_padded"]["value"] > 0
 
 
@@ -278,17 +277,16 @@ def test_predictions_that_are_not_numbers(tmp_path: Path, toy_network: list[Weig
     predicted[1, 4] = np.nan
     bad = write_scored(tmp_path, clips, predicted)
     row = distances(bad, "fvd.predicted_only")["fvd.predicted_only"]
-    assert row["value"] is None
-    assert row["reason"].startswith("not a number in 1 of 3 clips")
+    assert row["value"] is None and "1 of 3" in row["reason"]
 
 
 @pytest.mark.parametrize(
     ("recipe", "message"),
     [
-        ({"layer": "logits"}, "layer of toy is 'logits'(.|\n)*moments or corners"),
-        ({"frames": "all"}, "features: frames is 'all'(.|\n)*predicted_only or with_context"),
-        ({"member": "last"}, "features: member is 'last'"),
-        ({"network": "gone"}, "weights of gone"),
+        ({"layer": "logits"}, "'logits'(.|\n)*moments"),
+        ({"frames": "all"}, "frames .*'all'(.|\n)*predicted_only"),
+        ({"member": "last"}, "member .*'last'"),
+        ({"network": "gone"}, "gone"),
     ],
 )
 def test_features_that_cannot_be_are_refused(
@@ -311,7 +309,7 @@ def test_features_of_both_sides_are_of_the_same_clips(
     for folder, count in zip(inputs.values(), (20, 19), strict=True):
         folder.mkdir()
         table.write(folder, [str(n) for n in range(count)], table.Features(np.ones((count, 3))))
-    with pytest.raises(StpError, match=r"features of shape \(19, 3\)"):
+    with pytest.raises(StpError, match=r"\(19, 3\)"):
         read_features(inputs, "a")
 
 

@@ -264,7 +264,7 @@ def test_centres_together_are_all_their_members_or_their_mean(
         np.testing.assert_allclose(value(job, "t850", 2)["value"], expected, rtol=5e-5)
     wrong = make("multi_model", archive, samples=3)
     wrong.recipe["rollout"]["options"] = of
-    with pytest.raises(StpError, match="3 members of a forecast, and 2 of ecmwf, ukmo"):
+    with pytest.raises(StpError, match="ecmwf, ukmo"):
         run(wrong)
 
 
@@ -515,7 +515,7 @@ def test_probabilistic_climatology_has_a_member_for_each_training_year(
     wanted = {s: frames[int(s[-2:]) : int(s[-2:]) + HORIZON] for s in starts}
     expected = root_by_hand(data, wanted, 3, channel=1)
     np.testing.assert_allclose(value(job, "t850", 3)["value"], expected, rtol=1e-5)
-    with pytest.raises(StpError, match="2 training years and 3 members"):
+    with pytest.raises(StpError, match=r"\b2 .*\b3\b"):
         run(make("probabilistic_climatology", samples=3))
 
 
@@ -527,11 +527,11 @@ def changed(root: Path, **options: Any) -> Path:
 @pytest.mark.parametrize(
     ("options", "samples", "said"),
     [
-        ({"starts": ["2021-01-01", "2021-01-02"]}, 1, "no forecast of any of the 4 starts"),
-        ({"degrees": 22.5}, 1, "the grid is another one"),
-        ({"members": 2}, 3, "2 places along number"),
-        ({"members": 3}, 2, "3 places along number"),
-        ({"levels": [500]}, 1, r"z has the levels|t has the levels \[500\]"),
+        ({"starts": ["2021-01-01", "2021-01-02"]}, 1, r"\b4 starts"),
+        ({"degrees": 22.5}, 1, "grid"),
+        ({"members": 2}, 3, "2 .*number"),
+        ({"members": 3}, 2, "3 .*number"),
+        ({"levels": [500]}, 1, r"[zt] .*\[500\]"),
     ],
 )
 def test_an_archive_that_does_not_fit_is_named(
@@ -608,21 +608,21 @@ def valid(days: int) -> Change:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (with_a_hole, "t_850 is not finite at lead time 3"),
-        (short, "3 places along step"),
-        (scaled("longitude", 1, 22.5), r"the grid is another one: .*off by up to 22\.5 degrees"),
-        (scaled("t", 1, -273.15), r"t at 850 hPa is -3\.1\d* K in the mean"),
-        (scaled("z", 9.80665), r"z at 500 hPa is 49033\.?\d* gpm in the mean"),
-        (valid(-3), "the start 2022-01-01T00 is after its valid time 2021-12-29T00"),
-        (valid(1), "valid times are not start and step together, as 2022-01-02T00"),
-        (scaled("time", 1, 1), "its time is 2022-01-02T00, and its name says 2022-01-01T00"),
+        (with_a_hole, "t_850 .*3"),
+        (short, "3 .*step"),
+        (scaled("longitude", 1, 22.5), r"22\.5"),
+        (scaled("t", 1, -273.15), r"t .*850 .*-3\.1\d* K"),
+        (scaled("z", 9.80665), r"z .*500 .*49033\.?\d* gpm"),
+        (valid(-3), "2022-01-01T00 .*2021-12-29T00"),
+        (valid(1), "2022-01-02T00"),
+        (scaled("time", 1, 1), "2022-01-02T00.*2022-01-01T00"),
     ],
 )
 def test_a_forecast_of_a_centre_that_contradicts_itself_is_named(
     make: Callable[..., Job], tmp_path: Path, change: Change, said: str
 ) -> None:
     job = make("centre_archive", one_start(tmp_path / "raw", change))
-    with pytest.raises(StpError, match=rf"20220101\.zarr: {said}"):
+    with pytest.raises(StpError, match=rf"20220101\.zarr: .*{said}"):
         run(job)
     assert list(job.out.iterdir()) == []
 
@@ -652,7 +652,7 @@ def test_an_archive_that_ends_early_is_an_error_before_anything_is_scored(
     (root / "ecmwf").mkdir(parents=True)
     (root / "ecmwf/x.tar.gz.aa").write_bytes(part.read_bytes()[:-2000])
     job = make("centre_archive", root)
-    with pytest.raises(StpError, match="ends early"):
+    with pytest.raises(StpError, match=r"x\.tar\.gz"):
         run(job)
     assert list(job.out.iterdir()) == []
 
@@ -751,11 +751,11 @@ def test_archives_of_trained_models_that_do_not_fit_are_named(data: Path, tmp_pa
     hole[2, 3, 4] = np.nan
     south = Field(("latitude",), np.linspace(20, -63.75, 5))
     for number, (fields, said) in enumerate((
-        ({"step": Field(("step",), 24 * np.arange(HORIZON))}, r"steps are \[0, 24, 48\]"),
-        ({"latitude": south}, "5 latitudes 20 to -63.75"),
-        ({"t-850": Field(dims, warm - 273)}, "t at 850 hPa is 7 K"),
-        ({"t-850": Field(dims[1:], warm[0])}, "t-850 has dimensions latitude, longitude"),
-        ({"t-850": Field(dims, hole)}, "t_850 is not finite at lead time 3"),
+        ({"step": Field(("step",), 24 * np.arange(HORIZON))}, r"\[0, 24, 48\]"),
+        ({"latitude": south}, "20 .*-63.75"),
+        ({"t-850": Field(dims, warm - 273)}, "t .*850 .*7 K"),
+        ({"t-850": Field(dims[1:], warm[0])}, "t-850 .*latitude, longitude"),
+        ({"t-850": Field(dims, hole)}, "t_850 .*3"),
     )):  # fmt: skip
         with pytest.raises(StpError, match=said):
             learned(tmp_path / str(number), data, fields=fields).read(0, np.arange(HORIZON))

@@ -41,7 +41,7 @@ def test_subsets_share_no_sample() -> None:
     (found,) = within(numbers, [10], distance, tries=7, seed=3)
     assert found == within(numbers, [10], distance, tries=7, seed=3)[0]
     assert found.mean != within(numbers, [10], distance, tries=7, seed=4)[0].mean
-    with pytest.raises(StpError, match="subsets of 11 of 20"):
+    with pytest.raises(StpError, match="11 of 20"):
         within(numbers, [11], distance)
 
 
@@ -59,8 +59,8 @@ def test_at_infinite_n_the_distance_is_the_known_one() -> None:
 
 
 def test_more_features_than_samples_allow_no_line() -> None:
-    assert not why_no_line(1024, 400) and "needs 1000" in why_no_line(256, 400)
-    with pytest.raises(StpError, match="10 samples of 6 features"):
+    assert not why_no_line(1024, 400) and "1000" in why_no_line(256, 400)
+    with pytest.raises(StpError, match=r"10 .*6 "):
         extrapolate(*drawn(0, 10), frechet.distance)
 
 

@@ -35,7 +35,7 @@ def test_thresholds_are_rows_and_the_mean_has_none(radar: Scored) -> None:
     for threshold in (219, None):
         at = found[found.threshold.isna() if threshold is None else found.threshold == threshold]
         assert at.value.isna().all()
-        assert at.reason.str.contains("no value at or above the threshold").all()
+        assert at.reason.notna().all()
 
 
 def test_events_of_one_cluster_alone_have_no_interval(make_scored: Callable[..., Scored]) -> None:
@@ -48,7 +48,7 @@ def test_events_of_one_cluster_alone_have_no_interval(make_scored: Callable[...,
     assert means[means.threshold == 219].value.item() == 1
     (at,) = low[low.threshold == 219].to_dict("records")
     assert at["value"] is None
-    assert "no value without any one of 1 of 12 clusters" in at["reason"]
+    assert "1 of 12" in at["reason"]
 
 
 def test_spectra_are_sums_and_no_samples(radar: Scored) -> None:
@@ -74,13 +74,13 @@ def test_nan_is_found_where_no_samples_are_kept(radar: Scored) -> None:
     name = "spectral_divergence.mean_spectra"
     found = row(radar.run(name), name)
     assert found["value"] is None
-    assert "first in clip clip007" in found["reason"]
+    assert "clip007" in found["reason"]
 
 
 def test_small_frames_have_a_reason_and_no_multi_scale_similarity(radar: Scored) -> None:
     found = row(radar.run("ms_ssim.three_scales"), "ms_ssim.three_scales")
     assert found["value"] is None
-    assert found["reason"] == "frames of 16 x 16 pixels; 3 scales need 44"
+    assert "16 x 16" in found["reason"] and "44" in found["reason"]
 
 
 # Several forecasts of each sample
@@ -144,8 +144,7 @@ def test_the_best_member_is_the_highest_where_higher_is_better(drawn: Scored) ->
     best = (-10 * np.log10(errors)).mean(axis=2).max(axis=1).mean()
     assert value(out, "psnr.per_frame") == pytest.approx(best, rel=1e-5)
     found = row(out, "psnr.pooled")
-    assert found["value"] is None
-    assert "no best member" in found["reason"]
+    assert found["value"] is None and found["reason"]
 
 
 def test_one_forecast_has_a_crps_and_no_spread(radar: Scored) -> None:
@@ -153,15 +152,15 @@ def test_one_forecast_has_a_crps_and_no_spread(radar: Scored) -> None:
     assert value(out, "crps.pixel_mean") == pytest.approx(value(out, "mae.pixel_mean"), rel=1e-8)
     assert value(out, "crps.fair") == pytest.approx(value(out, "mae.pixel_mean"), rel=1e-8)
     found = row(out, "spread.skill_ratio")
-    assert found["reason"] == "one sample of each forecast: it has no spread"
+    assert found["value"] is None and found["reason"]
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({}, "4 forecasts of each sample, statistic None"),
-        ({"statistic": "median"}, "statistic is 'median'"),
-        ({"statistic": "best_of_members"}, "higher_is_better does not name mse.pixel_mean"),
+        ({}, "4 .*None"),
+        ({"statistic": "median"}, "'median'"),
+        ({"statistic": "best_of_members"}, "higher_is_better .*mse.pixel_mean"),
     ],
 )
 def test_what_is_made_of_members_has_to_be_said(
@@ -172,5 +171,5 @@ def test_what_is_made_of_members_has_to_be_said(
 
 
 def test_a_statistic_of_one_forecast_is_refused(radar: Scored) -> None:
-    with pytest.raises(StpError, match="1 forecasts of each sample"):
+    with pytest.raises(StpError, match="1 "):
         radar.run("mse.pixel_mean", statistic="ensemble_mean")

@@ -10,8 +10,14 @@ from stp.studies.questionnaire import write_questionnaire
 
 
 @pytest.fixture
-def study(tmp_path: Path) -> Paths:
-    """A study whose questionnaire is not written yet."""
+def study(written: Paths, tmp_path: Path) -> Paths:
+    """A study whose questionnaire is not written yet; its predictions are not to be changed."""
+    return Paths(tmp_path, manifest=written.manifest)
+
+
+@pytest.fixture
+def own_study(tmp_path: Path) -> Paths:
+    """A study with predictions of its own, whose questionnaire is not written yet."""
     return Paths(tmp_path)
 
 

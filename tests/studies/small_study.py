@@ -80,11 +80,17 @@ def manifest(folder: Path, cells: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 class Paths:
-    """Where a study lies."""
+    """Where a study lies.
 
-    def __init__(self, folder: Path, *, score: bool = False) -> None:
+    Args:
+        folder: of all its files.
+        manifest: of data and predictions that exist; they are written unless given.
+        score: whether to score them.
+    """
+
+    def __init__(self, folder: Path, *, manifest: Path | None = None, score: bool = False) -> None:
         self.folder = folder
-        self.manifest = write_study(folder / "store", score=score)
+        self.manifest = manifest or write_study(folder / "store", score=score)
         self.study = folder / "human_study.yaml"
         self.study.write_text(STUDY)
         self.page = folder / "out" / "questionnaire.html"

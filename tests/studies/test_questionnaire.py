@@ -128,14 +128,14 @@ def test_ids_and_order_say_nothing(written: Paths) -> None:
     assert len(orders) > 2, "the order of models changes from question to question"
 
 
-def test_ids_cannot_be_made_from_what_the_page_shows(study: Paths) -> None:
+def test_ids_cannot_be_made_from_what_the_page_shows(own_study: Paths) -> None:
     """A change that no 8-bit picture shows gives other ids: who has no predictions has no key."""
-    before, pictures = write(study), read_page(study.page)["pictures"]
+    before, pictures = write(own_study), read_page(own_study.page)["pictures"]
     sample = next(asked.sample for asked in before.questions if asked.dataset == "kth")
-    array = predicted(study, "kth", "mcvd", "r+")
+    array = predicted(own_study, "kth", "mcvd", "r+")
     array[sample] = (np.rint(np.asarray(array[sample]) * 255) / 255).astype(np.float32)
-    write(study)
-    after = read_page(study.page)
+    write(own_study)
+    after = read_page(own_study.page)
     uris = [{one["uri"] for one in own.values()} for own in (pictures, after["pictures"])]
     assert uris[0] == uris[1]
     assert not {asked.id for asked in before.questions} & {q["id"] for q in after["questions"]}
@@ -161,12 +161,12 @@ def test_a_picture_is_its_pixels_and_nothing_else(quality: int | None) -> None:
     assert not picture(first.uri).info.keys() & {"exif", "comment", "xmp", "icc_profile"}
 
 
-def test_models_that_predict_the_same_look_the_same(study: Paths) -> None:
+def test_models_that_predict_the_same_look_the_same(own_study: Paths) -> None:
     for dataset in SIZES:
-        folder = study.folder / "store" / dataset
+        folder = own_study.folder / "store" / dataset
         shutil.rmtree(folder / "mcvd" / "predictions")
         shutil.copytree(folder / "earthformer" / "predictions", folder / "mcvd" / "predictions")
-    key, pictures = write(study), read_page(study.page)["pictures"]
+    key, pictures = write(own_study), read_page(own_study.page)["pictures"]
     for asked in key.questions:
         by_model = {model: pictures[name] for name, model in asked.choices.items()}
         assert by_model["earthformer"] == by_model["mcvd"]
@@ -255,17 +255,16 @@ def test_what_the_scale_lacks_is_named(study: Paths) -> None:
     with pytest.raises(StpError) as error:
         write(study)
     said = str(error.value)
-    assert "the scale demo" in said and "earthformer on human36m" in said
-    assert "tau on human36m, tau on kth" in said
-    assert "datasets out of bair, kth; models out of earthformer, mcvd, persistence" in said
-    assert "scales: demo:" in said
+    missing = "earthformer on human36m", "tau on human36m", "tau on kth"
+    existing = "demo", "bair, kth", "earthformer, mcvd, persistence"
+    assert all(names in said for names in (*missing, *existing))
 
 
 def test_a_scale_has_a_study_of_its_own(study: Paths) -> None:
     study.study.write_text(study.study.read_text() + "scales: {demo: {clips: {kth: 2}}}\n")
     assert len(write(study).questions) == 2
     assert load_item(BestOf, study.study, "paper").clips == {"bair": 6, "kth": 6}
-    with pytest.raises(StpError, match="item is best_of"):
+    with pytest.raises(StpError, match="best_of"):
         load_item(Pairs, study.study)
     papers = load_item(BestOf, BEST_OF_FILE, "paper")
     assert papers.clips == {"bair": 15, "robonet": 15, "human36m": 5}
@@ -275,14 +274,14 @@ def test_a_scale_has_a_study_of_its_own(study: Paths) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("seed: 7", "seed: 7\nsteps: 7", "unknown key steps"),
-        ("item: best_of", "item: worst_of", "item is 'worst_of'"),
-        ("kth: 6", "kth: 0", "clips.kth is 0"),
-        ("[earthformer, mcvd, persistence]", "[mcvd]", "models is"),
-        ("[earthformer, mcvd, persistence]", "[mcvd, mcvd]", "every name once"),
-        ("18-24", "'18, 24'", "age_groups.0 is '18, 24'"),
-        ("consent: I take part.", "", "consent is"),
-        ("bair: 6", "bair: 25", "25 clips of bair, which has 24 test clips"),
+        ("seed: 7", "seed: 7\nsteps: 7", "steps"),
+        ("item: best_of", "item: worst_of", "worst_of"),
+        ("kth: 6", "kth: 0", "clips.kth"),
+        ("[earthformer, mcvd, persistence]", "[mcvd]", "models"),
+        ("[earthformer, mcvd, persistence]", "[mcvd, mcvd]", "mcvd"),
+        ("18-24", "'18, 24'", "age_groups.0"),
+        ("consent: I take part.", "", "consent"),
+        ("bair: 6", "bair: 25", "25 clips of bair"),
     ],
 )
 def test_a_wrong_configuration_is_refused(study: Paths, old: str, new: str, said: str) -> None:
@@ -292,23 +291,23 @@ def test_a_wrong_configuration_is_refused(study: Paths, old: str, new: str, said
     assert not study.page.parent.exists()
 
 
-def test_missing_predictions_and_other_data_than_pictures_are_refused(study: Paths) -> None:
-    shutil.rmtree(study.folder / "store" / "kth" / "mcvd" / "predictions")
+def test_missing_predictions_and_other_data_than_pictures_are_refused(own_study: Paths) -> None:
+    shutil.rmtree(own_study.folder / "store" / "kth" / "mcvd" / "predictions")
     with pytest.raises(StpError, match=r"mcvd/predictions/predictions\.zarr"):
-        write(study)
-    path = study.folder / "store" / "kth" / "earthformer" / "data" / "frames.zarr" / "zarr.json"
+        write(own_study)
+    path = own_study.folder / "store" / "kth" / "earthformer" / "data" / "frames.zarr" / "zarr.json"
     described = json.loads(path.read_text())
     described["attributes"]["variables"] = ["t2m"]
     path.write_text(json.dumps(described))
-    with pytest.raises(StpError, match="kth is not a video dataset"):
-        write(study)
-    assert not study.page.exists()
+    with pytest.raises(StpError, match="kth"):
+        write(own_study)
+    assert not own_study.page.exists()
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"about": 3}', '{"about": {"item": "pair"}}'])
 def test_a_damaged_key_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "key.json"
-    with pytest.raises(StpError, match=r"key\.json: no such key"):
+    with pytest.raises(StpError, match=r"key\.json"):
         load_key(path, Key)
     path.write_text(text)
     with pytest.raises(StpError, match=r"key\.json"):
@@ -321,8 +320,8 @@ def test_a_key_whose_parts_do_not_fit_or_of_another_item_is_refused(
     path = tmp_path / "key.json"
     text = written.key.read_text()
     path.write_text(text.replace('"dataset": "kth"', '"dataset": "other"'))
-    with pytest.raises(StpError, match="dataset or models not listed"):
+    with pytest.raises(StpError, match=r"key\.json"):
         load_key(path, Key)
     path.write_text(text)
-    with pytest.raises(StpError, match="item best_of"):
+    with pytest.raises(StpError, match="best_of"):
         load_key(path, PairKey)

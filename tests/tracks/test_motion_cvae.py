@@ -184,7 +184,7 @@ def test_its_size_and_weights_of_another(trained, tmp_path):
     network = trajectory_cvae.Cvae(trajectory_cvae.Parameters(), 0.4)
     assert sum(value.numel() for value in network.parameters()) == 21_559
     torch.save({"weights": network.state_dict(), "dt": 0.4}, tmp_path / "model.pt")
-    with pytest.raises(StpError, match="no weights of this network"):
+    with pytest.raises(StpError, match=r"model\.pt"):
         trajectory_cvae.load(tmp_path / "model.pt", OWN)
-    with pytest.raises(StpError, match="no scenario to learn from"):
+    with pytest.raises(StpError, match="scenario"):
         fit(tmp_path, replace(crossing(2, seed=0), start=np.empty(0)))

@@ -97,15 +97,15 @@ def test_points_have_none(people, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("make", "column", "value", "says"),
+    ("make", "column", "value"),
     [
-        (mixture, "weight", 2.0, "no shares"),
-        (mixture, "cov_xx", -1.0, "covariances"),
-        (mixture, "person", 99, "are not those of"),
-        (grid, "lead", 99, "are not those of"),
+        (mixture, "weight", 2.0),
+        (mixture, "cov_xx", -1.0),
+        (mixture, "person", 99),
+        (grid, "lead", 99),
     ],
 )
-def test_what_is_no_density_is_refused(people, tmp_path, make, column, value, says):
+def test_what_is_no_density_is_refused(people, tmp_path, make, column, value):
     densities.write(tmp_path, [densities.table(make(people), people)])
     path = next(tmp_path.glob("*.parquet"))
     table = pq.read_table(path).to_pandas()
@@ -113,7 +113,7 @@ def test_what_is_no_density_is_refused(people, tmp_path, make, column, value, sa
     about = pq.read_schema(path).metadata
     changed = densities.pa.Table.from_pandas(table, pq.read_schema(path), preserve_index=False)
     pq.write_table(changed.replace_schema_metadata(about), path)
-    with pytest.raises(StpError, match=rf"{path.name}: .*{says}"):
+    with pytest.raises(StpError, match=path.name):
         densities.read(tmp_path, people)
 
 

@@ -25,7 +25,7 @@ def test_ewap_and_the_file_of_four_columns_that_is_another_dataset(tmp_path):
     tracks = ewap.read(path, step=6, dt=0.4)
     assert tracks.position.tolist() == [[8.5, 3.6], [9.1, 3.7]]
     np.savetxt(path, [[0, 1, 8.5, 3.6]])
-    with pytest.raises(StpError, match="4 columns"):
+    with pytest.raises(StpError, match=r"obsmat.txt: .*4 "):
         ewap.read(path, step=6, dt=0.4)
 
 
@@ -47,7 +47,7 @@ def test_own_detections_with_named_columns(tmp_path, suffix):
     tracks = detections.read(path, columns, metres=0.001, step=1, dt=0.04).tracks
     assert tracks.position.tolist() == [[1, 0.5], [0, 0.5], [1.1, 0.5]]
     wrong = detections.Columns(frame="t", person="whom", x="x_mm", y="y_mm")
-    with pytest.raises(StpError, match=r"no column whom(.|\n)*who"):
+    with pytest.raises(StpError, match=r"whom(.|\n)*who"):
         detections.read(path, wrong, metres=0.001, step=1, dt=0.04)
 
 
@@ -129,7 +129,7 @@ def test_a_person_is_in_one_place_at_a_time(tmp_path, place):
         tracks = detections.read(path, columns, metres=1, step=1, dt=0.4).tracks
         assert tracks.position[:, 0].tolist() == [0, 1, 2]
     else:
-        with pytest.raises(StpError, match=r"person 7 is in two places at 0\.4 s"):
+        with pytest.raises(StpError, match=r"person 7 .*0\.4 s"):
             detections.read(path, columns, metres=1, step=1, dt=0.4)
 
 
@@ -171,16 +171,16 @@ def test_helmets_of_thor(tmp_path):
     assert tracks.person.tolist() == [2, 2, 5]
     np.testing.assert_allclose(tracks.position, [[1.1, 2], [1.3, 2], [-0.5, 0.05]])
     path.write_text("\n".join([*head, "Frame\tTime", "1\t0"]) + "\n")
-    with pytest.raises(StpError, match="no columns Frame and Helmet"):
+    with pytest.raises(StpError, match=path.name):
         qualisys.read(path)
 
 
 @pytest.mark.parametrize(
     ("head", "message"),
     [
-        ({"NO_OF_FRAMES": 3, "FREQUENCY": 100}, "2 of 3 frames"),
-        ({"NO_OF_FRAMES": 2, "FREQUENCY": 50}, "50 per second(.|\n)*100 per second"),
-        ({"NO_OF_FRAMES": "two"}, "cannot be read"),
+        ({"NO_OF_FRAMES": 3, "FREQUENCY": 100}, "2 of 3 "),
+        ({"NO_OF_FRAMES": 2, "FREQUENCY": 50}, "50 (.|\n)*100 "),
+        ({"NO_OF_FRAMES": "two"}, "Exp_1_run_1"),
         ({"NO_OF_FRAMES": 2, "FREQUENCY": "100.0"}, None),
     ],
 )
@@ -205,7 +205,7 @@ def test_a_picture_with_a_homography(tmp_path):
     found = maps.read_picture(tmp_path / "map.png", tmp_path / "H.txt")
     np.testing.assert_allclose(found.position, [[-0.9, 2.6]])
     np.savetxt(tmp_path / "H.txt", [[1, 2]])
-    with pytest.raises(StpError, match=r"H.txt: 1 x 2 numbers"):
+    with pytest.raises(StpError, match=r"H.txt: .*1 x 2"):
         maps.read_picture(tmp_path / "map.png", tmp_path / "H.txt")
 
 
@@ -219,7 +219,7 @@ def test_a_semantic_grid(tmp_path):
         maps.of_surface(maps.read_surface(path), path).position, [[-11, -10], [-10.9, -9.9]]
     )
     path.write_text("\n".join(map(json.dumps, lines[:-1])))
-    with pytest.raises(StpError, match=r"3 cells(.|\n)*4, height"):
+    with pytest.raises(StpError, match=r"3 (.|\n)*4, "):
         maps.read_surface(path)
 
 
@@ -263,5 +263,5 @@ def test_a_map_of_16_bits_is_refused(tmp_path):
     """Pillow makes 255 of all that is above."""
     Image.fromarray(np.full((4, 5), 300, np.uint16)).save(tmp_path / "map.png")
     np.savetxt(tmp_path / "H.txt", np.eye(3))
-    with pytest.raises(StpError, match=r"map\.png: .*I;16(.|\n)*-depth 8"):
+    with pytest.raises(StpError, match=r"map\.png: .*I;16"):
         maps.read_picture(tmp_path / "map.png", tmp_path / "H.txt")

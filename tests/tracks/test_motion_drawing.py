@@ -76,10 +76,7 @@ def test_a_map_is_as_wide_as_high_and_holds_all_that_moves(scene):
     near = collection(axes, "_obstacles").get_offsets()
     assert 0 < len(near) < 100 and (near[:, 0] > left - 0.1).all()
     assert axes.get_xlabel() == "x [m]"
-
-
-def test_those_who_stand_still_are_no_giants():
-    assert extent_of(np.array([[3.0, 4.0]])) == (0.5, 5.5, 1.5, 6.5)
+    assert extent_of(np.array([[3.0, 4.0]])) == (0.5, 5.5, 1.5, 6.5)  # of who stands still
 
 
 def test_errors_in_the_legend_are_means_over_samples(scene):
@@ -106,7 +103,7 @@ def test_models_stand_side_by_side_or_over_one_another(scene):
     assert [axes.get_title().split("\n")[0] for axes in side.axes] == ["right", "beside"]
     assert lines(side.axes[0], "_right") and not lines(side.axes[0], "_beside")
     alone = Scene("nobody", scene.person, scene.observed, scene.future, scene.dt)
-    with pytest.raises(StpError, match="side by side"):
+    with pytest.raises(StpError, match="side"):
         drawing.figure_of(alone, "side")
 
 
@@ -120,8 +117,6 @@ def test_an_ellipse_is_two_standard_deviations():
 
 
 def test_a_mixture_has_an_ellipse_for_each_component_and_person(scene):
-    from dataclasses import replace
-
     shape = (2, FUTURE, 3)
     means = np.repeat(scene.future[:, :, None], 3, axis=2)
     spread = np.broadcast_to(np.eye(2) * 0.04, (*shape, 2, 2))
@@ -154,7 +149,7 @@ def test_pictures_say_whose_bytes_they_are_and_repeat(scene, tmp_path):
         assert one.read_bytes() == two.read_bytes()
     words = re.sub("<[^>]*>", " ", (tmp_path / "1.svg").read_text())
     assert "Synthetic bytes." in words and "ADE" in words
-    with pytest.raises(StpError, match=r"unknown kind of picture '\.bmp'"):
+    with pytest.raises(StpError, match=r"\.bmp"):
         drawing.write(scene, tmp_path / "scene.bmp")
 
 
@@ -171,7 +166,7 @@ def test_an_overview_has_all_tracks(tmp_path):
     assert tuple(disc) == (8, 5) and bar.get_ylabel() == "mean speed [m/s]"
     assert lower.get_ylabel() == "people"
     out = tmp_path / "walk.gif"
-    slow = tracks.decimated(4)
+    slow = tracks.decimated(8)
     tracks_overview.write_place(PreparedTracks(slow, pillar, about), out)
     with Image.open(out) as found:  # of 20.8 s, the 20 s with most detections
         assert (

@@ -24,10 +24,10 @@ FIRST = {"trials": 6, "seed": 0, "search": "smac"}
 
 @pytest.fixture(scope="module")
 def people() -> Scenarios:
-    return made_up()
+    return pushed()
 
 
-def made_up() -> Scenarios:
+def pushed() -> Scenarios:
     """People who move exactly by social forces that are stronger than the default ones."""
     scenarios = crowd(scenes=6, people=4)
     return replace(scenarios, future=social_force.predict(scenarios, 6, TRUE))
@@ -66,14 +66,13 @@ def test_trials_of_another_search_are_refused(tmp_path: Path):
 
 def test_without_it_there_is_one_clear_error(people, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "smac", None)
-    with pytest.raises(StpError, match="SMAC3 is not installed") as refused:
+    with pytest.raises(StpError, match=r"stp\[smac\]"):
         calibrate.calibrate(social_force, people, None, **FIRST, folder=tmp_path)
-    assert "pip install 'stp[smac]'" in str(refused.value)
 
 
 def test_searches_are_named():
     assert CalibrationOptions.from_recipe({"search": "smac"}).search == "smac"
-    with pytest.raises(StpError, match="optuna or smac"):
+    with pytest.raises(StpError, match=r"optuna.*smac"):
         CalibrationOptions.from_recipe({"search": "random"})
 
 
@@ -81,7 +80,7 @@ if __name__ == "__main__":  # see go_on
     where, count = Path(sys.argv[1]), int(sys.argv[2])
     with contextlib.suppress(Interrupted):
         calibrate.calibrate(
-            social_force, made_up(), None, **FIRST, folder=where,
+            social_force, pushed(), None, **FIRST, folder=where,
             interrupted=lambda: len(searches._lines(where / searches.Smac.TRIED)) >= count,
         )  # fmt: skip
     tried = searches._lines(where / searches.Smac.TRIED)

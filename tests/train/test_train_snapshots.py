@@ -117,10 +117,10 @@ def test_a_training_that_lost_a_snapshot_starts_anew(tmp_path, data, monkeypatch
 @pytest.mark.parametrize(
     ("train", "message"),
     [
-        ({"snapshots": [0, 3]}, "a whole number from 1"),
-        ({"snapshots": [3, 2]}, "ascending"),
-        ({"snapshots": list(range(1, 92))}, "at most 90"),
-        ({"snapshots": [9], "iterations": 8}, "none after the last update, 8"),
+        ({"snapshots": [0, 3]}, "snapshots"),
+        ({"snapshots": [3, 2]}, r"\(3, 2\)"),
+        ({"snapshots": list(range(1, 92))}, "90"),
+        ({"snapshots": [9], "iterations": 8}, "snapshots(.|\n)*8"),
         ({"snapshots": [9], "callbacks": {"early_stopping": {"patience": 1}}}, "early_stopping"),
     ],
 )
@@ -130,7 +130,7 @@ def test_snapshots_that_cannot_be_are_refused(train, message):
 
 
 def test_snapshots_after_the_last_epoch_are_refused(tmp_path, data):
-    with pytest.raises(StpError, match=rf"update 16\n.* {3 * STEPS_PER_EPOCH},"):
+    with pytest.raises(StpError, match=rf"16(.|\n)* {3 * STEPS_PER_EPOCH}"):
         run(job(tmp_path, data, recipe(snapshots=[16])))
 
 
@@ -144,7 +144,7 @@ def test_a_callback_cannot_end_a_training_before_its_last_snapshot(tmp_path, dat
     what = recipe(snapshots=[7], callbacks={"early_stopping": {}})
     monkeypatch.setattr(TrainOptions, "_check_snapshots", lambda self: None)
     monkeypatch.setattr(TrainOptions, "learning_rate", lambda *_: 1e-3)
-    with pytest.raises(StpError, match=r"ends the training at update 5 \(enough\)"):
+    with pytest.raises(StpError, match=r"5 \(enough\)"):
         run(job(tmp_path, data, what))
 
 
@@ -175,5 +175,5 @@ def test_a_network_for_one_lead_time_is_trained_on_the_frame_of_that_lead(tmp_pa
 
 
 def test_a_lead_beyond_the_clips_is_refused(tmp_path, data):
-    with pytest.raises(StpError, match="clips of 6 frames were asked for"):
+    with pytest.raises(StpError, match="6 frames"):
         run(job(tmp_path, data, recipe() | {"horizon": 1, "lead": 3}))

@@ -20,12 +20,20 @@ from stp.upkeep.receiving import receive
 from stp.upkeep.sharing import SUMS, export
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Path:
+    """A folder with a store in which all artefacts are finished."""
+    folder = tmp_path_factory.mktemp("finished")
+    with pytest.MonkeyPatch.context() as patch:
+        finish_all(small_plan(folder, patch))
+    return folder
+
+
 @pytest.fixture
-def plan(tmp_path, monkeypatch) -> Plan:
-    """A plan whose artefacts are all there."""
-    plan = small_plan(tmp_path, monkeypatch)
-    finish_all(plan)
-    return plan
+def plan(finished, tmp_path, monkeypatch) -> Plan:
+    """A tiny plan whose artefacts are all there."""
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+    return small_plan(tmp_path, monkeypatch)
 
 
 @pytest.fixture
@@ -106,14 +114,14 @@ def test_what_is_not_there_is_left_out_and_named(plan, tmp_path):
     assert packed.absent == [missing]
     with pytest.raises(StpError, match="stp status"):
         export(plan, ["train", "convlstm", "enso"], tmp_path / "more")
-    with pytest.raises(StpError, match="exists"):
+    with pytest.raises(StpError, match="packed"):
         export(plan, [], tmp_path / "packed")
 
 
 def test_nothing_damaged_is_exported(plan, tmp_path):
     folder = plan.store / pick(plan, "train", "convlstm").folder
     (folder / "data" / "file.txt").write_text("x" * (folder / "data" / "file.txt").stat().st_size)
-    with pytest.raises(StpError, match=rf"damaged(.|\n)*rm -r {folder}"):
+    with pytest.raises(StpError, match=rf"rm -r {folder}"):
         export(plan, [], tmp_path / "packed")
     assert not list(tmp_path.glob("*packed*"))
 
@@ -134,8 +142,9 @@ def test_the_damaged_are_refused_by_name_and_the_good_are_taken(plan, empty, tmp
     shutil.rmtree(tmp_path / "packed" / gone)
     received = receive(empty, tmp_path / "packed")
     assert set(received.refused) == {cut, flipped, lost, gone}
-    assert "damaged" in received.refused[cut] and "damaged" in received.refused[flipped]
-    assert "missing" in received.refused[lost] and SUMS in received.refused[gone]
+    for folder in (cut, flipped, lost):
+        assert "file.txt" in received.refused[folder]
+    assert SUMS in received.refused[gone]
     assert set(artefacts(empty.store)) == set(received.taken)
     assert pick(plan, "prepare").folder in received.taken
 
@@ -152,7 +161,6 @@ def test_a_receipt_that_does_not_belong_to_its_path_is_refused(plan, empty, tmp_
     edit(tmp_path / "packed" / climbing.folder, RECEIPT, files=files)
     received = receive(empty, tmp_path / "packed")
     assert set(received.refused) == {moved.folder, forged.folder, climbing.folder}
-    assert "make the fingerprint" in received.refused[forged.folder]
     assert "../outside.txt" in received.refused[climbing.folder]
 
 
@@ -174,8 +182,7 @@ def test_other_raw_bytes_under_the_same_name_refuse_everything(plan, empty, tmp_
     lock_raw(empty.store / empty.raw("enso").lock, "enso", digit="b")
     with pytest.raises(StpError) as caught:
         receive(empty, tmp_path / "packed")
-    assert "the raw file enso/file.nc is 5 bytes with SHA-256 aaaaaaaaaaaaaaaa" in str(caught.value)
-    assert "config/datasets" in str(caught.value)
+    assert "enso/file.nc" in str(caught.value) and "aaaaaaaaaaaaaaaa" in str(caught.value)
     assert list(artefacts(empty.store)) == []
     # the same bytes are no hindrance
     lock_raw(empty.store / empty.raw("enso").lock, "enso")
@@ -189,14 +196,13 @@ def test_another_store_can_be_taken_as_it_is(plan, empty):
 def test_a_tar_file_cannot_write_elsewhere(empty, tmp_path):
     with tarfile.open(tmp_path / "evil.tar", "w") as tar:
         tar.addfile(tarfile.TarInfo("../../outside.txt"))
-    with pytest.raises(StpError, match="leads out of its folder"):
+    with pytest.raises(StpError, match=r"\.\./\.\./outside\.txt"):
         receive(empty, tmp_path / "evil.tar")
     (tmp_path / "text.tar").write_text("no tar")
-    with pytest.raises(StpError, match="cannot be unpacked"):
-        receive(empty, tmp_path / "text.tar")
     (tmp_path / "nothing").mkdir()
-    with pytest.raises(StpError, match="holds no artefacts"):
-        receive(empty, tmp_path / "nothing")
+    for name in ("text.tar", "nothing"):
+        with pytest.raises(StpError, match=name):
+            receive(empty, tmp_path / name)
 
 
 def test_the_verbs_report_counts_and_fail_where_something_was_refused(plan, tmp_path):
@@ -211,12 +217,12 @@ def test_the_verbs_report_counts_and_fail_where_something_was_refused(plan, tmp_
     packed = tmp_path / "packed"
     done = stp("store", "export", str(packed), "enso")
     # 1 data, 3 fitted models, 4 forecasts, 4 scores
-    assert done.returncode == 0 and f"{packed}: artefacts: 12, " in done.stdout, done.stderr
+    assert done.returncode == 0 and f"{packed}: " in done.stdout and "12" in done.stdout
     (packed / pick(plan, "prepare").folder / "data" / "file.txt").unlink()
     done = stp("store", "import", str(packed), STP_STORE_DIR=str(tmp_path / "theirs"))
     assert done.returncode == 1
-    assert "artefacts: 11 taken, 0 were there already, 1 refused" in done.stdout
-    assert f"refused: {pick(plan, 'prepare').folder}" in done.stderr
+    assert "11 taken" in done.stdout and "1 refused" in done.stdout
+    assert pick(plan, "prepare").folder in done.stderr
 
 
 def hostile(plan: Plan, empty: Plan, folder: Path) -> tuple[str, Path]:
@@ -254,7 +260,7 @@ def test_a_link_in_an_archive_writes_nothing_outside(plan, empty, tmp_path):
     edit(packed / data, RECEIPT, inputs=raw_of(packed / data, "raw/link/../../escaped.json"))
     with tarfile.open(tmp_path / "packed.tar", "w") as tar:
         tar.add(packed, "packed")
-    with pytest.raises(StpError, match="neither a file nor a folder"):
+    with pytest.raises(StpError, match="raw/link"):
         receive(empty, tmp_path / "packed.tar")
     assert data in receive(empty, packed).refused
     assert not escaped.exists() and not (empty.store / "escaped.json").exists()
@@ -267,7 +273,7 @@ def test_links_are_not_taken_for_files_and_folders(plan, empty, tmp_path, name):
     (packed / data / name).rename(tmp_path / "aside")
     (packed / data / name).symlink_to(tmp_path / "aside")
     received = receive(empty, packed)
-    assert "is a link" in received.refused[data] and not (empty.store / data).exists()
+    assert data in received.refused and not (empty.store / data).exists()
 
 
 @pytest.mark.parametrize("name", ["/abs", "../up", "a/../../up", "line\nbreak", RECEIPT])
@@ -275,8 +281,7 @@ def test_a_receipt_lists_files_of_its_own(plan, empty, tmp_path, name):
     packed = tmp_path / "packed"
     data, _ = hostile(plan, empty, packed)
     edit(packed / data, RECEIPT, files={name: {"bytes": 1, "sha256": "0" * 64}})
-    reason = receive(empty, packed).refused[data]
-    assert "leads out of its folder" in reason or f"it lists {RECEIPT}" in reason
+    assert data in receive(empty, packed).refused
 
 
 def test_a_lock_that_names_files_elsewhere_is_refused(plan, empty, tmp_path):
@@ -285,5 +290,5 @@ def test_a_lock_that_names_files_elsewhere_is_refused(plan, empty, tmp_path):
     lock = next((packed / "raw").glob("*/*.lock.json"))
     entry = {"bytes": 1, "sha256": "0" * 64}
     lock.write_text(json.dumps({"files": {"../../.ssh/config": entry}}))
-    with pytest.raises(StpError, match="leads out of its folder"):
+    with pytest.raises(StpError, match=r"\.ssh/config"):
         receive(empty, packed)

@@ -62,10 +62,9 @@ def test_the_young_stay(plan):
     finish(plan, pick(plan, "train", "convlstm"), days_old=6.9)
     found = garbage.find(plan.store, {})
     assert folders(found) == set() and found.young == 1
-    assert any("1 folders younger than 7 days" in line for line in garbage.lines(found, [], 7))
+    assert any("7 days" in line for line in garbage.lines(found, [], 7))
     found = garbage.find(plan.store, {}, older_than=6 * DAY)
     assert len(folders(found)) == 1 and found.young == 0
-    assert not any("younger" in line for line in garbage.lines(found, [], 6))
 
 
 def test_another_checkout_keeps_what_it_claimed(plan, other, tmp_path):
@@ -101,7 +100,7 @@ def test_claims_count_until_they_are_older_than_said(plan, other, tmp_path, monk
 def test_an_unreadable_claim_stops_everything(plan, tmp_path):
     path = claim(plan, tmp_path / "results")
     path.write_text("{")
-    with pytest.raises(StpError, match=r"cannot be read(.|\n)*delete the file"):
+    with pytest.raises(StpError, match=str(path)):
         read_claims(plan.store)
 
 
@@ -210,10 +209,7 @@ def test_state_goes_when_its_artefact_is_finished_or_not_planned(plan):
         (state / "training.pt").write_text("weights")
         grow_old(state, 10)
     found = garbage.find(plan.store, {finished.folder: [], planned.folder: []})
-    assert {item.folder: item.why for item in found.rubbish} == {
-        f"state/{finished.folder}": "its artefact is finished",
-        f"state/{dropped.folder}": "no plan needs its artefact",
-    }
+    assert folders(found) == {f"state/{finished.folder}", f"state/{dropped.folder}"}
 
 
 def test_predictions_go_once_their_cell_is_scored_and_receipts_stay(plan):
@@ -266,7 +262,7 @@ def test_a_score_that_needs_dropped_predictions_says_what_happens_next(plan):
     for artefact in (pick(plan, "prepare"), pick(plan, "predict", "persistence")):
         folder = finish(plan, artefact)
     store.drop(folder, "to make room")
-    with pytest.raises(StpError, match="run snakemake again"):
+    with pytest.raises(StpError, match="snakemake"):
         runner.make(plan, pick(plan, "score", "persistence"))
     assert not (folder / "artefact.json").exists()
 
@@ -283,7 +279,6 @@ def test_the_verb_lists_and_deletes_only_with_yes(plan, other):
     listed = stp("store", "gc", "--configfile", str(TINY))
     assert listed.returncode == 0, listed.stderr
     assert str(old.relative_to(plan.store)) in listed.stdout
-    assert "artefact 1" in listed.stdout and "nothing was deleted" in listed.stdout
     assert old.exists()
     done = stp("store", "gc", "--configfile", str(TINY), "--yes")
     assert f"deleted {old.relative_to(plan.store)}" in done.stdout
@@ -296,19 +291,12 @@ def test_scale_files_that_name_several_stores_are_refused(tmp_path):
         scale = merge(read_yaml(TINY), {"paths": {"store": str(tmp_path / name)}})
         paths.append(tmp_path / f"{name}.yaml")
         paths[-1].write_text(json.dumps(scale))
-    done = stp(
-        "store",
-        "gc",
-        "--configfile",
-        str(paths[0]),
-        "--configfile",
-        str(paths[1]),
-        STP_STORE_DIR="",
-    )
-    assert done.returncode == 1 and "several stores" in done.stderr
+    given = [word for path in paths for word in ("--configfile", str(path))]
+    done = stp("store", "gc", *given, STP_STORE_DIR="")
+    assert done.returncode == 1 and all(str(tmp_path / name) in done.stderr for name in ("a", "b"))
 
 
 def test_a_store_that_is_not_there_is_not_searched(plan, monkeypatch):
     monkeypatch.setenv("STP_STORE_DIR", str(plan.store / "elsewhere"))
-    with pytest.raises(StpError, match="elsewhere: no such store"):
+    with pytest.raises(StpError, match="elsewhere"):
         garbage.collect([TINY], False, days=7, forget_after=None, yes=False)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from fake_store import TINY, finish, finish_all, hold, pick, small_plan, tried
+from package_copy import copy_package
 
 from stp.core import store
 from stp.core.canonical import definitions
@@ -27,18 +28,27 @@ from stp.upkeep.why_text import lines_of_groups, lines_of_one, tell
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Path:
+    """A folder with a store in which all artefacts are finished."""
+    folder = tmp_path_factory.mktemp("finished")
+    with pytest.MonkeyPatch.context() as patch:
+        finish_all(small_plan(folder, patch))
+    return folder
+
+
 @pytest.fixture
-def plan(tmp_path, monkeypatch) -> Plan:
+def plan(finished, tmp_path, monkeypatch) -> Plan:
     """A tiny plan whose artefacts are all there."""
-    plan = small_plan(tmp_path, monkeypatch)
-    finish_all(plan)
-    return plan
+    shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+    return small_plan(tmp_path, monkeypatch)
 
 
 @pytest.fixture
 def copy(tmp_path) -> Path:
     """A copy of the package, to edit."""
-    shutil.copytree(ROOT / "stp", tmp_path / "copy" / "stp")
+    (tmp_path / "copy").mkdir()
+    copy_package(tmp_path / "copy")
     return tmp_path / "copy"
 
 
@@ -65,7 +75,7 @@ def reasons(plan: Plan, stage: str, model: str = "", dataset: str = "enso") -> l
 
 def test_nothing_to_explain_where_all_is_there(plan):
     assert explain_missing(plan) == []
-    assert list(lines_of_groups([])) == ["nothing would be made: all artefacts of the plan exist"]
+    assert len(list(lines_of_groups([]))) == 1
 
 
 def packages(plan: Plan, stage: str, **other: str) -> None:
@@ -81,9 +91,8 @@ def test_other_versions_of_packages_are_named(plan, copy):
     packages(plan, "train", torch="2.12.0", numpy="2.3.1")
     (_, told) = reasons(plan, "train", "simvpv2")
     here = versions()
-    assert told == (
-        f"made with torch 2.12.0, numpy 2.3.1 (here: torch {here['torch']}, numpy {here['numpy']})"
-    )
+    assert "torch 2.12.0, numpy 2.3.1" in told
+    assert f"torch {here['torch']}, numpy {here['numpy']}" in told
     packages(plan, "predict")
     assert len(reasons(plan, "predict", "simvpv2")) == 1
     now = edited(copy, "stp.models.simvpv2", "def forward(self, x", "def forward(self, y_, x")
@@ -108,14 +117,14 @@ def test_versions_count_where_the_scale_file_says_so(plan):
     why = reasons(counted, "train", "simvpv2")
     here = versions()["torch"]
     assert f"train recipe of simvpv2: versions.torch: unset -> {here}" in why
-    with pytest.raises(StpError, match=r"no installed package 'torhc'(.|\n)*versions"):
+    with pytest.raises(StpError, match="'torhc'"):
         changed(versions=["torhc"])
 
 
 def test_a_changed_function_is_named_with_its_module(plan, copy):
     now = edited(copy, "stp.models.simvpv2", "def forward(self, x", "def forward(self, y_, x")
     (why,) = reasons(now, "train", "simvpv2")
-    assert why.startswith("module stp.models.simvpv2 changed: ") and ".forward" in why
+    assert "stp.models.simvpv2" in why and ".forward" in why
     # the forecast has the same root, once, although model and forecast both import the module
     assert reasons(now, "predict", "simvpv2") == [why]
     assert reasons(now, "score", "simvpv2") == [why]
@@ -146,20 +155,19 @@ def test_a_change_of_the_data_is_told_at_everything_that_is_made_of_them(plan):
             explain(now, artefact, OlderArtefacts(now), artefact_states(now)[artefact.folder])
         )
     )
-    assert lines[0] == "train of simvpv2 on enso, seed 0: would be made"
-    assert f"  - its data changed: {why}" in lines
+    assert "simvpv2 on enso" in lines[0] and any(why in line for line in lines)
 
 
 def test_raw_files_that_are_declared_otherwise_are_told(plan, copy):
     now = edited(copy, "stp.datasets.enso.generator", "def ", "CHANGED = 1\n\n\ndef ")
     (why,) = reasons(now, "prepare")
-    assert why.startswith("the raw files of enso changed: synthetic-")
+    assert "enso" in why and "synthetic-" in why
     releases = {"official": {"files": [{"path": "enso/a.nc", "bytes": 1}]}}
     before = changed(datasets={"enso": {"release": "official", "releases": releases}})
     finish(before, pick(before, "prepare"))
     releases = {"official": {"files": [{"path": "enso/b.nc"}]}}
     now = changed(datasets={"enso": {"release": "official", "releases": releases}})
-    assert any("other paths are declared" in w for w in reasons(now, "prepare"))
+    assert any("config/datasets/enso.yaml" in why for why in reasons(now, "prepare"))
 
 
 def test_the_nearest_of_several_older_ones_is_compared(plan):
@@ -179,7 +187,7 @@ def test_metrics_that_come_and_go_are_named(plan, copy):
     finish(plan, artefact, recipe=recipe)
     (plan.store / artefact.folder).rename(plan.store / older)
     (why,) = reasons(plan, "score", "convlstm", "moving_mnist")
-    assert why == f"score recipe of convlstm: conventions: now without new.one and with {first}"
+    assert "conventions" in why and "new.one" in why and first in why
 
 
 def test_what_was_never_made_or_failed_or_runs(plan):
@@ -193,16 +201,12 @@ def test_what_was_never_made_or_failed_or_runs(plan):
     write_text(state / "failure.json", '{"error": "no such file", "log": "results/logs/x.log"}')
     write_text(state / "training.pt", "")
     hold(runner.state_folder(plan, runs.folder), slurm_job="42")
-    assert reasons(plan, "train", "convlstm") == ["there is no similar artefact"]
-    assert reasons(plan, "train", "simvpv2") == [
-        "it failed: no such file",
-        "log: results/logs/x.log",
-        "there is no similar artefact",
-        "attempt 1: out of memory (Slurm says OUT_OF_MEMORY)",
-        "continues from its checkpoint",
-    ]
+    (similar,) = reasons(plan, "train", "convlstm")
+    error, log, same, attempt, _ = reasons(plan, "train", "simvpv2")
+    assert "no such file" in error and "results/logs/x.log" in log and same == similar
+    assert "1" in attempt and "OUT_OF_MEMORY" in attempt
     reason = explain(plan, runs, OlderArtefacts(plan), artefact_states(plan)[runs.folder])
-    assert reason.verdict == f"is being made on {os.uname().nodename}, Slurm job 42"
+    assert os.uname().nodename in reason.verdict and "42" in reason.verdict
 
 
 def test_what_is_there_but_not_as_it_should_be(plan):
@@ -238,11 +242,8 @@ def test_reasons_are_told_apart_by_an_empty_line(plan, capsys):
 def test_artefacts_with_the_same_reasons_are_told_together(plan):
     now = changed(models={"convlstm": {"train": {"lr": 0.002}}})
     lines = list(lines_of_groups(explain_missing(now)))
-    assert lines[:2] == [
-        "6 artefacts: would be made",
-        "  - train recipe of convlstm: train.lr: 0.001 -> 0.002",
-    ]
-    assert "      train    convlstm on enso, seed 0" in lines
+    assert "6" in lines[0] and "train.lr: 0.001 -> 0.002" in lines[1]
+    assert any("train" in line and "convlstm on enso, seed 0" in line for line in lines[2:])
 
 
 def test_words_choose_artefacts_and_wrong_words_are_told(plan):
@@ -253,7 +254,7 @@ def test_words_choose_artefacts_and_wrong_words_are_told(plan):
     }
     (one,) = select_artefacts(plan, ["train", "simvpv2", "enso"])
     assert select_artefacts(plan, [str(plan.store / one.receipt)]) == [one]
-    with pytest.raises(StpError, match=r"did you mean simvpv2\?"):
+    with pytest.raises(StpError, match="simvpv2"):
         select_artefacts(plan, ["simvp2", "enso"])
 
 

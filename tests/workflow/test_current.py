@@ -49,7 +49,6 @@ def set_times(folder: Path, moment: float) -> None:
 
 
 def test_without_metadata_only_what_an_edit_reaches_is_made_again(made: Checkout) -> None:
-    assert made.planned() == Counter()
     for path, edit, reached in (
         ("stp/render/tables/paper_table.py", "\nCHANGED = 1\n", RENDERED),
         ("stp/render/tables/findings.py", "\nCHANGED = 1\n", Counter()),
@@ -58,7 +57,6 @@ def test_without_metadata_only_what_an_edit_reaches_is_made_again(made: Checkout
         made.edit(path, new=edit)
         assert made.planned() == reached, path
         made.restore(path)
-    assert made.planned() == Counter(), "a dry run changes nothing"
 
 
 @pytest.mark.parametrize("name", ["tiny/tables/short_term.md", "tiny/collected/short_term.parquet"])

@@ -93,32 +93,37 @@ def test_scales_of_other_suites_make_theirs_and_none_of_another_paper(copy, scal
         assert re.search(rf"output: .*\b{table}\b", told), "a rule makes it"
 
 
-def test_a_scale_leaves_out_what_it_has_nothing_of(copy):
-    tables = inputs(plan(copy, "--configfile", "tests/workflow/tiny.yaml", "--", ALL), "all_tables")
-    assert "results/tables/reproduction.csv" in tables
-    assert not {"long_term", "robustness", "reliability"} & {Path(name).stem for name in tables}
-
-
-def test_without_a_target_all_tables_and_figures_are_made(copy):
+def test_without_a_target_all_is_made_that_a_scale_has_something_of(copy):
     told = plan(copy, "--configfile", "tests/workflow/tiny.yaml")
     assert inputs(told, "all") == [
         ALL,
         "results/tiny/figures/all",
         "results/tiny/report/index.html",
     ]
+    tables = inputs(told, "all_tables")
+    assert "results/tables/reproduction.csv" in tables
+    assert not {"long_term", "robustness", "reliability"} & {Path(name).stem for name in tables}
 
 
-def test_the_paper_is_planned_and_jobs_are_counted_by_rule_and_dimension(copy):
+def test_the_paper_is_planned_without_torch_and_jobs_are_counted(copy, tmp_path):
     """`snakemake --profile slurm -n` ends with a table of jobs; `stp plan` agrees with it."""
-    printed = copy.succeed("snakemake", "--profile", "slurm", "-n", "--quiet", "host", "rules")
-    stats = printed.rpartition("Job stats:")[2].partition("Reasons:")[0]
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "__init__.py").write_text("raise SystemExit('torch!')")
+    path = f"{tmp_path}:{copy.folder}"
+    done = copy.run(
+        *("snakemake", "--profile", "slurm", "-n", "--quiet", "host", "rules"), PYTHONPATH=path
+    )
+    assert done.returncode == 0, done.stdout
+    stats = done.stdout.rpartition("Job stats:")[2].partition("Reasons:")[0]
     jobs = {rule: int(n) for rule, n in re.findall(r"^(\w+) +(\d+)$", stats, re.MULTILINE)}
     assert jobs["predict_short_term"] == 15 * 14 and jobs["score_robustness"] == 15 * 9
-    planned = copy.run("stp", "plan", "--configfile", "config/paper.yaml").stdout
+    planned = copy.run("stp", "plan", "--configfile", "config/paper.yaml", PYTHONPATH=path).stdout
     rows = re.findall(r"^│ (train|score) +│ +([\d ,│]+)│$", planned, re.MULTILINE)
     summed = {stage: int(numbers.split("│")[-1]) for stage, numbers in rows if "│" in numbers}
     scores = sum(n for rule, n in jobs.items() if rule.startswith("score_"))
     assert summed == {"train": jobs["train"], "score": scores}
+    job = copy.run("stp", "train", "convlstm", "enso", PYTHONPATH=path)
+    assert "torch!" in job.stdout or job.returncode != 0, "the trap does not work"
 
 
 @pytest.mark.slow

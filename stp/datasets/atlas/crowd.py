@@ -50,7 +50,7 @@ class CrowdOptions:
         cell: side of a pixel or cell of the map, metres.
         waves: number of waves in each recording.
         people: minimum and maximum number of people in a wave.
-        speed: mean and standard deviation over people of the speed, metres per second.
+        speed: mean and standard deviation of people's speeds, metres per second.
         noise: standard deviation of the noise of detections, metres.
         dt: seconds between two annotations.
         step: number of frames between two annotations; ``ewap`` and ``trajnetpp`` only.
@@ -106,7 +106,9 @@ class Track:
     position: np.ndarray
 
     def at(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Those of the given times at which the person was present, and the positions then."""
+        """Select those times at which the person was present; also return the positions at these
+        times.
+        """
         times = times[(times >= self.time[0]) & (times <= self.time[-1])]
         made = [np.interp(times, self.time, self.position[:, axis]) for axis in (0, 1)]
         return times, np.stack(made, axis=1)

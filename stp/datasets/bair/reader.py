@@ -147,7 +147,7 @@ def deal(names: list[str], options: BairOptions) -> dict[str, str]:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips that follow from the rule; see stp.prepare.planned_counts.
+    """Count the clips that follow from the rule for splits; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option is wrong.

@@ -39,7 +39,7 @@ class CentreOptions(WorldOptions):
     """Options of the generator of a centre's archive.
 
     Attributes:
-        centre: name of the centre, such as ``ecmwf``; seed of its errors.
+        centre: name of the centre, such as ``ecmwf``, which also seeds its errors.
         members: number of members of an ensemble; null for one control forecast, without a
             dimension of members.
         starts: first and last day on which a forecast may start.

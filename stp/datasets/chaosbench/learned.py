@@ -43,7 +43,7 @@ class LearnedOptions(WorldOptions):
     """Options of the generator of a trained model's archive.
 
     Attributes:
-        model: name of the model, such as ``panguweather``; seed of its errors.
+        model: name of the model, such as ``panguweather``, which also seeds its errors.
         starts: first and last day on which a forecast may start.
         every: number of days between starts; null for starts on the 1st and 15th of each month.
         lacks: names of variables that the model does not forecast.

@@ -120,7 +120,7 @@ class DaysOfStore:
         return str(self._path)
 
     def read(self, days: Sequence[str]) -> Iterator[tuple[str, np.ndarray]]:
-        """Yield days with their fields, float32 (C, rows, columns), as far as the store has them.
+        """Yield the days that the store has, with their fields, float32 (C, rows, columns).
 
         Raises:
             StpError: see `stp.data.daily_fields.read_fields`; or a chunk is missing, which Zarr

@@ -190,7 +190,7 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
     """Count the clips of the lists; see stp.prepare.planned_counts.
 
     Raises:
-        StpError: an option or a list is wrong or missing.
+        StpError: an option is wrong, or a list is wrong or missing.
     """
     build(Human36mOptions, recipe["options"], "prepare options")
     return Planned(cut(read_lists(raw, recipe), recipe["context"] + recipe["horizon"]))

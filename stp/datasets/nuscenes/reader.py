@@ -71,8 +71,8 @@ class NuscenesOptions:
             the released configuration. They are then squeezed horizontally, unlike training
             pictures.
         stride: number of frames between the starts of windows.
-        subsets: for further subsets with longer test windows, the number of frames in a window, by
-            name.
+        subsets: number of frames in a window of each further test subset, whose windows are longer,
+            by name.
         clusters: clusters of windows: recording, the whole log (5 in the test, too few for
             intervals), or blocks of a log, such as block-60s.
     """

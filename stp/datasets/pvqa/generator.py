@@ -42,7 +42,8 @@ class PvqaOptions:
 
     Attributes:
         folder: folder of the database, below a raw folder.
-        videos: number of videos (officially 300, with the official names); sources take turns.
+        videos: number of videos (officially 300, with the official names); sources are used in
+            turn.
         natural: share of the videos that are not damaged (30 of 300).
         sizes: number of sizes of videos, from the smallest of the four.
         raters: number of raters (50).
@@ -50,7 +51,7 @@ class PvqaOptions:
         ratings: number of ratings of each video (20).
         noise: standard deviation of the noise of a rating, points.
         best: opinion of natural videos, points.
-        worst: reduction of the opinion by a damage of full strength, points.
+        worst: reduction of the opinion by damage of full strength, points.
         splits: number of splits in TrainTestSplit.csv (100); a fifth of the videos is the test set
             of each.
         seed: seed of all random numbers.

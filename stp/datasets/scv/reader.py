@@ -218,7 +218,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips that follow from the rule; see stp.prepare.planned_counts.
+    """Count the clips that follow from the options; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option is wrong.

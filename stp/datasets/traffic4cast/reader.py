@@ -135,7 +135,7 @@ def run(job: Job) -> Extras:
     """Write ``frames.zarr`` and ``index.parquet`` for Traffic4Cast 2021.
 
     Raises:
-        StpError: an option or a raw file is wrong, or a required one is missing.
+        StpError: an option or a raw file is wrong, or a raw file is missing.
     """
     recipe = job.recipe
     options, raw, height, width, span = read_inputs(job, Traffic4CastOptions, len(VARIABLES))
@@ -203,7 +203,7 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
     """Count the clips of the lists; see stp.prepare.planned_counts.
 
     Raises:
-        StpError: an option or a list is wrong or missing.
+        StpError: an option is wrong, or a list is wrong or missing.
     """
     options = build(Traffic4CastOptions, recipe["options"], "prepare options")
     return Planned(cut(read_days(raw), options, recipe["context"] + recipe["horizon"]))
@@ -212,7 +212,7 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
 def shared(days: Iterable[Day]) -> dict[str, int]:
     """Count test days that are close to training days.
 
-    Counted are test days in the same city as training days, on the same date, or on adjacent dates.
+    These are test days in the same city as training days, on the same date, or on adjacent dates.
     No test day is a training day of the same city.
     """
     days = list(days)

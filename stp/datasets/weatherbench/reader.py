@@ -75,7 +75,7 @@ class WeatherbenchOptions:
         years: for yearly, first and last year of each split.
         days_per_year: for yearly, number of days of each year in the files, from 1 January; null
             for whole years.
-        subsets: for further subsets of the test years, the number of frames in a window, by name.
+        subsets: number of frames in a window of each further subset of the test years, by name.
         file: for ensemble, name of the file.
         members: for ensemble, indices of the members of each split, from 0.
         cluster_days: number of days of a block of a year; windows that start in the same block are

@@ -17,7 +17,8 @@ class Size(Strict):
 
     Attributes:
         ours: name of a field of the dataset, under the suite's protocol.
-        dimension: dimension of the protocol, if its setting with this name is used instead.
+        dimension: dimension of the suite, if ``ours`` is instead a key of the settings of its
+            cells.
         printed: columns of the file that contain the printed size.
     """
 

@@ -1,4 +1,4 @@
-"""Compare the settings of networks and trainings under a suite's protocol with printed ones."""
+"""Compare the settings of networks and training runs under a suite's protocol with printed ones."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ ANNEALED = "annealed_rate"
 
 
 class Setting(Strict):
-    """Where to find a setting of a training, and its printed values.
+    """Where to find a setting of a training run, and its printed values.
 
     Attributes:
         ours: dotted key in the recipe (``train.lr``), `ANNEALED`, or ``network.`` with a name in
@@ -44,13 +44,13 @@ class Setting(Strict):
 
 
 class TrainingOptions(Strict):
-    """Declaration of a table of trainings.
+    """Declaration of a table of training runs.
 
     Attributes:
         settings: where to find a setting and its printed value, by name of the setting.
         header: columns of the table.
         long: columns of the file with the name and the value of a setting, if each setting has a
-            row; None if each training has a row. Such values are shown as printed.
+            row; None if each training run has a row. Such values are shown as printed.
         also: names of settings that are listed although they are not printed.
         note: column of the file with remarks about differences of the release.
     """
@@ -67,12 +67,12 @@ class Training:
     """Settings of the training of a model on a dataset, as texts by name.
 
     Attributes:
-        row: first row of the file about this training.
+        row: first row of the file about this training run.
         model, dataset: titles of the model and the dataset.
         ours: settings under the protocol of the suite.
         published: printed settings.
         released: settings in the configurations of the released code.
-        at_scale: settings at the current scale; None if the scale lacks this training.
+        at_scale: settings at the current scale; None if the scale lacks this training run.
     """
 
     row: Mapping[str, str]
@@ -90,7 +90,7 @@ class Training:
 
 
 def facts(plan: Plan, source: FactSource) -> Facts:
-    """A row for each setting of each training, in the order of the file.
+    """A row for each setting of each training run, in the order of the file.
 
     Raises:
         StpError: see `trainings`.
@@ -131,18 +131,18 @@ def facts(plan: Plan, source: FactSource) -> Facts:
 
 
 def source_of(suite: Suite) -> FactSource:
-    """The first table of a suite whose rows are settings of trainings."""
+    """The first table of a suite whose rows are settings of training runs."""
     sources = (about.facts for about in suite.tables.values() if about.facts)
     return next(source for source in sources if source.source == MODULE)
 
 
 def options_of(source: FactSource) -> TrainingOptions:
-    """The declaration of a table of trainings."""
+    """The declaration of a table of training runs."""
     return check(TrainingOptions, source.options, source.file)
 
 
 def trainings(config: Config, source: FactSource) -> list[Training]:
-    """Compare all trainings that a paper prints, in its order.
+    """Compare all training runs that a paper prints, in its order.
 
     Raises:
         StpError: a row names an unknown model, dataset or setting, or a number is malformed.
@@ -185,7 +185,7 @@ def trainings(config: Config, source: FactSource) -> list[Training]:
 def _printed(
     file: Path, options: TrainingOptions
 ) -> Iterator[tuple[dict[str, str], dict[str, str], dict[str, str]]]:
-    """Yield for each training its first row, and its published and released settings."""
+    """Yield for each training run its first row, and its published and released settings."""
     settings = options.settings
     if options.long:
         key, value = options.long
@@ -228,7 +228,7 @@ def _printed_text(setting: Setting, row: Mapping[str, str]) -> str:
 
 
 def ours(recipe: Json, names: list[str], options: TrainingOptions) -> dict[str, str]:
-    """Settings of a training as texts."""
+    """Settings of a training run as texts."""
     from_network = [name for name in names if options.settings[name].ours.startswith("network.")]
     texts = {}
     if from_network:

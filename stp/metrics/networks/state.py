@@ -84,7 +84,7 @@ def read_verified(path: Path, declared: Mapping[str, Any]) -> tuple[State, str]:
 
 
 def load(network: torch.nn.Module, state: State, name: str) -> None:
-    """Set all tensors of a network, in place.
+    """Set all tensors of a network to those of a state, in place.
 
     Raises:
         StpError: tensors are missing, superfluous, or have other shapes.

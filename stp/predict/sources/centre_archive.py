@@ -3,9 +3,8 @@
 A group has variables (step, level, latitude, longitude), in ensembles with a dimension ``number``
 before these; step 0 is the start, the name of the group ends with the date, and missing values are
 NaN. Starts may have any order. The stream is read twice: once to list starts and variables and to
-check that
-the stream is complete (the list is cached), and once for the scores, in the order of the stream.
-One start at a time is on disk, still compressed.
+check that the stream is complete (the list is cached), and once for the scores, in the order of the
+stream. One start at a time is on disk, still compressed.
 """
 
 import fnmatch

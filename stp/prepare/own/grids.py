@@ -47,8 +47,8 @@ class GridOptions(Common):
         fill: number that replaces missing values (NaN), or one for each channel; none by default.
         gaps: handling of missing times: error, or cut (windows do not cross gaps).
         cycle: period of the climatology: year (for monthly data), day, or day_of_year (for steps
-            that divide a day; a window across 29 February is one day off after it); none by
-            default.
+            that divide a day; in a window that crosses 29 February, all later frames are one day
+            off); none by default.
     """
 
     variables: list[dict[str, Any]]

@@ -8,9 +8,9 @@ together. So all videos of the lists are sorted in an order that depends on the 
 names. The fraction `share` of them, at most `most` videos, is the test set. The remaining videos
 are divided equally between validation and training, with at most a tenth of `most` videos each.
 
-action_lists: a file for each action, ``<action>_test_split1.txt``, with a name and 0, 1 or 2 in
-each line (unused, training, test), of videos in a folder of that name. clip_table: a table with the
-columns youtube_id, time_start and time_end, of videos ``<youtube_id>_<start>_<end>.mp4`` (six
+action_lists: a file for each action, ``<action>_test_split1.txt``; each line has the name of a
+video in the folder ``<action>``, and 0, 1 or 2 (unused, training, test). clip_table: a table with
+the columns youtube_id, time_start and time_end; videos are ``<youtube_id>_<start>_<end>.mp4`` (six
 digits each), or ``<youtube_id>.mp4``, in any folder.
 """
 

@@ -41,8 +41,8 @@ class Columns:
     Attributes:
         x, y: columns of positions.
         person: column of people; None if each file is one person.
-        frame: column of whole frame numbers; or
-        time: column of times, numbers or dates.
+        frame: column of whole frame numbers; None for files with times.
+        time: column of times, numbers or dates; None for files with frame numbers.
         lost: column that marks rows without a detection by values other than 0 or false.
     """
 

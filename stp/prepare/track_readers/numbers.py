@@ -58,7 +58,7 @@ def read(path: Path, expected: str, columns: Collection[int] = ()) -> np.ndarray
 
 
 def whole(values: np.ndarray, path: Path, name: str) -> np.ndarray:
-    """Convert numbers of people and the like to int64.
+    """Convert whole numbers, such as the numbers of people, to int64.
 
     Raises:
         StpError: a number is not whole, or too large.

@@ -27,8 +27,8 @@ def read(path: Path, *, dt: float = 0.01) -> Tracks:
         dt: seconds between two frames.
 
     Raises:
-        StpError: the file cannot be read or has no helmets; or its header states more frames or
-            another rate.
+        StpError: the file cannot be read or has no helmets; or its header states more frames than
+            it has, or another rate.
     """
     try:
         table = pd.read_csv(path, sep="\t", header=HEADER)

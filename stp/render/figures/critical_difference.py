@@ -31,7 +31,8 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
     """Draw the mean ranks of models over datasets, and join ranks that do not differ significantly.
 
     A block of Friedman's test is a test dataset. Ranks for several subsets, frame intervals and
-    columns of one dataset are averaged first, because they depend on the same clips or trainings.
+    columns of one dataset are averaged first, because they depend on the same clips or training
+    runs.
 
     Returns:
         the figure, and notes to print below it.

@@ -106,7 +106,7 @@ def draw(ensembles: Scores, case: str) -> tuple[Figure, list[str]]:
 def _pairs(ensembles: Scores, controls: Scores, case: str) -> list[Pair]:
     """Match ensembles with their single forecasts.
 
-    An ensemble of trainings and its single forecasts have the same model. The ensembles and the
+    An ensemble of training runs and its single forecasts have the same model. The ensembles and the
     single forecasts of a weather centre are two models with the same name in the paper.
     """
     trained: dict[str, Line] = {}

@@ -113,7 +113,7 @@ class Scores:
         return Direction.of(self.plan, self.column(case, column).convention)
 
     def heading(self, case: str, column: str) -> str:
-        """Name of a column with the sign of its direction."""
+        """Name of a column, with a sign for the direction of better values."""
         return heading(column, self.direction(case, column))
 
     def unit(self, case: str, column: str) -> str:

@@ -74,7 +74,7 @@ def tick_labels(leads: list[int], step: float | None) -> tuple[str, list[str]]:
 
 
 def ticks(first: int, last: int, most: int = 6) -> list[int]:
-    """Choose lead times for ticks: the first, the last, and round numbers between."""
+    """Choose lead times for ticks: the first, the last, and round numbers between them."""
     for step in (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000):
         inner = [lead for lead in range(first, last + 1) if lead % step == 0]
         if len(inner) <= most:

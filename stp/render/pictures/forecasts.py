@@ -224,8 +224,9 @@ def compare(
         case: name of the case, see `stp.render.pictures.cases`.
         rule: rule or index of the sample, see `stp.render.pictures.sample_choice.choose`.
         models: names of the models to draw; all by default.
-        variable: name of the only variable to draw. None for the variables of the table columns; if
-            there are none, for all variables if the data have one or two, else for the first.
+        variable: name of the only variable to draw. By default, the variables of the table columns
+            are drawn; if columns have no variables, all variables of data with one or two, else the
+            first.
 
     Raises:
         StpError: a name is unknown, no predictions are stored, or files are damaged.

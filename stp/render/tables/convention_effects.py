@@ -160,7 +160,7 @@ ORDER BY convention
 
 
 def render_convention_effects(database: Path, out: Path) -> None:
-    """Write all pairs of rankings as ``<name>.csv``, and pages as ``.md``, ``.html`` and ``.tex``.
+    """Write all pairs of rankings as .csv, and pages as .md, .html and .tex.
 
     Raises:
         StpError: the store is missing, or was made by an older version; nothing is written.

@@ -14,11 +14,11 @@ def demand_runs(runs: Iterable[tuple[str, int]], where: str) -> None:
     """Refuse a study with too few repeated runs.
 
     Args:
-        runs: name and number of seeds of each training.
+        runs: name and number of seeds of each training run.
         where: path of the file that lists the seeds, for the error.
 
     Raises:
-        ConfigurationError: no model is trained with seeds, or a training has too few seeds.
+        ConfigurationError: no model is trained with seeds, or a training run has too few seeds.
     """
     runs = list(runs)
     few = [f"{name}: {number}" for name, number in runs if number < FEWEST_RUNS]

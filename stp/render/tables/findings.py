@@ -300,7 +300,7 @@ ALL = 12
 
 
 def render_findings(database: Path, folder: Path, out: Path) -> None:
-    """Write all comparisons as ``<name>.csv``, and verdicts as ``.md``, ``.html`` and ``.tex``.
+    """Write all comparisons as .csv, and verdicts as .md, .html and .tex.
 
     Raises:
         StpError: see `judge`; nothing is written.

@@ -139,7 +139,7 @@ def rows(pairs: Sequence[Pair]) -> list[tuple[object, ...]]:
 
 
 def grid(pairs: Sequence[Pair], a: str, b: str) -> Grid:
-    """Lay out comparisons for readers, with significantly better values in bold."""
+    """Lay out comparisons of models ``a`` and ``b``, with significantly better values in bold."""
     tested = [pair for pair in pairs if pair.p is not None]
     sources = sorted({pair.source for pair in pairs})
     sections = []

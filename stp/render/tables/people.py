@@ -1,7 +1,5 @@
-"""Additions to tables about people.
-
-These are the lengths and numbers of scenarios, methods without values, and differences between the
-paper and its code.
+"""Additions to tables about people: lengths and numbers of scenarios, methods without values, and
+differences between the paper and its code.
 """
 
 from collections.abc import Iterable, Sequence

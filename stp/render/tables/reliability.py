@@ -1,4 +1,4 @@
-"""Table and strip plot of repeated trainings of a model, beside published runs."""
+"""Table and strip plot of repeated training runs of a model, beside published runs."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -71,7 +71,7 @@ class MetricRuns:
         convention: name of the convention.
         runs: overall value of each seed, with a reason if it is None.
         statistics: statistics by name; empty unless every run has a value.
-        published: runs printed in the paper; None without any.
+        published: runs printed in the paper; None if there are none.
     """
 
     name: str

@@ -219,7 +219,7 @@ def _numbered(notes: list[list[str]]) -> tuple[list[str], list[list[str]]]:
 def _with_clips(manifest: Manifest, rows: list[Row], columns: list[str]) -> set[str]:
     """Columns with values that depend on the number of clips, if these numbers differ.
 
-    Compared are the numbers of clips of all rows and, for the whole test split, of the paper.
+    The numbers of clips of all rows are compared and, for the whole test split, that of the paper.
     """
     depending = set()
     for column in columns:

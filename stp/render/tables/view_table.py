@@ -55,7 +55,7 @@ class ViewRows:
 
 
 def render_view(database: Path, view: str, layout: Layout, out: Path) -> None:
-    """Write all rows as ``<name>.csv``, and pages as ``.md``, ``.html`` and ``.tex``.
+    """Write all rows as .csv, and pages as .md, .html and .tex.
 
     Raises:
         StpError: as in `read` and `grid`; nothing is written.

@@ -1,4 +1,4 @@
-"""Records of attempts to make artefacts: start, end, reason of the end, peak memory.
+"""Records of attempts to make artefacts: start, end, reason for the end, peak memory.
 
 ``attempts.jsonl`` in the artefact's state folder gets a line when an attempt starts, and another
 line when it ends. A killed attempt writes no second line; the next attempt determines the cause and
@@ -158,7 +158,7 @@ class Attempt:
 
         Args:
             how: kind of end, such as `DONE`.
-            detail: reason of this end.
+            detail: reason why it ended so.
         """
         self._over.set()
         self._watch.join()

@@ -59,7 +59,9 @@ class Driver:
         return f"snakemake, process {self.pid} on {self.host}{job}, started {began}"
 
     def is_ending(self) -> bool:
-        """Whether the driver is about to end: only then is it an ancestor of this process."""
+        """Whether the driver is about to end: it is then an ancestor of this process, and only
+        then.
+        """
         pid = os.getppid()
         while pid > 1 and pid != self.pid:
             pid = _parent(pid)

@@ -1,4 +1,4 @@
-"""Launch a training in several processes, with srun in a Slurm job, else as child processes.
+"""Launch a training run in several processes, with srun in a Slurm job, else as child processes.
 
 The launching process holds the lease, reports and publishes. It starts the processes of the
 training (``python -m`` this module), which run the core and connect through a TCP store on the
@@ -138,7 +138,7 @@ def _forward_report(report: Path, job: Job) -> None:
 
 
 def main(path: Path) -> int:
-    """Run the core of a training in this process, one of several.
+    """Run the core of a training run in this process, one of several.
 
     Args:
         path: path of the file that describes the job.

@@ -15,7 +15,8 @@ from stp.run.cluster.site import Site, small_group
 from stp.run.costs.estimate import Cost, Costs
 
 SITE_RESOURCES = ("gpu_model", "nodes", "slurm_partition", "slurm_account", "qos", "constraint")
-"""Names of resources that jobs request only if the site, or the size of a training, needs them."""
+"""Names of resources that jobs request only if the site, or the size of a training run, needs them.
+"""
 SAFETY = 2.0
 """Requested time as a multiple of the expected time."""
 START_MINUTES = 15
@@ -71,7 +72,8 @@ class JobResources:
 
         Short jobs without a GPU that do not depend on a long job are submitted together. A group
         starts when all inputs of its members exist, and a failed member stops members that have not
-        begun. Jobs that depend on a training, or were tried before, are therefore submitted alone.
+        begun. Jobs that depend on a training run, or were tried before, are therefore submitted
+        alone.
         """
         return small_group(self.plan.find(receipt).dataset) if self._is_small(receipt) else None
 
@@ -101,7 +103,7 @@ class JobResources:
         return self.asked_for(cost, "fetch")
 
     def of_profile(self, threads: int) -> Json:
-        """The resources of the job that measures a network, the same as for a small training.
+        """The resources of the job that measures a network, the same as for a small training run.
 
         Args:
             threads: number of CPU threads.

@@ -30,8 +30,8 @@ class Nodes(Strict):
         account: account to which jobs are charged.
         qos: quality of service.
         constraint: features that a node must have.
-        max_hours: time limit of the partition, hours; longer trainings save their state and requeue
-            themselves.
+        max_hours: time limit of the partition, hours; longer training runs save their state and
+            requeue themselves.
         max_memory_gb: memory of a node in GB, which limits all requests.
     """
 
@@ -49,7 +49,7 @@ class GpuNodes(Nodes):
     Attributes:
         request: ``gpus`` (sbatch --gpus=1) or ``gres`` (sbatch --gres=gpu:a100:1).
         type: the site's name of the GPU type, such as ``a100``; None for any.
-        per_node: number of GPUs of a node; a training with more GPUs uses several nodes.
+        per_node: number of GPUs of a node; a training run with more GPUs uses several nodes.
     """
 
     request: Literal["gpus", "gres"] = "gpus"
@@ -66,10 +66,10 @@ class Site(Strict):
         gpu: nodes for jobs with a GPU.
         jobs: maximum number of submitted jobs at any time.
         retries: number of times that Snakemake retries a failed job.
-        requeues: number of times that Slurm restarts a training that saved its state; these do not
-            count as retries.
-        warning_seconds: time before the time limit at which a training receives a signal to save
-            its state, seconds.
+        requeues: number of times that Slurm restarts a training run that saved its state; these do
+            not count as retries.
+        warning_seconds: time before the time limit at which a training run receives a signal to
+            save its state, seconds.
         first_status_seconds: time until Snakemake first checks the state of a job, seconds.
         group_minutes: expected duration in minutes below which jobs are submitted together.
         group_jobs: number of cells in a joint submission, and maximum number of CPUs that it

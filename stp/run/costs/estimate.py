@@ -41,7 +41,7 @@ class Cost:
         bytes: size of the result in bytes.
         files: maximum number of files of the result.
         basis: assumptions behind the time, and behind the memory of GPUs.
-        gpu_mb: memory of a training on each GPU in MB; None for other jobs.
+        gpu_mb: memory of a training run on each GPU in MB; None for other jobs.
         computing_s: wall time of the computation, without the start of the job, in seconds.
         reading_s: wall time of reading frames during the computation, in seconds.
     """
@@ -323,7 +323,9 @@ class Costs:
         return start + max(computing, reading, scoring), computing, reading, basis
 
     def _gpu_mb(self, artefact: Artefact, work: Work) -> int | None:
-        """Memory of a training on each GPU, MB: processes share the batch; each has all weights."""
+        """Memory of a training run on each GPU, MB: processes share the batch; each has all
+        weights.
+        """
         if not work.trained or not self.plan.gpus(artefact):
             return None
         return round(GPU_COPIES * work.weights_mb + work.activations_mb / self.plan.ranks(artefact))

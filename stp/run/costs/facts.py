@@ -143,7 +143,9 @@ class Facts:
         return Fact(prepared, (f"raw {raw.dataset} assumed as large as prepared",))
 
     def prepared_mb(self, data: Artefact) -> float:
-        """Size of prepared frames in MB; if uncounted, as if clips shared no frames."""
+        """Size of prepared frames in MB; clips are assumed to share no frames if these are not
+        counted.
+        """
         dataset, options = self.plan.config.datasets[data.recipe["dataset"]], data.recipe["options"]
         frames = self.counted(data).get("frames", dataset.counts.frames)
         if frames is not None:

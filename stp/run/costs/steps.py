@@ -91,7 +91,7 @@ class Steps:
 
 
 def trained(artefact: Artefact) -> Artefact | None:
-    """The training that an artefact belongs to: itself, or the training of its forecast."""
+    """The trained model that an artefact belongs to: itself, or the model behind its forecasts."""
     if artefact.kind.is_light:
         return None
     for other in (artefact, *artefact.inputs.values()):
@@ -101,19 +101,19 @@ def trained(artefact: Artefact) -> Artefact | None:
 
 
 def batch_of(plan: Plan, training: Artefact) -> int:
-    """Number of clips that a training computes at once (micro-batch)."""
+    """Number of clips that a training run computes at once (micro-batch)."""
     batch = int(training.recipe["train"].get("batch_size", TrainOptions.batch_size))
     return min(batch, int(plan.config.scale.runtime.get("micro_batch") or batch))
 
 
 def device_of(plan: Plan, training: Artefact) -> str:
-    """The device of a training: auto, cpu or cuda."""
+    """The device of a training run: auto, cpu or cuda."""
     device = str(plan.config.scale.runtime.get("device", "auto"))
     return "cuda" if plan.gpus(training) else device
 
 
 def unmeasured(plan: Plan, folders: set[str] | None = None) -> Iterator[Artefact]:
-    """Yield one training of each network whose speed is unknown from both jobs and steps.
+    """Yield one training run of each network whose speed is unknown from both jobs and steps.
 
     Args:
         plan: the plan.

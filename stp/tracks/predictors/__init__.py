@@ -19,7 +19,7 @@ A predictor is a module with
     Jitter, (S, N, T, 2) in metres, is noise that moves people at each step, to get samples from a
     predictor of positions. With jitter, the function returns positions.
 
-Optional are
+A module may also have
 
 ``draw(scenarios, steps, parameters, obstacles, samples, seed)``
     draws samples, (K, S, N, T, 2), in place of jittered positions;

@@ -327,7 +327,7 @@ def draw(
     samples: int,
     seed: int,
 ) -> np.ndarray:
-    """Draw positions for each sample and person, first the mode: (samples, S, N, steps, 2), metres.
+    """Draw a mode, then positions, for each sample and person: (samples, S, N, steps, 2), metres.
 
     The random numbers depend on the seed, the scenario's start frame and the person only.
     """

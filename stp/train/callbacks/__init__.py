@@ -1,7 +1,7 @@
-"""Callbacks of a training (``train.callbacks``), one file each.
+"""Callbacks of a training run (``train.callbacks``), one file each.
 
 A module has a class ``Callback(*, ...)`` with any of these methods, which are called in every
-process of a training (stp.train.gradient_descent):
+process of a training run (stp.train.gradient_descent):
 
 - ``after_step(training, loss)``: ``loss`` is the loss of the batch.
 - ``after_epoch(training, row)``: ``row`` is the new row of history.parquet; its ``val_mse`` is None

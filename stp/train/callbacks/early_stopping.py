@@ -1,4 +1,4 @@
-"""End a training after several validations without improvement."""
+"""End a training run after several validations without improvement."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from stp.core.options import require, whole
 
 
 class Callback:
-    """Ends a training after ``patience`` successive validations without improvement.
+    """Ends a training run after ``patience`` successive validations without improvement.
 
     Args:
         patience: number of successive validations without improvement that end the training.
@@ -30,7 +30,7 @@ class Callback:
             training.stop_early(f"no improvement in {self.without} validations")
 
     def state(self) -> dict[str, Any]:
-        """Return the state to save for an interrupted training, as JSON values."""
+        """Return the state to save for an interrupted training run, as JSON values."""
         return {"without": self.without}
 
     def load_state(self, state: dict[str, Any]) -> None:

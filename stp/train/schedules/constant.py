@@ -1,4 +1,4 @@
-"""The same learning rate in every step."""
+"""Constant learning rate."""
 
 
 def learning_rate(step: int, steps: int, lr: float) -> float:

@@ -1,4 +1,4 @@
-"""Figure of power spectra of the sample in maps, which shows the loss of detail with lead time."""
+"""Figure of power spectra of the sample that maps show: the loss of detail with lead time."""
 
 import numpy as np
 from matplotlib.figure import Figure

@@ -24,7 +24,7 @@ HEADER = (
 
 
 def render_content_motion(manifest: Path, out: Path) -> None:
-    """Write ``<name>.csv``, and beside it .md, .tex and .html.
+    """Write the table as .csv, .md, .tex and .html.
 
     Raises:
         StpError: a file is missing or damaged.

@@ -110,7 +110,7 @@ def _pair(
 
 
 def render_metric_correlations(manifest: Path, out: Path) -> None:
-    """Write ``<name>.csv``, and beside it .md, .tex and .html.
+    """Write the table as .csv, .md, .tex and .html.
 
     Raises:
         StpError: a file is missing or damaged.

@@ -62,7 +62,7 @@ class Value:
 
     @property
     def difference(self) -> float | None:
-        """Our value minus the paper's value; None if both are not comparable."""
+        """Our value minus the paper's value; None if they are not comparable."""
         doubtful = self.published.note or self.column.doubt
         if self.ours is None or self.row is None or not self.row.comparable or doubtful:
             return None
@@ -85,11 +85,11 @@ class ReproducedTable:
 
 
 def render_reproduction(manifest: Path, out: Path) -> None:
-    """Write ``<name>.csv``, and beside it ``<name>.md``, ``<name>.tex`` and ``<name>.html``.
+    """Write the tables as .csv, .md, .tex and .html.
 
     Args:
         manifest: path of the manifest.
-        out: path of ``<name>.csv``; the other files are written next to it.
+        out: path of the CSV file; the other files are written next to it.
 
     Raises:
         StpError: a file is missing or damaged, the scale has no cell of the tables, or a cell
