@@ -560,6 +560,15 @@ def test_a_draft_refuses_a_lone_far_value(facts, tmp_path, name, value):
         assert f"{value:g}" not in draft_dataset(path).notes["variables"]
 
 
+def test_a_draft_fills_land_with_the_mean_of_the_sea(facts, tmp_path):
+    field = made.grid(made.times("2000-01-01", 40), 16, 16)
+    sea = field["t2m"].where(field["lon"] > 8)  # 5 of 16 columns are land
+    sea.to_dataset().to_netcdf(tmp_path / "data" / "sea.nc")
+    draft = draft_dataset(tmp_path / "data" / "sea.nc")
+    assert draft.options["fill"] == pytest.approx(float(sea.mean()), rel=1e-5)
+    assert "80 of 256" in draft.notes["fill"]
+
+
 @pytest.mark.parametrize(
     ("dtype", "most", "divide_by", "note"),
     [

@@ -294,7 +294,8 @@ def _copy(
             forecasts = values.reshape(len(values), -1, *values.shape[-4:])
             latest, truth = frames[:, context - 1], frames[:, context]
             tables.add(samples[0], forecasts, latest, truth)
-            layout.add(samples[0], forecasts, truth, latest)
+            last = frames[:, context + forecasts.shape[2] - 1]
+            layout.add(samples[0], forecasts, truth, latest, last)
             agreement.add(samples[0], forecasts, frames[:, max(0, context - 2) :])
             copies.add(forecasts)
             report("samples checked and copied", samples[-1] + 1, count)

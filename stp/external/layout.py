@@ -1,4 +1,5 @@
-"""Check whether imported frames are reversed, rolled, transposed or one frame early.
+"""Check whether imported frames are reversed, rolled, transposed or one frame early, or lead times
+reversed.
 
 If predictions have coordinates, these decide. Otherwise, the frames of a sample of windows are
 compared with observed frames: a layout is wrong if its correction makes frames fit far better.
@@ -126,9 +127,15 @@ class LayoutCheck:
         self._differing, self._telling, self._fitting = counts
         self._errors = np.zeros((len(self._layouts), shape[0]))
         self._moving = self._early = 0
+        self._changing, self._near_truth, self._reversed = np.zeros((3, shape[0]), np.int64)
 
     def add(
-        self, start: int, forecasts: np.ndarray, truth: np.ndarray, latest: np.ndarray | None
+        self,
+        start: int,
+        forecasts: np.ndarray,
+        truth: np.ndarray,
+        latest: np.ndarray | None,
+        last: np.ndarray | None = None,
     ) -> None:
         """Compare some samples.
 
@@ -137,6 +144,7 @@ class LayoutCheck:
             forecasts: forecasts of all members, (n, M, T, C, H, W).
             truth: next frame, (n, C, H, W); NaN for missing values.
             latest: last context frame, (n, C, H, W); None without context.
+            last: true frame of the last lead time, (n, C, H, W); None to skip the order of leads.
         """
         for i in range(len(forecasts)):
             if start + i not in self._rows:
@@ -149,6 +157,9 @@ class LayoutCheck:
             if latest is not None and forecasts.shape[2] > 1:
                 second = forecasts[i, :, 1].mean(axis=0, dtype=np.float64)
                 self._compare_times(first, second, *observed)
+            if last is not None and forecasts.shape[2] > 1:
+                final = forecasts[i, :, -1].mean(axis=0, dtype=np.float64)
+                self._compare_order(first, final, observed[0], last[i].astype(np.float64))
 
     def _compare(self, first: np.ndarray, observed: list[np.ndarray]) -> None:
         frame = observed[-1]
@@ -175,6 +186,20 @@ class LayoutCheck:
         self._moving += bool(moves.any())
         self._early += bool(same[moves].all() and goes_on[moves].any())
 
+    def _compare_order(
+        self, first: np.ndarray, final: np.ndarray, truth: np.ndarray, last: np.ndarray
+    ) -> None:
+        """Count the windows whose last forecast is nearer to the next frame than the first is, and
+        the first nearer to the last frame. Forecasts of too slow changes have only one of both.
+        """
+        changed = _error(last, truth)
+        error, final_error = _error(first, truth), _error(final, truth)
+        tells = (changed > 0) & (np.minimum(error, final_error) < CLEAR * changed)
+        self._changing += changed > 0
+        self._near_truth += tells
+        is_nearer = (final_error < error) & (_error(first, last) < _error(final, last))
+        self._reversed += tells & is_nearer
+
     def mistake(self) -> Mistake | None:
         """The likely mistake; None if the layout seems right."""
         enough = self._telling >= np.maximum(FEWEST, self._differing / 2)
@@ -197,6 +222,14 @@ class LayoutCheck:
                 "were compared",
                 "the layout of the context frames",
                 f"write {layout.remedy}",
+            )
+        enough = self._near_truth >= np.maximum(FEWEST, self._changing / 2)
+        if enough.any() and (self._reversed >= SHARE * self._near_truth)[enough].all():
+            return Mistake(
+                "lead times are in reverse order: the last is the nearest to the next frame, in "
+                f"{self._reversed.max()} of {self._near_truth.max()} windows that were compared",
+                "the frame after the context as the first lead time",
+                "write predictions[..., ::-1, :, :, :]",
             )
         if self._moving >= FEWEST and self._early >= SHARE * self._moving:
             return Mistake(

@@ -311,7 +311,9 @@ class PairedClips(Samples):
             frames = true[new]
             self._agreement.add(self._compared, forecasts, frames[:, max(0, self.context - 2) :])
             latest = frames[:, self.context - 1] if self.context else None
-            self._layout.add(self._compared, forecasts, frames[:, self.context], latest)
+            self._layout.add(
+                self._compared, forecasts, frames[:, self.context], latest, frames[:, -1]
+            )
             self._compared = rows.stop
         return predicted, true
 

@@ -18,7 +18,7 @@ from stp.models.create import create
 from stp.models.normalisation import Normalisation
 from stp.plan.checked_config import in_order
 from stp.prepare.frames import Decoded
-from stp.prepare.own.far_values import require_no_far_value
+from stp.prepare.own.far_values import fill_by_channel, require_no_far_value
 from stp.prepare.own.options import RawContents
 from stp.prepare.own.reader import DECLARE, KINDS, build_options
 
@@ -213,11 +213,10 @@ def read(path: Path, model: FrameModel, options: dict[str, Any] | None = None) -
     coordinates = {each.name: each.values for each in contents.coordinates}
     variables = attrs.get("variables")
     names = list(variables or [f"channel {i}" for i in range(channels)])
+    fills = fill_by_channel(getattr(reader_options, "fill", None), channels)
     for channel in contents.unmarked:
         title = f"{path}: {names[channel]}"
-        require_no_far_value(
-            frames[:, :, channel], title, DECLARE, getattr(reader_options, "fill", None)
-        )
+        require_no_far_value(frames[:, :, channel], title, DECLARE, fills[channel])
     fps = attrs.get("fps")
     return Recordings(
         [each.name for each in contents.recordings],

@@ -174,19 +174,31 @@ def _look_at_values(draft: Draft, raw: UnlockedFiles, contents: RawContents) -> 
     """Add the value range of each channel to the draft; choose metrics and normalisation."""
     blocks = list(_some_frames(raw, contents))
     names = contents.attrs.get("variables") or [f"channel {c}" for c in range(draft.shape[0])]
-    ranges = {}
+    ranges, means = {}, []
     for channel, name in enumerate(names):
         parts = [block[:, channel] for block in blocks]
         finite = np.concatenate([np.empty(0), *(part[np.isfinite(part)] for part in parts)])
         if finite.size:
             low, high = float(finite.min()), float(finite.max())
             ranges[name] = low, high
+            means.append(float(f"{finite.mean():.6g}"))
             if channel in contents.unmarked and (far := far_value(lambda: [finite], low, high)):  # noqa: B023
                 raise far_error(f"{draft.files[0]['path']}: {name}", far, DECLARE)
     listed = ", ".join(f"{name} {low:g} to {high:g}" for name, (low, high) in ranges.items())
     key = "variables" if draft.kind == "grids" else "axes"
     draft.notes[key] += f"; in {sum(map(len, blocks))} frames: {listed or 'no values'}"
-    if not blocks or any(np.isnan(b).any() for b in blocks if b.dtype.kind == "f"):
+    missing = [np.isnan(block) for block in blocks if block.dtype.kind == "f"]
+    is_constant = len(means) == draft.shape[0] and all(
+        (part == missing[0][0]).all() for part in missing
+    )
+    if is_constant and any(map(np.any, missing)):
+        masked = [f"{int(mask.sum())} of {mask.size}" for mask in missing[0][0]]
+        draft.options["fill"] = means if len(means) > 1 else means[0]
+        draft.notes["fill"] = (
+            f"CHECK: {', '.join(masked)} points are missing in all of these frames, as on land; "
+            "fill, the mean of the others, replaces them, and models and scores include them"
+        )
+    elif not blocks or any(map(np.any, missing)):
         draft.notes[key] += "; CHECK: some values are missing, and fill says what replaces them"
     if draft.kind == "grids":
         return

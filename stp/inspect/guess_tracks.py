@@ -20,7 +20,6 @@ from stp.inspect.track_clock import (
     RATES,
     SMALL_LENGTHS,
     STEP,
-    WALKING,
     clock,
     frames_per_second,
     intervals,
@@ -42,7 +41,15 @@ from stp.prepare.tracks import UNITS, TracksOptions, grouped, read_recording
 from stp.score.jackknife import FEWEST_CLUSTERS
 from stp.tracks.gaps import LONGEST_GAP, missing
 from stp.tracks.prepared import PreparedTracks
-from stp.tracks.tracks import FASTEST, Tracks, check_detections, joined, jumps
+from stp.tracks.tracks import (
+    FASTEST,
+    WALKING,
+    Tracks,
+    check_detections,
+    count_people,
+    joined,
+    jumps,
+)
 
 TEXT = (".csv", ".txt", ".tsv", ".tab", ".dat")
 SUFFIXES = (*TEXT, ".parquet", ".ndjson")
@@ -133,11 +140,11 @@ def guess(root: Path, names: Sequence[str], fps: float | None = None) -> TrackGu
         recordings.append(read_recording([root / name for name in files], options))
         check_detections(recordings[-1].tracks, title)
     tracks = joined([recording.tracks for recording in recordings])
-    teleports = jumps(tracks.decimated(options.decimate))
-    if len(teleports):
+    teleports = [jumps(part.tracks.decimated(options.decimate)).person for part in recordings]
+    if any(map(len, teleports)):
         prepare["teleports"] = "exclude"
         notes["teleports"] = (
-            f"CHECK: {len(np.unique(teleports.person))} people move faster than {FASTEST:g} m/s"
+            f"CHECK: {count_people(teleports)} people move faster than {FASTEST:g} m/s"
         )
     return _tried(tracks, recordings, prepare, notes)
 
@@ -189,12 +196,19 @@ def _in_columns(root: Path, names: Sequence[str], fps: float | None) -> _Draft:
     parts = read()
     _note_columns(guessed, parts, notes)
     if "time" in columns:
-        unit = guessed.duration or time_unit(parts, guessed.length)
+        unit = time_unit(parts, guessed.length, guessed.duration)
         options, of_clock = _of_times(parts, TIME_UNITS[unit])
         if unit != "s":
             options["time_unit"] = unit
             if guessed.duration is None:
                 notes["time_unit"] = "CHECK: guessed from how often people would be seen"
+        if guessed.duration not in (None, unit):
+            options["time_unit"] = unit
+            factor = TIME_UNITS[guessed.duration] / TIME_UNITS[unit]
+            notes["time_unit"] = (
+                f"CHECK: {columns['time']} seems to be in {unit}; in {guessed.duration}, a factor "
+                f"of {factor:g}, people would be too slow or too fast"
+            )
         per_second = 1 / TIME_UNITS[unit]
         length = guessed.length or _unit(speed(parts) * per_second)
     else:
@@ -205,6 +219,12 @@ def _in_columns(root: Path, names: Sequence[str], fps: float | None) -> _Draft:
         rate_note, step, per_second = rate_note or guessed_note, _step(parts), rate
         if step:
             options, of_clock = _of_frames(step, rate, rate_note)
+            pace = speed(parts) * UNITS[length]
+            if not WALKING[0] <= pace * rate <= WALKING[1] and time_unit(parts, length) == "ms":
+                of_clock["step"] = (
+                    f"CHECK: people would walk at {pace * rate:.2g} m/s, and at {pace * 1000:.2g} "
+                    f"if {columns['frame']} were milliseconds: then rename it to time_ms"
+                )
         else:
             columns["time"] = columns.pop("frame")
             options, of_clock = _of_times(parts, 1 / rate)
@@ -271,7 +291,7 @@ def _are_people(files: Sequence[Rows]) -> bool:
 
 def _rate_of_times(frames: Sequence[Rows], times: Sequence[Rows], guessed: Guessed) -> float | None:
     """Frames per second of recordings with frame numbers and times; None if times are uneven."""
-    unit = guessed.duration or time_unit(times, guessed.length)
+    unit = time_unit(times, guessed.length, guessed.duration)
     rates = {
         frames_per_second(of_frames.when, of_times.when * TIME_UNITS[unit])
         for of_frames, of_times in zip(frames, times, strict=True)
@@ -370,6 +390,7 @@ def _tried(
 ) -> TrackGuess:
     """Choose the first lengths with scenarios in both parts, or otherwise in the test part."""
     surveys: dict[tuple[int, int, int], Any] = {}
+    people = count_people([recording.tracks.person for recording in recordings])
 
     def counted(context: int, horizon: int, fewest: int, protocol: str) -> Any:
         key = (context, horizon, fewest)
@@ -396,14 +417,15 @@ def _tried(
         enough = (option for option in episodes if option[2] >= FEWEST_CLUSTERS)
         return TrackGuess(
             prepare, notes, context, horizon, protocol, counts, next(enough, None),
-            len(tracks), len(tracks.people()), list(_remarks(tracks, recordings, prepare)),
+            len(tracks), people, list(_remarks(tracks, recordings, prepare)),
         )  # fmt: skip
     raise StpError(
-        f"{len(tracks)} detections of {len(tracks.people())} people give no scenario, under "
+        f"{len(tracks)} detections of {people} people give no scenario, under "
         f"{' or '.join(PROTOCOLS)}",
         expected="a person with three positions in a row at least",
         remedy="check the columns and the frames per second (--fps), or write the YAML by hand "
-        "(docs/own_data.md)",
+        "(docs/own_data.md)"
+        + "".join(f"; {key}: {note}" for key, note in notes.items() if "CHECK" in note),
     )
 
 

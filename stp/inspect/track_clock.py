@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stp.prepare.track_readers.detections import AT_A_ROW, TIME_UNITS, Rows, time_between
+from stp.tracks.tracks import WALKING
 
 RATES = (1, 2, 2.5, 3, 4, 5, 6, 7.5, 8, 10, 12, 12.5, 15, 20, 24, 25, 30, 50, 60, 100, 120)
 """Usual rates, detections or frames per second."""
@@ -13,8 +14,6 @@ STEP = 0.4
 """Seconds between two positions in most evaluations."""
 SEEN = (0.004, 5.0)
 """Range of usual intervals between two detections of a person, seconds."""
-WALKING = (0.2, 3.0)
-"""Median speed of walking people, metres per second."""
 SMALL_LENGTHS = {"m": 1.0, "cm": 0.01, "mm": 0.001}
 """Units in which positions of people are given, in metres."""
 
@@ -74,13 +73,14 @@ def frames_per_second(frames: np.ndarray, times: np.ndarray) -> float | None:
     return None
 
 
-def time_unit(recordings: Sequence[Rows], length: str | None) -> str:
+def time_unit(recordings: Sequence[Rows], length: str | None, stated: str | None = None) -> str:
     """Guess the unit of time, in which the rate of detections and the speed of people are
-    plausible.
+    plausible. A stated unit is kept unless people walk in another unit only.
 
     Args:
-        recordings: recordings with times in an unknown unit.
+        recordings: recordings with times in an uncertain unit.
         length: unit of positions, if known.
+        stated: unit that the name of the column contains, if any.
     """
     passed = intervals(recordings)
     usual = float(np.median(passed)) if len(passed) else 0.0
@@ -89,10 +89,10 @@ def time_unit(recordings: Sequence[Rows], length: str | None) -> str:
     ]
     lengths = [SMALL_LENGTHS[length]] if length in SMALL_LENGTHS else SMALL_LENGTHS.values()
     pace = speed(recordings)
-    for unit in plausible:
+    for unit in [stated, *plausible] if stated else plausible:
         if any(WALKING[0] <= pace / TIME_UNITS[unit] * metres <= WALKING[1] for metres in lengths):
             return unit
-    return plausible[0] if plausible else "s"
+    return stated or (plausible[0] if plausible else "s")
 
 
 def speed(recordings: Sequence[Rows]) -> float:

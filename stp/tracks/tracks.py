@@ -96,6 +96,15 @@ def labels(person: np.ndarray, names: Mapping[int, str]) -> list[str]:
     return [names.get(number, str(number)) for number in person.tolist()]
 
 
+def count_people(recordings: Sequence[np.ndarray]) -> int:
+    """Number of people; equal numbers in different recordings are different people.
+
+    Args:
+        recordings: number of the person of each detection, by recording, (R,) each.
+    """
+    return sum(len(np.unique(person)) for person in recordings)
+
+
 def split_in_time(
     tracks: Tracks, share: float, recordings: Sequence[int]
 ) -> tuple[Tracks, Tracks, int]:
@@ -206,6 +215,8 @@ def released_clock(tracks: Tracks, recordings: Sequence[int]) -> Tracks:
 
 FASTEST = 10.0
 """Highest speed of a walking person, metres per second; a faster movement is a teleport."""
+WALKING = (0.2, 3.0)
+"""Median speed of walking people, metres per second."""
 SLOWEST = 0.005
 """Smallest plausible speed of the fastest person of a dataset, metres per second; walking people
 reach 1e-4 degrees of latitude a second."""
@@ -320,8 +331,9 @@ def check_speed(tracks: Tracks, name: str, fastest: float = FASTEST) -> None:
             f"{name}: {found}{more}; {len(np.unique(found.person))} of "
             f"{len(np.unique(tracks.person))} people have such jumps",
             expected=f"at most {fastest:g} m/s, in metres",
-            remedy="check units and rate, give the two pieces different names, or exclude such "
-            "people with `teleports: exclude`, which counts them",
+            remedy=_factor(tracks)
+            or "check units and rate, give the two pieces different names, or exclude such people "
+            "with `teleports: exclude`, which counts them",
         )
 
 
@@ -336,8 +348,22 @@ def check_moving(tracks: Tracks, name: str) -> None:
         raise StpError(
             f"{name}: nobody moves faster than {speed.max():.2g} m/s",
             expected=f"positions in metres, and somebody who moves at {SLOWEST:g} m/s or more",
-            remedy="check units, fps and time_unit; degrees have to be projected to metres first",
+            remedy=_factor(tracks)
+            or "check units, fps and time_unit; degrees have to be projected to metres first",
         )
+
+
+def _factor(tracks: Tracks) -> str:
+    """The remedy for people who would walk at a usual speed if it were 1000 times as high or low;
+    empty for others.
+    """
+    usual = np.median(jumps(tracks, 0).speed)
+    if any(WALKING[0] <= usual * factor <= WALKING[1] for factor in (0.001, 1000)):
+        return (
+            f"people move at {usual:.4g} m/s, and would walk but for a factor of 1000: is "
+            "`time_unit` ms or s, `units` mm, m or km?"
+        )
+    return ""
 
 
 def _check_numbers(tracks: Tracks, name: str) -> None:
@@ -390,9 +416,11 @@ def _check_clock(tracks: Tracks, name: str) -> None:
             remedy="declare the step of this file, or its two rates as two datasets",
         )
     shared = int(np.gcd.reduce(intervals.astype(np.int64)))
+    is_ms = abs(usual / 1000 / tracks.dt - 1) < 0.01
     if usual > 2 * tracks.step or (usual != tracks.step and shared != tracks.step):
         raise StpError(
             f"{name}: most people are annotated every {usual:g} frames",
             expected=f"every {tracks.step} frames, {1 / tracks.dt:g} times a second",
-            remedy=f"set `step: {usual:g}`, with the seconds (dt) of that many frames",
+            remedy=f"set `step: {usual:g}`, with the seconds (dt) of that many frames"
+            + ("; or declare milliseconds as `time`, with `time_unit: ms`" if is_ms else ""),
         )

@@ -19,13 +19,14 @@ CHANGES = {
     "rolled": lambda p: np.roll(p, p.shape[-1] // 2, axis=-1),
     "rolled and reversed": lambda p: np.roll(p, p.shape[-1] // 2, axis=-1)[..., ::-1, :],
 }
-SQUARE = {
+OF_DOTS = {  # frames of dots are square and change much
+    "lead times reversed": lambda p: p[:, ::-1],
     "transposed": lambda p: np.swapaxes(p, -1, -2),
     "turned by a quarter": lambda p: np.rot90(p, axes=(-2, -1)),
 }
 WRONG = [
     *((name, change) for name in LEADS for change in CHANGES),
-    *(("dots", change) for change in SQUARE),
+    *(("dots", change) for change in OF_DOTS),
 ]
 
 
@@ -50,7 +51,7 @@ def submit(world, tmp_path):
 def test_a_wrong_layout_is_refused_and_its_remedy_is_right(world, submit, name, change):
     mean = truth_of(world, name).mean(axis=(-1, -2), keepdims=True)
     good = 0.9 * truth_of(world, name) + 0.1 * mean  # a good forecast, not a perfect one
-    predictions = (CHANGES | SQUARE)[change](good)
+    predictions = (CHANGES | OF_DOTS)[change](good)
     with pytest.raises(StpError, match=r"predictions\.npz") as raised:
         submit(name, predictions)
     expression = raised.value.remedy.removeprefix("write ").partition(";")[0]

@@ -52,7 +52,7 @@ def judged(weather, forecasts):
     for start in range(0, N, 7):  # in blocks, as they are read
         rows = slice(start, start + 7)
         tables.add(start, forecasts[rows, None], latest[rows], truth[rows, 0])
-        layout.add(start, forecasts[rows, None], truth[rows, 0], latest[rows])
+        layout.add(start, forecasts[rows, None], truth[rows, 0], latest[rows], truth[rows, -1])
     return units(tables, names), order(tables, starts, stops), layout.mistake()
 
 

@@ -169,6 +169,7 @@ START = 1_714_557_640
         ("timestamp", lambda s: (1000 * (START + s)).round().astype("int64"), "ms", False),
         ("t", lambda s: (1e6 * s).round().astype(int), "us", False),
         ("timestamp", lambda s: START * 10**9 + (1e9 * s).round().astype("int64"), "ns", False),
+        ("time_s", lambda s: (1000 * s).round().astype(int), "ms", False),
         ("time_ms", lambda s: (1000 * s).round().astype(int), "ms", True),
         ("time [ns]", lambda s: (1e9 * s).round().astype("int64"), "ns", True),
         ("timestamp", lambda s: pd.to_datetime(START + s, unit="s").dt.round("ms"), None, True),
@@ -346,7 +347,7 @@ def test_files_of_several_people_are_recordings(tmp_path, metres):
         table[["x", "y"]] /= unit
         table.to_csv(tmp_path / name, index=False)
     looked, _ = drafted(tmp_path, "a.csv", "b.csv", fps=25)
-    assert "recording" not in looked.prepare
+    assert "recording" not in looked.prepare and looked.people == 24
     assert ("100 times" in looked.notes["units"]) == (metres != 1)
 
 
@@ -355,6 +356,9 @@ def test_a_speed_at_which_nobody_walks_is_said(tmp_path):
     table[["x", "y"]] /= 111_000  # degrees
     table.to_csv(tmp_path / "a.csv", index=False)
     assert "at 1.1e-05 m/s" in drafted(tmp_path, "a.csv", fps=25)[0].notes["units"]
+    walks().assign(frame=walks().frame * 40).to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(StpError, match="milliseconds"):
+        guess(tmp_path, ["a.csv"], fps=25)
 
 
 def test_what_lies_beside_detections_is_none(tmp_path):

@@ -406,6 +406,15 @@ def test_times_that_repeat_or_go_backwards(make_job, tmp_path, how):
         refuse(make_job, "2000-01-.* 2000-01-", gaps=gaps)
 
 
+def test_celsius_in_one_file_and_kelvin_in_another(make_job, tmp_path):
+    field = ten_days()
+    field["t2m"] = 280 + field["t2m"] / 4000
+    save(tmp_path / "raw", field.isel(time=slice(20)), "a.nc")
+    field["t2m"] = field["t2m"] - 273.15
+    save(tmp_path / "raw", field.isel(time=slice(20, None)), "b.nc")
+    refuse(make_job, r"b\.nc.* t2m .* 11\.85")
+
+
 @pytest.mark.parametrize("name", ["g.nc", "g.zarr"])
 @pytest.mark.parametrize("value", [np.nan, netCDF4.default_fillvals["f4"]])
 def test_missing_values(make_job, tmp_path, name, value):
@@ -413,7 +422,8 @@ def test_missing_values(make_job, tmp_path, name, value):
     field["t2m"][7, 1, 1] = value
     save(tmp_path / "raw", field, name)
     refuse(make_job, rf"{name}.*t2m .* 1 ")
-    job = make_job("own.reader", SHAPE, options(fill=-5))
+    refuse(make_job, r"t2m.*fill", fill=-1e6)
+    job = make_job("own.reader", SHAPE, options(fill=[0, 0, -5]))
     run(job)
     assert Prepared(job.out).clips("train").read([7])[0, 0, 2, 1, 1] == -5
 

@@ -456,6 +456,7 @@ def test_no_file_is_written_for_two_samples(video: PictureStore) -> None:
     out = video.folder / "out"
     with pytest.raises(StpError, match=r"'01'.*'1'.*a-sample-1\.png"):
         draw(load_manifest(video.path), "kth", [out / "a.png"], ["1", "01"])
+    assert not out.exists()
 
 
 def test_movies_run_from_the_context_to_the_last_lead_time(video: PictureStore) -> None:

@@ -5,6 +5,7 @@ or an StpError with the name of the file, and never another exception.
 """
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -188,6 +189,8 @@ def test_a_teleport_is_refused_or_its_person_left_out_and_named(tmp_path):
     away[9:] += 30
     here = tracks((1, 0, line(30)), (2, 0, line(30, (0.5, 0.1))), (3, 0, away), step=1)
     assert len(jumps(here)) == 1 and jumps(here).person.tolist() == [3]
+    with pytest.raises(StpError, match="factor of 1000"):
+        check(replace(here, dt=here.dt / 1000), "hall.csv")
     write_csv(tmp_path / "hall.csv", here)
     options = {"columns": {"frame": "frame", "person": "id", "x": "x", "y": "y"}, "dt": 0.4}
     stages = Stages(tmp_path / "store", tmp_path)

@@ -58,7 +58,8 @@ class ArrayOptions(Common):
         divide_by: divisor of the values of the file: 255 maps uint8 to 0..1.
         missing: codes for missing values, besides those that files declare. [] states that there
             are none, so that a single value far from all others is accepted.
-        fill: number that replaces missing values (NaN), which are an error by default.
+        fill: number that replaces missing values (NaN), or a list of one for each channel; by
+            default, missing values are an error.
         variables: names of the channels.
         fps: frames per second.
     """
@@ -67,7 +68,7 @@ class ArrayOptions(Common):
     array: str | list[str] | None = None
     divide_by: PositiveFloat = 1.0
     missing: Any = None
-    fill: float | None = None
+    fill: float | list[float] | None = None
     variables: list[str] | None = None
     fps: PositiveFloat | None = None
 
@@ -114,7 +115,7 @@ class Task(NamedTuple):
     stop: int
     axes: str
     missing: Any
-    fill: float | None
+    fill: float | list[float] | None
 
 
 def raw_contents(
@@ -404,11 +405,12 @@ def decode(raw: RawFiles, task: Task) -> np.ndarray:
                 f"{problem} (NaN{codes}) in frames {task.first}..{task.stop - 1}",
                 remedy="set the option fill to the value that replaces them",
             )
-        fill = np.array(task.fill).astype(values.dtype)
-        if values.dtype.kind != "f" and fill != task.fill:
+        stated_fill = np.reshape(np.asarray(task.fill), (-1, 1, 1))
+        fill = stated_fill.astype(values.dtype)
+        if values.dtype.kind != "f" and (fill != stated_fill).any():
             raise RawFileError(
                 path,
-                f"{problem}, and the option fill is {task.fill:g}",
+                f"{problem}, and the option fill is {task.fill}",
                 expected=f"a value that {values.dtype} can hold",
                 remedy="set another fill",
             )

@@ -1,6 +1,6 @@
 """Find undeclared codes for missing values: a single value far from all others, such as -9999."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -108,6 +108,35 @@ def require_no_far_value(
         far = far_value(lambda: [finite], float(finite.min()), float(finite.max()), fill)
         if far is not None:
             raise far_error(name, far, remedy)
+
+
+def fill_by_channel(fill: float | list[float] | None, channels: int) -> Sequence[float | None]:
+    """The option ``fill`` of each channel; None for missing values that are errors."""
+    return fill if isinstance(fill, list) else [fill] * channels
+
+
+def require_near_fill(name: str, blocks: Iterable[np.ndarray], fill: float) -> None:
+    """Refuse a fill that is farther from all other values than these are from each other.
+
+    Args:
+        name: dataset and variable, for the error.
+        blocks: all values, in parts.
+        fill: value that replaced missing values.
+
+    Raises:
+        StpError: the fill is far from all other values.
+    """
+    least, most = np.inf, -np.inf
+    for block in blocks:
+        others = block[block != block.dtype.type(fill)]
+        if others.size:
+            least, most = min(least, float(others.min())), max(most, float(others.max()))
+    if least < most and max(least - fill, fill - most) > most - least:
+        raise StpError(
+            f"{name}: fill is {fill:g}, far from all other values, {least:g} to {most:g}",
+            expected="a value among them, since models and scores include filled points",
+            remedy=f"set a fill such as {(least + most) / 2:g}; or a list of one for each channel",
+        )
 
 
 def far_error(name: str, far: tuple[float, float, float], remedy: str) -> StpError:

@@ -44,7 +44,7 @@ class GridOptions(Common):
         select: values of further dimensions, such as {number: 0}.
         missing: codes for missing values, besides those that files declare. [] states that there
             are none, so that a single value far from all others is accepted.
-        fill: number that replaces missing values (NaN), which are an error by default.
+        fill: number that replaces missing values (NaN), or one for each channel; none by default.
         gaps: handling of missing times: error, or cut (windows do not cross gaps).
         cycle: period of the climatology: year (for monthly data), day, or day_of_year (for steps
             that divide a day; in a window that crosses 29 February, all later frames are one day
@@ -58,7 +58,7 @@ class GridOptions(Common):
     level: str | None = None
     select: dict[str, Any] = field(default_factory=dict)
     missing: Any = None
-    fill: float | None = None
+    fill: float | list[float] | None = None
     gaps: Literal["error", "cut"] = "error"
     cycle: Literal["year", "day", "day_of_year"] | None = None
 
@@ -92,7 +92,7 @@ class Task(NamedTuple):
 
     stretches: list[tuple[Path, int, int]]
     options: GridOptions
-    fill: float | None
+    fill: float | list[float] | None
 
 
 class Field(NamedTuple):
@@ -471,7 +471,7 @@ def decode(_: RawFiles, task: Task) -> np.ndarray:
                     f"missing values (NaN) at times {first}..{stop - 1}{_selected(task.options)}",
                     remedy="set the option fill to the value that replaces them",
                 )
-            block[missing] = task.fill
+            np.copyto(block, np.reshape(task.fill, (-1, 1, 1)), where=missing)
         blocks.append(block)
     return np.concatenate(blocks)
 

@@ -5,7 +5,7 @@ normalisation and the index are the same for all kinds.
 """
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,9 +20,10 @@ from stp.data.raw_files import RawFiles
 from stp.prepare.frames import Piece, Statistics, Written, write_frames
 from stp.prepare.output import attributes, write_coordinate, write_index
 from stp.prepare.own import arrays, grids, pictures, published_lists, videos
-from stp.prepare.own.far_values import far_error, far_value
+from stp.prepare.own.far_values import far_error, far_value, fill_by_channel, require_near_fill
 from stp.prepare.own.options import Common, RawContents
 from stp.prepare.own.splits import Part, check_splits, cut, deal, require_no_copies, require_windows
+from stp.prepare.own.temperatures import CELSIUS, KELVIN, TEMPERATURE, in_other_unit
 
 NAMES = "the names of the sequences of a split, one per line"
 VALUES = ("arrays", "grids")
@@ -102,7 +103,8 @@ def run(job: Job) -> Extras:
             remedy="write masks as 0 and 255, or use kind: arrays, which keeps 0 and 1",
         )
     if by_value := options.kind in VALUES:
-        _require_no_far_values(data, written, pieces, names, getattr(options, "fill", None))
+        fills = fill_by_channel(getattr(options, "fill", None), channels)
+        _require_no_far_values(data, written, pieces, names, fills)
         ends = (written.statistics.low.min(), written.statistics.high.max())
         stored: dict[str, Any] = dict(group.attrs)
         group.attrs["values"] = [
@@ -146,9 +148,10 @@ def _require_no_far_values(
     written: Written,
     pieces: list[Piece],
     names: list[str],
-    fill: float | None,
+    fills: Sequence[float | None],
 ) -> None:
-    """Refuse a single value far from all others in channels without a declared missing value.
+    """Refuse a fill far from all other values, mixed units of temperature, and, in channels
+    without a declared missing value, a single value far from all others.
 
     Raises:
         StpError: a channel has such a value.
@@ -156,18 +159,47 @@ def _require_no_far_values(
     frames, statistics = written.group["frames"], written.statistics
     assert isinstance(frames, zarr.Array)
     rows = max(1, PIECE_BYTES // max(data.frame_bytes, 1))
+    units = data.attrs.get("variable_units", ())
 
-    for channel in data.unmarked:
+    for channel, fill in enumerate(fills):
 
         def blocks(channel: int = channel) -> Iterator[np.ndarray]:
             for first in range(0, frames.shape[0], rows):
                 yield np.asarray(frames[first : first + rows, channel])
 
         low, high = statistics.low[:, channel], statistics.high[:, channel]
+        if fill is not None and frames.dtype.type(fill) in (low.min(), high.max()):
+            require_near_fill(names[channel], blocks(), fill)
+        is_temperature = channel < len(units) and TEMPERATURE.fullmatch(units[channel])
+        if is_temperature and low.min() < CELSIUS[1] and high.max() > KELVIN[0]:
+            means = [np.nanmean(np.where(f == fill, np.nan, f)) for b in blocks() for f in b]
+            _require_one_unit(names[channel], np.array(means), pieces)
+        if channel not in data.unmarked:
+            continue
         far = far_value(blocks, float(low.min()), float(high.max()), fill)
         if far is not None:
             where = pieces[int(low.argmin() if far[0] < far[1] else high.argmax())].name
             raise far_error(f"{where}: {names[channel]}", far, DECLARE)
+
+
+def _require_one_unit(name: str, means: np.ndarray, pieces: list[Piece]) -> None:
+    """Refuse frames of a grid in kelvin beside frames in degrees Celsius, by their means, (T,)."""
+    others = in_other_unit(means)
+    if not len(others):
+        return
+    offset = int(others[0])
+    for path, first, stop in (part for piece in pieces for part in piece.task.stretches):
+        if offset < stop - first:
+            raise RawFileError(
+                path,
+                f"{name} has the mean {means[others[0]]:.4g} at time {first + offset}; so have "
+                f"{len(others) - 1} more of {len(means)} frames, and the others "
+                f"{np.delete(means, others).mean():.4g}",
+                expected="one unit of temperature, kelvin or degrees Celsius",
+                remedy="convert these frames (273.15 apart); or state the unit of what is no "
+                "temperature",
+            )
+        offset -= stop - first
 
 
 def _attributes(data: RawContents, units: str) -> dict[str, Any]:
@@ -250,11 +282,11 @@ def _range(piece: Piece) -> tuple[int, int]:
 
 
 def _require_constants(options: Common, channels: int) -> None:
-    """Check that a fixed normalisation has one constant, or one per channel."""
-    for key in ("offset", "scale"):
-        value = options.normalisation.get(key, 0)
+    """Check that a fixed normalisation and fill have one constant, or one per channel."""
+    for key in ("normalisation.offset", "normalisation.scale", "fill"):
+        value = options.normalisation.get(key.partition(".")[2], getattr(options, key, 0))
         ok = not isinstance(value, list) or len(value) == channels
-        require(ok, f"normalisation.{key}", value, f"one number, or {channels}: one per channel")
+        require(ok, key, value, f"one number, or {channels}: one per channel")
 
 
 def _normalisation(

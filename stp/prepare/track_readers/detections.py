@@ -147,7 +147,9 @@ def read(
         raise StpError(
             f"{title}: people are seen {seldom}, and the clock is of {dt:g} s",
             expected=f"detections of a person that are at most {LONGEST:g} steps of dt apart",
-            remedy=f"set `dt: {usual:.4g}`, or correct time_unit" if usual else "check the columns",
+            remedy=f"set `dt: {usual:.4g}`, or correct time_unit, such as ms, a factor of 1000"
+            if usual
+            else "check the columns",
         )
     left_out = tuple(
         f"{detected.name(who)}, seen every {every:.3g} s"

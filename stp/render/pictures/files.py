@@ -49,7 +49,7 @@ def draw(
                 f"{out}: unknown kind of picture {out.suffix!r}",
                 expected=f"{STRIP} for a strip, {' or '.join(MOVIES)} for a movie",
             )
-    written = []
+    chosen = []
     sample_of: dict[Path, str] = {}
     for sample in samples:
         forecasts = compare(manifest, case, sample, models, variable)
@@ -65,6 +65,9 @@ def draw(
                     remedy="name each sample and each file once; numbers choose other samples",
                 )
             sample_of[out] = sample
+        chosen.append((forecasts, files))
+    written = []
+    for forecasts, files in chosen:
         for out in files:
             if out.suffix == STRIP:
                 strips.write(forecasts, out)
