@@ -198,7 +198,11 @@ def beside():
     return Metric(lambda predicted, observed: FACTOR * squared_errors(predicted, observed)[:, None])
 """
 GENERATOR = """
-from stp.datasets.enso.generator import generate
+from stp.datasets.enso import generator
+
+
+def generate(folder, options, report):
+    generator.generate(folder, options, report)
 """
 MAKE = """
 import sys

@@ -155,7 +155,8 @@ def preferences(
     if not answers and study is None:
         raise typer.BadParameter("name files or folders of answers", param_hint="ANSWERS")
     pairs = None if study is None else load_item(Pairs, study)
-    if pairs is not None and not answers and not key.exists():
+    if pairs is not None and not answers and (key == KEY or not key.exists()):
+        # The key in the usual place may be of another study.
         loaded_key: Key = empty_key(pairs)
     else:
         loaded_key = load_key(key, Key if pairs is None else PairKey)

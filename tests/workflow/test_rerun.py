@@ -203,8 +203,10 @@ def test_a_failing_cell_leaves_a_partial_table_and_the_others_finish(tiny, tmp_p
     before = {path for path in checkout.receipts() if "/convlstm/default/enso/" in path}
     checkout.forget("simvpv2")
     checkout.forget("convlstm", "scores")
-    loss = "def loss(self, clip: Tensor, step: int) -> Tensor:\n"
-    checkout.edit("stp/models/simvp.py", loss, loss + "        raise ValueError('hopeless')\n")
+    forward = "def _pass(self, frames: Tensor) -> Tensor:\n"
+    checkout.edit(
+        "stp/models/simvp.py", forward, forward + "        raise ValueError('hopeless')\n"
+    )
     done = checkout.snakemake()
     assert done.returncode != 0
     assert not (checkout.folder / TABLE).exists()
