@@ -115,7 +115,7 @@ def test_a_number_leads_back_to_its_bytes(demo):
         "stp", "query", "-f", "json",
         "select scores_folder from cells where model = 'convlstm' and tested_on = 'kth'",
     )  # fmt: skip
-    folder = Path(json.loads(answer.stdout)[0]["scores_folder"])
+    folder = Path(json.loads(answer.stdout[answer.stdout.index("[") :])[0]["scores_folder"])
     seen = []
     while folder.is_dir():
         receipt = json.loads((folder / "artefact.json").read_text())
