@@ -117,7 +117,7 @@ class Options:
 
 
 def as_json(record: "DataclassInstance") -> Json:
-    """Convert a dataclass to a recipe, without the fields that have their default.
+    """Convert options to the form of a recipe: a JSON object without the defaults.
 
     Args:
         record: the dataclass; `build` restores it from the recipe. A field whose key is a keyword

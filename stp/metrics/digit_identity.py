@@ -92,7 +92,7 @@ def edges(digits: np.ndarray) -> np.ndarray:
         digits: digits, scaled to a fixed size, (N, SIDE, SIDE).
 
     Returns:
-        the histograms of a digit, one cell after the other, (N, cells x directions).
+        one vector for each digit, (N, directions x cells).
     """
     down, right = np.gradient(digits, axis=(1, 2))
     strength = np.hypot(down, right)

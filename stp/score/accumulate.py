@@ -50,7 +50,9 @@ class Block(NamedTuple):
 
 
 class Accumulated(NamedTuple):
-    """Statistics of one convention over all samples.
+    """Statistics of one convention (one exact definition of a metric) over all samples.
+
+    A convention has K statistics at T' lead times (`stp.metrics.metric.Metric`).
 
     Attributes:
         sums: sums over the samples of each cluster, float64 (clusters, K, T').

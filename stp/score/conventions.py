@@ -10,7 +10,7 @@ from stp.options.conventions import COMPOSITIONS, ROOM, function_of, module_of
 
 
 def build(name: str, definition: Mapping[str, Any]) -> Convention:
-    """Build a convention from its definition.
+    """Build a convention (one exact definition of a metric) from the entries of a recipe.
 
     Args:
         name: name of the convention, for errors.

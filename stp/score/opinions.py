@@ -31,10 +31,12 @@ FACTS = ("dataset", "tags", "family", "generator", "strength", "height", "width"
 
 
 def run(job: Job) -> Extras:
-    """Write scores, and ``quality.parquet`` with the keys of the cell and facts of each video.
+    """Write scores of predicted opinions, and the opinions of each video in ``quality.parquet``.
 
     The scores are ``scores.parquet`` and ``sample_scores.parquet``. Sums over clusters are not
-    written, because the values are not means.
+    written, because the values are not means. ``quality.parquet`` has a row for each test video of
+    each split: predicted and observed opinion, facts about the video, and the model, dataset and
+    setting of the scores.
 
     Args:
         job: the recipe is a `ScoreOptions`; inputs are ``data`` and ``predictions``.

@@ -113,7 +113,7 @@ class Rollout(FrameSamples):
         self._part: _Part | None = None
 
     def forecasts(self, start: int, stop: int, leads: slice = ALL) -> np.ndarray:
-        """Compute forecasts of samples start..stop-1, float32 (n, M, t, C, H, W).
+        """Compute forecasts of n samples, start..stop-1: float32 (n, members, lead times, C, H, W).
 
         Forecasts are computed in whole batches, counted from the first sample, and the last batch
         stays in memory with all lead times. If a call reads only some lead times of a whole batch,

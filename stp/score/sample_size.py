@@ -114,7 +114,15 @@ def between(
     tries: int = TRIES,
     seed: int = 0,
 ) -> list[AtSize]:
-    """Compute distances between random subsets of two sets, (M, D) each; one try for size M."""
+    """Compute distances between random subsets of two sets.
+
+    Args:
+        x, y: features of the sets, (M, D) each.
+        sizes: sizes of a subset, up to M; for M itself, the whole sets are compared once.
+        distance: distance between two sets of the same size.
+        tries: number of pairs of subsets of each size.
+        seed: seed of the draws.
+    """
     summaries = []
     for n in sizes:
         values = []
@@ -127,9 +135,13 @@ def between(
 
 
 def why_no_line(count: int, dimensions: int) -> str:
-    """Reason that a distance cannot be extrapolated to infinite N; empty if it can.
+    """Reason that a distance cannot be extrapolated to infinitely many samples; empty if it can.
 
     With fewer samples than features, covariances are singular and values do not lie on a line.
+
+    Args:
+        count: number of samples in each set.
+        dimensions: number of features of a sample.
     """
     fewest = max(FEWEST, math.ceil(2.5 * dimensions))
     if count >= fewest:

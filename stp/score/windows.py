@@ -17,7 +17,7 @@ class Frames(NamedTuple):
     """Frames of n samples, or means of frames over windows of lead times.
 
     Attributes:
-        predicted: predicted frames, float32 (n, M, T, C, H, W).
+        predicted: predicted frames of M members, float32 (n, M, T, C, H, W).
         observed: observed frames, float32 (n, T, C, H, W).
         leads: index of the lead time of each frame, from 0, (T,); for a mean, the last lead time of
             the window.
