@@ -196,7 +196,11 @@ def page() -> str:
 
 
 def kind_of(made: Json) -> Json:
-    """The JSON schema of one entry of a file, which may hold several entries."""
+    """The schema of a single entry, within the schema of a file that may hold several entries.
+
+    Args:
+        made: JSON schema of the whole file.
+    """
     inner = made.get("items", made.get("additionalProperties"))
     return inner if isinstance(inner, dict) and "properties" not in made else made
 

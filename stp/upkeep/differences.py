@@ -100,7 +100,13 @@ class OlderArtefacts:
         return min(comparisons, key=lambda c: (len(c.all), -finish_time(c.receipt)), default=None)
 
     def compare(self, artefact: Artefact, folder: str, receipt: Receipt) -> Comparison:
-        """Compare a planned artefact with an existing one."""
+        """Compare a planned artefact with an existing one.
+
+        Args:
+            artefact: the planned artefact.
+            folder: folder of the existing artefact, relative to the store.
+            receipt: receipt (record of recipe, inputs and code) of the existing artefact.
+        """
         key = artefact.folder, folder
         if key not in self._comparisons:
             own = list(_code(self.plan, artefact, receipt.code))
