@@ -58,7 +58,7 @@ def generators() -> list[str]:
 
 
 def module_of(room: str, name: str, folder: Path = SOURCE_FOLDER) -> str:
-    """Find the module of a metric, model, table or figure, in its room or in a suite.
+    """Find the module of a metric, model, table or figure, in its package or in a suite.
 
     Args:
         room: full name of a package, such as ``stp.metrics``. The folder ``metrics`` of each suite

@@ -101,7 +101,10 @@ def build(kind: type[T], values: Mapping[str, object], where: str) -> T:
 
 
 class Options:
-    """Base class of options that a recipe sets; subclasses are frozen dataclasses."""
+    """Base class of options that a recipe (all settings of one artefact) sets.
+
+    Subclasses are frozen dataclasses.
+    """
 
     PART: ClassVar[str]
     """Name of the part of a recipe that sets the options, for errors."""

@@ -220,7 +220,9 @@ def is_altered(folder: Path) -> bool:
 
 
 def refuse_altered(folder: Path) -> None:
-    """Refuse a receipt that was changed after the artefact was finished.
+    """Refuse a receipt that was edited after the artefact was finished.
+
+    It then differs from the copy that was stored beside it.
 
     Raises:
         ArtefactError: the receipt differs from its sealed copy.

@@ -74,7 +74,7 @@ def missing_files(folder: Path, receipt: Receipt) -> list[str]:
 
 
 def verify(folder: Path) -> None:
-    """Check every file of an artefact against its receipt.
+    """Check that every file of an artefact has the size and checksum that its receipt records.
 
     Raises:
         StpError: the receipt or a file is missing, or a file differs from the receipt.
@@ -137,7 +137,7 @@ def is_dropped(folder: Path) -> bool:
 
 
 def call_back(root: Path, folder: str) -> None:
-    """Delete the receipt of an artefact whose data were dropped, so that it is made again.
+    """Delete the receipt of an artefact whose data were deleted by `drop`: it is then made again.
 
     The receipts of its inputs are deleted as well if their data were dropped, and so on. An
     artefact whose data exist is not changed. The next run of Snakemake makes every artefact without

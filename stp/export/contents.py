@@ -266,7 +266,7 @@ class Contents:
 
     @property
     def scales(self) -> list[str]:
-        """Scales of the cells, sorted."""
+        """Names of the scales (configuration files) of the scores, sorted."""
         return sorted({cell.scale for cell in self.cells})
 
     @property

@@ -1,4 +1,4 @@
-"""Conventions for ensembles: the mean of the members' scores, or the score of the ensemble mean."""
+"""Metrics of ensembles: the mean of the members' scores, or the score of the ensemble mean."""
 
 import numpy as np
 

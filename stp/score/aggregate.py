@@ -1,4 +1,4 @@
-"""Compute values of conventions from statistics: overall and per lead time, with intervals."""
+"""Compute values of metrics from statistics: overall and per lead time, with intervals."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -269,10 +269,10 @@ def rows(
     available: "Availability | None" = None,
     in_blocks: bool = False,
 ) -> list[Row]:
-    """Make all rows of one convention for ``scores.parquet``.
+    """Make all rows of one metric for ``scores.parquet``.
 
     Args:
-        metric: the convention.
+        metric: the metric.
         non_finite: non-finite statistics of all samples.
         means: means of its K statistics over samples, at T' lead times, (K, T').
         spread: uncertainty of the values.
@@ -281,8 +281,8 @@ def rows(
         in_blocks: whether clusters are blocks of time that are longer than lead times.
 
     Returns:
-        For each series, the mean and both ends of its 95 % interval, over all lead times (``lead``
-        is None) and at each lead time.
+        For each series of the metric (such as one variable), the mean and both ends of its 95 %
+        interval, over all lead times (``lead`` is None) and at each lead time.
     """
     over = leads_with_values(metric, available, leads, means.shape[-1])
     every = _by_series(values(metric, means, over), means)
@@ -319,7 +319,7 @@ def sd_rows(metric: Metric, samples: np.ndarray, leads: int) -> list[Row]:
     """Make rows with standard deviations over samples (ddof 0), overall and at each lead time.
 
     Args:
-        metric: the convention.
+        metric: the metric.
         samples: K statistics of each of N samples at the last T' lead times, (N, K, T').
         leads: number of lead times of a complete forecast.
 

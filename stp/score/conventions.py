@@ -1,4 +1,7 @@
-"""Build conventions from their definitions in recipes, a function with options."""
+"""Build conventions (exact definitions of metrics) from recipes.
+
+A recipe defines a convention by the name of a function and options.
+"""
 
 import importlib
 from collections.abc import Mapping

@@ -34,7 +34,8 @@ class Members:
 
     Attributes:
         count: number of members.
-        statistic: one of ``STATISTICS``; None for one forecast.
+        statistic: how several forecasts are scored: "mean_of_members", "ensemble_mean" or
+            "best_of_members" (see the module); None for one forecast.
         higher_is_better: whether higher values of a convention are better, by convention (None if
             neither); used to find the best member only.
     """
@@ -44,7 +45,10 @@ class Members:
     higher_is_better: Mapping[str, bool | None] = field(default_factory=dict)
 
     def check(self, where: object) -> None:
-        """Check that a statistic is set if, and only if, there are several members.
+        """Check that ``statistic`` is set if, and only if, there are several members.
+
+        Args:
+            where: place of the rule, for the error.
 
         Raises:
             StpError: a statistic is missing, or is set for a single member.

@@ -147,7 +147,7 @@ class Rollout(FrameSamples):
         return part.frames[:, :, : len(steps)]
 
     def store(self, out: Path) -> None:
-        """Write the stored forecasts with their rows of the index."""
+        """Write the forecasts that were kept as ``predictions.zarr``, with ``index.parquet``."""
         with SequentialWriter(self._source.create(out, self.kept)) as writer:
             for number in self.kept.tolist():
                 path = self._path(number)

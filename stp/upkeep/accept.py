@@ -1,4 +1,7 @@
-"""Declare that artefacts of older code are current, or withdraw such declarations."""
+"""Declare that artefacts of older code are current, or withdraw such declarations.
+
+An accepted artefact is used in place of one that the current code would make.
+"""
 
 import getpass
 import time

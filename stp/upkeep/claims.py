@@ -57,7 +57,9 @@ def made_from(plan: Plan) -> dict[str, list[str]]:
 
 
 def claim(plan: Plan, results: Path = RESULTS) -> Path:
-    """Write the claim of this checkout, in place of an older one for the same scale.
+    """Record in the store which artefacts this checkout needs for a scale.
+
+    The record (claim) replaces an older one of this checkout for the same scale.
 
     Args:
         plan: the plan of a run that begins.

@@ -122,7 +122,7 @@ def _optional(part: Json) -> Json:
 
 
 def write(folder: Path) -> Iterator[str]:
-    """Write the schemas of all kinds.
+    """Write a JSON schema for each kind of configuration file.
 
     Args:
         folder: folder of the files, ``<kind>.schema.json``.

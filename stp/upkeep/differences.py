@@ -26,7 +26,7 @@ UNSET = "unset"
 
 @dataclass(frozen=True)
 class Difference:
-    """One reason why an artefact has another fingerprint.
+    """One reason why a planned artefact has another fingerprint than an older one.
 
     Attributes:
         kind: what differs: code, recipe, input or raw.
@@ -66,7 +66,11 @@ class Comparison:
 
 
 class OlderArtefacts:
-    """The older artefacts of a store, for comparisons with a plan."""
+    """The existing artefacts of a store, for comparisons with the artefacts of a plan.
+
+    Args:
+        plan: the plan, which names the store.
+    """
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan

@@ -35,7 +35,7 @@ class GarbageItem:
     """A folder that can be deleted.
 
     Attributes:
-        kind: one of `KINDS`.
+        kind: "artefact", "predictions", "leftover" (of a killed process) or "state" (of a job).
         folder: path of the folder, relative to the store.
         holder: folder with the lease of a process that may be using the folder.
         why: reason why the folder is not needed.

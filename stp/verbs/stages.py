@@ -170,7 +170,7 @@ def predict(
     log: Log = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
 ) -> None:
-    """Predict the test clips of a cell into predictions.zarr."""
+    """Predict the test clips of one model on one dataset into predictions.zarr."""
     _make("predict", targets, configfile, log, **({"device": device} if device else {}))
 
 

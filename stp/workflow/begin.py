@@ -226,7 +226,7 @@ class Run:
 
     @property
     def paper(self) -> Path:
-        """Path of the scale file with the paper's protocol, whose networks are measured."""
+        """Path of the scale file with the paper's protocol; its networks can be measured."""
         return CONFIG_FOLDER / "paper.yaml"
 
     def digest_of_questionnaire(self, wildcards: object) -> str:
