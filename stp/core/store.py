@@ -315,7 +315,7 @@ def lease(
 
 
 def is_held(folder: Path) -> bool:
-    """Whether a living process holds the lease of a folder."""
+    """Whether a living process holds the lease of a folder (see `lease`), and may be writing it."""
     path = folder / "lease.json"
     try:
         return not _is_dead(path, path.read_text())

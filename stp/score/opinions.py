@@ -96,12 +96,12 @@ def interval(
     drawn: list[np.ndarray],
     videos: int,
 ) -> list[Row]:
-    """Compute the 95 % interval of the median over splits.
+    """Compute the 95 % interval of a median over splits of the videos into training and test.
 
     The ends are percentiles over resamples; for absolute correlations see `magnitude_ends`.
 
     Args:
-        metric: the convention, which has a value in each split.
+        metric: the metric, which has a value in each split.
         pairs: observed and predicted opinions of the N test videos of each split, (N,) each.
         drawn: counts of these videos in B resamples, an array (B, N) for each split.
         videos: number of different test videos of all splits.

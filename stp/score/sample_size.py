@@ -152,7 +152,7 @@ def why_no_line(count: int, dimensions: int) -> str:
 def extrapolate(
     x: np.ndarray, y: np.ndarray, distance: Distance, *, tries: int = 10, seed: int = 0
 ) -> Extrapolated:
-    """Extrapolate a distance to infinite N.
+    """Extrapolate a distance between two sets to an infinite number N of samples.
 
     The standard error is that of a jackknife that leaves out one tenth of the samples of both sets
     in turn.

@@ -79,7 +79,7 @@ variables.
 
 
 def write_scores(path: Path, cell: CellValues, rows: Mapping[str, Sequence[Row]]) -> None:
-    """Write ``scores.parquet``.
+    """Write ``scores.parquet``: values and the ends of their intervals, a row each.
 
     Args:
         path: the file.
@@ -187,7 +187,7 @@ def write_clusters(
     defined: Mapping[str, np.ndarray] | None = None,
     lacks: Mapping[str, str] | None = None,
 ) -> None:
-    """Write ``cluster_sums.parquet``.
+    """Write ``cluster_sums.parquet``: sums of statistics over the samples of each cluster.
 
     Args:
         path: the file.

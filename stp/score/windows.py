@@ -67,7 +67,8 @@ class WindowMeans:
         depend on the number of frames per call.
 
         Returns:
-            for the windows of each convention, the means over windows that end within ``frames``.
+            means over the windows that end within ``frames``, by the element of the argument
+            ``windows`` of this class; elements without such a window are left out.
         """
         ended: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
         every = {window for windows in self._windows for window in windows}

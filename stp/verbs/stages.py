@@ -224,7 +224,7 @@ def collect(
     configfile: ConfigFile = DEMO,
     log: Log = None,
 ) -> None:
-    """Collect the scores of all cells of a dimension, and build the DuckDB store.
+    """Collect all scores of a dimension (a question with its tables); build the DuckDB store.
 
     Without a manifest and --database: all dimensions of the scale file, into
     results/SCALE/results.duckdb. results/results.duckdb holds those of all scales.
