@@ -27,8 +27,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Building the command line takes longer than most verbs, and tests call it a thousand times.
 typer.testing._get_command = functools.cache(typer.testing._get_command)
 # Tests read hundreds of files, held numbers among them: libyaml is ten times as fast.
-yaml.SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # type: ignore[misc]
-yaml.SafeDumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)  # type: ignore[misc]
+yaml.SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+yaml.SafeDumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 # Plans of tests have no weights: their metrics are NULL on all machines. Workers inherit this.
 WEIGHTS = "STP_TEST_WEIGHTS"
 if folder := os.environ.pop("STP_WEIGHTS_DIR", None):
