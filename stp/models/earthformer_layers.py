@@ -106,7 +106,15 @@ class AxialAttention(nn.Module):
         self.exchange = Exchange(width, heads, drop) if exchange else None
 
     def forward(self, x: Tensor, vectors: Tensor | None) -> tuple[Tensor, Tensor | None]:
-        """Positions (B, T, H, W, C) and global vectors (B, N, C) -> additive updates of both."""
+        """Compute updates of positions and global vectors, which are to be added to them.
+
+        Args:
+            x: features of all positions, (B, T, H, W, C).
+            vectors: N global vectors, (B, N, C); None for none.
+
+        Returns:
+            updates of both, with the same shapes.
+        """
         lines = self.norm(x).movedim(self.axis, -2)  # (B, two axes, length, C)
         lines = F.pad(lines, (0, 0, 0, -self.length % self.cuboid))
         lines = lines.unflatten(-2, (-1, self.cuboid))  # (B, two axes, cuboids, cuboid, C)
@@ -145,8 +153,8 @@ class Exchange(nn.Module):
         """Compute scores and values of the global vectors for the positions of each cuboid.
 
         Args:
-            lines: normalised cuboids (B, a, b, c, n, C).
-            vectors: normalised global vectors (B, N, C).
+            lines: normalised cuboids, (B, a, b, c, n, C): a * b * c cuboids of n positions each.
+            vectors: N normalised global vectors, (B, N, C).
 
         Returns:
             scores (B, a, b, c, heads, n, N) and values (B, a, b, c, heads, N, C / heads).
@@ -156,7 +164,15 @@ class Exchange(nn.Module):
         return scores(q, k), v.expand(-1, *lines.shape[1:4], -1, -1, -1)
 
     def collect(self, lines: Tensor, vectors: Tensor) -> Tensor:
-        """Normalised cuboids and global vectors -> additive updates of the vectors, (B, N, C)."""
+        """Compute updates of the global vectors, which are to be added to them.
+
+        Args:
+            lines: normalised cuboids, see `read`.
+            vectors: N normalised global vectors, (B, N, C).
+
+        Returns:
+            updates, (B, N, C).
+        """
         every = lines.flatten(1, 4)
         (q,) = split(self.collect_q(vectors), self.heads)
         k, v = (split(layer(every), self.heads)[0] for layer in self.collect_kv)
@@ -306,7 +322,7 @@ class PatchMerge(nn.Module):
 
 
 class Upsample(nn.Module):
-    """Repeats positions, then applies a 3x3 convolution: (B, T, H, W, C) -> (B, T, H', W', C')."""
+    """Increases the resolution: repeats positions, then applies a 3x3 convolution."""
 
     def __init__(self, inputs: int, outputs: int, scale: tuple[int, int]) -> None:
         super().__init__()

@@ -103,7 +103,9 @@ class Resample(nn.Module):
 
 
 class ResBlock(nn.Module):
-    """Residual block of two convolutions, as in BigGAN (Brock et al. 2019).
+    """Residual block of two convolutions, modulated by the context (`Spade`).
+
+    The layers are those of BigGAN (Brock et al. 2019).
 
     Args:
         inputs: number of channels of the input.

@@ -102,8 +102,9 @@ class Recurrent(ForecastModel):
         )
 
     def following(self) -> Callable[[Tensor], Tensor]:
-        """Make a function from a frame (B, C, H, W) to the next frame; its memory is empty at
-        first.
+        """Make a function that maps a frame to the next frame, (B, C, H, W) each.
+
+        The function remembers the frames that it gets; at first its memory is empty.
         """
         return remembering(self, self.step, self.recompute)
 
