@@ -47,7 +47,7 @@ class Ratings:
         return Ratings(self.rater[rows], self.session[rows], self.video[rows], self.score[rows])
 
     def by_rater(self) -> dict[str, dict[str, float]]:
-        """Scores by video, by rater."""
+        """Scores by name of the video, for each name of a rater."""
         scores: dict[str, dict[str, float]] = {}
         rows = zip(self.rater.tolist(), self.video.tolist(), self.score.tolist(), strict=True)
         for rater, video, score in rows:
@@ -143,7 +143,13 @@ def outliers(scores: Ratings) -> np.ndarray:
 
 
 def rescaled(scores: Ratings, rescaling: Rescaling) -> Ratings:
-    """Rescale Z-scores linearly to 0 to 100; see `Rescaling`."""
+    """Rescale Z-scores linearly to 0 to 100.
+
+    Args:
+        scores: Z-scores of the raters who are not rejected.
+        rescaling: ``fixed``: -3 becomes 0 and 3 becomes 100; ``observed``: the smallest Z-score
+            becomes 0 and the largest 100.
+    """
     low, high = -3.0, 3.0
     if rescaling == "observed":
         low, high = float(scores.score.min()), float(scores.score.max())
@@ -153,6 +159,11 @@ def rescaled(scores: Ratings, rescaling: Rescaling) -> Ratings:
 
 def opinions(ratings: Ratings, rescaling: Rescaling = "fixed", where: str = "ratings") -> Opinions:
     """Compute mean opinion scores from ratings.
+
+    Args:
+        ratings: all ratings.
+        rescaling: how Z-scores become points, see `rescaled`.
+        where: name of the ratings, for errors.
 
     Raises:
         StpError: a rating is out of range or given twice, all scores of a session are equal, or a
@@ -173,8 +184,10 @@ def opinions(ratings: Ratings, rescaling: Rescaling = "fixed", where: str = "rat
 
 
 def means(scores: Ratings) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Average the scores of each video: names (sorted), mean scores and numbers of scores, (V,)
-    each.
+    """Average the scores of each video.
+
+    Returns:
+        names of the V videos, sorted, their mean scores and their numbers of scores, (V,) each.
     """
     names, index = np.unique(scores.video, return_inverse=True)
     count = np.bincount(index)

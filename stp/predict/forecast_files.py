@@ -287,7 +287,11 @@ def _grib(path: Path) -> xr.Dataset:
 
 
 def own_levels(name: str) -> str:
-    """Name of the dimension of a variable's own levels."""
+    """Name given to the level dimension of a variable that has other levels than the rest.
+
+    Args:
+        name: name of the variable.
+    """
     return f"levels of {name}"
 
 

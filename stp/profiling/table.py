@@ -83,6 +83,10 @@ def measurements(folder: Path, config: Config) -> dict[str, Any]:
 def rows(config: Config, measured: Mapping[str, Any]) -> list[ProfileRow]:
     """The rows of the table, in the order of the paper.
 
+    Args:
+        config: configuration, with the titles of models.
+        measured: measurements by name of the model (`measurements`); some may be missing.
+
     Raises:
         StpError: the published values are damaged.
     """

@@ -74,6 +74,8 @@ def timed(
 class Laps:
     """Durations within a piece of work that evaluates a network several times.
 
+    The work is done repeatedly; each repetition is a lap. Durations are in seconds.
+
     Attributes:
         before: times from the start to the first evaluation, one for each lap.
         inside: durations of all evaluations.

@@ -74,9 +74,14 @@ class Learned:
 def split(scenarios: Scenarios, protocol: str) -> tuple[np.ndarray, np.ndarray]:
     """Split scenarios into training and validation, the last fifth of the episodes.
 
-    Episodes do not overlap, so the parts share no moment. Except under the protocol
-    ``atlas-paper``, training scenarios with people of the validation part are dropped. The
-    validation part is empty if there is only one episode, or if no training scenario would remain.
+    Episodes do not overlap, so the parts share no moment. Training scenarios with people of the
+    validation part are dropped, except under the protocol ``atlas-paper``. The validation part is
+    empty if there is only one episode, or if no training scenario would remain.
+
+    Args:
+        scenarios: scenarios (moments with observed and future positions of people); those that
+            overlap in time belong to one episode.
+        protocol: name of the protocol, a key of `stp.options.protocols.PROTOCOLS`.
 
     Returns:
         indices of the scenarios for training, and for validation, int64.

@@ -36,7 +36,13 @@ def draw(seed: int, purpose: int, number: int, count: int = 1) -> np.ndarray:
 
 
 def epoch_order(rows: np.ndarray, seed: int, epoch: int) -> np.ndarray:
-    """Shuffle rows for an epoch; epochs count from 0."""
+    """Shuffle the rows of clips for an epoch.
+
+    Args:
+        rows: indices of the clips of a split, int64 (N,).
+        seed: seed of the training.
+        epoch: index of the epoch, from 0.
+    """
     return rows[np.argsort(draw(seed, EPOCH_ORDER, epoch, len(rows)), kind="stable")]
 
 

@@ -18,7 +18,16 @@ value."""
 
 
 def of_videos(database: Database, compare: Compare) -> np.ndarray | Unavailable:
-    """Compare videos with their true futures, float64 (V, 1); unavailable if one is unknown."""
+    """Compare each video with its true future.
+
+    Args:
+        database: the videos.
+        compare: function from predicted and true frames, float32 (T, 3, H, W) in [0, 1] each, to
+            the value of a video.
+
+    Returns:
+        values, float64 (number of videos, 1), or `Unavailable` if a true future is unknown.
+    """
     missing = len(database) - int(
         np.sum(database.table["has_truth"].to_numpy(zero_copy_only=False))
     )

@@ -148,7 +148,7 @@ class OwnFiles(Source):
         self.members = len(self._distinct)
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
-        """See `Source.read`."""
+        """Read the forecasts of one clip, in the dataset's units (see `Source.read`)."""
         return self._read_all(row, leads)[self._distinct]
 
     def _copies(self, leads: np.ndarray) -> Copies:
