@@ -37,7 +37,7 @@ STATISTICS = get_args(Statistic)
 @with_config(ConfigDict(extra="forbid"))
 @dataclass(frozen=True)
 class Bootstrap:
-    """Resampling of clusters (groups of dependent clips, such as one video) for intervals.
+    """Resampling of clusters (groups of dependent clips) for confidence intervals.
 
     Attributes:
         resamples: number of resamples.
