@@ -31,17 +31,34 @@ def table(rows: int, columns: int) -> nn.Parameter:
 
 
 def split(x: Tensor, heads: int, parts: int = 1) -> tuple[Tensor, ...]:
-    """Split parts and heads: (..., n, parts * C) -> (..., heads, n, C / heads) for each part."""
+    """Split channels into parts, such as queries, keys and values, and each part into heads.
+
+    Args:
+        x: features of n positions, (..., n, parts * C).
+        heads: number of heads, which must divide C.
+        parts: number of parts.
+
+    Returns:
+        the parts, (..., heads, n, C / heads) each.
+    """
     return tuple(part.unflatten(-1, (heads, -1)).transpose(-2, -3) for part in x.chunk(parts, -1))
 
 
 def merge(x: Tensor) -> Tensor:
-    """Concatenate heads: (..., heads, n, C / heads) -> (..., n, C)."""
+    """Concatenate the heads of n positions: (..., heads, n, C / heads) -> (..., n, C)."""
     return x.transpose(-2, -3).flatten(-2)
 
 
 def scores(q: Tensor, k: Tensor) -> Tensor:
-    """Scores of attention: queries (..., n, d) and keys (..., m, d) -> (..., n, m)."""
+    """Scores of attention, the scaled products of queries and keys.
+
+    Args:
+        q: n queries of length d, (..., n, d).
+        k: m keys of length d, (..., m, d).
+
+    Returns:
+        scores, (..., n, m).
+    """
     return (q * q.shape[-1] ** -0.5) @ k.transpose(-1, -2)
 
 
@@ -132,9 +149,9 @@ class AxialAttention(nn.Module):
 class Exchange(nn.Module):
     """Attention between positions and global vectors (Gao et al. 2022).
 
-    A position attends to its line and, with a second query, to the global vectors; both share one
-    softmax. A vector attends to all positions and to all vectors. The last layer has torch's
-    default initial weights, as in the release.
+    A position attends to all positions of its cuboid (a line of the clip) and, with a second query,
+    to the global vectors; both share one softmax. A vector attends to all positions and to all
+    vectors. The last layer has torch's default initial weights, as in the release.
     """
 
     def __init__(self, width: int, heads: int, drop: float) -> None:
@@ -333,7 +350,7 @@ class Upsample(nn.Module):
         nn.init.zeros_(self.conv.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, T, H, W, inputs) -> (B, T, H', W', outputs)."""
+        """(B, T, H, W, inputs) -> (B, T, H * scale, W * scale, outputs)."""
         tall, wide = self.scale
         x = x.repeat_interleave(tall, HEIGHT).repeat_interleave(wide, WIDTH)
         return _each_frame(self.conv, x)

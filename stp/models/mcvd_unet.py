@@ -112,7 +112,7 @@ class ResBlock(nn.Module):
         outputs: number of channels of the output.
         resample: ``up`` or ``down``; None to keep the resolution.
         dropout: dropout probability before the second convolution.
-        spade: further arguments of `Spade`.
+        spade: further arguments of `Spade`: context, hidden and level.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class Attention(nn.Module):
 
 
 class Stage(nn.Module):
-    """A residual block with optional attention.
+    """A residual block of the U-Net with optional attention.
 
     Args:
         block: the residual block.

@@ -215,8 +215,9 @@ class Model(ForecastModel):
         return roll(self.following(), clip, context, steps).float(), clip[:, 1:]
 
     def moment_loss(self) -> Tensor:
-        """Squared difference between the moments of each filter and those of its derivative.
+        """Squared difference between the moments of each filter and those that it should have.
 
+        A filter should have the moments of the partial derivative that it approximates (`moments`).
         Averaged over filters and moments, summed over the 64 features, as in the authors' code.
         """
         filters = self.physics.derivatives.weight  # (49, 64, 7, 7)

@@ -42,7 +42,11 @@ class Ratings:
     score: np.ndarray
 
     def of(self, raters: np.ndarray) -> "Ratings":
-        """The ratings of some raters."""
+        """The ratings that some raters gave.
+
+        Args:
+            raters: names of the raters.
+        """
         rows = np.isin(self.rater, raters)
         return Ratings(self.rater[rows], self.session[rows], self.video[rows], self.score[rows])
 

@@ -86,7 +86,7 @@ def training_datasets(config: Config) -> list[str]:
 
 
 def page(config: Config) -> str:
-    """Text of the page, in Markdown; counting takes about a minute."""
+    """Text of the page that lists every model, in Markdown; counting takes about a minute."""
     known, names = notes(config), networks(config)
     everywhere = [names[name] for name in _everywhere(config)]
     lines = [INTRODUCTION, *_overview(config), ""]

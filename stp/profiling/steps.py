@@ -36,9 +36,8 @@ def measure_plan(
     """Measure the networks of a plan whose speed is unknown, and store each result at once.
 
     Args:
-        plan: the plan.
-        folders: folders of the artefacts (results of the plan) whose networks are measured; by
-            default all.
+        plan: the plan, with all artefacts (results) that a scale needs.
+        folders: folders of the artefacts whose networks are measured; by default all.
         report: callback for the progress.
         seconds: time to spend on each duration, in seconds.
 

@@ -82,7 +82,15 @@ class LeadDraws:
         return np.asarray(self.leads, np.int64)[(shares * len(self.leads)).astype(np.int64)]
 
     def frames(self, epoch: int) -> Callable[[np.ndarray], np.ndarray]:
-        """Function from rows to frame indices, context and lead time: int64 (B, T_in + 1)."""
+        """Make a function that says which frames of clips an epoch reads.
+
+        Args:
+            epoch: index of the epoch, from 0.
+
+        Returns:
+            a function from indices of B clips to indices of frames, int64 (B, context + 1): the
+            context frames, then the frame at the drawn lead time.
+        """
 
         def of(rows: np.ndarray) -> np.ndarray:
             context = np.broadcast_to(np.arange(self.context), (len(rows), self.context))
