@@ -59,7 +59,10 @@ class Ratings:
         return scores
 
     def check(self, where: str) -> None:
-        """Refuse ratings from which no MOS can be computed.
+        """Refuse ratings from which no mean opinion scores can be computed.
+
+        Args:
+            where: name of the ratings, for errors.
 
         Raises:
             StpError: a score is outside 0 to 100, or a rater rated a video twice.
@@ -125,7 +128,8 @@ def outliers(scores: Ratings) -> np.ndarray:
 
     A Z-score is an outlier if it differs from the mean of its video by 2 standard deviations, or by
     sqrt(20) standard deviations if the scores of the video are not distributed normally (kurtosis
-    outside 2 to 4).
+    outside 2 to 4). A rater is rejected if more than 5 % of the Z-scores are outliers, and if they
+    lie above and below the mean about equally often.
 
     Returns:
         the names of the rejected raters, sorted.

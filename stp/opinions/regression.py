@@ -44,7 +44,7 @@ def products(features: np.ndarray) -> np.ndarray:
     """Inner products of the centred features of all pairs of videos, float64 (V, V).
 
     Args:
-        features: features of all videos, (V, D), finite.
+        features: D features of each of V videos, (V, D), finite.
     """
     centred = features.astype(np.float64) - features.mean(axis=0, dtype=np.float64)
     return np.asarray(centred @ centred.T)

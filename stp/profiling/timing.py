@@ -41,7 +41,11 @@ class Timing:
         return cls(median, low, high, len(durations))
 
     def times(self, factor: float) -> "Timing":
-        """The timing of several such pieces of work, one after the other."""
+        """The timing of several such pieces of work, one after the other.
+
+        Args:
+            factor: number of pieces.
+        """
         return Timing(self.median * factor, self.low * factor, self.high * factor, self.repetitions)
 
 

@@ -1,7 +1,9 @@
-"""Calibrate a predictor: search for the parameters with the smallest final displacement error.
+"""Calibrate a predictor of people: search for the parameters with the smallest final error.
 
-Atlas calibrates on the first part of the detections (section V-B). The search is Optuna's or
-SMAC3's (`stp.train.searches`) and begins with the default parameters, as the released code does.
+The final displacement error is the distance between predicted and observed position at the last
+lead time. The benchmark Atlas calibrates on the first part of the detections (section V-B of its
+paper). The search is Optuna's or SMAC3's (`stp.train.searches`) and begins with the default
+parameters, as the released code of Atlas does.
 """
 
 from collections.abc import Callable

@@ -2,8 +2,8 @@
 
 The random numbers of a step depend on the seed and the number of the step only, so a resumed
 training run gives the same result as an uninterrupted one. Tensors have a row for each person,
-which includes the person's neighbours. The last fifth of the calibration episodes is the validation
-set, which selects the best step.
+which includes the person's neighbours. The last fifth of the calibration episodes (scenarios that
+overlap in time) is the validation set, which selects the best step.
 """
 
 import copy
@@ -63,7 +63,7 @@ class Learned:
         weights: weights of the best step.
         history: a row for each validation: step, mean training loss since the previous row,
             validation error.
-        facts: facts of the training for the receipt.
+        facts: facts of the training, to be stored with the result.
     """
 
     weights: dict[str, Tensor]

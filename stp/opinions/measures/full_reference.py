@@ -1,8 +1,8 @@
 """Measures that compare predicted frames with the true future (full reference).
 
-They measure the distance of a prediction from the true future; a good prediction of another
-possible future is far from it. Frames are never resized; values are averaged over the predicted
-frames.
+They measure the distance of a prediction from the true future, so a good prediction of another
+possible future has a large distance too. Frames are never resized; values are averaged over the
+predicted frames.
 """
 
 from collections.abc import Callable

@@ -80,7 +80,8 @@ class OwnFiles(Source):
             the clip's last context frame.
         variables: for each channel of the data, its name in the files, or ``{name, level, units}``;
             by default all channels whose names are in the files.
-        names: unusual names of dimensions, by key of `KNOWN`.
+        names: unusual names of dimensions, by what they are (a key of `KNOWN` in
+            `stp.predict.forecast_files`), such as ``{"lead": "forecast_hour"}``.
 
     Raises:
         StpError: a file is damaged or its times are unknown (`open_forecasts`); grid, units or
