@@ -226,7 +226,7 @@ def cut(seasons: Iterable[Season], options: WeatherbenchOptions, span: int) -> l
 
 
 def run(job: Job) -> Extras:
-    """Write frames (``frames.zarr``), clips (``index.parquet``), for years also ``climatology.zarr``.
+    """Write frames (``frames.zarr``), clips (``index.parquet``); for years, ``climatology.zarr``.
 
     Raises:
         StpError: an option or a raw file is wrong, or a raw file is missing.
@@ -387,7 +387,7 @@ def _ensemble(
 
 
 def decode_years(raw: RawFiles, task: list[tuple[RawField, list[int]]]) -> np.ndarray:
-    """Read frames of a year, float32 (T, C, H, W); `task`: variables with the indices of their times.
+    """Read frames of a year, float32 (T, C, H, W); `task`: variables, indices of their times.
 
     Raises:
         StpError: a file is damaged.
