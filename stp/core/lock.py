@@ -91,7 +91,7 @@ def lock_text(
     declared: Iterable[Mapping[str, Any]] = (),
     incomplete: Sequence[str] = (),
 ) -> str:
-    """The text of a lock file.
+    """The JSON text of a lock file, which records checksums of raw files.
 
     Args:
         header: dataset, release and source, as returned by `header_of`.
@@ -114,7 +114,7 @@ def lock_text(
 
 
 def read_lock(path: Path, header: Mapping[str, str]) -> Lock | None:
-    """Read a lock file.
+    """Read a lock file: sizes and checksums of the raw files of a release of a dataset.
 
     Args:
         path: path of the file.

@@ -236,7 +236,7 @@ def refuse_altered(folder: Path) -> None:
 
 
 def require_receipt(folder: Path) -> Receipt:
-    """Read the receipt of an artefact folder ``.../<fingerprint>``.
+    """Read the receipt (the record of a finished artefact) of a folder ``.../<fingerprint>``.
 
     Raises:
         ArtefactError: the receipt is missing, damaged, belongs to another artefact, or was altered

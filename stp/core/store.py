@@ -64,7 +64,7 @@ def is_complete(folder: Path) -> bool:
 
 
 def missing_files(folder: Path, receipt: Receipt) -> list[str]:
-    """List the files of a receipt that are missing or have another size."""
+    """List the files that a receipt records, but that are missing or have another size."""
     missing = []
     for name, entry in receipt.files.items():
         path = folder / name

@@ -1,4 +1,4 @@
-"""Raw files in one of several folders, checked against the lock file before use."""
+"""Raw files in one of several folders, whose checksums are compared with a lock file before use."""
 
 import hashlib
 import json

@@ -276,7 +276,7 @@ class Contents:
 
     @property
     def comparable(self) -> int:
-        """Number of cells that are comparable with published values."""
+        """Number of evaluations whose values are comparable with published ones."""
         return sum(bool(cell.comparable) for cell in self.cells)
 
 

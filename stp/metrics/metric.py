@@ -15,13 +15,13 @@ Windows = tuple[tuple[int, int], ...]
 
 
 class NetworkInputs(NamedTuple):
-    """Weights, features and device for conventions that use networks.
+    """Weights, features and device for metrics that use networks.
 
     Attributes:
         weights: checksums of the declared weights, by network.
         files: path of the weights file, by network.
-        features: name of the features that a distance between sets of clips compares, by
-            convention.
+        features: name of the features that a distance between sets of clips compares, by the
+            convention (exact definition) of the distance, such as ``fvd.predicted_only``.
         folders: folders of features, by name, ``<name>.observed`` and ``<name>.predicted``.
         device: device of the networks: "auto", "cpu" or "cuda".
         threads: number of CPU threads.

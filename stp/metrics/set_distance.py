@@ -45,7 +45,11 @@ class SetDistance(NamedTuple):
     distance: Callable[[np.ndarray, np.ndarray], float]
 
     def loaded(self, name: str, networks: NetworkInputs) -> SetValue:
-        """Compute the distance between the features that convention `name` compares.
+        """Compute the distance between the features of observed and of predicted clips.
+
+        Args:
+            name: name of the convention, which selects the features.
+            networks: folders of the features.
 
         Raises:
             StpError: a file of features is missing or damaged, or the numbers of clips differ.

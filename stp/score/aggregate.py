@@ -43,10 +43,10 @@ class Row(NamedTuple):
 
 
 class Uncertainty(NamedTuple):
-    """Uncertainty of the values of one convention, from a bootstrap over clusters.
+    """Uncertainty of the values of one metric, from a bootstrap over clusters.
 
-    Arrays have an axis of the S series of the convention (its variables or thresholds), and an axis
-    of the overall value followed by the values at T' lead times.
+    Arrays have an axis of the S series of the metric (its variables or thresholds), and an axis of
+    the overall value followed by the values at T' lead times.
 
     Attributes:
         undefined: number of clusters without which the value is undefined, int (S, 1 + T').

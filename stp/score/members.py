@@ -111,11 +111,11 @@ class Members:
         targets: TargetCache | None = None,
         context: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute the statistics of n samples for one convention.
+        """Compute the statistics of n samples for one metric.
 
         Args:
-            name: name of the convention.
-            metric: the convention, bound to these data.
+            name: name of the convention, to look up whether higher values are better.
+            metric: the metric, adapted to these data.
             predicted: predicted frames of M members, (n, M, T, C, H, W).
             observed: observed frames, (n, T, C, H, W).
             numbers: indices of the samples, int64 (n,).

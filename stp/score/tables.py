@@ -1,4 +1,4 @@
-"""Read and write the three Parquet files of a score artefact."""
+"""Read and write the three Parquet files of scores: values, single samples, sums over clusters."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Find the garbage of a store, artefacts that no plan needs, and delete it on request.
+"""Find the garbage of a store, mostly artefacts that no plan needs, and delete it on request.
 
 Needed artefacts are those in the plans of this checkout, and those that any checkout claimed when
 it started a run (stp/upkeep/claims.py). Artefacts that are being made and recent artefacts are kept

@@ -1,4 +1,7 @@
-"""Verify all files of the store against the receipts, several files at once."""
+"""Verify the checksums of all files of the store, several files at once.
+
+The checksums are recorded in the receipts of artefacts.
+"""
 
 import os
 from collections.abc import Iterable, Iterator
