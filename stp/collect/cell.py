@@ -1,5 +1,6 @@
 """One cell of the results store with its scores, artefacts and cost: ``stp trace CELL``.
 
+A cell is one model, trained on one dataset, tested on one dataset, in one setting, with one seed.
 Users select a cell by words of its key in any order (``simvpv2/kth``, ``convlstm/kth/seed-0``), or
 by the first characters of the fingerprint of one of its artefacts.
 """
@@ -333,7 +334,12 @@ def _log(database: Path, step: LineageRow) -> str | None:
 
 
 def raw_files(database: Path, lock: str) -> tuple[int, int, str]:
-    """Number and total size (bytes) of a lock's raw files, and a text about one of the files."""
+    """Number and total size (bytes) of the files in a lock file, and name and SHA-256 of the first.
+
+    Args:
+        database: results.duckdb.
+        lock: path of the lock file (the recorded checksums of raw files), relative to the store.
+    """
     _, ((files, size, first),) = answer(
         database,
         "SELECT count(*), coalesce(sum(bytes), 0), min(file || ', sha256 ' || sha256) "
