@@ -1,4 +1,7 @@
-"""Parts of a plan: raw files, artefacts, and the cells that need them."""
+"""Parts of a plan: raw files, artefacts (folders that jobs write), and the cells that need them.
+
+A cell is one model, trained on one dataset, tested on one dataset, in one setting, with one seed.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -58,7 +61,7 @@ class Raw:
 
 @dataclass(frozen=True)
 class Artefact:
-    """One immutable folder of the store.
+    """One immutable folder of the store: the result of one job, such as a trained model.
 
     Attributes:
         stage: prepare, train, predict, features or score.
@@ -135,7 +138,7 @@ class Artefact:
 
     @property
     def work(self) -> str:
-        """Kind of job: the stage, and the model or network.
+        """Kind of the job that makes the artefact: the stage, and the model or network.
 
         Estimates of durations assume that jobs of the same kind run at the same speed.
         """
@@ -149,7 +152,7 @@ class Artefact:
 
 @dataclass(frozen=True)
 class CellArtefacts:
-    """A cell and its artefacts.
+    """A cell (one model on one dataset in one setting), and the artefacts that it needs.
 
     Attributes:
         cell: key of the cell.
@@ -180,7 +183,7 @@ class CellArtefacts:
 
 
 def fingerprint_of(stage: str, code: str, recipe: Json, inputs: Mapping[str, str]) -> str:
-    """Fingerprint an artefact.
+    """Hash everything that can influence an artefact; its folder is named after this fingerprint.
 
     Args:
         stage: prepare, train, predict, features or score.

@@ -56,10 +56,10 @@ class CellKey:
 
     @property
     def case_name(self) -> str:
-        """Name of the cell's case in file names: ``kitti-caltech``, ``bridge-interval-2``.
+        """Name, in file names, of what is evaluated: ``kitti-caltech``, ``bridge-interval-2``.
 
-        Within a dimension, cells with different data, subsets or settings have different names,
-        except cells that differ only in the horizon.
+        It consists of the datasets of training and test, their subsets and the setting, without
+        the horizon (number of frames to predict). Model, variant and seed are not part of it.
         """
         is_same = self.tested_on == self.trained_on
         parts = [self.tested_on] if is_same else [self.trained_on, self.tested_on]

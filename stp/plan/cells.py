@@ -28,7 +28,9 @@ from stp.plan.walk import Walk
 
 
 class Plan:
-    """All cells of a configuration, and every artefact that they need.
+    """All cells (one model on one dataset in one setting) of a configuration, and their artefacts.
+
+    An artefact is a folder of the store that one job writes, such as a trained model.
 
     Args:
         config: the checked configuration.
@@ -88,11 +90,12 @@ class Plan:
         return self._raws.find(target, self.store)
 
     def registered(self, raw: Raw) -> Path | None:
-        """Path of the registered lock file of a release, whether or not the file exists.
+        """Path of the lock file of a release in the configuration, whether or not it exists.
+
+        It has the checksums that the raw files of the release are known to have.
 
         Returns:
-            a path in the configuration folder; None for generated data, network weights and
-            imported predictions.
+            the path; None for generated data, network weights and imported predictions.
         """
         return raw_releases.registered(raw)
 
@@ -108,7 +111,12 @@ class Plan:
         return [self.raw_folder, *([self.raw_mirror] if self.raw_mirror else [])]
 
     def members(self, cell: CellKey) -> tuple[int, str | None]:
-        """Number of forecasts of each clip, and the scored statistic (None for one forecast)."""
+        """Number of forecasts of each clip, and how several forecasts are scored.
+
+        Returns:
+            the number; and the name of the statistic, such as ``ensemble_mean``, None for one
+            forecast.
+        """
         return self._walk.members(cell)
 
     def submission(self, cell: CellKey) -> Submission | None:
@@ -178,15 +186,21 @@ class Plan:
         ]
 
     def pictured(self, dimension: str) -> list[str]:
-        """Names of a dimension's cases for which forecasts of at least one model are stored."""
+        """List the evaluations of a dimension for which forecasts of a model are stored.
+
+        Returns:
+            names such as ``kitti-caltech`` (`CellKey.case_name`), of which pictures can be drawn.
+        """
         cells = [made for made in self.cells if made.cell.dimension == dimension]
         return list(dict.fromkeys(made.cell.case_name for made in cells if made.keep != 0))
 
     def count(self, dimensions: Collection[str]) -> None:
         """Set the dimensions whose artefacts count as work of a run; initially all of them.
 
+        Progress and status then leave out artefacts that no table of the run needs.
+
         Args:
-            dimensions: names of the dimensions.
+            dimensions: names of the dimensions, each with a table of its own.
         """
         self.dimensions = [name for name in self.config.scale.dimensions if name in dimensions]
         self._needed = {

@@ -1,4 +1,4 @@
-"""Make manifests: all information that the tables of one dimension are made from.
+"""Make manifests: all information that the tables of one dimension (question) are made from.
 
 The text of a manifest changes exactly when a table has to be made again: if the scores of a cell,
 the code that collects scores, or the published values change.
@@ -47,7 +47,7 @@ NOT_PROTOCOL = {"train": ("threads",), "predict": ("threads", "batch_size")}
 
 
 def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Manifest:
-    """Make the manifest of a dimension.
+    """Make the manifest of a dimension: its cells (evaluations), and facts about them.
 
     Args:
         plan: the plan.
@@ -395,7 +395,7 @@ def _model_facts(model: Model) -> ModelFacts:
 
 
 def kind_facts(kind: Task) -> KindFacts:
-    """Collect the facts about a task that manifests need."""
+    """Collect the facts about a task (frames, tracks or opinions) that manifests need."""
     return KindFacts(**{field.name: getattr(kind, field.name) for field in fields(KindFacts)})
 
 

@@ -140,11 +140,11 @@ class Metric(Strict):
     conventions: dict[Name, Convention]
 
     def title_of(self, choice: str) -> str:
-        """The heading of a convention in tables."""
+        """The heading in tables of a convention of this metric, such as ``range2``."""
         return self.conventions[choice].title or self.title
 
     def unit_of(self, choice: str) -> str:
-        """The unit of a convention."""
+        """The unit of the values of a convention of this metric, such as ``range2``."""
         return self.conventions[choice].unit or self.unit
 
     def success_of(self, choice: str) -> str | None:
@@ -164,7 +164,7 @@ class Metric(Strict):
         return self.higher_is_better
 
     def compares_sets(self, choice: str) -> bool:
-        """Whether the value of a convention depends on the number of clips."""
+        """Whether the value of a convention, such as ``pooled``, depends on the number of clips."""
         convention = self.conventions[choice]
         if convention.compares_sets is not None:
             return convention.compares_sets

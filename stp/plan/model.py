@@ -233,7 +233,7 @@ class Leads(Strict):
 
 
 class ModelSettings(PerDataset, Leads):
-    """Settings of a model that a scale may override.
+    """Settings of a model; a scale file (the configuration of a run) may override each of them.
 
     Attributes:
         datasets: settings for single datasets, by dataset; they override those for all datasets.

@@ -136,7 +136,9 @@ class Raws:
 
 
 def registered(raw: Raw) -> Path | None:
-    """Path of the registered lock file of a release, whether or not the file exists.
+    """Path of the lock file of a release in the configuration, whether or not it exists.
+
+    It has the checksums that the raw files of the release are known to have.
 
     Returns:
         the path; None for generated files, network weights and imported predictions.

@@ -28,7 +28,7 @@ from stp.tasks.task import Task
 
 
 class Recipes(ScoredConventions):
-    """The recipes of a configuration.
+    """Builds the recipes (all settings of one artefact each) of a configuration.
 
     Args:
         config: the checked configuration.
@@ -115,7 +115,7 @@ class Recipes(ScoredConventions):
         return self._prepare[name, release]
 
     def prepare_digest(self, name: str) -> str:
-        """Hash of the recipe of a dataset's prepared data; submissions contain it."""
+        """Hash of the recipe of a dataset, by which imported predictions say what they are for."""
         return digest(as_json(self.prepare(name)))
 
     def samples(self, dataset: str) -> Task:

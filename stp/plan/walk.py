@@ -254,7 +254,7 @@ class Walk:
         return self.recipes.submission(cell.model, *key, cell.setting)
 
     def members(self, cell: CellKey) -> tuple[int, Statistic | None]:
-        """Number of forecasts of each clip, and the scored statistic (None for one forecast)."""
+        """Number of forecasts of each clip, and how they are scored; see `Recipes.members`."""
         submission = self.submission(cell)
         if submission is not None:
             return submission.members, submission.statistic
