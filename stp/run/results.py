@@ -1,4 +1,4 @@
-"""Folders of results, one for each scale, and the scale of the last run."""
+"""Folders of results, one for each scale (such as ``demo``), and the scale of the last run."""
 
 from pathlib import Path
 

@@ -16,7 +16,7 @@ from stp.run.workflow_files import data_origins
 
 
 def dimension_of(plan: Plan, table: str) -> str:
-    """Find the dimension of a table.
+    """Find the dimension (the question of a suite) that a table answers.
 
     Args:
         plan: the plan.

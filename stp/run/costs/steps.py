@@ -36,7 +36,7 @@ class Step:
 
 
 class Steps:
-    """File of the measured steps of a store, used by estimates only.
+    """File with the measured durations of networks, used by estimates only.
 
     Args:
         plan: the plan of the store.
@@ -48,12 +48,16 @@ class Steps:
         self._known = self._read()
 
     def of(self, artefact: Artefact) -> Step | None:
-        """The step of an artefact's network; None if it was not measured."""
+        """The measured durations of an artefact's network; None if they were not measured."""
         training = trained(artefact)
         return None if training is None else self._known.get(self._key(training))
 
     def add(self, training: Artefact, step: Step) -> None:
-        """Store the step of a network, which applies to all datasets with the same shape.
+        """Store the measured durations of a network, for all datasets with the same shape.
+
+        Args:
+            training: the trained model that the network belongs to.
+            step: the measured durations.
 
         Raises:
             StpError: the store cannot be written.
