@@ -45,7 +45,7 @@ BATCH = 16
 
 
 class Score(NamedTuple):
-    """The value of one convention.
+    """The value of one convention (exact definition of a metric, such as ``ssim.range1``).
 
     Attributes:
         convention: name of the convention, ``<metric>.<choice>``.
@@ -84,9 +84,9 @@ def evaluate(
 
     Args:
         predicted: a folder of clips (videos, arrays, folders of pictures; see
-            `stp.score.video_folder`), or an array (N, T, C, H, W), C is 1 or 3, of uint8, of
-            floating-point numbers in [0, 1], or of integers that are all 0 or 1 (masks); or a file
-            with such an array (.npy, or .npz with one array).
+            `stp.score.video_folder`), or an array (clip, frame, channel, y, x) with 1 or 3
+            channels, of uint8, of floating-point numbers in [0, 1], or of integers that are all 0
+            or 1 (masks); or a file with such an array (.npy, or .npz with one array).
         true: true clips in the same forms; clips of two folders are paired by name, others by
             order.
         metrics: names of conventions, ``<metric>.<choice>``.

@@ -88,7 +88,7 @@ class _Description(BaseModel):
 
 
 class ExportedWindows(NamedTuple):
-    """The windows that a submission was made from.
+    """The windows (context frames of samples) that a submission was made from.
 
     Attributes:
         evaluation: evaluation of the plan.
