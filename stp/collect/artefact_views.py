@@ -39,7 +39,7 @@ class KeptRows:
 
     @property
     def folder(self) -> str:
-        """Name of the column of table ``cells`` with the folder of the artefact."""
+        """Name of the column of table ``cells`` that has the folder with the file."""
         return "data_folder" if self.of_data else "scores_folder"
 
 

@@ -69,7 +69,7 @@ class RankedScoreRow(OverallRow):
 
 @dataclass(frozen=True)
 class Artefact:
-    """An artefact that several cells share, and these cells."""
+    """An artefact (folder that a job wrote) that several cells share, and these cells."""
 
     row: ArtefactRow
     cells: list[CellRow]
@@ -205,10 +205,9 @@ def _attempts(database: Path, path: str) -> list[AttemptRow]:
 
 
 def matching(cells: Iterable[Planned], words: Sequence[str]) -> list[Planned]:
-    """Select the cells whose keys contain all words.
+    """Select the cells whose keys contain all words, such as ``simvpv2`` and ``kth``.
 
-    Words are compared to the training dataset and training subset only if no cell matches
-    otherwise.
+    The training dataset and training subset are compared only if no cell matches otherwise.
     """
     folded = {_folded(word) for word in words}
     every = list(cells)

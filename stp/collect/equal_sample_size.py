@@ -57,7 +57,7 @@ class _Scored(NamedTuple):
 
 
 def conventions_of_sets(plans: Iterable[Manifest]) -> list[str]:
-    """The conventions whose values depend on the number of clips, sorted."""
+    """Conventions (such as ``fvd.pooled``) that depend on the number of clips, sorted."""
     return sorted(
         {name for plan in plans for name, about in plan.conventions.items() if about.compares_sets}
     )

@@ -1,4 +1,4 @@
-"""Read the value of a cell over all lead times from its score artefacts."""
+"""Read the value of a cell (one model on one dataset in one setting) over all lead times."""
 
 import pyarrow.compute as pc
 

@@ -32,7 +32,13 @@ STAGES = ("data", "models", "predictions", "features", "scores", "perceptual")
 
 @dataclass(frozen=True)
 class AttemptedArtefact:
-    """An artefact, and all attempts to make it."""
+    """An artefact (a folder that a job writes), and all attempts to make it.
+
+    Attributes:
+        path: folder of the artefact, relative to the store.
+        stage: stage that makes it, such as train.
+        attempts: the attempts, oldest first.
+    """
 
     path: str
     stage: str
@@ -97,7 +103,7 @@ def receipts_of(plans: list[Manifest], more: list[Receipt]) -> list[Receipt]:
 
 
 def artefact_row(receipt: Receipt) -> ArtefactRow:
-    """Make the row of an artefact from its receipt."""
+    """Make the row of an artefact (a folder that a job wrote) from its receipt, `artefact.json`."""
     provenance = receipt.provenance
     return ArtefactRow(
         stage=receipt.stage,
@@ -123,7 +129,7 @@ def artefact_row(receipt: Receipt) -> ArtefactRow:
 
 
 def attempt_rows(attempted: Iterable[AttemptedArtefact]) -> Iterable[AttemptRow]:
-    """Make a row of each attempt to make an artefact."""
+    """Make a row for each attempt to make one of the artefacts."""
     for artefact in attempted:
         for attempt in artefact.attempts:
             began, ended = attempt.time, attempt.ended

@@ -277,7 +277,7 @@ class StepColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class LineageRow(ArtefactRow, StepColumn):
-    """A row of the view lineage, without the key of the cell."""
+    """A row of the view lineage, an artefact behind a cell, without the key of the cell."""
 
     raw_lock: Annotated[
         str | None,
@@ -497,7 +497,9 @@ class _Comparison:
 
 @dataclass(frozen=True, kw_only=True)
 class MatchedRow(KeyRow, _Comparison):
-    """Distances between sets at equal n: one row per comparison, cell and convention."""
+    """Distances between sets of clips at equal numbers n of clips: one row per comparison, cell and
+    convention.
+    """
 
     metric: Annotated[str, "Metric, such as fvd."]
     convention: Convention
@@ -517,7 +519,9 @@ class MatchedRow(KeyRow, _Comparison):
 
 @dataclass(frozen=True, kw_only=True)
 class PaperColumnRow:
-    """One row per table column and dataset: the convention that the column shows."""
+    """One row per table column and dataset: the convention (exact definition of a metric) that the
+    column shows.
+    """
 
     dimension: Annotated[str, "Dimension of the evaluation, after which the table is named."]
     dataset: Annotated[str, "Test dataset."]

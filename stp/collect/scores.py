@@ -82,7 +82,7 @@ def collect(manifest: Path, out: Path) -> dict[str, str]:
 
 
 def read_collected(path: Path) -> pa.Table:
-    """Read the collected rows of a dimension (schema ``COLLECTED``).
+    """Read the collected rows of a dimension, the cells of one table (schema ``COLLECTED``).
 
     Raises:
         StpError: the file is missing or damaged.

@@ -132,7 +132,7 @@ def _intensity(cell: Cell) -> int:
 
 
 def clips_of(cell: Cell) -> Clips:
-    """Read the clips of a cell from the scores of its samples.
+    """Read the clusters, and the cluster of each clip, from the scores of a cell's samples.
 
     Raises:
         StpError: the cell is not scored.

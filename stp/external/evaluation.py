@@ -54,7 +54,11 @@ class Evaluation(NamedTuple):
 
 
 def planned(config: Config) -> Iterator[Evaluation]:
-    """Yield all evaluations of a scale file."""
+    """Yield the evaluations of a scale file, such as config/demo.yaml.
+
+    Those of snapshots of a training (``update``) are left out: only models that are trained here
+    have snapshots.
+    """
     recipes = Recipes(config)
     for dimension, of_dimension in config.scale.dimensions.items():
         for case in of_dimension.cases():

@@ -1,4 +1,7 @@
-"""Read a submission: `windows.json`, `index.csv`, and predictions in one of several forms."""
+"""Read a submission, a folder with predictions that were made elsewhere.
+
+It has `windows.json`, `index.csv`, and predictions in one of several forms.
+"""
 
 import json
 import zipfile

@@ -51,7 +51,12 @@ class Accepted(Strict):
 
 
 def entry_path(store: Path, new: str) -> Path:
-    """Path of the file that declares an older artefact current under a new fingerprint."""
+    """Path of the file which declares that an older artefact replaces one made by current code.
+
+    Args:
+        store: folder of the store.
+        new: fingerprint that the artefact of the current code would have.
+    """
     return store / FOLDER / f"{new}.json"
 
 

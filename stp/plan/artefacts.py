@@ -39,9 +39,10 @@ class Raw:
         dataset: name of the dataset.
         release: name of the release.
         lock: path of the lock file, relative to the store.
-        identity: hash of the names of dataset, release and files. It has no checksums, sizes or
-            URLs, so that declaring these later makes nothing again; the lock file ensures that the
-            files stay the same.
+        identity: hash that identifies the files. Of files that are not generated, it covers the
+            names of dataset, release and files, but no checksums, sizes or URLs, so that declaring
+            these later makes nothing again; the lock file ensures that the files stay the same. Of
+            generated files, it also covers code and options of the generator.
         generated: folder of generated files, relative to the raw folder; None if the files are not
             generated.
         declared: entry of the release in the configuration.
@@ -117,12 +118,15 @@ class Artefact:
 
     @property
     def is_rollout(self) -> bool:
-        """Whether the artefact has scores or features of forecasts that are never stored."""
+        """Whether forecasts are computed in the job of the artefact, and scored without storing.
+
+        The artefact then has scores or network features of these forecasts.
+        """
         return "rollout" in self.recipe
 
     @property
     def forecast(self) -> Json | None:
-        """The recipe of the forecasts that the artefact computes; None if it computes none.
+        """Settings of the forecasts that the artefact's job computes; None if it computes none.
 
         Forecasts are computed by jobs of predictions, and by jobs of scores and features that do
         not store them.

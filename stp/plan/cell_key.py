@@ -1,4 +1,7 @@
-"""Keys of cells: the columns that identify a cell in all tables."""
+"""Keys of cells: the columns that identify a cell in all tables.
+
+A cell is one model, trained on one dataset, tested on one dataset, in one setting, with one seed.
+"""
 
 from dataclasses import dataclass
 

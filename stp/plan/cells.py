@@ -169,14 +169,22 @@ class Plan:
         )
 
     def inputs(self, artefact: Artefact) -> list[str]:
-        """Absolute paths of an artefact's input files for Snakemake: receipts and lock files."""
+        """Absolute paths of the files on which Snakemake lets the job of an artefact wait.
+
+        They are the receipts (``artefact.json``) of other artefacts, and the lock files of raw
+        files, both of which are written last.
+        """
         return [
             f"{self.store}/{value.lock if isinstance(value, Raw) else value.receipt}"
             for value in artefact.inputs.values()
         ]
 
     def receipts(self, dimension: str) -> list[str]:
-        """Absolute paths of the receipts of all scores of a dimension, the inputs of its tables."""
+        """Absolute paths of the files that exist once all scores of a dimension are computed.
+
+        They are the receipts (``artefact.json``) of the scores; Snakemake lets the table of the
+        dimension wait for them.
+        """
         return [
             f"{self.store}/{scores.receipt}"
             for made in self.cells
@@ -211,10 +219,10 @@ class Plan:
         }
 
     def is_wanted(self, artefact: Artefact) -> bool:
-        """Whether an artefact counts as work of this run.
+        """Whether an artefact counts as work of this run, in progress and status.
 
-        Prepared data that no cell needs (`prepared` in the scale file) count once their preparation
-        has started.
+        Prepared data that no cell (evaluation) needs, which the scale file lists under `prepared`,
+        count once their preparation has started.
         """
         if artefact.folder in self._needed:
             return True

@@ -95,7 +95,7 @@ class Column(Strict):
 
     @property
     def part(self) -> Part:
-        """The part of the convention's values that the column shows."""
+        """The part of the metric's values that the column shows, such as one variable."""
         return Part(self.variable, self.threshold, self.lead, self.statistic)
 
     @property

@@ -160,7 +160,7 @@ def _steps(plan: Plan, datasets: list[str]) -> dict[str, float]:
 
 
 class Paper:
-    """The protocol of a suite's paper, from the scale file of that protocol.
+    """The evaluations of a suite's paper and their settings, from the scale file that has them.
 
     Args:
         name: name of the suite.

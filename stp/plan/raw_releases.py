@@ -33,7 +33,7 @@ class Raws:
         self._archives: dict[tuple[str, str], Raw] = {}
 
     def of_dataset(self, name: str) -> Raw:
-        """Raw files of the release that a dataset's entry selects."""
+        """Raw files of a dataset, in the release (version) that the configuration selects."""
         if name in self._raws:
             return self._raws[name]
         dataset = self.config.datasets[name]

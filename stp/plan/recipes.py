@@ -119,7 +119,7 @@ class Recipes(ScoredConventions):
         return digest(as_json(self.prepare(name)))
 
     def samples(self, dataset: str) -> Task:
-        """The task of a dataset."""
+        """The task of a dataset: whether its samples are frames, tracks or opinions."""
         return self.config.datasets[dataset].samples
 
     def class_of(self, model: str) -> str | None:
@@ -359,7 +359,7 @@ class Recipes(ScoredConventions):
             )
 
     def setting(self, case: Case) -> str:
-        """Name the setting of a case, such as ``horizon-30+interval-2``."""
+        """Name what an evaluation changes of the protocol, such as ``horizon-30+interval-2``."""
         horizon = self.config.datasets[case.tested_on].horizon
         return setting_name({"horizon": horizon, **case.setting})
 
