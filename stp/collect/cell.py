@@ -121,7 +121,7 @@ Planned = CellRow | MissingRow
 
 
 def is_fingerprint(word: str) -> bool:
-    """Whether a word could be the beginning of a fingerprint."""
+    """Whether a word could be the beginning of a fingerprint, the hash that names an artefact."""
     return bool(re.fullmatch(rf"[0-9a-f]{{{FEWEST_LETTERS},16}}", word))
 
 

@@ -17,7 +17,7 @@ NO_DIRECTION = "neither value is better than the other"
 
 @dataclass(frozen=True)
 class Direction:
-    """The direction of a convention; unknown if both attributes are None.
+    """The direction of better values of a convention; unknown if both attributes are None.
 
     Attributes:
         higher: whether higher values are better.

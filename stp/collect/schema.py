@@ -266,7 +266,7 @@ class ArtefactRow:
 
 @dataclass(frozen=True, kw_only=True)
 class StepColumn:
-    """Column with the stage of an artefact in the lineage of a cell."""
+    """Column that says what an artefact is for a cell: its data, its trained model, ..."""
 
     step: Annotated[
         int,

@@ -87,7 +87,8 @@ def choose(
 ) -> Evaluation:
     """Find the only evaluation of a scale file that has the given values; None matches every value.
 
-    Windows of the splits ``train`` and ``val`` are exported for training external models.
+    For the subsets ``train`` and ``val``, which no scale file evaluates, an evaluation is made, so
+    that models elsewhere can be trained on their windows.
 
     Raises:
         StpError: no evaluation matches, or several do.

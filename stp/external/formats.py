@@ -90,11 +90,11 @@ class ZarrWindows:
             self._writers[name] = SequentialWriter(array)
 
     def append(self, name: str, frames: np.ndarray) -> None:
-        """See `Writer.append`."""
+        """Append frames to an array; see `Writer.append`."""
         self._writers[name].append(frames)
 
     def close(self) -> None:
-        """See `Writer.close`."""
+        """Complete and close both arrays."""
         for writer in self._writers.values():
             writer.close()
 
@@ -114,7 +114,7 @@ class NpzWindows:
         self._writers = {name: NpyWriter(self._spool(name), s) for name, s in shapes.items()}
 
     def append(self, name: str, frames: np.ndarray) -> None:
-        """See `Writer.append`."""
+        """Append frames to an array; see `Writer.append`."""
         self._writers[name].append(frames)
 
     def close(self) -> None:

@@ -73,7 +73,7 @@ class Imported(NamedTuple):
 
 
 def without_external(config: Config) -> Config:
-    """The configuration without external models, which may have no predictions yet."""
+    """The configuration without models that run elsewhere, which may have no predictions yet."""
     dimensions = {
         name: dimension.model_copy(
             update={

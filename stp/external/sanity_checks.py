@@ -197,7 +197,8 @@ def blank(tables: SampleStatistics) -> Problem | None:
     """Find samples of one value in all pixels and lead times, as in an array that is not filled.
 
     Returns:
-        the problem; None if no sample is, or if all are, since a baseline may predict one value.
+        the problem; None if there is no such sample, or if all samples are such, since a baseline
+        may predict one value.
     """
     has_shapes = tables.before_square - tables.before**2 > 1e-6 * tables.before_square
     is_blank = ((tables.low == tables.high) & has_shapes).any(axis=1)

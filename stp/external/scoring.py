@@ -219,7 +219,13 @@ def _clips(source: Path | str | np.ndarray, role: str) -> "np.ndarray | list[Cli
 
 @dataclass(frozen=True)
 class VideoData:
-    """Frames in [0, 1] in the form that metrics expect of prepared data, without a folder."""
+    """Description of videos with values in [0, 1], as metrics get it of prepared data.
+
+    Attributes:
+        shape: channels, height and width of a frame.
+        folder: not used; prepared data have a folder.
+        attrs: attributes of the data, such as their units.
+    """
 
     shape: tuple[int, int, int]
     folder: Path = Path()
@@ -302,7 +308,11 @@ class PairedClips(Samples):
         return clip
 
     def both(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        """Read predicted and true clips start..stop-1 with context, float32 (n, T, C, H, W)."""
+        """Read predicted and true clips with their context, from number start to stop - 1.
+
+        Returns:
+            predicted and true frames, float32 (clip, frame, channel, y, x) each.
+        """
         rows = range(start, min(stop, self.shape[0]))
         predicted, true = (np.stack([self._checked_clip(w, row) for row in rows]) for w in (0, 1))
         if start <= self._compared < rows.stop:  # clips that are read again count once

@@ -215,7 +215,7 @@ class ChannelStatistics:
         self.low, self.high = np.full(channels, np.inf), np.full(channels, -np.inf)
 
     def add(self, frames: np.ndarray) -> None:
-        """Add the values of frames (n, T, C, H, W) to the statistics."""
+        """Add the values of frames, (sample, frame, channel, y, x), to the statistics."""
         over = (0, 1, 3, 4)
         self.count += frames.size // frames.shape[2]
         self.sums += frames.sum(axis=over, dtype=np.float64)

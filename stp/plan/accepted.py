@@ -61,7 +61,13 @@ def entry_path(store: Path, new: str) -> Path:
 
 
 def read_accepted(store: Path) -> dict[str, Accepted]:
-    """Read the declarations of a store whose older artefact exists, by the new fingerprint.
+    """Read the declarations that older artefacts are current; those of deleted ones are left out.
+
+    Args:
+        store: folder of the store.
+
+    Returns:
+        declarations by the fingerprint of the artefact that the older one replaces.
 
     Raises:
         StpError: a file in ``accepted/`` is not a valid declaration.

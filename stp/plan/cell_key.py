@@ -47,7 +47,10 @@ class CellKey:
 
     @property
     def tested(self) -> str:
-        """Datasets of training and test as a short text: ``kitti -> caltech``, ``bridge x2``."""
+        """Datasets of training and test as a short text: ``kitti -> caltech``, ``bridge x2``.
+
+        The latter is a test at twice the interval between frames.
+        """
         is_same = self.tested_on == self.trained_on
         parts = [self.tested_on if is_same else f"{self.trained_on} -> {self.tested_on}"]
         parts += [] if self.subset in ("test", ROBUSTNESS) else [self.subset]

@@ -120,7 +120,7 @@ class Plan:
         return self._walk.members(cell)
 
     def submission(self, cell: CellKey) -> Submission | None:
-        """The imported predictions of a cell; None unless the model is external."""
+        """The imported predictions of a cell; None unless the model runs elsewhere."""
         return self._walk.submission(cell)
 
     def data(self, name: str) -> Artefact:

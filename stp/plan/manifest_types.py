@@ -18,7 +18,9 @@ from stp.plan.column import Columns, ReproducedColumn
 
 @dataclass(frozen=True, kw_only=True)
 class StoredCell:
-    """A cell as manifests and the results store describe it: key, origin of the data, folders.
+    """A cell (one model on one dataset in one setting): its key, origin of the data, and folders.
+
+    Both manifests and the results store have these facts.
 
     Attributes:
         key: key of the cell.

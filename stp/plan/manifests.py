@@ -178,10 +178,10 @@ class Paper:
             self.evaluations = {_evaluation(cell) for cell, _ in enumerate_cells(config)}
 
     def is_followed(self, recipes: Recipes, cell: CellKey) -> bool:
-        """Whether the paper has the evaluation of a cell, with the same recipes up to predictions.
+        """Whether the paper evaluates like a cell, with the same data, training and forecasts.
 
         Args:
-            recipes: recipes of the plan that has the cell.
+            recipes: recipes (settings of all artefacts) of the plan that has the cell.
             cell: key of the cell.
         """
         if {cell.subset, cell.train_subset} & set(self.suite.not_printed):

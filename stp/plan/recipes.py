@@ -64,7 +64,7 @@ class Recipes(ScoredConventions):
         return self._settings[arguments]
 
     def variant(self, model: str, name: str) -> Variant | None:
-        """A variant of a model; None for the default.
+        """A variant (named set of options) of a model; None for the default.
 
         Raises:
             StpError: the model has no such variant.

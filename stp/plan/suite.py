@@ -329,7 +329,16 @@ OF_ALL = {
 
 
 def suite_for(dimensions: Collection[str], suites: Mapping[str, Suite]) -> str:
-    """Find the suite of a scale file that names no suite, by its dimensions."""
+    """Find the suite to which a scale file belongs that does not name its suite.
+
+    Args:
+        dimensions: names of the dimensions in the scale file.
+        suites: suites by name.
+
+    Returns:
+        name of the first suite with one of these dimensions, or else of the suite into which
+        users' own datasets of frames are drafted.
+    """
     owners = (
         name for name, suite in suites.items() if not suite.dimensions.keys().isdisjoint(dimensions)
     )

@@ -336,7 +336,7 @@ def refuse_missing_code(artefact: Artefact) -> None:
 
 
 def canonical_recipe(artefact: Artefact) -> dict[str, Any]:
-    """The recipe for a core, without the keys that only distinguish artefacts (`IDENTITY`).
+    """The settings that a job gets: its recipe without keys that only name artefacts (`IDENTITY`).
 
     Keys are sorted, because fingerprints do not depend on their order.
     """
@@ -345,10 +345,10 @@ def canonical_recipe(artefact: Artefact) -> dict[str, Any]:
 
 
 def raw_roots(plan: Plan, artefact: Artefact) -> dict[str, Any]:
-    """Make the runtime setting ``raw_roots``, folders of raw files, for cores that read raw files.
+    """Make the runtime setting ``raw_roots``, folders of raw files, for jobs that read raw files.
 
     Returns:
-        ``{"raw_roots": ...}``; empty for other cores.
+        ``{"raw_roots": ...}``; empty for other jobs.
     """
     for raw in artefact.inputs.values():
         if isinstance(raw, Raw):
@@ -357,10 +357,10 @@ def raw_roots(plan: Plan, artefact: Artefact) -> dict[str, Any]:
 
 
 def weight_files(plan: Plan, artefact: Artefact) -> dict[str, Any]:
-    """Make the runtime setting ``weights``, files for cores that run networks of metrics.
+    """Make the runtime setting ``weights``, files for jobs that run networks of metrics.
 
     Returns:
-        ``{"weights": ...}`` for features and perceptual scores; empty for other cores.
+        ``{"weights": ...}`` for features and perceptual scores; empty for other jobs.
     """
     if not artefact.is_perceptual and artefact.stage != "features":
         return {}

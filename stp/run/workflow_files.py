@@ -49,7 +49,7 @@ def write_counted(plan: Plan, targets: Iterable[str], results: Path = RESULTS) -
 
 
 def read_counted(results: Path = RESULTS) -> list[str] | None:
-    """The dimensions that the current run needs; None for all."""
+    """Names of the dimensions whose tables the current run needs; None for all."""
     dimensions: list[str] | None = json_or_none(results / "plan" / "counted.json")
     return dimensions
 
@@ -63,7 +63,7 @@ def results_of(plan: Plan) -> Path:
 
 
 def write_last_run(plan: Plan) -> None:
-    """Record the scale of a run, which is the default scale of later commands."""
+    """Record the scale (such as ``demo``) of a run, so that later commands use it by default."""
     write_text_if_changed(LAST_RUN, f"{plan.config.scale.scale}\n")
 
 

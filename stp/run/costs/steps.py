@@ -117,7 +117,7 @@ def device_of(plan: Plan, training: Artefact) -> str:
 
 
 def unmeasured(plan: Plan, folders: set[str] | None = None) -> Iterator[Artefact]:
-    """Yield one training run of each network whose speed is unknown from both jobs and steps.
+    """Yield one training run of each network whose speed neither a job nor a measurement shows.
 
     Args:
         plan: the plan.
