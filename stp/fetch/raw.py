@@ -51,7 +51,7 @@ Watch = Callable[[Callable[[], Any]], Any]
 
 
 def unwatched(work: Callable[[], Any]) -> Any:
-    """Call ``work()`` without watching it: the default outside the command line."""
+    """Call ``work()`` without watching which files it reads: `fetch` does so by default."""
     return work()
 
 
@@ -122,7 +122,7 @@ def fetch(
     manners: Manners = Manners(),  # noqa: B008 (it is frozen)
     watch: Watch = unwatched,
 ) -> None:
-    """Make the raw files of a release available and verified, and write its lock file.
+    """Make the raw files of a release available and verified, and write its lock file (checksums).
 
     Each file is used where it is, in the first of ``roots`` that has it; otherwise it is unpacked
     or downloaded into the first root. If files need a registration or a manual step, one error

@@ -1,4 +1,4 @@
-"""Count the clips that follow from split lists and rules, before data are downloaded.
+"""Count the clips to expect from split lists and rules, before data are downloaded.
 
 A reader may have ``count(recipe, raw) -> Planned``, which cuts clips by the same functions as in
 preparation. `stp list datasets` compares the numbers with the published ones.

@@ -85,7 +85,7 @@ class WorldOptions:
 
     @property
     def atmosphere(self) -> Atmosphere:
-        """The object that converts states to fields."""
+        """The object that converts states of the chaotic system to fields on this grid."""
         return Atmosphere(self.lat, self.lon, np.array(self.levels), self.variables)
 
     @property

@@ -349,7 +349,7 @@ def _place(path: Path, columns: Columns, row: int) -> str:
 
 
 def is_set(column: pd.Series) -> np.ndarray:
-    """Whether a mark such as ``lost`` is set, (R,)."""
+    """Whether each row is marked, such as ``lost``: its value is not 0, false, no or empty."""
     words = column.astype(str).str.strip().str.lower()
     return ~words.isin(["0", "0.0", "false", "no", "", "nan", "none"]).to_numpy()
 
