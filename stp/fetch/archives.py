@@ -1,4 +1,4 @@
-"""Find, download and unpack the archives of a release."""
+"""Find, download and unpack the archives (tar, zip) in which raw files are published."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -362,7 +362,7 @@ def run_generator(
 ) -> None:
     """Generate a synthetic dataset in ``out``, a new raw root.
 
-    ``generate(folder, options, report)`` of the module (`leaves.generator`) writes into a folder
+    ``generate(folder, options, report)`` of the generator's module writes into a new folder
     beside ``out``, which is renamed to ``out`` when it is complete. Files in ``declared``, by name,
     replace generated files. If another process was faster, its files, which are equal, are kept.
 

@@ -71,7 +71,7 @@ class Draft:
             ``psnr.per_frame``), or a convention with a variable.
         notes: remarks by option of the reader or key of the dataset.
         clips: number of clips by split.
-        clusters: number of clusters by split.
+        clusters: number of clusters (sets of dependent clips, such as those of a video) by split.
         frames: number of frames in all files.
         context: number of observed frames of a window.
         horizon: number of predicted frames of a window.

@@ -305,7 +305,7 @@ def size_text(dataset: Dataset) -> str:
 
 
 def protocol_text(dataset: Dataset) -> str:
-    """What lengths of samples are counted in, as text."""
+    """What lengths of samples are counted in, as text: observed and predicted frames."""
     return "observed and predicted frames of each video, in their own size"
 
 

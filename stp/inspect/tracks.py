@@ -163,7 +163,7 @@ def size_text(dataset: Dataset) -> str:
 
 
 def protocol_text(dataset: Dataset) -> str:
-    """What lengths of samples are counted in, as text."""
+    """What lengths of samples are counted in, as text: ``positions of each person``."""
     return "positions of each person"
 
 
