@@ -142,7 +142,7 @@ class Group:
     Attributes:
         title: title of the group in tables.
         published_name: name of the group in Table 2; empty if the table lacks the group.
-        mos: mean opinion scores of the videos of the group, (V,).
+        mos: mean opinion score of each video of the group, 0..100.
     """
 
     title: str

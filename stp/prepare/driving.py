@@ -90,8 +90,7 @@ def cut(
         strides: number of frames between the starts of windows, by split.
         span: number of frames in a window.
         fps: frames per second, for recordings without times.
-        subsets: number of frames in a window of each further test subset, whose windows are longer,
-            by name.
+        subsets: further test subsets with longer windows: number of frames of a window, by name.
         gap_s: maximum step in time, in seconds, of test windows that are also in the subset
             ``without_gaps``, if times are known; None without this subset.
         clusters: ``recording``: all windows of a recording are one cluster; ``block-60s``: windows

@@ -14,7 +14,7 @@ from stp.prepare.output import Clip
 
 
 class Lists(NamedTuple):
-    """Raw files that are read without a lock file: split lists, annotations, catalogues.
+    """Raw files that are read before checksums are recorded: split lists, annotations, catalogues.
 
     Attributes:
         roots: raw folders, in order of preference.

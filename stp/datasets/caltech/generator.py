@@ -69,7 +69,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
 
 
 def header(height: int, width: int, frames: int) -> bytes:
-    """The 1024 bytes before the first frame."""
+    """Encode the header of a file, the 1024 bytes before the first frame."""
     content = bytearray(HEADER_BYTES)
     struct.pack_into("<I", content, 0, 0xFEED)
     content[4:24] = "Norpix seq".encode("utf-16-le")

@@ -318,7 +318,7 @@ def seconds(column: pd.Series, unit: float = 1.0) -> pd.Series:
         unit: seconds per unit of numbers.
 
     Returns:
-        seconds, (R,); NaN for other values.
+        seconds, one for each row; NaN for other values.
     """
     if pd.api.types.is_datetime64_any_dtype(column):
         return _of_dates(column)
