@@ -53,7 +53,7 @@ class CaltechOptions:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``caltech/setNN/VNNN.seq``.
+    """Write the videos, ``caltech/setNN/VNNN.seq`` (NN, NNN: numbers of the set and the video).
 
     Raises:
         StpError: an option is unknown or out of range.

@@ -100,7 +100,7 @@ class _Person:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``kth/00sequences.txt`` and ``kth/<action>/personNN_<action>_dK_uncomp.avi``.
+    """Write the videos, ``kth/<action>/*.avi``, and their annotation, ``kth/00sequences.txt``.
 
     Raises:
         StpError: an option is unknown or out of range.
