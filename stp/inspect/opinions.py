@@ -310,5 +310,5 @@ def protocol_text(dataset: Dataset) -> str:
 
 
 def section(dataset: Dataset) -> Iterator[str]:
-    """Lines of Markdown about the parts of a dataset."""
+    """Lines of Markdown about the families of splits of a dataset, such as ``published``."""
     yield from (f"- **Splits `{name}`:** {part.title}." for name, part in dataset.subsets.items())

@@ -168,6 +168,6 @@ def protocol_text(dataset: Dataset) -> str:
 
 
 def section(dataset: Dataset) -> Iterator[str]:
-    """Lines of Markdown about the protocols."""
+    """Lines of Markdown about the protocols of a dataset, which cut samples out of its tracks."""
     protocols = (f"`{label}` ({subset.title})" for label, subset in dataset.subsets.items())
     yield f"- **Protocols of test and calibration:** {', '.join(protocols)}."

@@ -202,7 +202,7 @@ def count_gaps(drives: Iterable[Drive], gap_s: float) -> dict[str, int]:
 
 
 def write_times(group: zarr.Group, drives: Iterable[Drive]) -> None:
-    """Write the coordinate ``time`` along the frames."""
+    """Write the times of all frames, one recording after the other, as coordinate ``time``."""
     times = np.concatenate([drive.times for drive in drives if drive.times is not None])
     write_coordinate(
         group,

@@ -55,7 +55,7 @@ CODE = (
 
 @dataclass(frozen=True)
 class SevirOptions:
-    """The reader has no options."""
+    """Options of the reader; there are none."""
 
 
 class Event(NamedTuple):
