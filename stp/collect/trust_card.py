@@ -107,7 +107,7 @@ def card(plan: Manifest, convention: str) -> dict[str, OfDataset]:
             f"{convention} is not scored in {plan.dimension}, scale {plan.scale}",
             expected=", ".join(plan.conventions),
             remedy=f"{nearest(convention, plan.conventions)}; or name it under `metrics` of a "
-            "dataset in the scale file, and make noise_study again",
+            f"dataset in the scale file, and make {plan.dimension} again",
         )
     return cards(plan, convention)[convention]
 
