@@ -177,7 +177,7 @@ def courses(scores: Scores, case: str | None = None) -> list[Course]:
 
     Args:
         scores: scores of a dimension.
-        case: name of the test, such as ``eth-strict``; None for all tests.
+        case: name of the test, such as ``atlas_eth-strict``; None for all tests.
 
     Returns:
         courses by test, then in the order of the manifest.

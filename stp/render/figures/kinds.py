@@ -72,7 +72,7 @@ KINDS = _kinds()
 
 
 def evaluation_name(key: CellKey) -> str:
-    """Name of a test of predictors of people's paths in the paths of figures: ``eth-strict``.
+    """Name of a test of predictors of people's paths in the paths of figures: ``atlas_eth-strict``.
 
     The name consists of the test dataset and the protocol.
     """
