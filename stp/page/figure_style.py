@@ -99,7 +99,7 @@ def paper_size() -> AbstractContextManager[Any]:
 
 
 class RepeatableLayout(ConstrainedLayoutEngine):
-    """Matplotlib's constrained layout with rounded positions, so that equal figures give equal files.
+    """Constrained layout of matplotlib with rounded positions, so that files are reproducible.
 
     The solver of the layout visits its variables in the order of their addresses in memory. Without
     rounding, positions differ in the last bit from process to process, and so do names of clip
