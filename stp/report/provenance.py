@@ -1,6 +1,7 @@
-"""Section on provenance: the values of every cell with all digits, and the artefacts behind it.
+"""Section on provenance: all values with all digits, and what they were made from.
 
-Each artefact is listed once; cells and other artefacts refer to it by index.
+A cell is one model on one dataset. An artefact is a folder that a stage wrote, such as trained
+weights. Each artefact is listed once; cells and other artefacts refer to it by index.
 """
 
 import json

@@ -1,8 +1,8 @@
 """Read the errors of predictors of people by scenario, for figures.
 
 The Atlas paper shows mean and standard deviation over scenarios. Because scenarios overlap in time,
-bands are here 95 % intervals over episodes if there are enough episodes, else they span one
-standard deviation to either side.
+bands are here 95 % intervals over episodes (groups of overlapping scenarios) if there are enough
+episodes, else they span one standard deviation to either side.
 """
 
 from collections.abc import Iterable, Sequence
@@ -37,7 +37,7 @@ MARKED = "hollow: as printed in the paper, from its own data"
 
 @dataclass(frozen=True)
 class Scenes:
-    """Errors of one predictor in the S scenarios of one test.
+    """Errors of one predictor in the S scenarios of one test, at each of T lead times.
 
     Attributes:
         final: mean displacement error over people, by scenario and lead time, in metres, (S, T).
@@ -66,7 +66,7 @@ class Scenes:
 
     @property
     def episodes(self) -> int:
-        """Number of episodes."""
+        """Number of episodes, which are groups of scenarios that overlap in time."""
         return len(np.unique(self.episode))
 
 
@@ -111,7 +111,7 @@ class Course:
 
 
 def enough(courses: Iterable[Course]) -> bool:
-    """Whether all predictors of a panel have enough episodes for intervals.
+    """Whether all predictors of a panel have enough episodes (groups of scenarios) for intervals.
 
     If not, no band of the panel is an interval, so that all bands have the same meaning.
     """
@@ -248,7 +248,7 @@ def base(courses: Iterable[Course]) -> list[Course]:
 
 
 def drawable(courses: Iterable[Course]) -> list[Course]:
-    """Select the courses of `base` with predictions that are still stored."""
+    """Select courses as `base` does, and leave out those whose predictions are no longer stored."""
     return [course for course in base(courses) if course.cells[0].predictions]
 
 

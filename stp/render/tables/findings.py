@@ -272,7 +272,12 @@ def heading(finding: Finding) -> str:
 
 
 def undecided(finding: Finding, side: str) -> list[str]:
-    """List the undecided comparisons of one side, with a line for each reason."""
+    """List the undecided comparisons, with a line for each reason.
+
+    Args:
+        finding: the finding, with its evidence.
+        side: origin of the compared values, `OURS` or `PUBLISHED`.
+    """
     why_of_place: dict[tuple[str, str], tuple[dict[str, None], dict[str, None]]] = {}
     for row in finding.evidence:
         if row.side == side and row.outcome is None:
@@ -289,10 +294,14 @@ def undecided(finding: Finding, side: str) -> list[str]:
 
 
 def notable_comparisons(finding: Finding, side: str) -> list[str]:
-    """List the notable comparisons of one side, with a line for each part of the criterion.
+    """List the notable comparisons, with a line for each part of the criterion.
 
     These are the comparisons that disagree with the finding or, if a part has few comparisons, all
     decided ones.
+
+    Args:
+        finding: the finding, with its evidence.
+        side: origin of the compared values, `OURS` or `PUBLISHED`.
     """
     lines_of_part: dict[str, list[str]] = {}
     for row in finding.evidence:

@@ -82,7 +82,7 @@ def render_partial(manifest: Path, failures: Mapping[str, "Failure"], out_dir: P
 
 
 def read_scores(path: Path, plan: Manifest) -> pa.Table:
-    """Read the scores of one dimension, from which its tables are made, from the results store.
+    """Read the scores of one dimension from the results store.
 
     Args:
         path: path of the results store.
@@ -163,7 +163,7 @@ def _cell_path(plan: Manifest, cell: Cell) -> str:
 
 
 class PaperTable(NamedTuple):
-    """A table: rows, standings of the values and, for long forecasts, values by lead time."""
+    """A table: rows, ranks and tests of the values and, for long forecasts, values by lead time."""
 
     rows: list[Row]
     standings: Standings

@@ -69,7 +69,7 @@ class MetricRuns:
     Attributes:
         name: heading of the column.
         convention: name of the convention.
-        runs: overall value of each seed, with a reason if it is None.
+        runs: value of each seed, over all samples and lead times; None for a seed without a value.
         statistics: statistics by name; empty unless every run has a value.
         published: runs printed in the paper; None if there are none.
     """
