@@ -20,7 +20,7 @@ def share(part: int, whole: int) -> str:
 
 
 def folded(line: str, width: int) -> str:
-    """Wrap a line at blanks, with an indent that keeps bullets and leading blanks free."""
+    """Wrap a line at blanks; further lines are indented as far as the text after a bullet."""
     if len(line) <= width:
         return line
     start = len(line) - len(line.lstrip(" -"))

@@ -31,7 +31,7 @@ def answers_by_question(key: PairKey, read: Answers) -> dict[int, list[Answer]]:
 
 
 def needs_rater(answers: list[Answer]) -> Literal["second", "third"] | None:
-    """Whether a pair still needs a second or third rater; None if it needs none."""
+    """Which further rater a pair of videos needs, given its answers so far; None if none."""
     if len(answers) < 2:
         return "second"
     return "third" if len(answers) == 2 and not agree(answers) else None
