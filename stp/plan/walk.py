@@ -247,14 +247,14 @@ class Walk:
         return self._parts[key]
 
     def submission(self, cell: CellKey) -> Submission | None:
-        """The imported predictions of a cell; None unless the model is external."""
+        """The imported predictions of a cell; None unless the model runs elsewhere."""
         if self.config.models[cell.model].fit != EXTERNAL:
             return None
         key = (cell.dimension, cell.trained_on, cell.train_subset, cell.tested_on, cell.subset)
         return self.recipes.submission(cell.model, *key, cell.setting)
 
     def members(self, cell: CellKey) -> tuple[int, Statistic | None]:
-        """Number of forecasts of each clip, and the scored statistic (None for one forecast)."""
+        """Number of forecasts of each clip, and how they are scored; see `Recipes.members`."""
         submission = self.submission(cell)
         if submission is not None:
             return submission.members, submission.statistic
