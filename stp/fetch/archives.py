@@ -43,7 +43,7 @@ class Archive:
 
     @property
     def is_open(self) -> bool:
-        """Whether the archive can be downloaded without an account."""
+        """Whether the archive can be downloaded without an account or a manual step."""
         return self.declared.get("access", "open") == "open" and bool(self.declared.get("url"))
 
     @property
@@ -59,7 +59,15 @@ class Archive:
 
 
 class Archives:
-    """The archives of a release, and the files that were unpacked from them."""
+    """The archives of a release (one version of raw files), and what was unpacked from them.
+
+    Args:
+        release: declaration of the release, with ``archives`` and ``files``.
+        roots: raw folders in order of preference; only the first one is written to.
+        locked: the lock file, whose files are unpacked; None to unpack all declared files.
+        checksums: known checksums of unchanged archives; None to read archives in any case.
+        report: callback for the progress.
+    """
 
     def __init__(
         self,
@@ -86,7 +94,11 @@ class Archives:
         return [archive for archive in self.all() if archive.path is None and not archive.unpacked]
 
     def can_be_downloaded(self, missing: Iterable[Missing]) -> bool:
-        """Whether open archives may hold all missing files, and closed ones none of them."""
+        """Whether downloads alone can give all missing files.
+
+        Each file must belong to the folder of an absent archive, and all such archives must be
+        downloadable without an account.
+        """
         absent = self.absent()
         return all(
             any(archive.may_hold([file]) for archive in absent)

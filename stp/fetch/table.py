@@ -19,7 +19,7 @@ class FileState(NamedTuple):
     Attributes:
         path: path below a raw folder; a pattern, if too few files match it.
         state: "present", "missing" or "damaged"; or "ignored": the file matches a pattern, but did
-            not exist when the release was locked.
+            not exist when the release was locked (its checksums were recorded).
         detail: folder of the file, or the problem.
         bytes: size; for a missing file, its declared size, or 0 if unknown.
         entry: the pattern in the configuration that the file matches, if any.

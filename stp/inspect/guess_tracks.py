@@ -75,12 +75,16 @@ NONE = {"scenarios": 0}
 class TrackGuess:
     """The guessed settings of a dataset of tracks.
 
+    A scenario, one sample, is a moment at which all people present were seen long enough;
+    scenarios that overlap in time are one episode.
+
     Attributes:
         prepare: options of the reader.
         notes: remarks by option.
         context, horizon: numbers of observed and predicted positions.
-        protocol: name of the protocol that cuts scenarios.
-        scenarios: numbers of scenarios and episodes under this protocol, by part.
+        protocol: name of the rules that cut scenarios.
+        scenarios: numbers of scenarios and episodes under this protocol, for each part of the
+            data, ``calibration`` and ``test``.
         shorter: context, horizon and number of test episodes of shorter scenarios, if these are
             enough for a confidence interval and the drafted scenarios are not.
         detections, people: numbers of detections and of people.

@@ -75,8 +75,8 @@ def measure(plan: Plan, name: str) -> ShownMonths:
     The data need channels of ORAS5, prepared with `ocean_month: published`.
 
     Raises:
-        StpError: the dataset is not prepared, has no channels of ORAS5 or lagged months, or no
-            start has a previous month in the data.
+        StpError: the dataset is not prepared; it has no channels of ORAS5, or they were prepared
+            with the mean of the previous month; or no forecast starts after the first month.
     """
     artefact, folder = plan.data(name), prepared_folder(plan, name)
     ocean = getattr(import_module(artefact.core), "OCEAN", ())

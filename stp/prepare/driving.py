@@ -125,8 +125,15 @@ def _cluster(drive: Drive, start: int, fps: float, clusters: str) -> str:
 
 
 def make_pieces(drive: Drive, tasks: Sequence[Any], raw_bytes: Sequence[int]) -> list[Piece]:
-    """Divide a recording into pieces that fit into memory; a piece's task lists the tasks of its
-    frames.
+    """Divide a recording into pieces, which fit into memory.
+
+    Args:
+        drive: the recording.
+        tasks: for each frame, what the decoder needs to read it, such as the file of the picture.
+        raw_bytes: for each frame, the size of its raw data, bytes.
+
+    Returns:
+        pieces in the order of the frames; the task of a piece is the list of tasks of its frames.
     """
     return [
         Piece(
@@ -151,9 +158,9 @@ def write_drives(
     Args:
         job: job of the stage that prepares data.
         raw: the raw files.
-        recordings: recordings, each with the tasks and the raw sizes in bytes of its frames; see
-            `make_pieces`.
-        decode: function that returns the frames of a list of tasks.
+        recordings: recordings, each with what the decoder needs to read its frames, and with their
+            raw sizes, bytes: the arguments of `make_pieces`.
+        decode: function that returns the frames of a piece.
         attrs: further attributes of the Zarr group.
 
     Raises:

@@ -50,7 +50,13 @@ class Piece(NamedTuple):
 
 
 class Decoded(NamedTuple):
-    """The frames of a piece, (T, C, H, W), and a note of the decoder (JSON)."""
+    """The frames of a piece, and what the decoder noted about them.
+
+    Attributes:
+        frames: frames, (T, C, H, W).
+        note: any JSON value that the reader needs after all pieces were written, such as the number
+            of frames that exist; see `Written.notes`.
+    """
 
     frames: np.ndarray
     note: Any

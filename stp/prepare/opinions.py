@@ -60,7 +60,7 @@ class OpinionsOptions:
 
 
 def run(job: Job) -> Extras:
-    """Write the files of `stp.opinions.prepared`.
+    """Write the videos, their opinion scores, single ratings, and splits into training and test.
 
     Returns:
         facts for the receipt: numbers of videos, raters, rejected raters and splits; groups of
@@ -238,7 +238,10 @@ class Source:
         return Ratings(rater, session, video, score)
 
     def tags(self, names: list[str]) -> dict[str, dict[str, Any]]:
-        """Tags of each video; ``dataset`` defaults to the video's name without its last part."""
+        """Tags of each video, such as its source dataset and kind of damage, from Tags.csv.
+
+        The file is optional; ``dataset`` defaults to the video's name without its last part.
+        """
         rows = self.by_video("Tags.csv", []) if self.has("Tags.csv") else {}
         self.same("Tags.csv", rows, names, all_of_them=False)
         return {
@@ -256,7 +259,14 @@ class Source:
         }
 
     def published(self, names: list[str]) -> np.ndarray:
-        """The splits of TrainTestSplit.csv, bool (S, V); S = 0 without the file.
+        """Read the splits of TrainTestSplit.csv.
+
+        Args:
+            names: names of the videos that have opinions.
+
+        Returns:
+            whether a video is in the test set, bool (splits, videos); without the file, there are
+            no splits, shape (0, videos).
 
         Raises:
             StpError: the videos in the file differ from those with opinions, or a field is neither

@@ -1,4 +1,8 @@
-"""Count the scenarios of a dataset for each protocol, and the reasons why moments are left out."""
+"""Count the scenarios of a dataset of tracks, and the moments that give none, with reasons.
+
+A scenario, one sample, is a moment at which all people present were seen long enough. A protocol is
+a set of rules for this. Scenarios that overlap in time are one episode.
+"""
 
 from typing import Any
 

@@ -262,17 +262,28 @@ def _surface_group(
 
 
 def stored_heights(variable: str, values: np.ndarray) -> np.ndarray:
-    """Fields as the release stores them: heights are geopotential over `DIVISOR`."""
+    """Convert fields to what the release stores: heights (z) are geopotential over 9.81 m s-2.
+
+    Args:
+        variable: name of the variable; others than z are not changed.
+        values: fields; heights are geopotential over 9.80665 m s-2.
+    """
     return values * np.float32(_STANDARD / DIVISOR) if variable == "z" else values
 
 
 def level_field(outer: tuple[str, ...], values: np.ndarray, chunk: int | None = None) -> Field:
-    """Make the array of a variable on levels, with dimensions before the level."""
+    """Make the array of a variable on pressure levels.
+
+    Args:
+        outer: names of the dimensions before level, latitude and longitude, such as "step".
+        values: values, (..., levels, rows, columns).
+        chunk: length of a chunk along the first dimension; by default, one chunk.
+    """
     return Field((*outer, "level", "latitude", "longitude"), values, {}, chunk)
 
 
 def coordinates(options: WorldOptions, day: np.datetime64) -> dict[str, Field]:
-    """The coordinates that all groups have."""
+    """The coordinates that all groups have: time, level, latitude and longitude."""
     since = {"units": "days since 1970-01-01", "calendar": "proleptic_gregorian"}
     return {
         "time": Field((), np.array(day.astype("datetime64[D]").astype(np.int64)), since),

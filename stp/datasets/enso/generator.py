@@ -70,7 +70,14 @@ class EnsoOptions:
 
 
 class Simulation(NamedTuple):
-    """Monthly fields of one climate model, (months, lat 24, lon 72), and its Nino3.4 index."""
+    """Monthly fields of one climate model, (months, lat 24, lon 72), and its Nino3.4 index.
+
+    Attributes:
+        sst: anomaly of the sea surface temperature, degC.
+        t300: anomaly of the mean temperature of the upper 300 m of the ocean, degC.
+        ua, va: anomalies of the wind to the east and to the north, m/s.
+        nino: Nino3.4 index, degC, (months,): mean of a month and the next two.
+    """
 
     sst: np.ndarray  # float32, degC
     t300: np.ndarray  # float32, degC

@@ -115,7 +115,10 @@ def read_lists(find_list: Callable[[str], Path]) -> list[Drive]:
 
 
 def run(job: Job) -> Extras:
-    """Write ``frames.zarr`` and ``index.parquet`` for KITTI.
+    """Write the frames (``frames.zarr``) and the clips (``index.parquet``) of KITTI.
+
+    Returns:
+        facts for the receipt (record of the preparation), such as numbers of clips.
 
     Raises:
         StpError: an option or a raw file is wrong, or drives or frames are missing.
@@ -140,7 +143,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips that follow from the lists; see stp.prepare.planned_counts.
+    """Count the clips to expect, from the lists alone; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option or a list is wrong, or a list is missing.
@@ -168,6 +171,12 @@ def decode_pictures(
     raw: RawFiles, members: list[Member], resize: tuple[int, int], crop: tuple[int, int]
 ) -> np.ndarray:
     """Decode frames of a drive, uint8 (T, 3, *crop); grey pictures give three equal channels.
+
+    Args:
+        raw: the raw files.
+        members: files of the frames, in order.
+        resize: height and width before the crop, pixels.
+        crop: height and width of the result, pixels.
 
     Raises:
         StpError: a picture is damaged, or sizes differ.

@@ -197,7 +197,10 @@ def training_logs(table: Path, other: Iterable[str]) -> list[Log]:
 
 
 def run(job: Job) -> Extras:
-    """Write ``frames.zarr`` and ``index.parquet`` for nuScenes.
+    """Write the frames (``frames.zarr``) and the clips (``index.parquet``) of nuScenes.
+
+    Returns:
+        facts for the receipt (record of the preparation), such as numbers of clips.
 
     Raises:
         StpError: an option or a raw file is wrong, or pictures are missing.
@@ -227,7 +230,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips that follow from lists and official table; see stp.prepare.planned_counts.
+    """Count the clips to expect, from lists and official table; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option or a file is wrong, or a list is missing.
@@ -279,6 +282,12 @@ def decode_pictures(
     crop: tuple[int, int],
 ) -> np.ndarray:
     """Decode frames of a log, uint8 (T, 3, *crop).
+
+    Args:
+        raw: the raw files.
+        pictures: split and file of each frame.
+        options: options of the reader.
+        crop: height and width of the result, pixels.
 
     Raises:
         StpError: a picture is damaged, or sizes differ.

@@ -75,7 +75,10 @@ class Stretch(NamedTuple):
 
 
 def run(job: Job) -> Extras:
-    """Write ``frames.zarr`` and ``index.parquet`` for TaxiBJ.
+    """Write the frames (``frames.zarr``) and the clips (``index.parquet``) of TaxiBJ.
+
+    Returns:
+        facts for the receipt (record of the preparation), such as numbers of clips.
 
     Raises:
         StpError: an option or a raw file is wrong.
@@ -146,7 +149,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the expected clips; see stp.prepare.planned_counts.
+    """Count the clips to expect, before data are downloaded; see stp.prepare.planned_counts.
 
     Without the raw files, only the numbers of validation and test clips are known.
 
@@ -286,6 +289,10 @@ def cut(stretches: Iterable[Stretch], options: TaxiBJOptions, length: int) -> li
 
 def decode_flows(raw: RawFiles, task: tuple[str, int, int, tuple[int, ...]]) -> np.ndarray:
     """Read rows of a file, float32 (T, 2, H, W), taxis per half hour.
+
+    Args:
+        raw: the raw files.
+        task: name of the file, first row, number of rows, and shape of a frame (2, H, W).
 
     Raises:
         StpError: the file is damaged or has another shape, or values are not flows.

@@ -68,9 +68,9 @@ class Roads(NamedTuple):
     """The roads of a city.
 
     Attributes:
-        cells: indices of the n cells with roads in the flattened grid, ascending, (n,).
-        busy: maximum number of probe vehicles that pass each cell in each heading, (n, 4).
-        limit: speed without traffic in each cell, (n,), in 1..255.
+        cells: indices of the cells with roads in the flattened grid, ascending, (cells,).
+        busy: maximum number of probe vehicles that pass each cell in each heading, (cells, 4).
+        limit: speed without traffic in each cell, (cells,), in 1..255.
     """
 
     cells: np.ndarray

@@ -18,7 +18,7 @@ COLUMNS = ("dataset", "source", "scale", "table", "name", "quantity", "value", "
 
 
 def facts(plan: Plan, source: FactSource) -> Facts:
-    """A row for each number of each database of opinions.
+    """Make the table: a row for each number of each database of opinions, beside the printed one.
 
     Raises:
         StpError: the scale has no opinions, or they are not prepared or are damaged.
