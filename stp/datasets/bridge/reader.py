@@ -131,7 +131,13 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
 
 
 def read_lists(raw: RawFiles | Lists) -> dict[str, dict[str, int]]:
-    """PredBench's lists: {split: {view: frames}}.
+    """Read PredBench's lists of views (the video of one camera), one for each split or subset.
+
+    Args:
+        raw: raw files, which include the lists.
+
+    Returns:
+        number of frames of each view, by split and by name of the view.
 
     Raises:
         StpError: a list is missing or damaged, or two state different numbers for a view.
@@ -155,7 +161,7 @@ def read_lists(raw: RawFiles | Lists) -> dict[str, dict[str, int]]:
 
 
 def views(lists: dict[str, dict[str, int]], span: int) -> list[View]:
-    """List all views that are long enough for a clip, in the order of the lists."""
+    """List all views (videos of one camera) that are long enough for a clip, in listed order."""
     views: dict[str, View] = {}
     for split, listed in lists.items():
         for name, frames in listed.items():

@@ -103,6 +103,8 @@ ORAS5 = Part("ORAS5", "sosaline", month_of)
 class SurfaceStream:
     """The fields of land or ocean of some days.
 
+    Call `collect` first, then `of` for each day and `done` after its last use, and `close` last.
+
     Args:
         part: land or ocean.
         raw: the raw files.
