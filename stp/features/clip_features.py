@@ -24,7 +24,7 @@ BLOCK = 16
 def write_features(
     job: Job, options: FeatureOptions, clips: Clips, predicted: Iterable[np.ndarray] | None
 ) -> dict[str, Any]:
-    """Write ``features.parquet``.
+    """Compute network features of clips, and write them to ``features.parquet``.
 
     Args:
         job: the job, for its folder, progress and ``weights`` of the runtime.

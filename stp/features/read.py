@@ -15,7 +15,9 @@ from stp.predict.source import Source, open_source, request_for
 
 
 def run(job: Job) -> dict[str, Any]:
-    """Write ``features.parquet``, as `stp.features.run`, from forecasts that are read on demand.
+    """Compute network features of forecasts that are read on demand.
+
+    They are written to ``features.parquet``, as by `stp.features.run`.
 
     Args:
         job: the recipe is a `FeatureOptions` with ``rollout``, a recipe of forecasts with

@@ -17,7 +17,10 @@ from stp.predict.forecasts import Forecasts
 
 
 def run(job: Job) -> Extras:
-    """Write ``features.parquet`` with the same values as `stp.features.run` for stored predictions.
+    """Forecast with a model, and compute network features of the forecasts without storing these.
+
+    Features are written to ``features.parquet``. They equal those of `stp.features.run` for stored
+    predictions.
 
     Args:
         job: the recipe is a `FeatureOptions` with ``rollout``, a recipe of `stp.predict.run`; the

@@ -14,7 +14,9 @@ from stp.options.features import FeatureOptions
 
 
 def run(job: Job) -> Extras:
-    """Write ``features.parquet`` (see stp.data.feature_table).
+    """Compute network features of observed clips, or of their stored predictions.
+
+    They are written to ``features.parquet`` (`stp.data.feature_table`).
 
     Args:
         job: the recipe is a `FeatureOptions`; inputs are ``data`` and, for features of predicted

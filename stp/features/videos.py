@@ -44,7 +44,7 @@ _OF_FRAMES: dict[str, tuple[str, ...]] = {
 
 
 def run(job: Job) -> Extras:
-    """Write ``seen.parquet``, the features of all videos.
+    """Compute network features of all videos, and write them to ``seen.parquet``.
 
     Args:
         job: the recipe is a `VideoOptions`; the input is ``data``. Runtime: ``weights`` (network ->
