@@ -1,4 +1,7 @@
-"""Options of calibrations and training runs of predictors of people: ``train`` of a recipe."""
+"""Options of the calibration or training of predictors of people.
+
+A recipe (all settings of one result) has them under the key ``train``.
+"""
 
 from dataclasses import dataclass
 from typing import Literal

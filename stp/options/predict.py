@@ -1,4 +1,7 @@
-"""Options of predictions of frames: ``predict`` of a recipe."""
+"""Options of predictions of frames.
+
+A recipe (all settings of one result) has them under the key ``predict``.
+"""
 
 from dataclasses import dataclass
 
@@ -10,7 +13,7 @@ from stp.options.precisions import Precision
 
 @dataclass(frozen=True)
 class PredictOptions(Options):
-    """How forecasts are computed.
+    """How forecasts of frames are computed.
 
     Attributes:
         batch_size: number of samples that are predicted at once.

@@ -1,4 +1,7 @@
-"""Options of predictions of people: ``predict`` of a recipe."""
+"""Options of predictions of people's paths.
+
+A recipe (all settings of one result) has them under the key ``predict``.
+"""
 
 from dataclasses import dataclass
 
@@ -9,7 +12,7 @@ from stp.core.options import Options
 
 @dataclass(frozen=True)
 class MotionOptions(Options):
-    """How people are predicted.
+    """How people's paths are predicted.
 
     Attributes:
         samples: number of predictions of each scenario. If there are several, they are jittered, or

@@ -1,4 +1,7 @@
-"""Options of predictions of opinions from a measure of videos: ``predict`` of a recipe."""
+"""Options of predictions of people's opinions of videos from a measure of quality.
+
+A recipe (all settings of one result) has them under the key ``predict``.
+"""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -16,7 +19,7 @@ COMPONENTS = 240
 
 @dataclass(frozen=True)
 class QualityOptions(Options):
-    """How opinions are predicted.
+    """How people's opinions of videos are predicted.
 
     Attributes:
         regression: how opinions are predicted from values of the measure. One of `Learnt`: a

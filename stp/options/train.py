@@ -1,4 +1,7 @@
-"""Options of trainings: ``train`` of a recipe."""
+"""Options of the training of a model of frames.
+
+A recipe (all settings of one result) has them under the key ``train``.
+"""
 
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
