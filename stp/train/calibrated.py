@@ -21,7 +21,9 @@ from stp.train.calibrate import calibrate
 
 
 def run(job: Job) -> Extras:
-    """Write ``parameters.json`` and ``trials.parquet``, or ``model.pt`` of a training run.
+    """Calibrate a predictor of people's paths (search its parameters), or train it.
+
+    A calibration writes ``parameters.json`` and ``trials.parquet``, a training run ``model.pt``.
 
     Args:
         job: the recipe has ``model``, ``options`` (parameters that are not searched), ``context``

@@ -43,7 +43,9 @@ class GivenWeights:
 
 
 def run(job: Job) -> Extras:
-    """Write the files of `stp.train.run`, with pretrained weights as the start or the result.
+    """Train a model from pretrained weights, or use these weights as the result.
+
+    The files are those of `stp.train.run`.
 
     Args:
         job: job as for `stp.train.run`. In addition, the recipe has ``weights``: "initialise"

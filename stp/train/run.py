@@ -59,9 +59,10 @@ class Training(NamedTuple):
 
 
 def run(job: Job) -> Extras:
-    """Write ``model.pt`` (see stp.models.weights) and ``history.parquet``.
+    """Train a model of frames on prepared data.
 
-    With ``train.snapshots``, the files ``snapshots/update-<n>.pt`` contain the weights (with
+    The result is ``model.pt`` (see stp.models.weights), with ``history.parquet``. With
+    ``train.snapshots``, the files ``snapshots/update-<n>.pt`` contain the weights (with
     ``train.ema``, the averaged weights) after n updates, regardless of validation.
 
     Args:
