@@ -42,7 +42,7 @@ class Conv(nn.Conv2d):
         self.before, self.behind = total // 2, total - total // 2
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, inputs, H, W) -> (B, outputs, H / stride, W / stride)."""
+        """Convolve frames: (B, inputs, H, W) -> (B, outputs, H / stride, W / stride)."""
         return super().forward(F.pad(x, (self.before, self.behind) * 2))
 
 
@@ -93,7 +93,7 @@ class Up(nn.Module):
         fill(self.layer)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, channels, H, W) -> (B, channels, 2 H, 2 W)."""
+        """Double the resolution: (B, channels, H, W) -> (B, channels, 2 H, 2 W)."""
         if self.smooth:
             x = F.pad(_doubled(_doubled(x, 2), 3), (1, 1, 1, 1), mode="reflect")
         return F.relu(self.layer(x))
@@ -357,7 +357,10 @@ class Model(ForecastModel):
         return remembering(self, step, self.recompute)
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
+        """Forecast ``horizon`` frames of B clips from T_in context frames.
+
+        (B, T_in, C, H, W) -> (B, horizon, C, H, W).
+        """
         context = frames.shape[1]
         return roll(self.following(), frames, context, context + horizon - 1)[:, -horizon:]
 

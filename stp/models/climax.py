@@ -91,7 +91,7 @@ class SelfAttention(nn.Module):
         self.proj = nn.Linear(width, width)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, N, D) -> (B, N, D)."""
+        """Apply self-attention to N tokens of D features, (B, N, D), which keep their shape."""
         q, k, v = self.qkv(x).chunk(3, dim=-1)
         attended: Tensor = self.proj(attention(q, k, v, self.heads))
         return attended
@@ -105,7 +105,7 @@ class Perceptron(nn.Module):
         self.fc1, self.fc2 = nn.Linear(width, inner), nn.Linear(inner, width)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(..., D) -> (..., D)."""
+        """Apply the layers to features of any number of tokens, (..., D), D features each."""
         outputs: Tensor = self.fc2(F.gelu(self.fc1(x)))
         return outputs
 
@@ -129,7 +129,7 @@ class Block(nn.Module):
         self.mlp = Perceptron(width, int(ratio * width))
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, N, D) -> (B, N, D)."""
+        """Apply the block to N tokens of D features, (B, N, D), which keep their shape."""
         x = x + self._dropped(self.attn(self.norm1(x)))
         return x + self._dropped(self.mlp(self.norm2(x)))
 
@@ -246,8 +246,9 @@ class Model(ForecastModel):
     def forward(
         self, frames: Tensor, horizon: int, lead_times: Sequence[int] | None = None
     ) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast of `lead_times` (default 1, 2, ...), (B, horizon,
-        C, H, W).
+        """Forecast the `lead_times` (1, 2, ... by default) from T_in context frames of B clips.
+
+        (B, T_in, C, H, W) -> (B, horizon, C, H, W).
         """
         leads = range(1, horizon + 1) if lead_times is None else lead_times
         tokens = self._tokens(frames)
@@ -373,7 +374,10 @@ class Patches(nn.Module):
         nn.init.trunc_normal_(self.proj.weight, std=initial_std)
 
     def forward(self, field: Tensor) -> Tensor:
-        """(B, 1, H, W) -> (B, number of patches, width of tokens), patches in row-major order."""
+        """Map a field to a token for each patch, in row-major order.
+
+        (B, 1, H, W) -> (B, number of patches, width of tokens).
+        """
         tokens: Tensor = self.proj(field)
         return tokens.flatten(2).transpose(1, 2)
 

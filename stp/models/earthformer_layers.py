@@ -240,7 +240,7 @@ class FeedForward(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        """(..., width) -> the same shape."""
+        """Apply the block at each position: (..., width) -> the same shape."""
         out: Tensor = x + self.layers(x)
         return out
 
@@ -331,7 +331,7 @@ class PatchMerge(nn.Module):
         self.reduce = linear(inputs * math.prod(scale), outputs)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, T, H, W, C) -> (B, T, H / scale, W / scale, outputs)."""
+        """Merge patches: (B, T, H, W, C) -> (B, T, H / scale, W / scale, outputs)."""
         tall, wide = self.scale
         x = x.unflatten(WIDTH, (-1, wide)).unflatten(HEIGHT, (-1, tall))
         patches = x.transpose(3, 4).flatten(4)  # (B, T, H', W', tall * wide * C)
@@ -350,7 +350,7 @@ class Upsample(nn.Module):
         nn.init.zeros_(self.conv.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, T, H, W, inputs) -> (B, T, H * scale, W * scale, outputs)."""
+        """Upsample: (B, T, H, W, inputs) -> (B, T, H * scale, W * scale, outputs)."""
         tall, wide = self.scale
         x = x.repeat_interleave(tall, HEIGHT).repeat_interleave(wide, WIDTH)
         return _each_frame(self.conv, x)
@@ -367,7 +367,7 @@ class Convolutions(nn.Sequential):
         super().__init__(*layers)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, T, H, W, inputs) -> (B, T, H, W, outputs)."""
+        """Apply the layers to each frame: (B, T, H, W, inputs) -> (B, T, H, W, outputs)."""
         return _each_frame(super().forward, x)
 
 
@@ -393,7 +393,7 @@ class Position(nn.Module):
         self.size = size
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, T, H, W, C) -> the same shape."""
+        """Add the embeddings to features (B, T, H, W, C), which keep their shape."""
         _, height, wide = self.size
         if len(self.places) == 1:
             positions = self.places[0].unflatten(0, (height, wide))

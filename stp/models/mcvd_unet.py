@@ -95,7 +95,7 @@ class Resample(nn.Module):
         self.register_buffer("kernel", torch.outer(line, line)[None, None], persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, C, H, W) -> (B, C, H / 2, W / 2) or (B, C, 2 H, 2 W)."""
+        """Resample features: (B, C, H, W) -> (B, C, H / 2, W / 2) or (B, C, 2 H, 2 W)."""
         channels = x.shape[1]
         apply = F.conv_transpose2d if self.up else F.conv2d
         kernel = self.kernel.expand(channels, -1, -1, -1)
@@ -154,7 +154,7 @@ class Attention(nn.Module):
         self.leave = conv(channels, channels, 1, scale=SILENT)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, channels, H, W) -> the same shape."""
+        """Apply the attention to features (B, channels, H, W), which keep their shape."""
         normal = self.norm(x)
         q, k, v = (
             layer(normal).flatten(2).unflatten(1, (self.heads, -1)).transpose(-1, -2)

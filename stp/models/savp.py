@@ -74,7 +74,7 @@ class Cell(nn.Module):
         fill(self.gates)
 
     def forward(self, z: Tensor, state: tuple[Tensor, Tensor] | None) -> tuple[Tensor, Tensor]:
-        """(B, size) and states h and c (None at first) -> next h and c."""
+        """Compute one step: input (B, size), states h and c (None at first) -> next h and c."""
         h, c = state if state is not None else (torch.zeros_like(z), torch.zeros_like(z))
         i, g, f, o = self.gates(torch.cat([z, h], dim=1)).chunk(4, dim=1)
         c = torch.sigmoid(f + 1) * c + torch.sigmoid(i) * torch.tanh(g)
@@ -109,7 +109,7 @@ class Discriminator(nn.Module):
         fill(self.leave)
 
     def forward(self, video: Tensor) -> Tensor:
-        """(B, T, C, H, W) -> logits (B,)."""
+        """Judge videos: (B, T, C, H, W) -> logits that they are real, (B,)."""
         more = FEWEST - video.shape[1]
         if more > 0:
             video = torch.cat([video, video[:, -1:].expand(-1, more, -1, -1, -1)], dim=1)
@@ -226,7 +226,10 @@ class Model(ForecastModel):
         )
 
     def forward(self, frames: Tensor, horizon: int, member: int = 0) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast number `member`, (B, horizon, C, H, W)."""
+        """Draw forecast number ``member`` of B clips from T_in context frames.
+
+        (B, T_in, C, H, W) -> (B, horizon, C, H, W).
+        """
         noise = self._noise(frames, member)
         state: tuple[Tensor, Tensor] | None = None
         memory: Memory | None = None

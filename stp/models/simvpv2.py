@@ -30,7 +30,7 @@ class Attention(nn.Module):
         draw(self)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, width, H, W) -> the same shape."""
+        """Apply the attention to features (B, width, H, W), which keep their shape."""
         values, gates = self.gate(self.far(self.near(F.gelu(self.enter(x))))).chunk(2, dim=1)
         return x + self.leave(torch.sigmoid(gates) * values)
 
