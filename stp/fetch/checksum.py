@@ -149,7 +149,7 @@ def in_threads(
     items: Iterable[Any],
     advance: Callable[[int], None],
 ) -> Iterator[tuple[Any, Checksum | StpError]]:
-    """Read several files at a time.
+    """Read several files at a time, to compute their checksums.
 
     Args:
         work: ``work(item, advance)`` reads the file of one item.

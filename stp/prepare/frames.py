@@ -68,7 +68,7 @@ Decode = Callable[[RawFiles, Any], np.ndarray | Decoded]
 
 
 class Stream(NamedTuple):
-    """Reader of all pieces by one process, in the order that suits the raw files.
+    """Reader of all pieces (such as videos) by one process, in the order that suits the raw files.
 
     Attributes:
         read: ``read(numbers)`` yields index and frames of each piece with these indices, once, in
@@ -137,7 +137,7 @@ class StoredPiece:
 
 
 class Written(NamedTuple):
-    """The finished store.
+    """The finished store ``frames.zarr``, with statistics and notes on its pieces.
 
     Attributes:
         group: Zarr group, open for coordinates and further attributes.

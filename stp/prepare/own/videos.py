@@ -171,7 +171,7 @@ def size(path: Path) -> tuple[int, int]:
 
 
 def decode(raw: RawFiles, task: Task) -> Decoded:
-    """Decode the frames of a task, uint8 (T, C, H, W).
+    """Decode some frames of a video, uint8 (T, C, H, W).
 
     The note is the number of existing frames, since packets of some formats may contain no frame.
     Missing frames are filled with the last frame.
