@@ -88,7 +88,7 @@ class Missing:
 
 @dataclass(frozen=True, kw_only=True)
 class Step(LineageRow):
-    """An artefact that a cell depends on.
+    """An artefact (folder that a job wrote, such as a trained model) behind a result (cell).
 
     Attributes:
         attempts: attempts to make the artefact.
@@ -251,7 +251,10 @@ def name_of(cell: Planned) -> str:
 
 
 def names(cells: Sequence[Planned]) -> list[str]:
-    """Short names of cells; suite and setting are added to names that would be equal."""
+    """Short names of cells (one model on one dataset each), in the same order.
+
+    Suite (benchmark) and setting are added to names that would be equal.
+    """
     short = [name_of(cell) for cell in cells]
     return [
         name if short.count(name) == 1 else f"{cell.suite}/{name}/{cell.setting}"
