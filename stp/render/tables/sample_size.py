@@ -60,7 +60,7 @@ class Sizes:
 
 
 def sizes_of(plan: Manifest) -> list[Sizes]:
-    """Compute the distances for each dataset and each convention that compares sets.
+    """Compute the distances for each dataset and each metric that compares sets of clips.
 
     Raises:
         StpError: a file is missing or damaged.

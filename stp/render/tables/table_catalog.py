@@ -70,7 +70,7 @@ def tables() -> dict[str, KnownTable]:
 
 
 def of_findings() -> set[str]:
-    """Names of the tables of findings of all suites."""
+    """Names of the tables that judge papers' findings (statements on their results)."""
     return {suite.findings for suite in read_suites().values() if suite.findings}
 
 
