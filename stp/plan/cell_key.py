@@ -25,7 +25,7 @@ class CellKey:
 
     @property
     def path(self) -> str:
-        """Relative path of the cell: unique and readable."""
+        """Relative path of a cell (one model in one test), unique and readable."""
         return "/".join(
             [
                 self.suite,

@@ -94,7 +94,7 @@ class Convention(Strict):
 
     @property
     def features(self) -> NetworkFeatures | None:
-        """The network features that the convention compares; None if it compares none."""
+        """The network features that a distance between sets of clips compares; else None."""
         if self.layer is None or self.network is None:
             return None
         return NetworkFeatures(

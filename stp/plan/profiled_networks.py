@@ -1,4 +1,4 @@
-"""List the networks that can be profiled, with options and fingerprint, without importing torch."""
+"""List the networks whose costs can be measured, with their options, without importing torch."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Recipes of all artefacts, resolved from the configuration.
+"""Make the recipes (all settings) of all artefacts, such as trained models, of a configuration.
 
 Every value of a recipe may influence the artefact, and is therefore part of the fingerprint.
 """
@@ -115,7 +115,7 @@ class Recipes(ScoredConventions):
         return self._prepare[name, release]
 
     def prepare_digest(self, name: str) -> str:
-        """Hash of the recipe of a dataset, by which imported predictions say what they are for."""
+        """Hash of the settings of a prepared dataset; imported predictions name it."""
         return digest(as_json(self.prepare(name)))
 
     def samples(self, dataset: str) -> Task:

@@ -29,7 +29,9 @@ class ScoredConventions:
         self._networks_of: dict[tuple[str, ...], tuple[dict[str, NetworkFeatures], list[str]]] = {}
 
     def conventions(self, dataset: str, samples: int = 1) -> list[str]:
-        """List the conventions computed for a dataset, those of the table's columns first.
+        """List the conventions (definitions of metrics) that are computed for a dataset.
+
+        Those of the table's columns come first.
 
         Args:
             dataset: dataset of the test.

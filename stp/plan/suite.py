@@ -270,7 +270,7 @@ class Suite(Strict):
 
     @property
     def queries(self) -> list[Path]:
-        """The SQL files of the suite's findings, in their order; empty without findings."""
+        """The SQL files that judge the paper's findings (statements), in order; may be empty."""
         return sorted((self.folder / FINDINGS).glob("*.sql")) if self.findings else []
 
     def all_tables(self) -> dict[str, NamedTable]:
@@ -288,7 +288,7 @@ class Suite(Strict):
         return {**tables, **self.tables, **self.view_tables}
 
     def table_of(self, table: str) -> str | None:
-        """The dimension from whose rows a further table is made.
+        """The dimension (question with a main table) from whose rows a further table is made.
 
         Returns:
             the name of the dimension; None if ``table`` is not a further table of a dimension.
@@ -367,7 +367,7 @@ def draft_for(kind: str, suites: Mapping[str, Suite] | None = None) -> tuple[str
 
 
 def suites_with(table: str) -> dict[str, Suite]:
-    """Find the suite that has a table of this name which belongs to no dimension.
+    """Find the suite (benchmark) with a certain table that belongs to no dimension.
 
     Returns:
         the suite by its name; empty if no suite has such a table.
