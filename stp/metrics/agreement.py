@@ -28,7 +28,7 @@ class Agreement(NamedTuple):
     signless: bool = False
 
     def loaded(self, name: str, _: NetworkInputs) -> NoReturn:
-        """Refuse to score frames: the convention scores ratings only.
+        """Refuse to score frames: this metric scores ratings of videos only.
 
         Raises:
             ConfigurationError: always.

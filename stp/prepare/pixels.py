@@ -35,7 +35,7 @@ class Inputs(NamedTuple, Generic[Options]):
 
 
 def read_inputs(job: Job, kind: type[Options], channels: int) -> Inputs[Options]:
-    """Read the recipe of a job.
+    """Read the inputs of a reader of pictures from the recipe (all settings) of a job.
 
     Args:
         job: job of the stage that prepares data.

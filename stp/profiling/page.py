@@ -80,7 +80,7 @@ def notes(config: Config) -> dict[str, Notes]:
 
 
 def training_datasets(config: Config) -> list[str]:
-    """Names of all datasets on which the configured scale trains, each once."""
+    """Names of all datasets on which models of the configuration are trained, each once."""
     wanted = config.scale.dimensions.values()
     return list(dict.fromkeys(case.trained_on for one in wanted for case in one.cases()))
 

@@ -22,7 +22,7 @@ from stp.run.results import RESULTS
 
 @dataclass(frozen=True)
 class Claim:
-    """A record of the artefacts that a checkout needs for a scale.
+    """A record of the artefacts (folders in a shared store) that one checkout needs.
 
     Attributes:
         path: path of the file of the claim in the store.

@@ -117,12 +117,12 @@ class Run:
 
     @property
     def results(self) -> str:
-        """Path of the folder of results of the scale."""
+        """Path of the folder of results, such as ``results/demo``."""
         return str(workflow_files.results_of(self.plan))
 
     @property
     def database(self) -> str:
-        """Path of the results store of the scale."""
+        """Path of the results store, such as ``results/demo/results.duckdb``."""
         return f"{self.results}/results.duckdb"
 
     @property
@@ -132,7 +132,7 @@ class Run:
 
     @cached_property
     def data_origin(self) -> dict[str, str]:
-        """The origin of the data of each dimension, and of all of them together, for captions."""
+        """The origin of the data of each dimension (table), and of all together, for captions."""
         return workflow_files.data_origins(self.plan)
 
     def data_origin_of(self, wildcards: Any) -> str:
@@ -164,7 +164,7 @@ class Run:
 
     @cached_property
     def tables(self) -> dict[str, Table]:
-        """All tables that the suite of the scale has, by name."""
+        """All tables of the suite (benchmark) that is evaluated, by name."""
         return {table.name: table for table in Tables(self.plan, self.manifests)}
 
     @cached_property
@@ -174,14 +174,14 @@ class Run:
 
     @property
     def all_tables(self) -> list[str]:
-        """Paths, in results/tables, of all tables that the scale can make."""
+        """Paths, in results/tables, of all tables that this configuration can make."""
         tables = self.tables.values()
         made_here = [table for table in tables if table.is_possible and not table.on_demand]
         return [f"{COPIES}/{table.name}.csv" for table in made_here]
 
     @property
     def collected(self) -> list[str]:
-        """Paths of the files of collected scores, one for each dimension."""
+        """Paths of the files of collected scores, one for each dimension (main table)."""
         return [f"{self.results}/collected/{name}.parquet" for name in self.manifests]
 
     def digest_of_rows(self, dimension: str) -> Ask:
@@ -226,7 +226,10 @@ class Run:
 
     @property
     def paper(self) -> Path:
-        """Path of the scale file with the paper's protocol; its networks can be measured."""
+        """Path of the configuration (scale file) that repeats the paper's experiments.
+
+        The networks in it can be measured.
+        """
         return CONFIG_FOLDER / "paper.yaml"
 
     def digest_of_questionnaire(self, wildcards: object) -> str:
@@ -235,7 +238,7 @@ class Run:
         return digest([checksum(self.study), manifest_digest(manifest) if manifest else None])
 
     def made_table(self, wildcards: Any) -> str:
-        """Path of the table of this scale that is copied to results/tables.
+        """Path of a table of this run, which is copied to results/tables.
 
         Args:
             wildcards: name of the ``table``.

@@ -67,7 +67,7 @@ class FigureRule:
 
 @dataclass(frozen=True)
 class Figures:
-    """All figures of a scale.
+    """All figures that a run can draw, and the rules that draw them.
 
     Args:
         plan: the plan of the scale.
@@ -117,7 +117,7 @@ class Figures:
 
     @property
     def paths(self) -> list[str]:
-        """Paths of the first file of each figure of the scale."""
+        """Paths of the first file of each figure."""
         results, paths = results_of(self.plan), figures(self.plan)
         for dimension in self.manifests:
             if self._task(dimension).pictures == "strips":

@@ -138,7 +138,7 @@ class Table:
 
 
 class Tables:
-    """All tables of a scale.
+    """All tables that a run can make.
 
     Args:
         plan: plan of the scale.

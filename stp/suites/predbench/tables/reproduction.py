@@ -101,7 +101,7 @@ def render_reproduction(manifest: Path, out: Path) -> None:
 
 
 def read_tables(plan: Manifest, manifest: Path) -> list[ReproducedTable]:
-    """Read all tables with at least one cell in the manifest, in the order of the paper.
+    """Read all tables for which a model was evaluated, in the order of the paper.
 
     Raises:
         StpError: as in `render_reproduction`.
