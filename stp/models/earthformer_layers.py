@@ -68,8 +68,8 @@ class DistanceBias(nn.Module):
     Args:
         rows: number of rows.
         columns: number of columns.
-        reach: number that limits distances: those from -(reach - 1) to reach - 1 have a learned
-            number.
+        reach: number of learned distances in each direction, with 0: a distance, the row index
+            minus the column index, must be within -(reach - 1)..reach - 1.
         heads: number of heads.
     """
 
@@ -87,9 +87,11 @@ class DistanceBias(nn.Module):
 
 
 class AxialAttention(nn.Module):
-    """Self-attention along one axis: each line of positions is a cuboid.
+    """Self-attention along one axis of a clip: time, height or width.
 
-    A learned bias depends on distance and head.
+    A position attends to the positions on its line along this axis (its cuboid) and, optionally, to
+    global vectors: learned vectors that represent the whole clip. A learned bias depends on
+    distance and head.
 
     Args:
         width: number of channels C.
@@ -201,6 +203,8 @@ class Exchange(nn.Module):
 
 class CrossAttention(nn.Module):
     """Attention of every forecast frame to all frames of a memory at the same position.
+
+    The memory is the encoder's output for the context frames.
 
     The bias has as many rows as in the authors' release, 2 (T_in + T_out) - 1, of which only T_in +
     T_out - 1 are used.

@@ -71,7 +71,7 @@ class Layer(nn.Module):
         self.join = join
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, before, H, W) -> (B, after or 2 * after, H, W)."""
+        """(B, before, H, W) -> (B, after, H, W), or 2 * after channels if concatenated."""
         branches: list[Tensor] = [self.spectral(x), self.local(x)]
         return branches[0] + branches[1] if self.join == "sum" else torch.cat(branches, dim=1)
 

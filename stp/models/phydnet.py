@@ -182,7 +182,14 @@ class Model(ForecastModel):
         self.epoch = epoch
 
     def shows_truth(self, step: int) -> bool:
-        """Draw whether the inputs of a step are true frames, once for all of its micro-batches."""
+        """Draw whether all inputs of a training step are true frames (teacher forcing).
+
+        The result is the same for all micro-batches of the step. Its probability is 1 -
+        teacher_forcing * epoch.
+
+        Args:
+            step: training iteration, from 0.
+        """
         number = torch.Generator().manual_seed((self.draws + step * SPREAD) % 2**63)
         return torch.rand((), generator=number).item() < 1 - self.teacher_forcing * self.epoch
 

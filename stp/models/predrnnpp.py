@@ -1,4 +1,4 @@
-"""PredRNN++ (Wang et al. 2018, https://arxiv.org/abs/1804.06300), in the benchmarks' variant.
+"""PredRNN++ (Wang et al. 2018, https://arxiv.org/abs/1804.06300), as implemented by benchmarks.
 
 It has causal LSTM cells, in which the spatial memory depends on the new temporal memory, and a
 gradient highway between the first two layers. As in OpenSTL and PredBench, patches become channels,
@@ -127,7 +127,16 @@ class Model(Recurrent):
     def step(
         self, frame: Tensor, memory: tuple[Memory, Tensor] | None
     ) -> tuple[Tensor, tuple[Memory, Tensor]]:
-        """Frame (B, C, H, W), and memory with the highway's state -> next frame and memory."""
+        """Predict the next frame.
+
+        Args:
+            frame: latest frame, (B, C, H, W).
+            memory: the memory of the layers (hidden state and own memory of each, and the memory
+                that they share), and the state of the gradient highway; None at first.
+
+        Returns:
+            next frame, (B, C, H, W), and next memory.
+        """
         x = to_patches(frame, self.patch)
         if memory is None:
             nothing = no_memory(x, self.readout.in_channels, len(self.cells))

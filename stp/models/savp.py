@@ -159,7 +159,8 @@ class Model(ForecastModel):
         shape: (C, H, W) of a frame in 0..1; padded where H or W are not multiples of 8.
         context: number of context frames.
         horizon: number of lead times in training; forecasts can have any number.
-        widths, masks, kernel, all_kernels, sampling_k: see `stp.models.cdna.Model`.
+        widths, masks, kernel, all_kernels, sampling_k: widths of the LSTMs, number and side of the
+            kernels, and share of true frames in training, as in `stp.models.cdna.Model`.
         latent: length of a latent vector.
         encoder_width: channels of the encoder's first layer.
         discriminator_width: channels of a discriminator's first layer.
@@ -169,7 +170,11 @@ class Model(ForecastModel):
         gan_vae_weight: weight of the discriminator of reconstructed videos; 0 for no such
             discriminator.
         kl_weight: final weight of the divergence of the latent vectors from white noise.
-        stages, annealing, seed: see `stp.models.sv2p.Model`; the first stage is not used.
+        stages: three iterations: the first is ignored, the divergence has a weight from the second,
+            and its full weight from the third.
+        annealing: growth of this weight: ``linear``, or ``constant``: the full weight from the
+            second iteration of `stages` on.
+        seed: seed of the latent vectors of forecasts.
 
     Raises:
         StpError: an option is out of range.

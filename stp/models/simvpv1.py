@@ -75,7 +75,9 @@ class Translator(nn.Module):
 
 
 class Model(SimVP):
-    """SimVP with inception blocks over time; see `SimVP`.
+    """SimVP (an encoder, blocks that mix frames in time, a decoder) with inception blocks.
+
+    More lead times than in training are forecast in several passes; see `SimVP`.
 
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of 2^(n_s / 2).

@@ -67,7 +67,9 @@ def change_divergence(forecast: Tensor, truth: Tensor, temperature: float = 0.1)
 
 
 class Model(SimVP):
-    """SimVP with temporal attention units; see `SimVP`.
+    """SimVP (an encoder, blocks that mix frames in time, a decoder) with temporal attention units.
+
+    More lead times than in training are forecast in several passes; see `SimVP`.
 
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of 2^(n_s / 2).
