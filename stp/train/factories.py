@@ -1,4 +1,4 @@
-"""Build the parts of a training run by gradient descent: loss, optimiser, averaged weights, ..."""
+"""Build the parts of a training run by gradient descent, such as loss and optimiser."""
 
 import inspect
 import warnings
@@ -184,7 +184,10 @@ def _own_loss(model: ForecastModel) -> Callable[..., Tensor]:
 def against_divergence(
     model: ForecastModel, options: TrainOptions, updates: int, rate: float
 ) -> str:
-    """Make the advice in an error about non-finite values or exploding losses.
+    """Advise a user whose training diverged: the last part of the error's text.
+
+    It names options that may help, such as a lower learning rate, or says that the code of the
+    model and the data are more likely to be wrong.
 
     Args:
         model: the network.

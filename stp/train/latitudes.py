@@ -1,4 +1,4 @@
-"""Weights of latitudes in losses, equal to those in scores."""
+"""Weights of latitudes in losses of global fields, with which metrics weight errors too."""
 
 import torch
 from torch import Tensor
