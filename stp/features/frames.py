@@ -29,7 +29,7 @@ def with_context(context: np.ndarray, frames: np.ndarray) -> np.ndarray:
 
 
 def zero_padded(context: np.ndarray, frames: np.ndarray) -> np.ndarray:
-    """Choose the frames after the context, filled up to ten frames with grey ones at the end.
+    """Choose the frames after the context; if these are fewer than ten, grey frames are appended.
 
     PredBench's code does so for Human3.6M and CityScapes.
     """

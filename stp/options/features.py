@@ -1,4 +1,4 @@
-"""Options of network features of clips."""
+"""Options of features (vectors of numbers) that networks compute from clips."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -10,7 +10,7 @@ from stp.core.options import Options, require
 
 @dataclass(frozen=True)
 class FeatureOptions(Options):
-    """Network, layer and clips of network features.
+    """The network and layer that compute features of clips, and the frames that they get.
 
     Attributes:
         network: name of the network in config/weights.yaml.
