@@ -42,7 +42,7 @@ class Conv(nn.Conv2d):
         self.before, self.behind = total // 2, total - total // 2
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, inputs, H, W) -> (B, outputs, H / stride, W / stride)."""
+        """Convolve features: (B, inputs, H, W) -> (B, outputs, H / stride, W / stride)."""
         return super().forward(F.pad(x, (self.before, self.behind) * 2))
 
 
@@ -66,7 +66,7 @@ class LSTM(nn.Module):
         self.gates = Conv(inputs + hidden, 4 * hidden, 5)
 
     def forward(self, x: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-        """Input (B, inputs, H, W) and states (B, hidden, H, W) -> the next states h and c."""
+        """Input (B, inputs, H, W) and states h and c, (B, hidden, H, W) each -> next h and c."""
         h, c = state
         i, g, f, o = self.gates(torch.cat([x, h], dim=1)).chunk(4, dim=1)
         c = torch.sigmoid(f + 1) * c + torch.sigmoid(i) * torch.tanh(g)
@@ -93,7 +93,7 @@ class Up(nn.Module):
         fill(self.layer)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, channels, H, W) -> (B, channels, 2 H, 2 W)."""
+        """Double the resolution: (B, channels, H, W) -> (B, channels, 2 H, 2 W)."""
         if self.smooth:
             x = F.pad(_doubled(_doubled(x, 2), 3), (1, 1, 1, 1), mode="reflect")
         return F.relu(self.layer(x))

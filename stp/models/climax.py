@@ -94,7 +94,7 @@ class SelfAttention(nn.Module):
         self.proj = nn.Linear(width, width)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, N, D) -> (B, N, D)."""
+        """Update N tokens of width D for each of B clips: (B, N, D) -> (B, N, D)."""
         q, k, v = self.qkv(x).chunk(3, dim=-1)
         attended: Tensor = self.proj(attention(q, k, v, self.heads))
         return attended
@@ -108,7 +108,7 @@ class Perceptron(nn.Module):
         self.fc1, self.fc2 = nn.Linear(width, inner), nn.Linear(inner, width)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(..., D) -> (..., D)."""
+        """Apply the layers to tokens of width D: (..., D) -> (..., D)."""
         outputs: Tensor = self.fc2(F.gelu(self.fc1(x)))
         return outputs
 
@@ -132,7 +132,7 @@ class Block(nn.Module):
         self.mlp = Perceptron(width, int(ratio * width))
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, N, D) -> (B, N, D)."""
+        """Update N tokens of width D for each of B clips: (B, N, D) -> (B, N, D)."""
         x = x + self._dropped(self.attn(self.norm1(x)))
         return x + self._dropped(self.mlp(self.norm2(x)))
 

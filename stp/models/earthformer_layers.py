@@ -82,7 +82,7 @@ class DistanceBias(nn.Module):
         self.register_buffer("distance", distance + reach - 1, persistent=False)
 
     def forward(self) -> Tensor:
-        """The bias, (heads, rows, columns)."""
+        """Return the bias of all pairs of a row and a column, (heads, rows, columns)."""
         return self.numbers[self.distance].permute(2, 0, 1)
 
 
@@ -221,7 +221,12 @@ class CrossAttention(nn.Module):
         self.leave = nn.Sequential(linear(width, width, bias=True), nn.Dropout(drop))
 
     def forward(self, x: Tensor, memory: Tensor) -> Tensor:
-        """Frames (B, T_out, H, W, C), memory (B, T_in, H, W, C) -> additive update of frames."""
+        """Compute an update of frames (B, T_out, H, W, C), to be added to them.
+
+        Args:
+            x: features of the forecast frames, (B, T_out, H, W, C).
+            memory: encoded context frames, (B, T_in, H, W, C).
+        """
         (q,) = split(self.q(self.norm(x).movedim(TIME, -2)), self.heads)
         k, v = split(self.kv(memory.movedim(TIME, -2)), self.heads, 2)
         weights = (scores(q, k) + self.bias()).softmax(dim=-1)
@@ -244,7 +249,7 @@ class FeedForward(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        """(..., width) -> the same shape."""
+        """Apply the block to each position: (..., width) -> the same shape."""
         out: Tensor = x + self.layers(x)
         return out
 
@@ -318,7 +323,12 @@ class ReadBlock(nn.Module):
         self.feed = FeedForward(width, drop)
 
     def forward(self, x: Tensor, memory: Tensor) -> Tensor:
-        """Frames (B, T_out, H, W, C), memory (B, T_in, H, W, C) -> frames (B, T_out, H, W, C)."""
+        """Update the features of forecast frames; the shape stays the same.
+
+        Args:
+            x: features of the forecast frames, (B, T_out, H, W, C).
+            memory: encoded context frames, (B, T_in, H, W, C).
+        """
         if self.own is not None:
             x, _ = self.own(x)
         out: Tensor = self.feed(x + self.read(x, memory))
@@ -335,7 +345,7 @@ class PatchMerge(nn.Module):
         self.reduce = linear(inputs * math.prod(scale), outputs)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, T, H, W, C) -> (B, T, H / scale, W / scale, outputs)."""
+        """Merge patches: (B, T, H, W, C) -> (B, T, H / scale, W / scale, outputs)."""
         tall, wide = self.scale
         x = x.unflatten(WIDTH, (-1, wide)).unflatten(HEIGHT, (-1, tall))
         patches = x.transpose(3, 4).flatten(4)  # (B, T, H', W', tall * wide * C)
@@ -354,7 +364,7 @@ class Upsample(nn.Module):
         nn.init.zeros_(self.conv.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, T, H, W, inputs) -> (B, T, H * scale, W * scale, outputs)."""
+        """Upsample frames: (B, T, H, W, inputs) -> (B, T, H * scale, W * scale, outputs)."""
         tall, wide = self.scale
         x = x.repeat_interleave(tall, HEIGHT).repeat_interleave(wide, WIDTH)
         return _each_frame(self.conv, x)
@@ -371,7 +381,7 @@ class Convolutions(nn.Sequential):
         super().__init__(*layers)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, T, H, W, inputs) -> (B, T, H, W, outputs)."""
+        """Convolve each frame: (B, T, H, W, inputs) -> (B, T, H, W, outputs)."""
         return _each_frame(super().forward, x)
 
 
@@ -397,7 +407,7 @@ class Position(nn.Module):
         self.size = size
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, T, H, W, C) -> the same shape."""
+        """Add the embeddings to features (B, T, H, W, C); the shape stays the same."""
         _, height, wide = self.size
         if len(self.places) == 1:
             positions = self.places[0].unflatten(0, (height, wide))

@@ -34,7 +34,7 @@ class DecoderBlock(nn.Module):
         self.maps = doubling(MAPS, MAPS, nn.Sigmoid)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, before, H, W) -> (B, after + 3, 2 H, 2 W)."""
+        """Double the resolution: (B, before, H, W) -> (B, after + 3, 2 H, 2 W)."""
         return torch.cat([self.features(x), self.maps(self.predict(x))], dim=1)
 
 

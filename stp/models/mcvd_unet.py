@@ -107,7 +107,7 @@ class Resample(nn.Module):
         self.register_buffer("kernel", torch.outer(line, line)[None, None], persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, C, H, W) -> (B, C, H / 2, W / 2) or (B, C, 2 H, 2 W)."""
+        """Resample features: (B, C, H, W) -> (B, C, H / 2, W / 2) or (B, C, 2 H, 2 W)."""
         channels = x.shape[1]
         apply = F.conv_transpose2d if self.up else F.conv2d
         kernel = self.kernel.expand(channels, -1, -1, -1)
@@ -145,7 +145,9 @@ class ResBlock(nn.Module):
         self.shortcut = nn.Identity() if same else conv(inputs, outputs, 1)
 
     def forward(self, x: Tensor, modulations: Sequence[Modulation], level: Tensor) -> Tensor:
-        """(B, inputs, H, W) -> (B, outputs, H', W'), H' and W' halved, doubled or the same.
+        """Map features (B, inputs, H, W) to (B, outputs, H', W').
+
+        H' and W' are H and W, halved or doubled if the block changes the resolution.
 
         Args:
             x: features, (B, inputs, H, W).
@@ -172,7 +174,7 @@ class Attention(nn.Module):
         self.leave = conv(channels, channels, 1, scale=SILENT)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, channels, H, W) -> the same shape."""
+        """Apply attention to all positions of (B, channels, H, W); the shape stays the same."""
         normal = self.norm(x)
         q, k, v = (
             layer(normal).flatten(2).unflatten(1, (self.heads, -1)).transpose(-1, -2)
@@ -210,7 +212,9 @@ class Stage(nn.Module):
         return [(self.block.enter_norm, before), (self.block.leave_norm, after)]
 
     def forward(self, x: Tensor, modulations: Sequence[Modulation], level: Tensor) -> Tensor:
-        """(B, inputs, H, W) -> (B, outputs, H', W'), H' and W' halved, doubled or the same.
+        """Map features (B, inputs, H, W) to (B, outputs, H', W').
+
+        H' and W' are H and W, halved or doubled if the block changes the resolution.
 
         Args:
             x: features, (B, inputs, H, W).

@@ -204,7 +204,7 @@ class ForecastModel(nn.Module, ABC):
 
     @property
     def implementation(self) -> type[nn.Module]:
-        """The class that implements the model, named in errors."""
+        """Class that implements the model, to be named in errors: by default the model's own."""
         return type(self)
 
 

@@ -72,7 +72,7 @@ class PhyCell(nn.Module):
         self.gate = RepeatedConv2d(2 * FEATURES, FEATURES, 3, bias=True)
 
     def forward(self, x: Tensor, h: Tensor) -> Tensor:
-        """Input x and state h, (B, 64, H, W) each -> next h."""
+        """Compute one time step: input x and state h, (B, 64, H, W) each -> next h."""
         predicted = h + self.combine(self.norm(self.derivatives(h)))
         gain = torch.sigmoid(self.gate(torch.cat([x, h], dim=1)))
         return predicted + gain * (x - predicted)
@@ -87,7 +87,16 @@ class LSTM(nn.Module):
         self.gates = RepeatedConv2d(channels + hidden, 4 * hidden, 3, bias=True)
 
     def forward(self, x: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
-        """Input (B, channels, H, W) and states (B, hidden, H, W) -> next h and c."""
+        """Compute one time step.
+
+        Args:
+            x: input, (B, channels, H, W).
+            h: hidden state, (B, hidden, H, W).
+            c: cell state, with the same shape.
+
+        Returns:
+            h and c after this step.
+        """
         i, f, o, g = self.gates(torch.cat([x, h], dim=1)).chunk(4, dim=1)
         c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
         return torch.sigmoid(o) * torch.tanh(c), c
@@ -178,7 +187,7 @@ class Model(ForecastModel):
         return roll(self.following(), frames, context, context + horizon - 1)[:, -horizon:]
 
     def begin_epoch(self, epoch: int) -> None:
-        """Set the epoch, from 0, of the next steps."""
+        """Set the epoch of the next steps, from 0, which determines the share of true inputs."""
         self.epoch = epoch
 
     def shows_truth(self, step: int) -> bool:

@@ -44,7 +44,17 @@ class CausalLSTM(nn.Module):
         self.to_hidden = nn.Conv2d(2 * hidden, hidden, 1, bias=False)
 
     def forward(self, x: Tensor, h: Tensor, c: Tensor, m: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """One time step (equation 1): input (B, channels, H, W) and last states -> next h, c, m."""
+        """Compute one time step (equation 1 of the paper).
+
+        Args:
+            x: input, (B, channels, H, W).
+            h: hidden state, (B, hidden, H, W).
+            c: temporal memory, with the same shape.
+            m: spatial memory from the layer below, with the same shape.
+
+        Returns:
+            h, c and m after this step.
+        """
         three = 3 * self.hidden
         of_c, of_m, of_o = self.from_input(x).split([three, three, self.hidden], dim=1)
         of_h, of_ho = self.from_hidden(h).split([three, self.hidden], dim=1)
@@ -79,7 +89,7 @@ class GradientHighway(nn.Module):
             nn.init.uniform_(conv.weight, -self.SMALL, self.SMALL)
 
     def forward(self, x: Tensor, z: Tensor) -> Tensor:
-        """Input x and state z, (B, hidden, H, W) each -> next z."""
+        """Compute one time step: input x and state z, (B, hidden, H, W) each -> next z."""
         p, s = (self.from_input(x) + self.from_state(z)).chunk(2, dim=1)
         share = torch.sigmoid(s)
         return share * torch.tanh(p) + (1 - share) * z

@@ -298,7 +298,7 @@ class RepeatedConv2d(nn.Conv2d):
         super().__init__(inputs, outputs, side, padding=side // 2, bias=bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, input channels, H, W) -> (B, output channels, H, W)."""
+        """Convolve frames: (B, input channels, H, W) -> (B, output channels, H, W)."""
         if self.kernel is None:
             return super().forward(x)
         y = self.kernel(x)

@@ -74,7 +74,7 @@ class Cell(nn.Module):
         fill(self.gates)
 
     def forward(self, z: Tensor, state: tuple[Tensor, Tensor] | None) -> tuple[Tensor, Tensor]:
-        """(B, size) and states h and c (None at first) -> next h and c."""
+        """Latent vectors (B, size) and states h and c (None at first) -> next h and c."""
         h, c = state if state is not None else (torch.zeros_like(z), torch.zeros_like(z))
         i, g, f, o = self.gates(torch.cat([z, h], dim=1)).chunk(4, dim=1)
         c = torch.sigmoid(f + 1) * c + torch.sigmoid(i) * torch.tanh(g)
@@ -109,7 +109,7 @@ class Discriminator(nn.Module):
         fill(self.leave)
 
     def forward(self, video: Tensor) -> Tensor:
-        """(B, T, C, H, W) -> logits (B,)."""
+        """Videos (B, T, C, H, W) -> logits (B,), which are higher for real videos."""
         more = FEWEST - video.shape[1]
         if more > 0:
             video = torch.cat([video, video[:, -1:].expand(-1, more, -1, -1, -1)], dim=1)

@@ -30,7 +30,7 @@ class Attention(nn.Module):
         draw(self)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, width, H, W) -> the same shape."""
+        """Multiply features (B, width, H, W) by attention; the shape stays the same."""
         values, gates = self.gate(self.far(self.near(F.gelu(self.enter(x))))).chunk(2, dim=1)
         return x + self.leave(torch.sigmoid(gates) * values)
 

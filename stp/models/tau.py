@@ -37,7 +37,7 @@ class Attention(nn.Module):
         self.leave = nn.Conv2d(width, width, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, width, H, W) -> the same shape."""
+        """Multiply features (B, width, H, W) by both attentions; the shape stays the same."""
         inner = F.gelu(self.enter(x))
         statical = self.mix(self.far(self.near(inner)))
         dynamical = torch.sigmoid(self.excite(F.relu(self.squeeze(inner.mean(dim=(2, 3))))))

@@ -36,5 +36,5 @@ class PredictOptions(Options):
 
     @property
     def members(self) -> int:
-        """Number of forecasts of each clip."""
+        """Number of forecasts of each clip, from one model or from several trainings."""
         return max(self.samples, self.trainings)

@@ -77,7 +77,12 @@ class LeadDraws:
         return cls(tuple(model.leads) if lead is None else (lead,), context, seed)
 
     def draw(self, rows: np.ndarray, epoch: int) -> np.ndarray:
-        """Draw a lead time for each row, int64 (B,)."""
+        """Draw a lead time for each of B clips in an epoch, int64 (B,).
+
+        Args:
+            rows: indices of the clips, int64 (B,).
+            epoch: index of the epoch, from 0.
+        """
         shares = uniform(rows, 1, seed=self.seed, stream=LEAD, epoch=epoch)[:, 0]
         return np.asarray(self.leads, np.int64)[(shares * len(self.leads)).astype(np.int64)]
 
