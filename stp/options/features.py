@@ -14,7 +14,7 @@ class FeatureOptions(Options):
 
     Attributes:
         network: name of the network in config/weights.yaml.
-        module: full name of a module in stp.features.networks, which computes the features.
+        module: name of the module in stp.features.networks that computes the features.
         layer: name of the layer of the network.
         frames: which frames of the clips are used, a choice of stp.features.frames.
         weights: checksums of the network's weights; empty if they are random.

@@ -123,7 +123,7 @@ def calibrate(
         folder: folder of the trials, used by this search only.
         default: parameters of the first trial, including fixed ones; by default the defaults of the
             predictor.
-        search: search method, a key of `stp.train.searches.KINDS`.
+        search: search method: ``optuna`` or ``smac`` (see `stp.train.searches`).
         report: function that receives the progress.
         interrupted: function that returns whether to stop.
 

@@ -76,7 +76,14 @@ def move_average(kept: nn.Module, model: nn.Module, decay: float) -> None:
 
 
 def target_channels(targets: Sequence[str], data: Prepared | None) -> list[int] | None:
-    """Indices of the channels that ``train.targets`` names, in the order of the data; None for all.
+    """Indices of the channels that loss and validation compare, in the order of the data.
+
+    Args:
+        targets: names of these channels (``train.targets``); empty for all.
+        data: prepared data; None if it is unknown.
+
+    Returns:
+        the indices; None for all channels.
 
     Raises:
         StpError: the data have no channel with a given name.

@@ -50,7 +50,7 @@ class Objective(Protocol):
         ...
 
     def varied(self, rows: Rows, random: np.random.Generator) -> Rows:
-        """Augment rows by random changes under which the data are invariant, such as mirroring."""
+        """Change a batch of people at random in ways that keep it realistic, such as mirroring."""
         ...
 
     def loss(self, network: nn.Module, rows: Rows, kl_weight: float) -> Tensor:
@@ -65,7 +65,7 @@ class Objective(Protocol):
         ...
 
     def error(self, network: nn.Module, rows: Rows) -> Tensor:
-        """Compute the validation error that selects the best step, a scalar."""
+        """Compute the validation error of people, a scalar, which selects the best step."""
         ...
 
 
@@ -130,7 +130,7 @@ def learn(
     Args:
         build: function that builds the network, with random weights.
         objective: loss and other functions of the predictor.
-        scenarios: scenarios of the calibration part.
+        scenarios: scenarios of the part of the dataset that is not used as a test.
         options: options of the training.
         seed: seed of weights, order and augmentation.
         recipe: recipe of the training; the checkpoint of another recipe is not used.

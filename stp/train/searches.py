@@ -37,13 +37,13 @@ class Search(Protocol):
 
 
 class Optuna:
-    """Optuna's tree-structured Parzen estimator, with the trials in Optuna's journal.
+    """Optuna's tree-structured Parzen estimator; its trials are stored in a file of Optuna.
 
     Args:
         bounds: smallest and largest value of each parameter.
         default: parameters of the first trial.
         seed: seed of the search.
-        folder: folder of the journal.
+        folder: folder of the file with the trials.
         trials: ignored; other searches need the number of trials.
     """
 

@@ -27,7 +27,7 @@ def embed(weights: Weights, layer: str) -> Embed:
     """Make the function that computes features of clips through I3D.
 
     Args:
-        weights: weights of the network.
+        weights: weights file with its checksums, and device and threads of the network.
         layer: one of ``LAYERS``.
 
     Returns:

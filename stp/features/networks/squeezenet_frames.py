@@ -28,8 +28,8 @@ def embed(weights: Weights, layer: str) -> Embed:
     """Make the function that computes features of clips, with weights of a file.
 
     Args:
-        weights: weights of the network.
-        layer: one of ``LAYERS``.
+        weights: weights file with its checksums, and device and threads of the network.
+        layer: summary over the frames of a clip, one of ``LAYERS``, such as ``means``.
 
     Returns:
         a function from clips float32 (N, T, C, H, W) in [0, 1], C is 1 or 3, to features float64
