@@ -53,3 +53,4 @@ def zero_padded(context: np.ndarray, frames: np.ndarray) -> np.ndarray:
 CHOICES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     choice.__name__: choice for choice in (predicted_only, with_context, zero_padded)
 }
+"""The functions by name, as in the option ``frames`` of network features."""

@@ -36,8 +36,10 @@ STEPS: dict[str, tuple[str, ...]] = {
     "lpips": ("lpips",),
     "entropy": ("entropy",),
 }
-"""Steps of the computation of each part: ``frames``, ``predicted`` and ``true`` are maps of all,
-the predicted and the true frames. Several parts of a measure share a step."""
+"""Timed steps that compute each kind of features (a key of `network_features.PARTS`).
+
+The steps ``frames``, ``predicted`` and ``true`` compute feature maps of all, the predicted and the
+true frames. Several kinds share a step."""
 _OF_FRAMES: dict[str, tuple[str, ...]] = {
     "ssa": ("ssa",),
     "mcs": ("mcs", "mcs_written"),

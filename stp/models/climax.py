@@ -20,6 +20,7 @@ from stp.models.one_step import PREDICTS
 from stp.models.padding import pad
 
 LEVELS = (50, 250, 500, 600, 700, 850, 925)
+"""Pressure levels of the published weights, hPa."""
 VARIABLES = (
     *("land_sea_mask", "orography", "lattitude"),
     *("2m_temperature", "10m_u_component_of_wind", "10m_v_component_of_wind"),

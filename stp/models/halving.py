@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from stp.core.options import require, whole
 
 Activation = Callable[[], nn.Module]
+"""Function that makes an activation layer, such as `nn.GELU`."""
 
 
 def check_channels(channels: Any) -> None:

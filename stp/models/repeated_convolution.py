@@ -316,6 +316,7 @@ class RepeatedConv2d(nn.Conv2d):
 
 
 Kernels = dict[RepeatedConv2d, Kernel]
+"""Transformed filters by the layer whose filters they are."""
 
 
 def mapped_kernels(network: nn.Module) -> Kernels:

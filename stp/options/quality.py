@@ -12,7 +12,9 @@ from pydantic import NonNegativeInt, PositiveInt
 from stp.core.options import Options
 
 Learnt = Literal["linear", "ridge", "nested", "polynomial", "svr_linear", "svr_rbf", "network"]
+"""Regressions on principal components of the values of a measure, learnt from training videos."""
 Fitted = Literal["logistic", "logistic_on_test"]
+"""Regressions on the only value of a measure."""
 FITTED = get_args(Fitted)
 COMPONENTS = 240
 """Default number of principal components."""
@@ -23,10 +25,10 @@ class QualityOptions(Options):
     """How the mean rating of a video is predicted from the values of a measure of quality.
 
     Attributes:
-        regression: kind of regression. For a measure with several values, a regression on their
-            principal components, such as ``linear``; ``nested`` is linear, with a number of
-            components that is selected by cross-validation in the training videos. For a measure
-            with a single value, a logistic function fitted to the training videos (``logistic``) or
+        regression: kind of regression. It is either a regression on principal components of the
+            values, such as ``linear``; ``nested`` is linear, with a number of components that is
+            selected by cross-validation in the training videos. Or, only for a measure with a
+            single value, it is a logistic function fitted to the training videos (``logistic``) or
             to the test videos themselves (``logistic_on_test``).
         parts: kinds of network features that the measure uses, such as ``mse`` (keys of
             `stp.opinions.network_features.PARTS`). Empty for measures without a network, whose

@@ -13,7 +13,9 @@ import numpy as np
 from stp.core.errors import StpError
 
 Values = dict[str, float]
+"""Values of the searched parameters, by name."""
 Bounds = dict[str, tuple[float, float]]
+"""Smallest and largest value of each searched parameter, by name."""
 
 
 class Search(Protocol):
