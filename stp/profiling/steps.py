@@ -37,7 +37,7 @@ def measure_plan(
 
     Args:
         plan: the plan, with all artefacts (stored results, such as trained models) that are needed.
-        folders: folders of trainings or forecasts whose networks are measured; None for all.
+        folders: folders of the artefacts whose networks are measured; None for all.
         report: callback for the progress.
         seconds: time to spend on each duration, in seconds.
 
