@@ -161,7 +161,7 @@ class ChaosbenchOptions:
 
     @property
     def levels(self) -> dict[str, list[int]]:
-        """The levels of each variable, in the order of the channels."""
+        """Pressure levels (hPa) by name of the variable, in the order of the channels."""
         return levels_by_name(self.variables)
 
     @property
@@ -320,7 +320,12 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips to expect, from the calendar alone; see stp.prepare.planned_counts.
+    """Count the clips that `run` will write, from the options and the calendar alone.
+
+    Used before the data are downloaded, to compare the numbers with the published ones.
+
+    Returns:
+        the clips, or their numbers by split, or the reason why a number is not known yet.
 
     Raises:
         StpError: an option is wrong.
