@@ -51,7 +51,7 @@ Watch = Callable[[Callable[[], Any]], Any]
 
 
 def unwatched(work: Callable[[], Any]) -> Any:
-    """Call ``work()`` without watching which files it reads: `fetch` does so by default."""
+    """Call ``work()`` as it is; by default, `fetch` does not watch what a generator reads."""
     return work()
 
 
@@ -241,6 +241,9 @@ def check(
 
     Arguments are those of ``fetch``. All files are read completely. If a file is damaged, known
     checksums are deleted, so that no job uses the file.
+
+    Returns:
+        the state of each file: present, missing, damaged or ignored.
 
     Raises:
         StpError: no files are declared; the lock file is damaged or belongs to another release.

@@ -106,8 +106,8 @@ class Atmosphere:
         lat: latitudes, degrees north, from north to south.
         lon: longitudes, degrees east.
         levels: pressure levels, hPa.
-        variables: names of the fields to make, from z (height), q (humidity), t (temperature), u, v
-            and w (wind to the east, to the north and upwards in pressure).
+        variables: names of the fields to make, from z (geopotential height), q (humidity), t
+            (temperature), u, v (wind to the east and north) and w (change of pressure with time).
 
     Attributes:
         latitude: latitudes, radians, (latitudes, 1).
