@@ -65,7 +65,7 @@ class Camera:
             z: height above the table.
 
         Returns:
-            column, row (as fractions of the picture's width and height) and magnification, (..., 3).
+            column and row, as fractions of the picture's size, and magnification, (..., 3).
         """
         cos, sin = np.cos(self.turn), np.sin(self.turn)
         right = cos * (x - 0.5) - sin * (y - 0.5)

@@ -30,8 +30,9 @@ def survey(data: PreparedTracks, *, observe: int, predict: int) -> dict[str, Any
         observe, predict: numbers of observed and predicted positions.
 
     Returns:
-        for each protocol and part (``calibration`` or ``test``): numbers of moments, scenarios,
-        episodes, people (summed over scenarios), and ``left_out``, the number of moments by reason.
+        by protocol (rules for which moments give a scenario), then by part of the data
+        (``calibration`` or ``test``): ``moments``, ``scenarios``, ``episodes``, ``people`` (summed
+        over scenarios), and ``left_out``: numbers of moments by reason, such as "too few people".
         The reason of a moment is the first of `REASONS` that applies.
     """
     return {

@@ -13,11 +13,14 @@ APART = (210.0, 340.0)
 
 
 def in_other_unit(means: np.ndarray) -> np.ndarray:
-    """Indices of the frames in the rarer unit, if some frames are in kelvin and all others in
-    degrees Celsius; otherwise none.
+    """Find the frames of a variable that are in another unit than most: kelvin or degrees Celsius.
 
     Args:
-        means: means of the frames, (T,).
+        means: mean of each frame, (T,).
+
+    Returns:
+        indices of the frames in the rarer unit; empty unless some means are plausible in kelvin and
+        all others in degrees Celsius.
     """
     is_celsius = (CELSIUS[0] < means) & (means < CELSIUS[1])
     is_kelvin = (KELVIN[0] < means) & (means < KELVIN[1])
