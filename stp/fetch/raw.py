@@ -47,7 +47,7 @@ OWN = (".part", ".part.version", UNPACKED)
 """Suffixes of files that stp writes beside raw files."""
 _SHOWN = 10
 Watch = Callable[[Callable[[], Any]], Any]
-"""Function that does some work, and refuses reading of files that it must not read."""
+"""Function that calls the given work, and fails if this reads a file that it must not read."""
 
 
 def unwatched(work: Callable[[], Any]) -> Any:

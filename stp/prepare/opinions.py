@@ -41,7 +41,8 @@ class OpinionsOptions:
         folder: folder of the database, below a raw folder.
         mos: source of opinion scores: ``file`` (MOS.csv) or ``ratings`` (computed from
             Ratings.csv).
-        rescaling: rescaling of Z-scores in computed scores, ``fixed`` or ``observed``.
+        rescaling: how Z-scores of raters become points from 0 to 100 in computed scores: ``fixed``
+            (-3 becomes 0, 3 becomes 100) or ``observed`` (smallest becomes 0, largest 100).
         splits: number of random splits, besides the published ones.
         test: per cent of the videos in the test set of a random split.
         seed: seed of the random splits.

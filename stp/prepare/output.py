@@ -28,7 +28,7 @@ PIXELS: dict[str, Any] = {
 
 
 class Clip(NamedTuple):
-    """A row of the index: a clip in a split.
+    """A clip (consecutive frames for training or test): a row of ``index.parquet``.
 
     Attributes:
         split: train, val, test, or the name of a subset. A clip in several splits has several rows.

@@ -35,7 +35,7 @@ class Inputs(NamedTuple, Generic[Options]):
 
 
 def read_inputs(job: Job, kind: type[Options], channels: int) -> Inputs[Options]:
-    """Read the recipe of a job.
+    """Read from the recipe of a job what all readers of pictures need.
 
     Args:
         job: job of the stage that prepares data.

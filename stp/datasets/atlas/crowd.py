@@ -28,8 +28,8 @@ FORMATS = ("ewap", "trajnetpp", "atc", "qualisys")
 STEP = 0.05
 """Time step of walking, seconds."""
 RELAX, REPULSION, REACH, BODY = 0.5, 2.5, 0.35, 0.5
-"""Relaxation time, seconds; strength of repulsion, m/s²; its range, metres; distance of two people
-who touch, metres."""
+"""Parameters of the social force model: relaxation time, seconds; strength of the repulsion between
+people, m/s²; its range, metres; distance of two people who touch, metres."""
 LONGEST = 40.0
 """Seconds after which people who are still present are removed."""
 

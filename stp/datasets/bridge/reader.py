@@ -51,8 +51,8 @@ LISTS = {
 }
 STRICT = "strict"
 SPANS = {"extrapolation": 32, "robustness": 36}
-"""Frames in the central windows of subsets that are longer than context + horizon: 2 -> 30 frames;
-12 frames, every third one (PredBench, section 5)."""
+"""Number of frames of the clips of two subsets, which are longer than context + horizon: 30 frames
+are predicted from 2; or 12 frames are used, every third one (PredBench, section 5)."""
 CAMERAS = range(4)
 PICTURE = re.compile(
     r"(?:.*/)?((?:[^/]+/){4}raw/traj_group\d+/traj\d+/images\d+)/im_(\d+)\.(?:jpg|jpeg)"

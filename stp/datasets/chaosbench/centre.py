@@ -31,7 +31,7 @@ from stp.datasets.chaosbench.generator import (
 
 STEPS = 44
 ABSENT = {"q": (10, 50, 100), "w": (10, 50, 100, 200, 300, 700, 850, 925, 1000)}
-"""Names of variables that archives of the S2S project lack."""
+"""Pressure levels (hPa), by variable, that archives of the S2S project lack."""
 
 
 @dataclass(frozen=True)

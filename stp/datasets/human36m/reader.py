@@ -46,9 +46,9 @@ STRICT = {
     "S8": "strict-val",
     **dict.fromkeys(("S9", "S11"), "strict"),
 }
-"""Actors of each split, to which the clips of all lists are assigned anew, so that no performance
-is in two splits. The actors for training and for the test are those of the usual protocol of pose
-estimation; actor 8 was taken from its training set for validation."""
+"""Further split of each actor's clips: the clips of all lists are assigned anew by actor, so that
+no performance is in two of these splits. The actors for training and for the test are those of the
+usual protocol of pose estimation; actor 8 was taken from its training set for validation."""
 
 
 @dataclass(frozen=True)

@@ -153,8 +153,8 @@ def count_frames(context: Features, pictures: list[Feature], options: ScvOptions
     """Check and return the number of frames of a video.
 
     Raises:
-        StpError: the number differs from the record's, or is out of the range in the options; or
-            frames have another size.
+        StpError: the number differs from the one that the record states, or is out of the range in
+            the options; or frames have another size.
     """
     stated = required_feature(context, "n_steps", name).ints().tolist()
     if stated != [len(pictures)]:

@@ -249,7 +249,8 @@ SCENARIOS: dict[str, tuple[str, int, Callable[[np.random.Generator, Scenario], F
     "brawl": ("Brawl", 4, brawl),
     "road_trip_with_medivac": ("RoadTripWithMedivac", 8, road_trip),
 }
-"""For each scenario, the name of its map, the recorded frames, and the function that plays it."""
+"""For each scenario, the name of its map, the number of frames of the game from one recorded frame
+to the next, and the function that plays it."""
 
 
 def play(name: str, rng: np.random.Generator, scenario: Scenario) -> tuple[list[list[Thing]], int]:

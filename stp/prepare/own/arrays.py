@@ -39,7 +39,7 @@ STORED = {
     **{name: name for name in ("uint8", "int8", "uint16", "int16", "float32")},
     **dict.fromkeys(("float16", "float64", "int32", "uint32", "int64", "uint64"), "float32"),
 }
-"""Types of raw arrays, and the type in which each is stored; networks see float32."""
+"""Type of stored frames, by type of the array in the raw file; networks see float32."""
 DAMAGE = (
     *(OSError, ValueError, EOFError, KeyError, TypeError, OverflowError, RuntimeError),
     *(zipfile.BadZipFile, zlib.error, SyntaxError, tokenize.TokenError),

@@ -7,7 +7,7 @@ import numpy as np
 TEMPERATURE = re.compile(r"(deg(ree)?s?)?[ _]?(k(elvin)?|c(elsius)?)?|°c", re.IGNORECASE)
 """Units of temperatures; also no unit."""
 CELSIUS, KELVIN = (-100.0, 70.0), (170.0, 350.0)
-"""Ranges of the means of frames of temperatures."""
+"""Ranges in which the mean temperature of a frame is plausible, in each unit."""
 APART = (210.0, 340.0)
 """Range of the difference between the means of all frames in each unit; 273.15 for equal frames."""
 

@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"[-+]?(0|[1-9]\d*)(\.\d*(e[-+]?\d+)?)?", re.IGNORECASE)
 DAY = 86_400.0
 """Length of a day, seconds."""
 TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-"""Seconds per unit."""
+"""Seconds per unit of time."""
 
 
 @dataclass(frozen=True)
