@@ -41,8 +41,8 @@ from stp.fetch.parallel import FileToFetch, download_all
 from stp.fetch.table import FileState
 
 Release = Mapping[str, Any]
-"""``{"source", "files": [...]}``, optionally with ``"generator"`` and ``"options"``; see
-``fetch``."""
+"""One version of a dataset's raw files as its configuration declares it: ``{"source": "official",
+"files": [...]}``; `fetch` describes all keys."""
 OWN = (".part", ".part.version", UNPACKED)
 """Suffixes of files that stp writes beside raw files."""
 _SHOWN = 10
@@ -51,7 +51,7 @@ Watch = Callable[[Callable[[], Any]], Any]
 
 
 def unwatched(work: Callable[[], Any]) -> Any:
-    """Call ``work()`` as it is; by default, `fetch` does not watch what a generator reads."""
+    """Call ``work()`` without watching which files it reads; `fetch` does this by default."""
     return work()
 
 
@@ -134,16 +134,17 @@ def fetch(
     files.
 
     Args:
-        release: ``source``, and ``files`` or ``generator`` with ``options``. An entry of ``files``
-            has ``path``, and optionally ``url``, ``bytes``, ``sha256``, ``md5_uncompressed`` (of
-            the content of a gzip file), ``licence``, ``access`` ("open", "registration" or
-            "manual") and ``instructions``. With ``many: true``, its ``path`` is a pattern (``*``
-            within one folder; ``**/*`` at its end for all files below, as in a Zarr store) for all
-            files that match, at least ``min_files``; once there is a lock, for the matching files
-            in the lock. An entry of ``archives`` has ``path``, and optionally ``url``, ``bytes``,
-            ``sha256``, ``access``, ``instructions``, ``into`` (the folder that names in the archive
-            are relative to; by default the folder of the archive) and ``strip`` (number of leading
-            folders to drop, or "any"); declared files are unpacked from the archive.
+        release: ``source`` (official, sample or synthetic), and ``files`` or ``generator`` with
+            ``options``. An entry of ``files`` has ``path``, and optionally ``url``, ``bytes``,
+            ``sha256``, ``md5_uncompressed`` (of the content of a gzip file), ``licence``,
+            ``access`` ("open", "registration" or "manual") and ``instructions``. With
+            ``many: true``, its ``path`` is a pattern (``*`` within one folder; ``**/*`` at its end
+            for all files below, as in a Zarr store) for all files that match, at least
+            ``min_files``; once there is a lock, for the matching files in the lock. An entry of
+            ``archives`` has ``path``, and optionally ``url``, ``bytes``, ``sha256``, ``access``,
+            ``instructions``, ``into`` (the folder that names in the archive are relative to; by
+            default the folder of the archive) and ``strip`` (number of leading folders to drop, or
+            "any"); declared files are unpacked from the archive.
         dataset: name of the dataset, for messages and the lock.
         name: name of the release.
         roots: folders of the same layout in order of preference: the user's raw folder, which is

@@ -56,7 +56,7 @@ SEASONS = {"djf": [12, 1, 2], "mam": [3, 4, 5], "jja": [6, 7, 8], "son": [9, 10,
 ERA5_PARTS = "chaosbench/era5/era5_chunks.tar.gz.*"
 LAND_PARTS = "chaosbench/lra5/lra5_chunks.tar.gz.*"
 OCEAN_PARTS = "chaosbench/oras5/oras5_chunks.tar.gz.*"
-"""Pattern of the raw files that are parts of the tar stream of the ocean, in this order."""
+"""Pattern of the raw files that are the parts of a tar stream, in the order of their names."""
 
 Years = Annotated[list[Annotated[int, Field(ge=1678, le=2261)]], Field(min_length=2, max_length=2)]
 """First and last year."""

@@ -229,8 +229,8 @@ def shared(days: Iterable[Day]) -> dict[str, int]:
     No test day is a training day of the same city, but it may be close to one.
 
     Returns:
-        number of test days; of those in a city, on a date, and next to a day in the same city, of
-        the training; by a description such as "test days on dates of training".
+        number of test days by description: all; those in cities of training days; those on dates of
+        training days; and those on the day before or after a training day of their city.
     """
     days = list(days)
     train = [day for day in days if day.split == "train"]

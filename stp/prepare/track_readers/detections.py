@@ -170,7 +170,8 @@ def rows(paths: Sequence[Path], columns: Columns, time_unit: float = 1.0) -> Row
         time_unit: seconds per unit of numeric times.
 
     Raises:
-        StpError: a file cannot be read or lacks a column, or a value is not a finite number.
+        StpError: a file cannot be read or lacks a column, a value is not a finite number, or there
+            are no detections.
     """
     if (columns.frame is None) == (columns.time is None):
         raise StpError(
