@@ -366,7 +366,10 @@ class Model(ForecastModel):
         return remembering(self, step, self.recompute)
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
+        """Forecast ``horizon`` frames of B clips from T_in context frames.
+
+        (B, T_in, C, H, W) -> (B, horizon, C, H, W).
+        """
         context = frames.shape[1]
         return roll(self.following(), frames, context, context + horizon - 1)[:, -horizon:]
 

@@ -251,8 +251,9 @@ class Model(ForecastModel):
     def forward(
         self, frames: Tensor, horizon: int, lead_times: Sequence[int] | None = None
     ) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast of `lead_times` (default 1, 2, ...), (B, horizon,
-        C, H, W).
+        """Forecast the `lead_times` (1, 2, ... by default) from T_in context frames of B clips.
+
+        (B, T_in, C, H, W) -> (B, horizon, C, H, W).
         """
         leads = range(1, horizon + 1) if lead_times is None else lead_times
         tokens = self._tokens(frames)
@@ -381,7 +382,10 @@ class Patches(nn.Module):
         nn.init.trunc_normal_(self.proj.weight, std=initial_std)
 
     def forward(self, field: Tensor) -> Tensor:
-        """(B, 1, H, W) -> (B, number of patches, width of tokens), patches in row-major order."""
+        """Map a field to a token for each patch, in row-major order.
+
+        (B, 1, H, W) -> (B, number of patches, width of tokens).
+        """
         tokens: Tensor = self.proj(field)
         return tokens.flatten(2).transpose(1, 2)
 

@@ -231,7 +231,10 @@ class Model(ForecastModel):
         )
 
     def forward(self, frames: Tensor, horizon: int, member: int = 0) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast number `member`, (B, horizon, C, H, W)."""
+        """Draw forecast number ``member`` of B clips from T_in context frames.
+
+        (B, T_in, C, H, W) -> (B, horizon, C, H, W).
+        """
         noise = self._noise(frames, member)
         state: tuple[Tensor, Tensor] | None = None
         memory: Memory | None = None

@@ -180,7 +180,10 @@ class Model(cdna.Model):
         return Tower(shape, widths, masks, kernel, all_kernels=all_kernels, latent=latent)
 
     def forward(self, frames: Tensor, horizon: int, member: int = 0) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast number `member`, (B, horizon, C, H, W)."""
+        """Draw forecast number ``member`` of B clips from T_in context frames.
+
+        (B, T_in, C, H, W) -> (B, horizon, C, H, W).
+        """
         context = frames.shape[1]
         following = self.following(self._noise(frames, member))
         return roll(following, frames, context, context + horizon - 1)[:, -horizon:]

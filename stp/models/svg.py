@@ -258,7 +258,10 @@ class Model(ForecastModel):
         self.apply(_initialise)
 
     def forward(self, frames: Tensor, horizon: int, member: int = 0) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast number `member`, (B, horizon, C, H, W)."""
+        """Draw forecast number ``member`` of B clips from T_in context frames.
+
+        (B, T_in, C, H, W) -> (B, horizon, C, H, W).
+        """
         noise = self._noise(frames, member)
         padded = pad(frames, self.multiple)
         states: list[State] = [None, None, None]

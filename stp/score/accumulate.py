@@ -75,7 +75,7 @@ def accumulate(
     count: int,
     threads: int,
 ) -> dict[str, Accumulated]:
-    """Compute the statistics of all samples.
+    """Compute the statistics from which metrics get their values, in one pass over all samples.
 
     The state is saved periodically; an interrupted pass resumes from the saved state.
 

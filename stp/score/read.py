@@ -26,8 +26,9 @@ from stp.score.scoring import score
 
 
 def run(job: Job) -> Extras:
-    """Write the files of `stp.score.run`, and the forecasts of ``keep`` samples.
+    """Score forecasts that others made, and store the forecasts of ``keep`` samples.
 
+    Scores are written to the same files as by `stp.score.run`.
     ``note.json`` (`stp.options.score.NOTE`) is a warning about forecasts that are suspiciously
     close to the truth, and about equal members.
 

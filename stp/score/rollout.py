@@ -27,11 +27,12 @@ KEPT = "kept"
 
 
 def run(job: Job) -> Extras:
-    """Write the files of `stp.score.run`, and ``predictions.zarr`` with ``index.parquet``.
+    """Forecast with a model and score the forecasts, without storing all of them.
 
-    Forecasts of ``keep`` samples are stored, evenly spaced over the split and the same for all
-    models, in the format of `stp.predict.run`; the column ``sample`` of the index has the indices
-    of these samples.
+    Scores are written to the same files as by `stp.score.run`. Forecasts of ``keep`` samples are
+    stored in ``predictions.zarr`` with ``index.parquet``, in the format of `stp.predict.run`. These
+    samples are evenly spaced over the split and the same for all models; the column ``sample`` of
+    the index has their indices.
 
     Args:
         job: the recipe is a `ScoreOptions` with ``rollout``, a recipe of `stp.predict.run`, and

@@ -32,7 +32,11 @@ def score(
     spread: bool = False,
     densities: Mapping[str, np.ndarray] | None = None,
 ) -> dict[str, Any]:
-    """Write ``scores.parquet``, ``sample_scores.parquet`` and ``cluster_sums.parquet``.
+    """Score forecasts from any source.
+
+    Values are written to ``scores.parquet``, values of single samples to ``sample_scores.parquet``,
+    and sums over clusters (dependent samples, such as those of one video) to
+    ``cluster_sums.parquet``.
 
     Args:
         job: the job, used for its folders, runtime and progress.

@@ -106,6 +106,8 @@ class SurfaceStream:
     The stream has another order of days than ERA5, so `collect` first stores the needed fields in
     files; `of` then returns those of one day.
 
+    Call `collect` first, then `of` for each day and `done` after its last use, and `close` last.
+
     Args:
         part: land or ocean.
         raw: the raw files.

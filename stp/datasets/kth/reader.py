@@ -148,7 +148,9 @@ def deal(sequences: Mapping[str, list[tuple[int, int]]], splits: Mapping[str, An
 def cut(
     parts: Iterable[Part], options: KthOptions, span: int, lengths: Mapping[str, int] | None = None
 ) -> list[Clip]:
-    """Cut parts, whose frames are stored one after the other, into windows.
+    """Cut the frames of all parts (the annotated frames of one video in one split) into windows.
+
+    The frames of the parts are stored one after the other.
 
     Args:
         parts: parts from `deal`.

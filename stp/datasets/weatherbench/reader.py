@@ -189,7 +189,9 @@ def seasons_of(options: WeatherbenchOptions) -> list[Season]:
 
 
 def cut(seasons: Iterable[Season], options: WeatherbenchOptions, span: int) -> list[Clip]:
-    """Cut seasons, whose frames are stored one after the other, into windows.
+    """Cut seasons (the consecutive hours of one year) into windows.
+
+    The frames of seasons are stored one after the other.
 
     Windows do not cross the ends of years. As in predbench/datasets/weatherbench_np.py, windows
     that end in the last 6 hours are left out, which gives the published numbers of windows.

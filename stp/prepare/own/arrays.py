@@ -381,7 +381,7 @@ def _mapped(path: Path, offset: int) -> np.ndarray:
 
 
 def decode(raw: RawFiles, task: Task) -> np.ndarray:
-    """Read the frames of a task, (T, C, H, W), in the type that will be stored.
+    """Read some frames of a recording, (T, C, H, W), in the type that will be stored.
 
     Raises:
         StpError: the file is damaged, or values are missing.

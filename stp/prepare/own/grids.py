@@ -439,7 +439,7 @@ def _coordinates(
 
 
 def decode(_: RawFiles, task: Task) -> np.ndarray:
-    """Read the frames of a task, float32 (T, C, H, W).
+    """Read ranges of frames from files, float32 (T, C, H, W).
 
     Raises:
         StpError: a file is damaged, or values are missing.

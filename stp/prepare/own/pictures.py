@@ -158,7 +158,7 @@ def in_order(names: list[str], gaps: str) -> tuple[list[str], list[int]]:
 
 
 def decode(raw: RawFiles, task: Task) -> np.ndarray:
-    """Decode the pictures of a task, uint8 (T, C, H, W).
+    """Decode the pictures of some frames, uint8 (T, C, H, W).
 
     Raises:
         StpError: a picture is damaged, or its size differs from the previous one.

@@ -309,7 +309,9 @@ def cut(
     span: int,
     lost: Sequence[tuple[int, int, int]] = (),
 ) -> list[Clip]:
-    """Cut all parts, whose frames are stored in the given order, into windows.
+    """Cut parts (consecutive frames of a recording in one split) into windows.
+
+    The frames of the parts are stored one after the other, in the given order.
 
     Args:
         data: the recordings.

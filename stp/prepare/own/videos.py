@@ -175,7 +175,7 @@ def size(path: Path) -> tuple[int, int]:
 
 
 def decode(raw: RawFiles, task: Task) -> Decoded:
-    """Decode the frames of a task, uint8 (T, C, H, W).
+    """Decode some frames of a video, uint8 (T, C, H, W).
 
     Packets of some formats may contain no frame, so there may be fewer frames than packets. Missing
     frames are filled with the last frame.
