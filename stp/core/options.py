@@ -192,7 +192,7 @@ def _items(parts: tuple[Any, ...]) -> str:
 
 
 def shown(value: object) -> str:
-    """Format a value for a message, cut to `LONGEST` characters."""
+    """Format a value for a message, cut to 120 characters."""
     text = repr(value)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 

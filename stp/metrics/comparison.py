@@ -30,7 +30,7 @@ class ComparedData(Protocol):
         """Indices of the channels in the prepared data, int64 (C,)."""
 
     def only(self, channels: np.ndarray) -> Self:
-        """Select channels by their indices in this object, from 0."""
+        """The same data with only some channels, given by their indices in this object, from 0."""
 
 
 class Comparison(NamedTuple):

@@ -86,13 +86,15 @@ def upright(area: np.ndarray) -> np.ndarray:
 
 
 def edges(digits: np.ndarray) -> np.ndarray:
-    """Histograms of edge directions in the cells of N digits, as unit vectors.
+    """Histograms of edge directions of N digits, joined to a unit vector for each digit.
+
+    The picture of a digit is divided into 4 x 4 cells; each cell has a histogram of 8 directions.
 
     Args:
         digits: digits, scaled to a fixed size, (N, SIDE, SIDE).
 
     Returns:
-        one vector for each digit, (N, directions x cells).
+        one vector for each digit, (N, 8 directions x 16 cells).
     """
     down, right = np.gradient(digits, axis=(1, 2))
     strength = np.hypot(down, right)

@@ -180,7 +180,9 @@ def pooled(part: np.ndarray, channels: int, predicted: int) -> np.ndarray:
 
 
 def mean_rated(rated: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """Mean predicted quality of the clips with a prediction; NaN unless more than half have one.
+    """Mean predicted opinion of the clips that have a prediction, from means over all clips.
+
+    The result is NaN unless more than half of the clips have a prediction.
 
     Args:
         rated: share of clips that have a prediction, 0 to 1.

@@ -22,8 +22,8 @@ class Corrected(Source):
 
     Args:
         source: forecasts to correct.
-        past: forecasts of the same model, whose errors are averaged.
-        request: request for the forecasts ``past``.
+        past: forecasts of the same model for earlier starts, whose errors are averaged.
+        request: the request that ``past`` answers, with the clips and data of the earlier starts.
 
     Raises:
         StpError: the two sources differ in variables or lead times, or observations are missing.

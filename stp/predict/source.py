@@ -25,7 +25,8 @@ class ForecastRequest(NamedTuple):
         archive: raw files of an archive; None without an archive.
         aside: folder for temporary files, which survives a crash.
         report: function that receives the progress.
-        intensity: intensity of a distortion, from 1; 0 without a distortion.
+        intensity: for distorted clips: level of the distortion, from 1; 0 for all other
+            forecasts.
     """
 
     data: Prepared

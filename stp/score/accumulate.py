@@ -89,6 +89,9 @@ def accumulate(
         count: number of clusters.
         threads: number of blocks that are computed at the same time.
 
+    Returns:
+        statistics of each convention, by its name.
+
     Raises:
         Interrupted: the job was asked to stop, and has saved its state.
     """

@@ -150,6 +150,9 @@ def spreads(
             they are longer than the lead time of a value or, for the overall value, than the last
             lead time.
         available: lead times and channels that the forecasts have; all by default.
+
+    Returns:
+        number of clusters and ends of the intervals for each metric, in the order of ``metrics``.
     """
     leads = max(part.shape[-1] for part in sums) if leads is None else leads
     needs = {lead: blocks.merged(lead) if blocks else None for lead in range(1, leads + 1)}

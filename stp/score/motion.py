@@ -103,10 +103,12 @@ def _frames(positions: np.ndarray) -> np.ndarray:
 
 
 def run(job: Job) -> Extras:
-    """Write the score files, and ``errors.parquet`` with the error of every person and step.
+    """Write the scores of predicted paths of people.
 
-    ``note.json`` is a warning about paths that are suspiciously close to the truth. Scores include
-    standard deviations over scenarios.
+    The files are those of all scores (``scores.parquet`` with standard deviations over scenarios,
+    ``sample_scores.parquet``, ``cluster_sums.parquet``); ``errors.parquet``, the error of every
+    person at every step; and, if paths are suspiciously close to the truth, a warning in
+    ``note.json``.
 
     Args:
         job: the recipe is a `ScoreOptions`; inputs are ``data`` and ``predictions``.

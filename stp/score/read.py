@@ -26,19 +26,22 @@ from stp.score.scoring import score
 
 
 def run(job: Job) -> Extras:
-    """Write the files of `stp.score.run`, and the forecasts of ``keep`` samples.
+    """Write the scores of forecasts that others made, and store a few of these forecasts.
 
-    ``note.json`` (`stp.options.score.NOTE`) is a warning about forecasts that are suspiciously
-    close to the truth, and about equal members.
+    The scores are in the files of `stp.score.run` (``scores.parquet``, ``sample_scores.parquet``,
+    ``cluster_sums.parquet``), the stored forecasts in ``predictions.zarr``. ``note.json`` is a
+    warning about forecasts that are suspiciously close to the truth, and about equal members.
 
     Args:
         job: the recipe is a `ScoreOptions` with ``rollout``, a recipe of forecasts with ``source``,
-            and optionally ``keep`` (default 0; see `wanted_samples`). Inputs are ``data`` and, for
+            and optionally ``keep``, the number of samples whose forecasts are stored, or the names
+            of their clips (default 0). Inputs are ``data`` and, for
             forecasts of an archive, its lock file ``archive``. Runtime: ``raw_roots`` of the
             archive, ``block_samples``, ``block_leads``, ``checkpoint_every_s``.
 
     Returns:
-        the results of `stp.score.run`, the number of stored samples, and the number of samples.
+        numbers of samples, members, clusters and lead times, the overall value of each convention,
+        the number of stored samples (``kept``), and the number of all samples (``of samples``).
 
     Raises:
         StpError: the recipe is wrong, or forecasts are missing, damaged or do not fit the data.

@@ -27,20 +27,23 @@ KEPT = "kept"
 
 
 def run(job: Job) -> Extras:
-    """Write the files of `stp.score.run`, and ``predictions.zarr`` with ``index.parquet``.
+    """Compute forecasts, write their scores, and store a few of the forecasts.
 
-    Forecasts of ``keep`` samples are stored, evenly spaced over the split and the same for all
-    models, in the format of `stp.predict.run`; the column ``sample`` of the index has the indices
-    of these samples.
+    The scores are in the files of `stp.score.run` (``scores.parquet``, ``sample_scores.parquet``,
+    ``cluster_sums.parquet``). The stored forecasts are in ``predictions.zarr``, in the format of
+    `stp.predict.run`; the column ``sample`` of ``index.parquet`` has the indices of their samples,
+    which are the same for all models.
 
     Args:
         job: the recipe is a `ScoreOptions` with ``rollout``, a recipe of `stp.predict.run`, and
-            optionally ``keep`` (default 0; see `stp.score.samples.wanted_samples`). Inputs are
-            ``data`` and, for trained models, ``model``. Runtime: ``device``, ``block_samples``,
-            ``block_leads``, ``checkpoint_every_s``.
+            optionally ``keep``: the number of samples to store, evenly spaced over the split, or
+            the names of their clips (default 0). Inputs are ``data`` and, for trained models,
+            ``model``. Runtime: ``device``, ``block_samples``, ``block_leads``,
+            ``checkpoint_every_s``.
 
     Returns:
-        the results of `stp.score.run`, device, precision, and the number of stored samples.
+        numbers of samples, members, clusters and lead times, the overall value of each convention,
+        device, precision, and the number of stored samples.
 
     Raises:
         StpError: as in `stp.predict.run` and `stp.score.run`.

@@ -8,7 +8,12 @@ from stp.score.scoring import score
 
 
 def run(job: Job) -> Extras:
-    """Write ``scores.parquet``, ``sample_scores.parquet`` and ``cluster_sums.parquet``.
+    """Write the scores of stored predictions to three files.
+
+    - ``scores.parquet``: values of the conventions, with 95 % intervals;
+    - ``sample_scores.parquet``: values of each sample;
+    - ``cluster_sums.parquet``: sums of the metrics' statistics over the samples of each cluster,
+      from which tests and further intervals are computed.
 
     Distances between sets of clips are computed from the features of `stp.features.run`.
 

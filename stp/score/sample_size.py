@@ -164,7 +164,7 @@ def extrapolate(
         seed: seed of the draws.
 
     Raises:
-        StpError: there are too few samples, see `why_no_line`.
+        StpError: there are too few samples for the number of features (`why_no_line`).
     """
     if reason := why_no_line(len(x), x.shape[1]):
         raise StpError(reason, expected="more samples", remedy="compare at equal N instead")

@@ -25,7 +25,7 @@ ALL = slice(None)
 
 
 def spread(samples: int, most: int) -> np.ndarray:
-    """Select at most ``most`` of the samples 0..samples-1, evenly spaced: ascending int64."""
+    """Indices of at most ``most`` of ``samples`` samples, evenly spaced from 0, int64."""
     count = min(most, samples)
     return np.arange(count, dtype=np.int64) * samples // max(count, 1)
 

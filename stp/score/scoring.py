@@ -32,7 +32,12 @@ def score(
     spread: bool = False,
     densities: Mapping[str, np.ndarray] | None = None,
 ) -> dict[str, Any]:
-    """Write ``scores.parquet``, ``sample_scores.parquet`` and ``cluster_sums.parquet``.
+    """Compute the scores of forecasts, and write them to three files.
+
+    - ``scores.parquet``: values of the conventions, with 95 % intervals;
+    - ``sample_scores.parquet``: values of each sample;
+    - ``cluster_sums.parquet``: sums of the metrics' statistics over the samples of each cluster,
+      from which tests and further intervals are computed.
 
     Args:
         job: the job, used for its folders, runtime and progress.
@@ -42,7 +47,8 @@ def score(
         where: source of the forecasts, for errors.
         threads: number of blocks that are computed at the same time.
         spread: whether rows with standard deviations over samples are written too.
-        densities: predicted densities of people, see `stp.metrics.comparison.Comparison`.
+        densities: predicted log-densities at the observed positions of people, (N, people, T), by
+            kind of density; none by default.
 
     Returns:
         numbers of samples, members, clusters and lead times, and, under ``values``, the overall

@@ -36,6 +36,9 @@ class TargetCache:
             transform: function that transforms each frame by itself.
             observed: observed frames, (n, T, C, H, W).
             samples, leads: indices of the samples, (n,), and lead times, (T,), from 0.
+
+        Returns:
+            transforms, (n, T) followed by the shape of the transform of one frame.
         """
         results = []
         for n, t in np.ndindex(*observed.shape[:2]):

@@ -14,7 +14,8 @@ class DailyClimatology(Source):
 
     Args:
         request: request for forecasts.
-        kind: name of a climatology of the prepared data.
+        kind: climatology of the prepared data: "without_validation", the mean over the training
+            years, or another array of means in ``climatology.zarr``.
 
     Raises:
         StpError: the climatology is missing or lacks days.
@@ -41,7 +42,7 @@ class DailyClimatology(Source):
 
 
 def open_source(request: ForecastRequest, kind: str = "without_validation") -> Source:
-    """Open a climatology of the prepared data; see `DailyClimatology`.
+    """Open a climatology of the prepared data, which serves as forecast (`DailyClimatology`).
 
     Args:
         request: request for forecasts.

@@ -66,5 +66,5 @@ class ProbabilisticClimatology(Source):
 
 
 def open_source(request: ForecastRequest) -> Source:
-    """Open the training years as an ensemble; see `ProbabilisticClimatology`."""
+    """Open an ensemble with a member for each training year: the same calendar day of that year."""
     return ProbabilisticClimatology(request)
