@@ -76,7 +76,9 @@ def load_manifest(path: Path) -> Manifest:
 
 
 def manifest_digest(path: Path) -> str:
-    """Hash a manifest; the checksum of the published values counts, but not their path.
+    """Hash a manifest, so that Snakemake makes its tables again if it changes.
+
+    The checksum of the file with the published values counts, but not the path of the file.
 
     Raises:
         OSError, ValueError: the file is missing, or not JSON.
@@ -114,7 +116,12 @@ def _key(location: Iterable[str | int]) -> str:
 
 
 def title_of(titles: Names, key: CellKey) -> str:
-    """Title of a cell's evaluation: ``KITTI -> Caltech``, ``BridgeData, interval 2``."""
+    """Title of a cell's evaluation: ``KITTI -> Caltech``, ``BridgeData, interval 2``.
+
+    Args:
+        titles: titles of the datasets, as the manifest has them.
+        key: key of the cell.
+    """
     names = titles.datasets
     title = names.get(key.tested_on, key.tested_on)
     if key.trained_on != key.tested_on:
@@ -129,10 +136,10 @@ def title_of(titles: Names, key: CellKey) -> str:
 
 
 def forecast_recipe(cell: StoredCell) -> Json:
-    """The recipe of a cell's forecasts; see `stp.plan.recipe_records.PredictRecipe`.
+    """All settings of a cell's forecasts, such as model, split and lead times.
 
-    It is read from the receipt of the predictions, or of the scores if forecasts are scored without
-    storing them.
+    The keys are the fields of `stp.plan.recipe_records.PredictRecipe`. The settings are read from
+    the receipt of the predictions, or of the scores if forecasts are scored without storing them.
 
     Raises:
         StpError: the receipt is missing.
@@ -182,8 +189,8 @@ def names_of_members(samples: int, statistic: str | None) -> dict[str, str]:
 
     Args:
         samples: number of forecasts of each clip.
-        statistic: name of the statistic by which several forecasts are scored; see
-            `stp.score.members`.
+        statistic: how several forecasts of a clip are scored: ``mean_of_members``,
+            ``ensemble_mean`` or ``best_of_members``; None for one forecast.
 
     Returns:
         ``K``: number of forecasts; ``members``: the scored statistic, such as ``best-of-100``;

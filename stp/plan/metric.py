@@ -106,7 +106,8 @@ class Convention(Strict):
     def definition(self) -> Json:
         """Function and options of the convention, as the job that computes scores gets them.
 
-        `stp.options.conventions` describes the form.
+        An example is ``{"function": "wrmse", "root": "pooled", "region": "tropics"}``
+        (`stp.options.conventions`).
         """
         networks = {"network": self.network, "weights": self.weights} if self.layer is None else {}
         networks = {key: value for key, value in networks.items() if value is not None}

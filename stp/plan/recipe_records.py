@@ -74,7 +74,8 @@ class TrainRecipe(NetworkRecipe):
     """Recipe of a trained model.
 
     Attributes:
-        fit: kind of training; see `stp.plan.model.Model`.
+        fit: kind of training: ``closed_form`` (one pass over the data), ``sgd`` (gradient descent)
+            or ``calibrate`` (a search over parameters).
         seed: seed of the training; None if nothing is drawn.
         train: settings of the training: options of the task's `Fit`.
         weights: use of pretrained weights, ``initialise`` or ``replace``; None without pretrained

@@ -115,7 +115,7 @@ class Recipes(ScoredConventions):
         return self._prepare[name, release]
 
     def prepare_digest(self, name: str) -> str:
-        """Hash of the recipe of a dataset, by which imported predictions say what they are for."""
+        """Hash of a dataset's recipe: it says for which data imported predictions were made."""
         return digest(as_json(self.prepare(name)))
 
     def samples(self, dataset: str) -> Task:
@@ -123,7 +123,7 @@ class Recipes(ScoredConventions):
         return self.config.datasets[dataset].samples
 
     def class_of(self, model: str) -> str | None:
-        """A model's class, ``package.module:Class``; None for a class in the room of models."""
+        """A model's class, ``package.module:Class``; None for one of stp's own models."""
         if model not in self._classes:
             entry = self.config.models[model]
             task, name = tasks.find(entry.kind), entry.class_

@@ -9,7 +9,8 @@ from threading import Lock
 import numpy as np
 
 Transform = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""Function like `stp.metrics.metric.Metric.transform`."""
+"""Function of frames and observed frames, (N, T, C, H, W) each, that returns what a metric compares
+instead of the frames, such as their spectra (`stp.metrics.metric.Metric.transform`)."""
 
 KEPT_BYTES = 1 << 26
 """Size of all cached arrays together."""
