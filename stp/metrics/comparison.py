@@ -1,4 +1,4 @@
-"""Facts about the data, besides the frames, that the computation of a metric may use."""
+"""What a metric may need besides frames: units, variables, grid and climatology of the data."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -48,7 +48,9 @@ class Digit(NamedTuple):
 def areas(frames: np.ndarray) -> list[list[np.ndarray]]:
     """Find the connected areas in each of the frames (T, H, W) that are larger than noise.
 
-    Each area is cropped to its bounding box; other areas in the box are set to 0.
+    Returns:
+        for each frame, its areas (h, w), each cropped to its bounding box; pixels of other areas in
+        the box are 0.
     """
     # Parts of a broken stroke, up to two pixels apart, are one digit; frames are apart.
     around = np.zeros((3, 3, 3), bool)

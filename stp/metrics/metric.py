@@ -199,7 +199,7 @@ class Metric(NamedTuple):
     reason: str = ""
 
     def loaded(self, _: str, networks: NetworkInputs) -> "Metric":
-        """The metric itself, which needs no network."""
+        """The metric itself, unchanged: unlike other conventions it needs no network."""
         return self
 
     def valued(self, leads: Iterable[int]) -> frozenset[int]:

@@ -24,7 +24,7 @@ class StoredCell:
 
     Attributes:
         key: key of the cell.
-        kind: task of the test dataset, see `stp.tasks`.
+        kind: task of the test dataset: frames, tracks of people, or opinions.
         source: origin of the test data: official, sample, synthetic or own.
         release: release of the test dataset.
         protocol: ``paper``, or the name of another protocol.

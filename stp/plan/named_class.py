@@ -39,7 +39,7 @@ def of_suite(room: str, name: str) -> str | None:
 
 
 def module_of(class_name: str) -> str:
-    """The module of a class."""
+    """Full name of the module of a class, which is given as ``package.module:Class``."""
     return class_name.partition(":")[0]
 
 

@@ -50,7 +50,7 @@ class Corrected(Source):
         self._source.close()
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
-        """Read the forecasts of one clip, in the dataset's units (see `Source.read`)."""
+        """Read the forecasts of one clip in the dataset's units, (members, lead times, C, H, W)."""
         indices = [self._index[int(lead)] for lead in leads]
         return np.asarray(self._source.read(row, leads) - self._error[indices])
 

@@ -43,7 +43,7 @@ def run(job: Job) -> Extras:
 
     Args:
         job: the recipe has ``model``, ``options`` (its parameters), ``context`` (positions),
-            ``lead_times``, ``split`` (the protocol of the test), ``predict`` (see `MotionOptions`),
+            ``lead_times``, ``split`` (the protocol of the test), ``predict`` (its `MotionOptions`),
             and optionally ``observe`` (in place of ``context``), ``noise`` (millimetres) and
             ``people`` (minimum number of people of a scenario). Inputs are ``data`` and, for
             calibrated or trained predictors, ``model``; released weights are ``weights``.

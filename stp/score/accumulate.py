@@ -75,9 +75,9 @@ def accumulate(
     count: int,
     threads: int,
 ) -> dict[str, Accumulated]:
-    """Compute the statistics of all samples.
+    """Compute the statistics of all samples with all metrics, in one pass over the forecasts.
 
-    The state is saved periodically; an interrupted pass resumes from the saved state.
+    The sums so far are saved periodically; an interrupted pass resumes from them.
 
     Args:
         job: the job, for its state folder, progress and runtime (``block_samples``,

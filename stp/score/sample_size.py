@@ -77,7 +77,9 @@ def within(
     tries: int = TRIES,
     seed: int = 0,
 ) -> list[AtSize]:
-    """Compute distances between disjoint random subsets of one set (Figure 4 of the paper).
+    """Compute distances between disjoint random subsets of one set.
+
+    They show which distance is due to chance at each size (Unterthiner et al. 2018, Figure 4).
 
     Args:
         features: features of the set, (M, D).

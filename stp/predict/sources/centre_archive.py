@@ -90,7 +90,7 @@ class CentreArchive(Source):
         self._order = order
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
-        """Read the forecasts of one clip, in the dataset's units (see `Source.read`)."""
+        """Read the forecasts of one clip in the dataset's units, (members, lead times, C, H, W)."""
         position = int(np.flatnonzero(self.rows == row)[0])
         name, opened = self._at(position)
         variables: dict[str, list[int]] = {}

@@ -36,7 +36,7 @@ class DailyClimatology(Source):
             )
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
-        """Read the forecasts of one clip, in the dataset's units (see `Source.read`)."""
+        """Read the forecasts of one clip in the dataset's units, (members, lead times, C, H, W)."""
         valid = (self._request.valid(row, lead) for lead in leads.tolist())
         return np.stack([self._means.read(frame) for frame in valid])[None]
 

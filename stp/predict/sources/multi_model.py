@@ -70,7 +70,7 @@ class MultiModel(Source):
             )
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
-        """Read the forecasts of one clip, in the dataset's units (see `Source.read`)."""
+        """Read the forecasts of one clip in the dataset's units, (members, lead times, C, H, W)."""
         every = np.concatenate(
             [
                 centre.read(row, leads)[:, :, np.searchsorted(centre.channels, self.channels)]

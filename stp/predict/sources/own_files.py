@@ -149,7 +149,7 @@ class OwnFiles(Source):
         self.members = len(self._distinct)
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
-        """Read the forecasts of one clip, in the dataset's units (see `Source.read`)."""
+        """Read the forecasts of one clip in the dataset's units, (members, lead times, C, H, W)."""
         return self._read_all(row, leads)[self._distinct]
 
     def _copies(self, leads: np.ndarray) -> Copies:
