@@ -104,6 +104,9 @@ class Options:
     """Base class of options that a recipe (all settings of one artefact) sets.
 
     Subclasses are frozen dataclasses.
+
+    Attributes:
+        PART: name of these options in errors, such as ``predict``.
     """
 
     PART: ClassVar[str]

@@ -1,4 +1,4 @@
-"""Entries of datasets: config/datasets/<name>.yaml."""
+"""The form of datasets' entries in the configuration: config/datasets/<name>.yaml."""
 
 import re
 from typing import Annotated, Literal, Self

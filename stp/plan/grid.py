@@ -1,4 +1,7 @@
-"""Grids of evaluations in a scale file."""
+"""Grids of evaluations in a scale file, which says which models and datasets are evaluated.
+
+An evaluation is a training, a test and a setting; a grid combines all values of several lists.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -135,7 +138,7 @@ class Combinations(Strict):
         return self.models is None or bool(set(self.models) & set(case.models))
 
     def out_of(self, case: Case) -> tuple[str, ...]:
-        """The models of a case (one evaluation) that remain when this pattern is left out."""
+        """The models of a case (one evaluation) that this pattern does not remove from it."""
         if not self.matches(case):
             return case.models
         return tuple(name for name in case.models if self.models and name not in self.models)

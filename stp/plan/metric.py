@@ -1,4 +1,7 @@
-"""Metrics and their conventions: config/conventions/<name>.yaml."""
+"""The form of metrics and their conventions: config/conventions/<name>.yaml.
+
+A convention is one exact definition of a metric, such as ``ssim.range2``.
+"""
 
 import ast
 import importlib.util

@@ -1,4 +1,4 @@
-"""Entries of models: config/models/<name>.yaml."""
+"""The form of models' entries in the configuration: config/models/<name>.yaml."""
 
 import re
 from collections.abc import Mapping

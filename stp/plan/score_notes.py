@@ -13,7 +13,10 @@ from stp.plan.manifest_types import Cell
 
 
 def noted(cell: Cell) -> Cell:
-    """Add to a cell the note on its predictions, and the number of forecasts that were scored.
+    """Add to a cell (an evaluation) the note that its scores have, if they have one.
+
+    The note is a warning for tables, such as that predictions equal the truth. The number of
+    forecasts that were scored is taken from the same file.
 
     Raises:
         StpError: the note is damaged.

@@ -57,7 +57,8 @@ class Source(ABC):
         channels: indices of the available channels of the data, int64, ascending.
         leads: indices of the lead times that all forecasts have, int64, from 0, ascending; None for
             all lead times.
-        members: number of different members; None if all members differ.
+        members: number of different members, if some members are copies of others; None if all
+            differ.
         note: text that tables show beside the forecasts; may be empty.
         is_unknown: whether the forecasts are from an unknown source, so that their agreement with
             the truth is measured (`stp.predict.agreement`).

@@ -61,7 +61,7 @@ class Members:
             )
 
     def suited(self, name: str, metric: Metric) -> Metric:
-        """Adapt a metric to this rule, which may leave it without values.
+        """Adapt a metric to this rule of scoring several forecasts of a sample.
 
         Args:
             name: name of the convention, to look up whether higher values are better.

@@ -1,4 +1,4 @@
-"""Score forecasts made by others, reading them on demand.
+"""Score forecasts that were made elsewhere, reading them on demand.
 
 One year of a centre's control forecasts is 100 GB, and one year of its ensemble more than a
 terabyte: too much to copy. Forecasts are therefore read, a few lead times at a time, and compared
@@ -88,7 +88,7 @@ def kept_of(rows: np.ndarray, clips: np.ndarray) -> np.ndarray:
 
 
 class ReadSamples(FrameSamples):
-    """Samples with forecasts of others, read on demand.
+    """Samples with forecasts that were made elsewhere, which are read on demand.
 
     Args:
         request: data, clips and lead times of the forecasts to read.

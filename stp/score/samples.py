@@ -6,7 +6,8 @@ score job has its own subclass of `Samples`:
 
 - `stp.score.run` reads stored predictions (`stp.score.predictions.Predictions`);
 - `stp.score.rollout` computes forecasts on demand (`stp.predict.forecasts.Forecasts`);
-- `stp.score.read` reads the forecasts of others on demand (`stp.predict.source.Source`);
+- `stp.score.read` reads forecasts that were made elsewhere, on demand
+  (`stp.predict.source.Source`);
 - `stp.score.motion` reads stored tracks of people.
 """
 

@@ -1,4 +1,4 @@
-"""Distorted real clips in place of forecasts: the study of FVD (`stp.data.distortions`).
+"""Distorted real clips in place of forecasts, to study what FVD and other metrics notice.
 
 Distortions use whole clips and other clips of the split; the data have no context frames.
 """
