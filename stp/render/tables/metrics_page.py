@@ -63,7 +63,7 @@ def _metrics(config: Config) -> Iterator[str]:
 
 
 def _columns(config: Config) -> Iterator[str]:
-    yield "## Scores of PredBench\n"
+    yield f"## Scores of {config.suite.title}\n"
     yield "| data | columns of the table | also in the store |\n|---|---|---|"
     for row, columns in config.suite.columns.items():
         names = [name for name, group in config.suite.datasets.items() if group == row]
