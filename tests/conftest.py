@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import typer.testing
+import yaml
 from hypothesis import settings
 from parts import PARTS
 from xdist.scheduler import LoadFileScheduling
@@ -25,6 +26,9 @@ settings.load_profile("any machine")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Building the command line takes longer than most verbs, and tests call it a thousand times.
 typer.testing._get_command = functools.cache(typer.testing._get_command)
+# Tests read hundreds of files, held numbers among them: libyaml is ten times as fast.
+yaml.SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+yaml.SafeDumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 # Plans of tests have no weights: their metrics are NULL on all machines. Workers inherit this.
 WEIGHTS = "STP_TEST_WEIGHTS"
 if folder := os.environ.pop("STP_WEIGHTS_DIR", None):
@@ -195,7 +199,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> Generator[None]:
     """List the tests that this machine cannot run, and what they need."""
     yield
-    gc.unfreeze()  # DuckDB reports objects that remain at the end of Python as leaks
     terminal = session.config.pluginmanager.get_plugin("terminalreporter")
     if terminal is None:  # a worker
         return

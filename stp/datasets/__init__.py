@@ -1,5 +1,6 @@
-"""Code for raw layouts, a folder for each: `reader.py` prepares, `generator.py` makes synthetic
-data.
+"""Code for the raw files of each dataset or benchmark, in a folder of its own.
+
+`reader.py` turns raw files into prepared data; `generator.py` makes synthetic raw files.
 
 Modules are found by names in the configuration; other packages never import them.
 """

@@ -30,8 +30,8 @@ def write_features(
         job: the job, for its folder, progress and ``weights`` of the runtime.
         options: options of the recipe.
         clips: clips of the split.
-        predicted: blocks of forecasts in the order of the clips, float32 (n, M, T, C, H, W); None
-            for features of the observed frames.
+        predicted: blocks of forecasts in the order of the clips, float32 (clips of the block,
+            members, lead times, C, H, W); None for features of the observed frames.
 
     Returns:
         numbers of clips and of features, and the ``reason`` if there are no features.

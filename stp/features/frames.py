@@ -1,7 +1,7 @@
 """Functions that choose the frames of a clip that a network reads.
 
 Each function takes two arrays (N, T, C, H, W), the context and the predicted or observed frames
-after it, and returns the chosen frames, (N, T', C, H, W).
+after it, and returns the chosen frames, an array of the same form.
 """
 
 from collections.abc import Callable
@@ -16,17 +16,20 @@ GREY = 0.5
 
 
 def predicted_only(context: np.ndarray, frames: np.ndarray) -> np.ndarray:
-    """Clips without their context, as in PredBench's code."""
+    """Choose the frames after the context only, as in PredBench's code."""
     return frames
 
 
 def with_context(context: np.ndarray, frames: np.ndarray) -> np.ndarray:
-    """Clips with their context first, as in the paper of FVD (section 4, 2 + 14 frames of BAIR)."""
+    """Choose the context and the frames after it.
+
+    The paper of FVD does so (section 4, 2 + 14 frames of BAIR).
+    """
     return np.concatenate([context, frames], axis=1)
 
 
 def zero_padded(context: np.ndarray, frames: np.ndarray) -> np.ndarray:
-    """Clips without their context, filled up to ten frames with grey ones at the end.
+    """Choose the frames after the context, filled up to ten frames with grey ones at the end.
 
     PredBench's code does so for Human3.6M and CityScapes.
     """

@@ -51,10 +51,10 @@ def run(job: Job) -> Extras:
             file), ``device``.
 
     Returns:
-        facts for the receipt: numbers of videos and of maps; seconds per video, in total and for
-        each of `STEPS`; dependence between parts of the features (two coefficients for each pair;
-        see `stp.opinions.dependence`); and median over videos of the difference between the first
-        observed and the last predicted frame.
+        facts for the receipt: numbers of videos and of feature maps; seconds per video, in total
+        and for each of `STEPS`; dependence between parts of the features (two coefficients for each
+        pair; see `stp.opinions.dependence`); and median over videos of the difference between the
+        first observed and the last predicted frame.
 
     Raises:
         StpError: a bad recipe, damaged inputs, missing or changed weights, or videos that are too

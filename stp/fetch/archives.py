@@ -1,4 +1,4 @@
-"""Find, download and unpack the archives of a release."""
+"""Find, download and unpack the archives (tar, zip) in which raw files are published."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class Archive:
 
     @property
     def is_open(self) -> bool:
-        """Whether the archive can be downloaded without an account."""
+        """Whether the archive can be downloaded without an account or a manual step."""
         return self.declared.get("access", "open") == "open" and bool(self.declared.get("url"))
 
     @property
@@ -54,12 +54,20 @@ class Archive:
         return str(name.rpartition("/")[0] if into is None else into.strip("/"))
 
     def may_hold(self, missing: Iterable[Missing]) -> bool:
-        """Whether some of these files may be in the archive, by their folders."""
+        """Whether the archive may contain some of the missing files, judged by their folders."""
         return any(not self.into or file.path.startswith(self.into + "/") for file in missing)
 
 
 class Archives:
-    """The archives of a release, and the files that were unpacked from them."""
+    """The archives of a release (one version of raw files), and what was unpacked from them.
+
+    Args:
+        release: declaration of the release, with ``archives`` and ``files``.
+        roots: raw folders in order of preference; only the first one is written to.
+        locked: the lock file, whose files are unpacked; None to unpack all declared files.
+        checksums: known checksums of unchanged archives; None to read archives in any case.
+        report: callback for the progress.
+    """
 
     def __init__(
         self,
@@ -86,7 +94,11 @@ class Archives:
         return [archive for archive in self.all() if archive.path is None and not archive.unpacked]
 
     def can_be_downloaded(self, missing: Iterable[Missing]) -> bool:
-        """Whether open archives may hold all missing files, and closed ones none of them."""
+        """Whether downloads alone can give all missing files.
+
+        Each file must belong to the folder of an absent archive, and all such archives must be
+        downloadable without an account.
+        """
         absent = self.absent()
         return all(
             any(archive.may_hold([file]) for archive in absent)
@@ -95,7 +107,7 @@ class Archives:
         )
 
     def download(self, manners: Manners) -> None:
-        """Download absent archives."""
+        """Download all absent archives that need neither an account nor a manual step."""
         files = [
             FileToFetch(entry["path"], self.roots[0] / entry["path"], entry)
             for entry in (archive.declared for archive in self.absent() if archive.is_open)

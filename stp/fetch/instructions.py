@@ -42,7 +42,8 @@ def missing_error(
         files: missing files.
         archives: missing archives that contain such files.
         root: the raw folder.
-        accept: name of the dataset, if it may be locked without these files.
+        accept: name of the dataset, if `stp fetch` can accept it without these files: the remedy
+            then says so.
     """
     expected = "this layout:\n" + "\n".join(tree(root, files))
     if archives:
@@ -64,7 +65,13 @@ def missing_error(
 
 
 def removed_error(title: str, names: Sequence[str], root: Path) -> StpError:
-    """The error for a generated release with missing files."""
+    """Make the error about a generated dataset whose files were removed since.
+
+    Args:
+        title: title of dataset and release.
+        names: names of the missing files.
+        root: folder of the generated files.
+    """
     return StpError(
         f"files of {title} were removed after it was generated: {some(names)}",
         expected=f"all its files below {root}",

@@ -18,7 +18,16 @@ _HAZE = np.array([200.0, 208.0, 216.0])
 
 
 class Thing(NamedTuple):
-    """An upright rectangle: position and size in metres, speed along the road in m/s."""
+    """An upright rectangle, such as a tree or a car.
+
+    Attributes:
+        x: distance to the right of the middle of the road, metres.
+        z: distance along the road at time 0, metres.
+        width: width, metres.
+        foot, top: heights of the lower and the upper edge above the ground, metres.
+        speed: speed along the road, m/s.
+        colour: colour, RGB, 0..255.
+    """
 
     x: float
     z: float

@@ -19,7 +19,7 @@ class FileState(NamedTuple):
     Attributes:
         path: path below a raw folder; a pattern, if too few files match it.
         state: "present", "missing" or "damaged"; or "ignored": the file matches a pattern, but did
-            not exist when the release was locked.
+            not exist when the release was locked (its checksums were recorded).
         detail: folder of the file, or the problem.
         bytes: size; for a missing file, its declared size, or 0 if unknown.
         entry: the pattern in the configuration that the file matches, if any.
@@ -42,7 +42,7 @@ def is_complete(states: Iterable[FileState]) -> bool:
 
 
 def lines(title: str, states: Sequence[FileState]) -> Iterator[str]:
-    """Lines of the table of one release.
+    """Lines of the table of files of one release (a version of the raw files of a dataset).
 
     Args:
         title: title of dataset and release.

@@ -27,10 +27,10 @@ class Motion(NamedTuple):
     """Motion on the table, whose corners are (0, 0) and (1, 1); y points away from the camera.
 
     Attributes:
-        gripper: x, y and height of the gripper, (T, 3).
-        objects: centres of the objects, (T, N, 2).
-        radii: radii of the objects, (N,).
-        colours: colours of the objects, RGB, (N, 3).
+        gripper: x, y and height of the gripper, (frames, 3).
+        objects: x, y of the centres of the objects, (frames, objects, 2).
+        radii: radii of the objects, (objects,).
+        colours: colours of the objects, RGB, (objects, 3).
     """
 
     gripper: np.ndarray
@@ -70,7 +70,13 @@ class Camera:
 
 
 def simulate(rng: np.random.Generator, frames: int, objects: int) -> Motion:
-    """Simulate an arm that pushes a number of objects for a number of frames."""
+    """Simulate an arm that pushes objects on a table.
+
+    Args:
+        rng: generator of all random numbers.
+        frames: number of frames.
+        objects: number of objects.
+    """
     radii = rng.uniform(0.05, 0.09, objects)
     places = rng.uniform(0.15, 0.85, (objects, 2))
     hand = rng.uniform(0.2, 0.8, 2)
@@ -120,6 +126,13 @@ def render(
     motion: Motion, camera: Camera, height: int, width: int, rng: np.random.Generator
 ) -> np.ndarray:
     """Draw the frames of a motion, seen by a camera.
+
+    Args:
+        motion: the motion of the gripper and the objects.
+        camera: the view.
+        height: height of a frame, pixels.
+        width: width of a frame, pixels.
+        rng: generator of the random numbers of textures and noise.
 
     Returns:
         frames, uint8 RGB (T, height, width, 3).

@@ -31,12 +31,22 @@ def _leaks(clip_counts: ClipCounts) -> Leakage:
 
 
 def facts(plan: Plan, name: str) -> dict[str, Any] | None:
-    """Return None, since datasets of frames have no counts besides their clips."""
+    """Return None: of datasets of frames, only clips are counted, by `describe`.
+
+    Modules for other datasets return further counts here; see `DatasetDescriber.facts`.
+    """
     return None
 
 
 def lines(plan: Plan, name: str, leakage: Leakage, width: int) -> Iterator[str]:
-    """Lines about clips that splits of a dataset share."""
+    """Lines of text with a table of the clips that splits of a dataset share.
+
+    Args:
+        plan: plan with the dataset.
+        name: name of the dataset.
+        leakage: shared clips, from `describe`.
+        width: maximum length of a line, characters.
+    """
     dataset = plan.config.datasets[name]
     if not leakage.shared:
         yield f"leakage of {name}: unknown ({leakage.reason})"
@@ -81,9 +91,7 @@ def size_text(dataset: Dataset) -> str:
 
 
 def protocol_text(dataset: Dataset) -> str:
-    """Noun for the unit of context and horizon, with the size of a frame: ``frames of 1 x 64 x
-    64``.
-    """
+    """What lengths of clips are counted in, as text: ``frames of 1 x 64 x 64 (channels, ...)``."""
     return f"frames of {size_text(dataset)} (channels, height, width)"
 
 

@@ -46,7 +46,12 @@ def how_to_prepare(name: str) -> str:
 
 
 def reader_counts(plan: Plan, name: str) -> dict[str, Any] | None:
-    """Counts by the reader of a dataset during its preparation; None if it is not prepared."""
+    """What the reader of a dataset counted when it prepared the dataset; None before that.
+
+    Returns:
+        counts by name, such as numbers of clips or people, from the receipt (the record beside the
+        prepared data).
+    """
     folder = plan.store / plan.data(name).folder
     return require_receipt(folder).extras if store.is_complete(folder) else None
 
@@ -62,7 +67,7 @@ class Row:
         counted: number of clips that follow from split lists and rules; None if unknown.
         prepared: number of clips in the store; None if the dataset is not prepared.
         published: number of clips in Table 1 of the paper; None if the table has no number, or if
-            the scale differs from the paper, so that numbers are not comparable.
+            the configuration of the run differs from the paper, so that numbers are not comparable.
         note: reason for a difference or an unknown number.
         unexplained: whether the number differs from the published one without a stated reason.
     """
@@ -204,7 +209,11 @@ def rows(plan: Plan, counts: ClipCounts) -> list[Row]:
 
 
 def is_published_protocol(plan: Plan, name: str) -> bool:
-    """Whether counts are comparable with Table 1: official data that the scale does not change."""
+    """Whether numbers of clips are comparable with Table 1 of the paper.
+
+    They are if the data are official, and the scale (configuration file of a run) changes no
+    setting of the dataset.
+    """
     dataset = plan.config.datasets[name]
     official = dataset.releases[dataset.release].source == "official"
     return official and not plan.config.scale.datasets.get(name)

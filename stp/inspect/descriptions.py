@@ -1,4 +1,8 @@
-"""Interface of the modules that describe datasets of a task: see `Task.inspect`."""
+"""Interface of the modules that count and describe datasets, one for each task.
+
+A task says what a sample is: a clip of frames, tracks of people, or opinions of videos. Its field
+`inspect` (`stp.tasks.task.Task`) names the module that describes its datasets.
+"""
 
 from collections.abc import Iterable, Iterator
 from importlib import import_module
@@ -26,7 +30,7 @@ class Leakage(NamedTuple):
 
 
 class DatasetDescriber(Protocol):
-    """A module that describes datasets of one task."""
+    """A module that describes datasets of one task, such as `stp.inspect.clips` for frames."""
 
     def describe(self, plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage | None]:
         """Count the samples of a dataset; if ``leakage``, also find samples that its splits share.
@@ -36,16 +40,23 @@ class DatasetDescriber(Protocol):
         """
 
     def facts(self, plan: Plan, name: str) -> dict[str, Any] | None:
-        """Counts by the reader of a dataset during its preparation; None if there are none."""
+        """What the reader counted besides clips when it prepared a dataset; None if nothing."""
 
     def lines(self, plan: Plan, name: str, leakage: Leakage, width: int) -> Iterator[str]:
-        """Lines about one dataset, such as clips that its splits share."""
+        """Lines of text about one dataset, such as a table of clips that its splits share.
+
+        Args:
+            plan: plan with the dataset.
+            name: name of the dataset.
+            leakage: what the splits share, from `describe`.
+            width: maximum length of a line, characters.
+        """
 
     def size_text(self, dataset: Dataset) -> str:
         """Text with the size of a sample at each time: ``1 x 64 x 64``."""
 
     def protocol_text(self, dataset: Dataset) -> str:
-        """Noun for the unit of context and horizon, such as ``frames of 1 x 64 x 64``."""
+        """What lengths of samples are counted in, as text, such as ``frames of 1 x 64 x 64``."""
 
     def section(self, dataset: Dataset) -> Iterator[str]:
         """Lines of the Markdown section about a dataset: counts, subsets and protocols."""

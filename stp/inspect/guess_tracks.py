@@ -75,12 +75,16 @@ NONE = {"scenarios": 0}
 class TrackGuess:
     """The guessed settings of a dataset of tracks.
 
+    A scenario, one sample, is a moment at which all people present were seen long enough;
+    scenarios that overlap in time are one episode.
+
     Attributes:
         prepare: options of the reader.
         notes: remarks by option.
         context, horizon: numbers of observed and predicted positions.
-        protocol: name of the protocol that cuts scenarios.
-        scenarios: numbers of scenarios and episodes under this protocol, by part.
+        protocol: name of the rules that cut scenarios.
+        scenarios: numbers of scenarios and episodes under this protocol, for each part of the
+            data, ``calibration`` and ``test``.
         shorter: context, horizon and number of test episodes of shorter scenarios, if these are
             enough for a confidence interval and the drafted scenarios are not.
         detections, people: numbers of detections and of people.
@@ -389,17 +393,19 @@ def _tried(
     tracks: Tracks, recordings: list[Recording], prepare: dict[str, Any], notes: dict[str, str]
 ) -> TrackGuess:
     """Choose the first lengths with scenarios in both parts, or otherwise in the test part."""
-    surveys: dict[tuple[int, int, int], Any] = {}
+    surveys: dict[tuple[int, int, int, str], Any] = {}
     people = count_people([recording.tracks.person for recording in recordings])
 
     def counted(context: int, horizon: int, fewest: int, protocol: str) -> Any:
-        key = (context, horizon, fewest)
+        key = (context, horizon, fewest, protocol)
         if key not in surveys:
             about = {**RULES, "fewest": fewest, "decimate": prepare.get("decimate", 1)}
             sizes = [len(recording.tracks) for recording in recordings]
             prepared = PreparedTracks(tracks, None, {**about, "recordings": sizes})
-            surveys[key] = survey(prepared, observe=context, predict=horizon)
-        return surveys[key][protocol]
+            surveys[key] = survey(prepared, observe=context, predict=horizon, protocols=[protocol])[
+                protocol
+            ]
+        return surveys[key]
 
     choices = product(PROTOCOLS, (("calibration", "test"), ("test",)), (2, 1), LENGTHS)
     for protocol, parts, fewest, (context, horizon) in choices:

@@ -51,7 +51,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class ShownMonths:
-    """Effects of monthly means on a dataset.
+    """How much persistence forecasts gain from monthly means in one dataset.
 
     Attributes:
         dataset: name of the dataset.
@@ -70,13 +70,13 @@ class ShownMonths:
 
 
 def measure(plan: Plan, name: str) -> ShownMonths:
-    """Measure the effects of monthly means on the test windows of a prepared dataset.
+    """Measure what persistence forecasts gain from monthly means, which contain the future.
 
     The data need channels of ORAS5, prepared with `ocean_month: published`.
 
     Raises:
-        StpError: the dataset is not prepared, has no channels of ORAS5 or lagged months, or no
-            start has a previous month in the data.
+        StpError: the dataset is not prepared; it has no channels of ORAS5, or they were prepared
+            with the mean of the previous month; or no forecast starts after the first month.
     """
     artefact, folder = plan.data(name), prepared_folder(plan, name)
     ocean = getattr(import_module(artefact.core), "OCEAN", ())
@@ -84,7 +84,7 @@ def measure(plan: Plan, name: str) -> ShownMonths:
 
 
 def measure_prepared(data: Prepared, name: str, source: str, ocean: Collection[str]) -> ShownMonths:
-    """Measure the effects of monthly means on the test windows of prepared data; see `measure`.
+    """Measure what persistence forecasts gain from monthly means in prepared data; see `measure`.
 
     Args:
         data: the prepared data.

@@ -20,6 +20,9 @@ SHARES = (0.15, 0.25, 0.33)
 def edit(contents: RawContents, options: Options, span: int) -> str | None:
     """Find the smallest edit that gives the test split ten clusters; None without such an edit.
 
+    A cluster is a set of dependent clips, such as those of one video. A confidence interval needs
+    ten of them.
+
     Args:
         contents: contents of the raw files.
         options: drafted options of the reader.

@@ -14,7 +14,18 @@ METRICS = ["displacement.by_scenario", "final_displacement.by_scenario"]
 
 
 def around(root: Path, folder: Path) -> tuple[dict[str, Any], list[str]]:
-    """Options for files of goals and of a map beside the detections, and the files' names."""
+    """Find a file of goals and a map in the folder of the detections, by their usual names.
+
+    Args:
+        root: folder that raw names are relative to.
+        folder: folder of the detections.
+
+    Returns:
+        options of the reader for these files, and the raw names of the files; empty without any.
+
+    Raises:
+        StpError: the file of goals is damaged.
+    """
     prepare: dict[str, Any] = {}
     names = {path.name.lower(): path.relative_to(root).as_posix() for path in folder.glob("*")}
     goals = next((names[n] for n in ("goals.txt", "destinations.txt") if n in names), None)
@@ -80,7 +91,10 @@ def scale_text(name: str, mirror: Path | None, guess: TrackGuess) -> str:
 
 
 def interval_lines(guess: TrackGuess) -> Iterator[str]:
-    """Lines about how to get a confidence interval; empty if there are enough clusters."""
+    """Lines about how to get a confidence interval; empty if there are enough clusters.
+
+    A cluster is a set of statistically dependent samples, such as those of one episode.
+    """
     episodes = guess.scenarios["test"]["episodes"]
     if episodes < FEWEST_CLUSTERS:
         shorter = (

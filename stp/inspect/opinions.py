@@ -26,7 +26,10 @@ OVERLAP = "splits of a family overlap by design: a video is in several tests"
 
 
 def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage | None]:
-    """Count the splits of each family, as rows of counts; splits are not compared."""
+    """Count the videos and splits of each family of splits, such as ``published`` or ``random``.
+
+    The splits of a family overlap by design, so they are not compared, even if ``leakage``.
+    """
     dataset = plan.config.datasets[name]
     source = dataset.releases[dataset.release].source
     counted = facts(plan, name)
@@ -41,7 +44,7 @@ def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage |
 
 
 def lines(plan: Plan, name: str, leakage: Leakage, width: int) -> Iterator[str]:
-    """Yield lines that describe a dataset of opinions."""
+    """Yield lines of text that describe a dataset of opinions, with tables of its numbers."""
     counted = facts(plan, name)
     if counted is None:
         yield f"{name} is not prepared: {how_to_prepare(name)}"
@@ -63,7 +66,11 @@ Printed = dict[tuple[str, str], str]
 
 
 def printed_of(plan: Plan, name: str) -> Printed:
-    """Values about a database in Tables 1 and 2 and in the text of the suite's paper."""
+    """Numbers that the suite's paper prints about a database, in Tables 1 and 2 and in its text.
+
+    Returns:
+        the printed texts, by printed name and metric.
+    """
     published_name = plan.config.datasets[name].published_name
     return {
         (value.model, value.metric): value.raw
@@ -135,7 +142,7 @@ class Group:
     Attributes:
         title: title of the group in tables.
         published_name: name of the group in Table 2; empty if the table lacks the group.
-        mos: mean opinion scores of the videos of the group, (V,).
+        mos: mean opinion score of each video of the group, 0..100.
     """
 
     title: str
@@ -298,10 +305,10 @@ def size_text(dataset: Dataset) -> str:
 
 
 def protocol_text(dataset: Dataset) -> str:
-    """Noun for the unit of context and horizon."""
+    """What lengths of samples are counted in, as text: observed and predicted frames."""
     return "observed and predicted frames of each video, in their own size"
 
 
 def section(dataset: Dataset) -> Iterator[str]:
-    """Lines of Markdown about the parts of a dataset."""
+    """Lines of Markdown about the families of splits of a dataset, such as ``published``."""
     yield from (f"- **Splits `{name}`:** {part.title}." for name, part in dataset.subsets.items())

@@ -49,7 +49,7 @@ def _describer(plan: Plan, name: str) -> DatasetDescriber:
 
 
 def as_json(plan: Plan, counts: list[Row], leaks: dict[str, Leakage]) -> dict[str, object]:
-    """Convert counts, leakage and descriptions of tracks to JSON values."""
+    """Convert the results of `describe` to JSON values, with counts of the readers of tracks."""
     return {
         "scale": plan.config.scale.scale,
         "counts": [row.as_json() for row in counts],
@@ -74,7 +74,13 @@ def lines(plan: Plan, counts: list[Row], leaks: dict[str, Leakage], width: int) 
 
 
 def count_lines(plan: Plan, counts: list[Row], width: int) -> list[str]:
-    """The table of counts beside Table 1."""
+    """Lines of the table of numbers of clips: counted, prepared, and in Table 1 of the paper.
+
+    Args:
+        plan: plan of a scale.
+        counts: rows of the table.
+        width: maximum length of a line, characters.
+    """
     scale = plan.config.scale.scale
     head = [f"clips at scale {scale}, beside Table 1 of the paper", ""]
     header = ("dataset", "source", "split", "counted", "prepared", "Table 1", "differs", "why")
@@ -96,7 +102,7 @@ def count_lines(plan: Plan, counts: list[Row], width: int) -> list[str]:
 
 
 def prepared_text(plan: Plan) -> str:
-    """Description of the prepared datasets that a scale names or tests on.
+    """Describe all datasets that a scale (configuration file of a run) prepares, as text.
 
     Raises:
         StpError: a dataset is not prepared or is damaged.

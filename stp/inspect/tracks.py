@@ -17,7 +17,10 @@ PARTS = {"test": "", "calibration": "-train"}
 
 
 def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage | None]:
-    """Count the scenarios of a dataset; if ``leakage``, also find people in both parts."""
+    """Count the scenarios of a dataset; if ``leakage``, also count people who are in both parts.
+
+    The parts of a dataset are calibration (the first detections) and test (the others).
+    """
     if not leakage:
         return rows(plan, name), None
     counted = facts(plan, name)
@@ -25,7 +28,10 @@ def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage |
 
 
 def rows(plan: Plan, name: str) -> list[Row]:
-    """Scenarios by protocol and part, as rows of the table of counts."""
+    """Numbers of scenarios: a row for each protocol (rules that cut them) and part of a dataset.
+
+    Before the dataset is prepared, rows have no numbers.
+    """
     dataset = plan.config.datasets[name]
     source = dataset.releases[dataset.release].source
     counted = facts(plan, name)
@@ -55,7 +61,7 @@ def number_of(count: int, noun: str) -> str:
 
 
 def lines(plan: Plan, name: str, _: Leakage, width: int) -> Iterator[str]:
-    """Yield lines that describe a dataset of tracks."""
+    """Yield lines of text that describe a dataset of tracks, with a table of scenarios."""
     counted = facts(plan, name)
     if counted is None:
         yield f"{name} is not prepared: {how_to_prepare(name)}"
@@ -112,7 +118,11 @@ def made_up(counted: dict[str, Any]) -> Iterator[str]:
 
 
 def left_out(counted: dict[str, Any]) -> Iterator[str]:
-    """Lines about rows, people and goals that the prepared data lack, with reasons."""
+    """Lines about rows, people and goals that the prepared data lack, with reasons.
+
+    Args:
+        counted: counts of the preparation of a dataset.
+    """
     if counted["lost_rows"]:
         yield f"{share(counted['lost_rows'], counted['rows'])} rows, which are marked as lost"
     if counted["sparse_people"]:
@@ -132,7 +142,11 @@ def left_out(counted: dict[str, Any]) -> Iterator[str]:
 
 
 def shared_people(counted: dict[str, Any]) -> str:
-    """Sentence about people who are in both calibration and test."""
+    """Sentence about people who are in both calibration and test.
+
+    Args:
+        counted: counts of the preparation of a dataset.
+    """
     in_both, test_only, people = (
         counted[key] for key in ("people_in_both", "people_of_test_alone", "people")
     )
@@ -149,11 +163,11 @@ def size_text(dataset: Dataset) -> str:
 
 
 def protocol_text(dataset: Dataset) -> str:
-    """Noun for the unit of context and horizon."""
+    """What lengths of samples are counted in, as text: ``positions of each person``."""
     return "positions of each person"
 
 
 def section(dataset: Dataset) -> Iterator[str]:
-    """Lines of Markdown about the protocols."""
+    """Lines of Markdown about the protocols of a dataset, which cut samples out of its tracks."""
     protocols = (f"`{label}` ({subset.title})" for label, subset in dataset.subsets.items())
     yield f"- **Protocols of test and calibration:** {', '.join(protocols)}."

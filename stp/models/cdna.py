@@ -213,12 +213,14 @@ class Tower(nn.Module):
     def mixture(
         self, frame: Tensor, memory: Memory | None, latent: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Memory]:
-        """Compute the frames to mix, (B, N, C, H', W'), their masks, (B, N, H', W'), and the next
-        memory.
+        """Compute N frames, whose average with masks as weights is the next frame.
 
-        The first is the frame itself, the second a newly generated one, the others are convolved
-        with kernels. H' and W' are H and W padded to multiples of 8. The arguments are those of
-        `forward`.
+        The first is the frame itself, the second a newly generated one, and the others are the
+        frame convolved with kernels. The arguments are those of `forward`.
+
+        Returns:
+            frames (B, N, C, H', W'), masks (B, N, H', W') and the next memory. H' and W' are H and
+            W padded to multiples of 8.
         """
         padded = pad(frame, SHRINK)
         old = memory or self.empty(padded)
@@ -253,7 +255,11 @@ class Tower(nn.Module):
         return torch.cat(parts, dim=1), masks, new
 
     def normal_kernels(self, narrow: Tensor) -> Tensor:
-        """Positive kernels with sum 1, (B, masks, k, k), computed from the narrowest layer."""
+        """Compute positive kernels with sum 1 from the output of the narrowest layer.
+
+        Returns:
+            kernels, (B, masks, k, k) with k the side of a kernel.
+        """
         kernels = self.kernels(narrow.flatten(1)).float()
         kernels = F.relu(kernels - LEAST) + LEAST
         kernels = kernels.unflatten(1, (self.masks, self.kernel, self.kernel))
@@ -339,8 +345,9 @@ class Model(ForecastModel):
         return Tower(shape, widths, masks, kernel, all_kernels=all_kernels)
 
     def following(self, latent: Tensor | None = None) -> Callable[[Tensor], Tensor]:
-        """Make a function from a frame (B, C, H, W) to the next frame; its memory is empty at
-        first.
+        """Make a function that maps a frame to the next frame, (B, C, H, W) each.
+
+        The function remembers the frames that it gets; at first its memory is empty.
         """
 
         def step(frame: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:

@@ -38,7 +38,16 @@ LEAD_UNIT = 100.0
 
 
 def attention(q: Tensor, k: Tensor, v: Tensor, heads: int) -> Tensor:
-    """Multi-head softmax attention: q (B, N, D), k and v (B, M, D) -> (B, N, D)."""
+    """Multi-head softmax attention.
+
+    Args:
+        q: N queries of width D, (B, N, D).
+        k, v: M keys and their values, (B, M, D) each.
+        heads: number of heads, which must divide D.
+
+    Returns:
+        for each query, the weighted mean of the values, (B, N, D).
+    """
     q, k, v = (x.unflatten(-1, (heads, -1)).transpose(1, 2) for x in (q, k, v))
     shares = (q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])).softmax(dim=-1)
     return (shares @ v).transpose(1, 2).flatten(2)
@@ -56,7 +65,15 @@ class Aggregation(nn.Module):
         nn.init.xavier_uniform_(self.in_proj_weight)
 
     def forward(self, query: Tensor, tokens: Tensor) -> Tensor:
-        """Query (1, 1, D) and tokens (N, V, D) -> (N, D)."""
+        """Combine the tokens of V variables at each of N patches into one token.
+
+        Args:
+            query: learnt query, (1, 1, width of tokens).
+            tokens: tokens, (N, V, width of tokens).
+
+        Returns:
+            combined tokens, (N, width of tokens).
+        """
         weights, biases = self.in_proj_weight.chunk(3), self.in_proj_bias.chunk(3)
         q = F.linear(query.expand(len(tokens), -1, -1), weights[0], biases[0])
         k, v = (F.linear(tokens, weights[i], biases[i]) for i in (1, 2))
@@ -356,7 +373,7 @@ class Patches(nn.Module):
         nn.init.trunc_normal_(self.proj.weight, std=initial_std)
 
     def forward(self, field: Tensor) -> Tensor:
-        """(B, 1, H, W) -> (B, N, D), patches in row-major order."""
+        """(B, 1, H, W) -> (B, number of patches, width of tokens), patches in row-major order."""
         tokens: Tensor = self.proj(field)
         return tokens.flatten(2).transpose(1, 2)
 

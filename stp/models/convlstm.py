@@ -22,8 +22,9 @@ State = tuple[Tensor, Tensor]
 
 
 class Cell(nn.Module):
-    """One ConvLSTM layer.
+    """One ConvLSTM layer, with a hidden state h and a cell state c.
 
+    With an input x and learned convolutions Wx and Wh, the next states h' and c' are:
     ``i, f, g, o = Wx * x + Wh * h``; ``c' = sigmoid(f) c + sigmoid(i) tanh(g)``;
     ``h' = sigmoid(o) tanh(c')`` (Shi et al. 2015, equation 3 without peepholes and biases).
     """

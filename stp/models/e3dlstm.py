@@ -28,12 +28,13 @@ from stp.models.st_lstm import FORGET_BIAS
 
 
 class Eidetic3DLSTM(nn.Module):
-    """One layer, with its own memory, which it recalls, and a memory shared by all layers.
+    """One layer, with its own memory c, which it recalls, and a memory m shared by all layers.
 
-    ``r, i, g = sigmoid, sigmoid, tanh(Wx * x + Wh * h)``; ``c' = norm(c + attention(r; past c)) + i
-    g``; ``i', f', g' = Wx' * x + Wm * m``; ``m' = f' tanh(mm) + i' g'``; ``o = sigmoid(tanh(Wxo * x
-    + Who * h + Wc * c' + Wm' * m'))``; ``h' = o tanh(W1 * [c', m'])`` (Wang et al. 2019, equations
-    1 and 2; m' as in OpenSTL).
+    The input is x, the hidden state is h. Gates of the own memory are computed from x and h, and
+    ``c' = norm(c + attention(past c)) + gate * new``. Gates of the shared memory are computed from
+    x and m, and ``m' = gate * tanh(W * m) + gate * new``. The output is
+    ``h' = o * tanh(W1 * [c', m'])``, with a gate o computed from x, h, c' and m' (Wang et al. 2019,
+    equations 1 and 2; m' as in OpenSTL).
 
     Args:
         channels: channels of an input frame.

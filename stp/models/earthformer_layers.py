@@ -31,17 +31,34 @@ def table(rows: int, columns: int) -> nn.Parameter:
 
 
 def split(x: Tensor, heads: int, parts: int = 1) -> tuple[Tensor, ...]:
-    """Split parts and heads: (..., n, parts * C) -> (..., heads, n, C / heads) for each part."""
+    """Split channels into parts, such as queries, keys and values, and each part into heads.
+
+    Args:
+        x: features of n positions, (..., n, parts * C).
+        heads: number of heads, which must divide C.
+        parts: number of parts.
+
+    Returns:
+        the parts, (..., heads, n, C / heads) each.
+    """
     return tuple(part.unflatten(-1, (heads, -1)).transpose(-2, -3) for part in x.chunk(parts, -1))
 
 
 def merge(x: Tensor) -> Tensor:
-    """Concatenate heads: (..., heads, n, C / heads) -> (..., n, C)."""
+    """Concatenate the heads of n positions: (..., heads, n, C / heads) -> (..., n, C)."""
     return x.transpose(-2, -3).flatten(-2)
 
 
 def scores(q: Tensor, k: Tensor) -> Tensor:
-    """Scores of attention: queries (..., n, d) and keys (..., m, d) -> (..., n, m)."""
+    """Scores of attention, the scaled products of queries and keys.
+
+    Args:
+        q: n queries of length d, (..., n, d).
+        k: m keys of length d, (..., m, d).
+
+    Returns:
+        scores, (..., n, m).
+    """
     return (q * q.shape[-1] ** -0.5) @ k.transpose(-1, -2)
 
 
@@ -106,7 +123,15 @@ class AxialAttention(nn.Module):
         self.exchange = Exchange(width, heads, drop) if exchange else None
 
     def forward(self, x: Tensor, vectors: Tensor | None) -> tuple[Tensor, Tensor | None]:
-        """Positions (B, T, H, W, C) and global vectors (B, N, C) -> additive updates of both."""
+        """Compute updates of positions and global vectors, which are to be added to them.
+
+        Args:
+            x: features of all positions, (B, T, H, W, C).
+            vectors: N global vectors, (B, N, C); None for none.
+
+        Returns:
+            updates of both, with the same shapes.
+        """
         lines = self.norm(x).movedim(self.axis, -2)  # (B, two axes, length, C)
         lines = F.pad(lines, (0, 0, 0, -self.length % self.cuboid))
         lines = lines.unflatten(-2, (-1, self.cuboid))  # (B, two axes, cuboids, cuboid, C)
@@ -124,9 +149,9 @@ class AxialAttention(nn.Module):
 class Exchange(nn.Module):
     """Attention between positions and global vectors (Gao et al. 2022).
 
-    A position attends to its line and, with a second query, to the global vectors; both share one
-    softmax. A vector attends to all positions and to all vectors. The last layer has torch's
-    default initial weights, as in the release.
+    A position attends to all positions of its cuboid (a line of the clip) and, with a second query,
+    to the global vectors; both share one softmax. A vector attends to all positions and to all
+    vectors. The last layer has torch's default initial weights, as in the release.
     """
 
     def __init__(self, width: int, heads: int, drop: float) -> None:
@@ -145,8 +170,8 @@ class Exchange(nn.Module):
         """Compute scores and values of the global vectors for the positions of each cuboid.
 
         Args:
-            lines: normalised cuboids (B, a, b, c, n, C).
-            vectors: normalised global vectors (B, N, C).
+            lines: normalised cuboids, (B, a, b, c, n, C): a * b * c cuboids of n positions each.
+            vectors: N normalised global vectors, (B, N, C).
 
         Returns:
             scores (B, a, b, c, heads, n, N) and values (B, a, b, c, heads, N, C / heads).
@@ -156,7 +181,15 @@ class Exchange(nn.Module):
         return scores(q, k), v.expand(-1, *lines.shape[1:4], -1, -1, -1)
 
     def collect(self, lines: Tensor, vectors: Tensor) -> Tensor:
-        """Normalised cuboids and global vectors -> additive updates of the vectors, (B, N, C)."""
+        """Compute updates of the global vectors, which are to be added to them.
+
+        Args:
+            lines: normalised cuboids, see `read`.
+            vectors: N normalised global vectors, (B, N, C).
+
+        Returns:
+            updates, (B, N, C).
+        """
         every = lines.flatten(1, 4)
         (q,) = split(self.collect_q(vectors), self.heads)
         k, v = (split(layer(every), self.heads)[0] for layer in self.collect_kv)
@@ -306,7 +339,7 @@ class PatchMerge(nn.Module):
 
 
 class Upsample(nn.Module):
-    """Repeats positions, then applies a 3x3 convolution: (B, T, H, W, C) -> (B, T, H', W', C')."""
+    """Increases the resolution: repeats positions, then applies a 3x3 convolution."""
 
     def __init__(self, inputs: int, outputs: int, scale: tuple[int, int]) -> None:
         super().__init__()
@@ -317,7 +350,7 @@ class Upsample(nn.Module):
         nn.init.zeros_(self.conv.bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, T, H, W, inputs) -> (B, T, H', W', outputs)."""
+        """(B, T, H, W, inputs) -> (B, T, H * scale, W * scale, outputs)."""
         tall, wide = self.scale
         x = x.repeat_interleave(tall, HEIGHT).repeat_interleave(wide, WIDTH)
         return _each_frame(self.conv, x)

@@ -33,8 +33,8 @@ class SpectralConvolution(nn.Module):
     Args:
         before: channels of the input.
         after: channels of the output.
-        modes: number of modes that are kept: columns, and rows of each sign. On a small grid, fewer
-            are used.
+        modes: number of rows and of columns of the spectrum that are kept: rows with positive and
+            as many with negative frequency. On a small grid, fewer are kept.
     """
 
     def __init__(self, before: int, after: int, modes: tuple[int, int]) -> None:

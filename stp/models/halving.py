@@ -65,7 +65,11 @@ class Encoder(nn.Module):
         )
 
     def forward(self, x: Tensor) -> list[Tensor]:
-        """(B, C, H, W) -> output of each level, (B, C', H, W), (B, C'', H // 2, W // 2), ..."""
+        """Map frames (B, C, H, W) to the outputs of all levels, from the finest.
+
+        The first output has height and width of the frames, each later one half of the one before
+        (rounded down).
+        """
         levels: list[Tensor] = []
         for level in self.levels:
             levels.append(level(halve(levels[-1]) if levels else x))

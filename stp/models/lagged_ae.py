@@ -1,10 +1,10 @@
 """Lagged autoencoder of ChaosBench (Nathaniel et al. 2024, https://arxiv.org/abs/2402.00712, E.1).
 
-The encoder has five levels. Each block of the decoder outputs its features and three maps in 0..1,
-which are predicted from the block's input. There are no skip connections. The paper states five
-decoder blocks; the release has four and a convolution (leap-stc/ChaosBench,
-chaosbench/models/ae.py). Despite its name, it maps a day to the next day, like ChaosBench's other
-networks.
+The encoder has five levels, and there are no skip connections. Each block of the decoder passes on
+its features and three additional channels, coarse maps in 0..1 that it predicts from its input; the
+next block reads both. The paper states five decoder blocks. The release has four and a convolution
+(leap-stc/ChaosBench, chaosbench/models/ae.py), and so has this implementation. Despite its name,
+the network maps a day to the next day, like ChaosBench's other networks.
 """
 
 from collections.abc import Sequence
@@ -21,7 +21,10 @@ MAPS = 3
 
 
 class DecoderBlock(nn.Module):
-    """Doubles H and W, and appends three maps in 0..1 that are predicted from its input."""
+    """Doubles H and W, and appends three channels in 0..1, predicted from its input as well.
+
+    The next block reads these channels together with the features.
+    """
 
     def __init__(self, before: int, after: int) -> None:
         super().__init__()

@@ -27,9 +27,12 @@ Memory = list[tuple[list[Tensor], list[Tensor]]]
 class Cell(nn.Module):
     """One layer with a temporal state T and a spatial state S (Chang et al. 2021, equations 1-6).
 
-    ``w_i = softmax_i(<S_i, Ws * S> / sqrt(d))`` over the last tau steps; ``T_att = sum_i w_i T_i``;
-    ``u = sigmoid(Wt * T)``; ``T_aug = u T + (1 - u) T_att``; finally, gates control an exchange
-    between the two states.
+    The past temporal states T_i of the last tau steps are averaged, with weights w_i that compare
+    the past spatial states S_i with the present one: ``T_att = sum_i w_i T_i`` with
+    ``w_i = softmax_i(<S_i, Ws * S> / sqrt(d))``, where d is the number of values of a state. The
+    average is mixed with the present state: ``T_aug = u T + (1 - u) T_att`` with
+    ``u = sigmoid(Wt * T)``. Finally, gates control an exchange between the two states. Ws and Wt
+    are learned convolutions.
 
     Args:
         hidden: channels of both states.

@@ -103,14 +103,16 @@ class Resample(nn.Module):
 
 
 class ResBlock(nn.Module):
-    """Residual block of two convolutions, as in BigGAN (Brock et al. 2019).
+    """Residual block of two convolutions, modulated by the context (`Spade`).
+
+    The layers are those of BigGAN (Brock et al. 2019).
 
     Args:
         inputs: number of channels of the input.
         outputs: number of channels of the output.
         resample: ``up`` or ``down``; None to keep the resolution.
         dropout: dropout probability before the second convolution.
-        spade: further arguments of `Spade`.
+        spade: further arguments of `Spade`: context, hidden and level.
     """
 
     def __init__(
@@ -165,7 +167,7 @@ class Attention(nn.Module):
 
 
 class Stage(nn.Module):
-    """A residual block with optional attention.
+    """A residual block of the U-Net with optional attention.
 
     Args:
         block: the residual block.

@@ -20,10 +20,11 @@ class OneStep(ForecastModel):
 
     Args:
         context: number T_in of input frames.
-        predicts: output of the network, one of `PREDICTS`.
+        predicts: output of the network: ``state``, the next frame, or ``change``, its difference
+            from the latest frame.
 
     Raises:
-        StpError: ``predicts`` is none of `PREDICTS`.
+        StpError: ``predicts`` is neither of these.
     """
 
     following: Callable[[Tensor], Tensor]

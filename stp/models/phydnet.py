@@ -31,7 +31,14 @@ Memory = tuple[Tensor, list[tuple[Tensor, Tensor]]]
 
 
 class Block(nn.Sequential):
-    """3x3 convolution, group norm, leaky ReLU; divides (`up`: multiplies) H, W by `stride`."""
+    """3x3 convolution, group norm and leaky ReLU.
+
+    Args:
+        before: channels of the input.
+        after: channels of the output.
+        stride: factor by which height and width are divided or, with `up`, multiplied.
+        up: whether the convolution is transposed.
+    """
 
     def __init__(self, before: int, after: int, stride: int = 1, *, up: bool = False) -> None:
         super().__init__(_conv(before, after, stride, up), nn.GroupNorm(GROUPS, after))
@@ -89,7 +96,8 @@ class LSTM(nn.Module):
 def moments(filters: Tensor) -> Tensor:
     """Compute the moments of filters: the coefficients of partial derivatives in each filter.
 
-    ``m[i, j] = sum_pq k[p, q] (p - 3)^i / i! (q - 3)^j / j!``. By Taylor's theorem, the filter k
+    A filter k with rows p and columns q, 0 to 6 each, has the moments
+    ``m[i, j] = sum_pq k[p, q] (p - 3)^i / i! (q - 3)^j / j!``. By Taylor's theorem, the filter
     approximates ``sum_ij m[i, j] d^i/dy^i d^j/dx^j`` (section 3.1.1).
 
     Args:
@@ -207,8 +215,9 @@ class Model(ForecastModel):
         return roll(self.following(), clip, context, steps).float(), clip[:, 1:]
 
     def moment_loss(self) -> Tensor:
-        """Squared difference between the moments of each filter and those of its derivative.
+        """Squared difference between the moments of each filter and those that it should have.
 
+        A filter should have the moments of the partial derivative that it approximates (`moments`).
         Averaged over filters and moments, summed over the 64 features, as in the authors' code.
         """
         filters = self.physics.derivatives.weight  # (49, 64, 7, 7)
@@ -218,8 +227,9 @@ class Model(ForecastModel):
         return (off.mean(dim=(0, 2, 3)).sum()).float()
 
     def following(self) -> Callable[[Tensor], Tensor]:
-        """Make a function from a frame (B, C, H, W) to the next frame; its memory is empty at
-        first.
+        """Make a function that maps a frame to the next frame, (B, C, H, W) each.
+
+        The function remembers the frames that it gets; at first its memory is empty.
         """
         return remembering(self, self._step, self.recompute)
 

@@ -62,9 +62,10 @@ class CausalLSTM(nn.Module):
 
 
 class GradientHighway(nn.Module):
-    """Recurrent layer with one state z (equation 2).
+    """Recurrent layer with one state z, a learned average of its input and its last state.
 
-    ``z' = s p + (1 - s) z`` with ``p, s = Wx * x + Wz * z``.
+    With an input x and learned convolutions Wx and Wz, the next state is
+    ``z' = sigmoid(s) tanh(p) + (1 - sigmoid(s)) z``, where ``p, s = Wx * x + Wz * z`` (equation 2).
     """
 
     SMALL = 0.001  # weights begin within these bounds, as the authors' do

@@ -93,7 +93,8 @@ class Model(ForecastModel):
         Args:
             clip: context and later frames, (B, T_in + T_out, C, H, W).
             step: training iteration, from 0.
-            alike: see `following`.
+            alike: list to which similarities for the decoupling loss are appended, see
+                `following`; None to not compute them.
 
         Returns:
             predicted and observed frames, (B, T_in + T_out - 1, C, H, W) each.
@@ -105,8 +106,9 @@ class Model(ForecastModel):
         return outputs.float(), clip[:, 1:]
 
     def following(self, alike: list[Tensor] | None = None) -> Callable[[Tensor], Tensor]:
-        """Make a function from a frame (B, C, H, W) to the next frame; its memory is empty at
-        first.
+        """Make a function that maps a frame to the next frame, (B, C, H, W) each.
+
+        The function remembers the frames that it gets; at first its memory is empty.
 
         Args:
             alike: list to which the function appends, for each layer and step, the similarity of

@@ -102,8 +102,9 @@ class Recurrent(ForecastModel):
         )
 
     def following(self) -> Callable[[Tensor], Tensor]:
-        """Make a function from a frame (B, C, H, W) to the next frame; its memory is empty at
-        first.
+        """Make a function that maps a frame to the next frame, (B, C, H, W) each.
+
+        The function remembers the frames that it gets; at first its memory is empty.
         """
         return remembering(self, self.step, self.recompute)
 
@@ -156,6 +157,11 @@ def from_patches(x: Tensor, patch: int, like: Tensor) -> Tensor:
 def equal_widths(where: str, num_hidden: Any, least: int = 1) -> None:
     """Refuse unequal widths of layers that share a memory.
 
+    Args:
+        where: name of the option, for errors.
+        num_hidden: value of the option, the number of channels of each layer.
+        least: minimum number of layers.
+
     Raises:
         StpError: widths differ, or there are fewer than `least` layers.
     """
@@ -166,6 +172,10 @@ def equal_widths(where: str, num_hidden: Any, least: int = 1) -> None:
 
 def odd(where: str, filter_size: Any) -> None:
     """Refuse an even side of a convolution.
+
+    Args:
+        where: name of the option, for errors.
+        filter_size: value of the option, the side of the kernels in pixels.
 
     Raises:
         StpError: `filter_size` is not an odd whole number.

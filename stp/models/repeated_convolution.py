@@ -37,13 +37,17 @@ but little memory."""
 
 
 class Maps(NamedTuple):
-    """Transform matrices of Winograd's filtering along one axis, for n coordinates and t tiles.
+    """Transform matrices of Winograd's filtering along one axis of frames.
+
+    A line of pixels is cut into t overlapping tiles, and each tile is transformed to n numbers, its
+    coordinates. They are multiplied by the n coordinates of the filter, and the products are
+    transformed to a tile of the result.
 
     Attributes:
-        inputs: matrix (n * t, length) from a line to the coordinates of its overlapping,
-            zero-padded tiles.
-        filters: matrix (n, side) from a line of a filter to its coordinates.
-        outputs: matrix (tile, n) from coordinates to a line of a result tile.
+        inputs: matrix (n * t, length of a line): from a line of pixels to the coordinates of its
+            tiles; borders are padded with zeros.
+        filters: matrix (n, side of a filter): from a line of a filter to its coordinates.
+        outputs: matrix (length of a result tile, n): from products of coordinates to a result tile.
     """
 
     inputs: Tensor
@@ -57,8 +61,8 @@ def maps(side: int, length: int) -> Maps:
     """Compute the transform matrices, from the Toom-Cook algorithm by transposition.
 
     Args:
-        side: side of the filters, one of the keys of `POINTS`.
-        length: length of the axis in input and result.
+        side: side of the filters, pixels, 3, 5 or 7.
+        length: length of the axis in input and result, pixels.
     """
     points = [Fraction(p) for p in POINTS[side]]
     n = len(points) + 1
@@ -97,12 +101,16 @@ def _tensor(rows: Sequence[Sequence[Fraction]]) -> Tensor:
 
 
 class Geometry:
-    """Linear transforms between frames (B, C, H, W) and tiles (n * n, tiles * B, C).
+    """Linear transforms between frames and the coordinates of their tiles (see `Maps`).
+
+    Frames have the shape (B, C, H, W), or (B, O, H, W) after a convolution to O channels. Their
+    coordinates have the shape (n * n, tiles * B, channels): a tile has n coordinates along each
+    axis, so n * n in all, and ``tiles`` is the number of tiles of one frame.
 
     Args:
-        side: side of the filters.
-        height: height of input and result.
-        width: width of input and result.
+        side: side of the filters, pixels, 3, 5 or 7; it determines n.
+        height: height of input and result, pixels.
+        width: width of input and result, pixels.
     """
 
     def __init__(self, side: int, height: int, width: int) -> None:
@@ -113,7 +121,10 @@ class Geometry:
         self.tiles = -(-height // self.tile), -(-width // self.tile)
 
     def of_inputs(self, x: Tensor) -> Tensor:
-        """Transform frames (B, C, H, W) to their overlapping tiles (n * n, tiles * B, C)."""
+        """Transform frames (B, C, H, W) to coordinates of their tiles, (n * n, tiles * B, C).
+
+        Shapes are explained in `Geometry`.
+        """
         (height, width), (tall, wide), n = self.size, self.tiles, self.n
         batch, channels = x.shape[:2]
         v = self.rows.inputs @ x.permute(2, 3, 0, 1).reshape(height, -1)
@@ -122,7 +133,10 @@ class Geometry:
         return v.reshape(n * n, -1, channels)
 
     def to_inputs(self, v: Tensor) -> Tensor:
-        """Transpose of `of_inputs`: tiles (n * n, tiles * B, C) to frames (B, C, H, W)."""
+        """Apply the transpose of `of_inputs`: coordinates (n * n, tiles * B, C) to (B, C, H, W).
+
+        The backward pass needs it. Shapes are explained in `Geometry`.
+        """
         (height, width), (tall, wide), n = self.size, self.tiles, self.n
         channels = v.shape[-1]
         v = v.view(n, n, tall, -1).transpose(1, 2).reshape(n * tall, n * wide, -1)
@@ -135,7 +149,11 @@ class Geometry:
         return self.columns.inputs.expand(self.n * tall, -1, -1)
 
     def to_outputs(self, m: Tensor) -> Tensor:
-        """Transform tiles (n * n, tiles * B, O) to the convolved frames (B, O, H, W)."""
+        """Transform products of coordinates, (n * n, tiles * B, O), to convolved frames.
+
+        Returns:
+            frames with O channels, (B, O, H, W). Shapes are explained in `Geometry`.
+        """
         (height, width), (tall, wide), n = self.size, self.tiles, self.n
         tile, channels = self.tile, m.shape[-1]
         y = (self.rows.outputs @ m.view(n, -1)).view(tile, n, -1)
@@ -144,7 +162,10 @@ class Geometry:
         return y[:, :height, :width].permute(0, 3, 1, 2)
 
     def of_outputs(self, y: Tensor) -> Tensor:
-        """Transpose of `to_outputs`: frames (B, O, H, W) to tiles (n * n, tiles * B, O)."""
+        """Apply the transpose of `to_outputs`: (B, O, H, W) to coordinates (n * n, tiles * B, O).
+
+        The backward pass needs it. Shapes are explained in `Geometry`.
+        """
         (height, width), (tall, wide), n = self.size, self.tiles, self.n
         tile, (batch, channels) = self.tile, y.shape[:2]
         y = F.pad(y.permute(0, 2, 3, 1), (0, 0, 0, -width % tile, 0, -height % tile))
@@ -157,7 +178,7 @@ class Kernel:
     """Filters of a convolution, transformed for one pass through a network.
 
     Args:
-        weight: filters (O, C, side, side).
+        weight: filters (O, C, side, side) from C to O channels.
     """
 
     def __init__(self, weight: Tensor) -> None:
@@ -205,7 +226,12 @@ class Kernel:
         self.waiting = []
 
     def take(self) -> Tensor | None:
-        """Return the accumulated gradient of the transformed filters, (n * n, C, O); reset it."""
+        """Return the accumulated gradient of the transformed filters, and start a new one.
+
+        Returns:
+            gradient, (n * n, C, O), for filters from C to O channels with n coordinates along
+            each axis (`Geometry`); None without any stored term.
+        """
         self._multiply()
         gradient, self.gradient = self.gradient, None
         return gradient
@@ -257,7 +283,7 @@ class RepeatedConv2d(nn.Conv2d):
         super().__init__(inputs, outputs, side, padding=side // 2, bias=bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, C, H, W) -> (B, O, H, W)."""
+        """(B, input channels, H, W) -> (B, output channels, H, W)."""
         if self.kernel is None:
             return super().forward(x)
         y = self.kernel(x)
@@ -278,7 +304,13 @@ Kernels = dict[RepeatedConv2d, Kernel]
 
 
 def mapped_kernels(network: nn.Module) -> Kernels:
-    """Transform the filters of those repeated convolutions of a network that it makes faster."""
+    """Transform the filters of a network's `RepeatedConv2d` layers, for the function `using`.
+
+    Only layers that become faster by it are included: large filters in float32 on a CPU.
+
+    Returns:
+        transformed filters by layer; empty for compiled networks.
+    """
     if any(module._compiled_call_impl is not None for module in network.modules()):
         return {}  # custom functions would break compiled graphs
     convolutions = (m for m in network.modules() if isinstance(m, RepeatedConv2d))

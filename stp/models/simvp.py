@@ -32,7 +32,7 @@ class ConvBlock(nn.Module):
         self.norm = nn.GroupNorm(2, outputs)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, inputs, H, W) -> (B, outputs, H', W')."""
+        """(B, inputs, H, W) -> (B, outputs, H', W'), H' and W' halved, doubled or the same."""
         return F.silu(self.norm(self.conv(x)))
 
 
@@ -97,8 +97,8 @@ class SimVP(ForecastModel):
     """Encodes each context frame, mixes all frames in time, and decodes as many frames.
 
     Args:
-        translator: module that mixes the context frames, stacked as channels, (B, T_in * hid_s, H',
-            W'), without changing the shape.
+        translator: module that mixes the encoded context frames, stacked as channels, (B, T_in *
+            hid_s, rows, columns), without changing the shape.
         shape: (C, H, W) of a frame; padded where H or W are not multiples of 2^(n_s / 2).
         context: number T_in of context frames, which is also the number of frames of one pass.
         horizon: number T_out of lead times of one block. If T_out < T_in, the first frames of a
@@ -136,7 +136,10 @@ class SimVP(ForecastModel):
         return torch.cat(list(self.parts(frames, horizon)), dim=1)
 
     def parts(self, frames: Tensor, horizon: int) -> Iterator[Tensor]:
-        """Yield the forecast in parts (B, t, C, H, W), with t at most the horizon in training."""
+        """Yield the forecast in parts of consecutive lead times.
+
+        A part has the shape (B, t, C, H, W); t is at most the horizon in training.
+        """
         context, count = frames, 0
         while count < horizon:
             block = self._block(context[:, -self.context :])
@@ -145,7 +148,11 @@ class SimVP(ForecastModel):
             count += block.shape[1]
 
     def translate(self, x: Tensor) -> Tensor:
-        """Mix frames in time, (B, T_in * hid_s, H', W'), with a sequence of blocks."""
+        """Mix encoded frames in time with a sequence of blocks.
+
+        The frames are stacked as channels, (B, T_in * hid_s, rows, columns); the shape stays the
+        same.
+        """
         for block in self.translator.children():
             x = run_block(block, x, again=self.recompute)
         return x

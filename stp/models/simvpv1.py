@@ -38,7 +38,16 @@ class Inception(nn.Module):
 
 
 class Translator(nn.Module):
-    """`n_t` blocks, then `n_t` blocks with skip connections, at constant H and W (section 3.2)."""
+    """U-Net at constant height and width (section 3.2).
+
+    It has `n_t` blocks, then `n_t` blocks with skip connections from the first ones.
+
+    Args:
+        channels: channels of input and output: those of all frames together.
+        hid_t: channels between blocks.
+        n_t: number of blocks in each half.
+        groups: groups of convolutions and norms.
+    """
 
     def __init__(self, channels: int, hid_t: int, n_t: int, groups: int) -> None:
         super().__init__()
@@ -106,6 +115,10 @@ class Model(SimVP):
         super().__init__(translator, shape, context, horizon, hid_s, n_s)
 
     def translate(self, x: Tensor) -> Tensor:
-        """Mix frames in time, (B, T_in * hid_s, H', W'), with a U-Net of blocks."""
+        """Mix encoded frames in time with a U-Net of blocks.
+
+        The frames are stacked as channels, (B, T_in * hid_s, rows, columns); the shape stays the
+        same.
+        """
         out: Tensor = self.translator(x, self.recompute)
         return out

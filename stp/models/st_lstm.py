@@ -42,6 +42,8 @@ class Step(NamedTuple):
 class SpatioTemporalLSTM(nn.Module):
     """One layer with two memories: its own, c, and one that is passed through all layers, m.
 
+    With an input x, a hidden state h and learned convolutions W, the next states are (gates i, f
+    and o pass through a sigmoid, updates g through tanh):
     ``i, f, g = Wx * x + Wh * h``; ``c' = f c + i g``;
     ``i', f', g' = W'x * x + Wm * m``; ``m' = f' m + i' g'``;
     ``o = sigmoid(Wxo * x + Who * h + Wo * [c', m'])``; ``h' = o tanh(W1x1 * [c', m'])``.

@@ -61,7 +61,7 @@ def annealed(step: int, start: int, end: int, most: float, how: str) -> float:
         start: first iteration with a weight above 0.
         end: iteration from which the weight is `most`.
         most: the final weight.
-        how: growth between `start` and `end`, one of `ANNEALING`.
+        how: growth between `start` and `end`: ``linear``, or ``constant`` at once to `most`.
     """
     if step < start:
         return 0.0

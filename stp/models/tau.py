@@ -18,9 +18,11 @@ from stp.models.simvp import Block, SimVP, check_widths
 class Attention(nn.Module):
     """Static attention over 21 x 21 pixels times dynamic attention over channels (section 3.3).
 
-    ``f = W * far(near(x))``; ``s = sigmoid(W2 relu(W1 mean(x)))``; the output is the input times f
-    and s. Initial weights are torch's defaults, unlike in SimVPv2's attention, because OpenSTL and
-    PredBench create this module after the block's initialiser has run.
+    The input x is multiplied by two attentions. The static one is ``W * far(near(x))``, with
+    depth-wise convolutions ``near`` (5 x 5) and ``far`` (7 x 7, dilated). The dynamic one is
+    ``sigmoid(W2 relu(W1 mean(x)))``, one number per channel. Initial weights are torch's defaults,
+    unlike in SimVPv2's attention, because OpenSTL and PredBench create this module after the
+    block's initialiser has run.
     """
 
     def __init__(self, width: int) -> None:

@@ -11,8 +11,8 @@ def correlation_of_distances(x: np.ndarray, y: np.ndarray) -> float:
     of Székely et al. (2007) that they cite is `distance_correlation`.
 
     Args:
-        x: float (N, D), a row for each video.
-        y: float (N, E).
+        x: first set of features, a row for each of N videos, float (N, number of features).
+        y: second set of features of the same videos, in the same form.
     """
     return float(np.corrcoef(pdist(x), pdist(y))[0, 1])
 
@@ -21,8 +21,8 @@ def distance_correlation(x: np.ndarray, y: np.ndarray) -> float:
     """The distance correlation of Székely, Rizzo and Bakirov (2007), from 0 to 1.
 
     Args:
-        x: float (N, D), a row for each video.
-        y: float (N, E).
+        x: first set of features, a row for each of N videos, float (N, number of features).
+        y: second set of features of the same videos, in the same form.
     """
     a, b = (_centred(squareform(pdist(points))) for points in (x, y))
     common = (a * b).mean()
@@ -35,6 +35,11 @@ def _centred(distances: np.ndarray) -> np.ndarray:
 
 
 def dissimilarity(first: np.ndarray, last: np.ndarray) -> float:
-    """1 - cosine similarity of the features of two frames, (K,) each (Figure 6)."""
+    """One minus the cosine similarity of the features of two frames, as in Figure 6 of the paper.
+
+    Args:
+        first: features of the first frame, (number of features,).
+        last: features of the last frame, with the same shape.
+    """
     lengths = np.linalg.norm(first) * np.linalg.norm(last)
     return float(1 - first @ last / lengths) if lengths > 0 else float("nan")

@@ -38,7 +38,15 @@ def fit(values: np.ndarray, observed: np.ndarray) -> np.ndarray:
 
 
 def apply(parameters: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Evaluate the function at values (N,)."""
+    """Map values of a measure to opinion scores by a fitted logistic function.
+
+    Args:
+        parameters: b1, b2, b3 and b4, as returned by `fit`.
+        values: values of the measure, (N,).
+
+    Returns:
+        opinion scores, (N,).
+    """
     return _at(parameters, values)
 
 

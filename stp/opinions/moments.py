@@ -6,7 +6,7 @@ from scipy import stats
 
 
 class Moments(NamedTuple):
-    """Moments of the MOS of a group of videos.
+    """Moments of the mean opinion scores (MOS) of a group of videos.
 
     Attributes:
         mean: mean of the n values.

@@ -46,7 +46,7 @@ def write(folder: Path, videos: Sequence[str], parts: dict[str, np.ndarray]) -> 
     Args:
         folder: folder of the artefact.
         videos: names of the videos, in the order of the rows.
-        parts: features by name, (V, D) each.
+        parts: features by name, (number of videos, number of features) each.
     """
     columns = {
         name: pa.FixedSizeListArray.from_arrays(

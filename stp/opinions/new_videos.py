@@ -26,6 +26,9 @@ def fit(
         splits: test videos of S splits, bool (S, V), on which errors and correlation are measured.
         kind: one of `stp.opinions.regression.AFFINE`.
         count: maximum number of principal components.
+
+    Returns:
+        weights of the features, and how well and how far from the rated videos they predict.
     """
     features = np.concatenate(parts, axis=1)
     gram = regression.products(features)

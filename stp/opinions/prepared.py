@@ -110,7 +110,7 @@ class Database:
 
     @property
     def mos(self) -> np.ndarray:
-        """Opinion scores, float64 (V,)."""
+        """Mean opinion scores, 0 to 100, of all videos, float64 (number of videos,)."""
         return np.asarray(self.table["mos"].to_numpy(), np.float64)
 
     def videos(self) -> Iterator[Video]:
@@ -133,10 +133,14 @@ class Database:
             yield Video(films[0], films[1] if has_truth else None)
 
     def splits(self, family: str) -> tuple[np.ndarray, np.ndarray]:
-        """The splits of a family, one of `FAMILIES`; there may be none.
+        """The splits of the videos into training and test that belong to a family.
+
+        Args:
+            family: a way to split the videos, a key of `FAMILIES`, such as ``random``.
 
         Returns:
-            numbers of the splits, (S,), and their test videos, bool (S, V).
+            numbers of the S splits, (S,), and whether each of V videos is a test video, bool
+            (S, V). There may be no split.
 
         Raises:
             StpError: the family is unknown.
@@ -157,7 +161,7 @@ class Database:
 
 
 def write(path: Path, schema: pa.Schema, rows: list[dict[str, object]]) -> None:
-    """Write one of the tables."""
+    """Write one of the tables of prepared opinions, such as ``opinions.parquet``."""
     pq.write_table(pa.Table.from_pylist(rows, schema), path, write_page_checksum=True)
 
 

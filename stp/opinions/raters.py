@@ -77,7 +77,8 @@ class Crowd:
         raters: number of raters.
         random: number of raters, the last ones, who answer at random.
         bias: standard deviation of the constants that raters add to all of their ratings, points.
-        scale: standard deviation of the logarithms of the raters' factors.
+        scale: standard deviation of the logarithms of the factors by which raters exaggerate
+            differences in quality.
         noise: standard deviation of a single rating, points.
     """
 

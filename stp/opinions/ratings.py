@@ -42,12 +42,16 @@ class Ratings:
     score: np.ndarray
 
     def of(self, raters: np.ndarray) -> "Ratings":
-        """The ratings of some raters."""
+        """The ratings that some raters gave.
+
+        Args:
+            raters: names of the raters.
+        """
         rows = np.isin(self.rater, raters)
         return Ratings(self.rater[rows], self.session[rows], self.video[rows], self.score[rows])
 
     def by_rater(self) -> dict[str, dict[str, float]]:
-        """Scores by video, by rater."""
+        """Scores by name of the video, for each name of a rater."""
         scores: dict[str, dict[str, float]] = {}
         rows = zip(self.rater.tolist(), self.video.tolist(), self.score.tolist(), strict=True)
         for rater, video, score in rows:
@@ -55,7 +59,10 @@ class Ratings:
         return scores
 
     def check(self, where: str) -> None:
-        """Refuse ratings from which no MOS can be computed.
+        """Refuse ratings from which no mean opinion scores can be computed.
+
+        Args:
+            where: name of the ratings, for errors.
 
         Raises:
             StpError: a score is outside 0 to 100, or a rater rated a video twice.
@@ -121,7 +128,8 @@ def outliers(scores: Ratings) -> np.ndarray:
 
     A Z-score is an outlier if it differs from the mean of its video by 2 standard deviations, or by
     sqrt(20) standard deviations if the scores of the video are not distributed normally (kurtosis
-    outside 2 to 4).
+    outside 2 to 4). A rater is rejected if more than 5 % of the Z-scores are outliers, and if they
+    lie above and below the mean about equally often.
 
     Returns:
         the names of the rejected raters, sorted.
@@ -143,7 +151,13 @@ def outliers(scores: Ratings) -> np.ndarray:
 
 
 def rescaled(scores: Ratings, rescaling: Rescaling) -> Ratings:
-    """Rescale Z-scores linearly to 0 to 100; see `Rescaling`."""
+    """Rescale Z-scores linearly to 0 to 100.
+
+    Args:
+        scores: Z-scores of the raters who are not rejected.
+        rescaling: ``fixed``: -3 becomes 0 and 3 becomes 100; ``observed``: the smallest Z-score
+            becomes 0 and the largest 100.
+    """
     low, high = -3.0, 3.0
     if rescaling == "observed":
         low, high = float(scores.score.min()), float(scores.score.max())
@@ -153,6 +167,11 @@ def rescaled(scores: Ratings, rescaling: Rescaling) -> Ratings:
 
 def opinions(ratings: Ratings, rescaling: Rescaling = "fixed", where: str = "ratings") -> Opinions:
     """Compute mean opinion scores from ratings.
+
+    Args:
+        ratings: all ratings.
+        rescaling: how Z-scores become points, see `rescaled`.
+        where: name of the ratings, for errors.
 
     Raises:
         StpError: a rating is out of range or given twice, all scores of a session are equal, or a
@@ -173,8 +192,10 @@ def opinions(ratings: Ratings, rescaling: Rescaling = "fixed", where: str = "rat
 
 
 def means(scores: Ratings) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Average the scores of each video: names (sorted), mean scores and numbers of scores, (V,)
-    each.
+    """Average the scores of each video.
+
+    Returns:
+        names of the V videos, sorted, their mean scores and their numbers of scores, (V,) each.
     """
     names, index = np.unique(scores.video, return_inverse=True)
     count = np.bincount(index)

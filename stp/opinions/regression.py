@@ -2,8 +2,8 @@
 
 Everything is computed from the inner products of the features of pairs of videos, which are
 computed once for all splits. So a split of 240 videos with 80,000 features each takes milliseconds.
-Centred features of n videos span n - 1 dimensions: with 240 training videos, K' = 240 is the same
-as K' = 239, and linear regression then fits each training video exactly.
+Centred features of n videos span n - 1 dimensions: with 240 training videos, 240 components (K' of
+the paper) are the same as 239, and linear regression then fits each training video exactly.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,8 +27,9 @@ class Components:
     """Principal components of the training videos.
 
     Attributes:
-        training: scores of the training videos, float64 (N, K), largest variance first.
-        test: scores of the test videos, (M, K).
+        training: scores of N training videos on K components, float64 (N, K), largest variance
+            first.
+        test: scores of M test videos on the same components, (M, K).
     """
 
     training: np.ndarray
@@ -43,7 +44,7 @@ def products(features: np.ndarray) -> np.ndarray:
     """Inner products of the centred features of all pairs of videos, float64 (V, V).
 
     Args:
-        features: features of all videos, (V, D), finite.
+        features: D features of each of V videos, (V, D), finite.
     """
     centred = features.astype(np.float64) - features.mean(axis=0, dtype=np.float64)
     return np.asarray(centred @ centred.T)
@@ -78,22 +79,39 @@ videos."""
 
 
 def linear(features: Components, observed: np.ndarray) -> np.ndarray:
-    """Linear regression with an intercept."""
+    """Predict the opinions of the test videos by linear regression with an intercept.
+
+    Args:
+        features: principal components of training and test videos.
+        observed: opinions of the training videos.
+    """
     return _by_count(features, observed)[-1]
 
 
 def ridge(features: Components, observed: np.ndarray) -> np.ndarray:
-    """Ridge regression with the penalty that has the smallest leave-one-out error in training."""
+    """Predict the opinions of the test videos by ridge regression.
+
+    The penalty is the one with the smallest leave-one-out error in training.
+
+    Args:
+        features: principal components of training and test videos.
+        observed: opinions of the training videos.
+    """
     largest = (features.training**2).sum(axis=0).max()
     model = RidgeCV(alphas=largest * np.logspace(-6, 1, 22)).fit(features.training, observed)
     return np.asarray(model.predict(features.test))
 
 
 def polynomial(features: Components, observed: np.ndarray) -> np.ndarray:
-    """Linear regression on the components, their squares, and all products of two components.
+    """Predict the opinions of the test videos by a polynomial of degree two.
 
+    This is linear regression on the components, their squares, and all products of two components.
     There are more predictors than videos; of all exact fits, the result has the smallest
     coefficients.
+
+    Args:
+        features: principal components of training and test videos.
+        observed: opinions of the training videos.
     """
     x, z = features.training, features.test
 
@@ -120,8 +138,10 @@ def _svr(kernel: str) -> Predict:
 
 
 def network(features: Components, observed: np.ndarray) -> np.ndarray:
-    """Regression by a network with layers of 150 and 50 units, trained by Adam with learning rate
-    0.02 (section 5.2.3).
+    """Predict the opinions of the test videos by a small neural network.
+
+    It has layers of 150 and 50 units, and is trained by Adam with learning rate 0.02 (section
+    5.2.3).
 
     The paper leaves the rest open: here, components are divided by the standard deviation of the
     first one, opinions are standardised, and other options are scikit-learn's defaults, with seed

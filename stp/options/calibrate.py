@@ -10,7 +10,7 @@ from stp.core.options import Options
 
 @dataclass(frozen=True)
 class CalibrationOptions(Options):
-    """How a predictor is calibrated.
+    """How the parameters of a predictor of people are searched (calibration).
 
     Attributes:
         trials: number of sets of parameters to try; the first set has the default values.
@@ -30,7 +30,7 @@ class CalibrationOptions(Options):
 
 @dataclass(frozen=True)
 class FittingOptions(Options):
-    """How a predictor is trained by gradient descent.
+    """How a predictor of people is trained by gradient descent.
 
     Attributes:
         steps: number of steps of the optimiser (Adam with a cosine schedule).

@@ -1,8 +1,8 @@
-"""Definitions of conventions: a function of ``stp.metrics`` and options.
+"""Definitions of conventions (exact variants of a metric): a function and its options.
 
-A definition is a mapping: ``{"function": "wrmse", "root": "pooled", "region": "tropics"}``. Options
-are keyword arguments of the function, or compositions, which can be applied to conventions of
-different functions.
+A definition is a mapping: ``{"function": "wrmse", "root": "pooled", "region": "tropics"}``. The
+function is one of ``stp.metrics``. Options are either keyword arguments of the function (``root``),
+or compositions (``region``), which work with any function: they wrap its metric.
 """
 
 from collections.abc import Mapping
@@ -26,6 +26,9 @@ would put all these modules into the fingerprint of every score."""
 
 def function_of(definition: Mapping[str, Any]) -> tuple[str, str]:
     """The module of ``stp.metrics`` and the function that a definition names.
+
+    Args:
+        definition: definition of a convention, such as ``{"function": "nino34.rmse"}``.
 
     Returns:
         names of module and function: ("nino34", "rmse") for ``nino34.rmse``, ("wrmse", "wrmse") for
@@ -51,7 +54,9 @@ def module_of(definition: Mapping[str, Any], folder: Path = named_modules.SOURCE
 def modules_of(
     definition: Mapping[str, Any], folder: Path = named_modules.SOURCE_FOLDER
 ) -> list[str]:
-    """The full names of the modules with the function and the compositions of a convention.
+    """The full names of all modules that a convention needs.
+
+    These are the modules with its function and with its compositions, such as ``region``.
 
     Args:
         definition: definition of the convention.

@@ -1,4 +1,4 @@
-"""Protocols by which scenarios are cut from tracks of people."""
+"""Protocols: how scenarios (moments with observed and future positions) are cut from tracks."""
 
 from dataclasses import dataclass
 

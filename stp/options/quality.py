@@ -26,7 +26,7 @@ class QualityOptions(Options):
             videos themselves (``logistic_on_test``).
         parts: parts of the features of a network that the measure uses; see `stp.features.videos`.
             Empty for measures without a network, whose values are all used.
-        components: maximum number of principal components, if the setting does not state it.
+        components: maximum number of principal components, if the evaluation does not state it.
         seed: seed of the selection of training videos.
         threads: CPU threads.
     """

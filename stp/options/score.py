@@ -1,4 +1,4 @@
-"""Options of scores: the recipe of the scores of a cell."""
+"""Options of scores: all settings of the scores of one model on one dataset (a cell)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -37,7 +37,7 @@ STATISTICS = get_args(Statistic)
 @with_config(ConfigDict(extra="forbid"))
 @dataclass(frozen=True)
 class Bootstrap:
-    """Resampling of clusters for confidence intervals.
+    """Resampling of clusters (groups of dependent clips) for confidence intervals.
 
     Attributes:
         resamples: number of resamples.
@@ -50,7 +50,9 @@ class Bootstrap:
 
 @dataclass(frozen=True)
 class ScoreOptions(Options):
-    """The recipe of the scores of a cell.
+    """All settings of the scores of a cell (one model on one dataset in one setting).
+
+    A convention is one exact definition of a metric, such as ``ssim.range2``.
 
     Attributes:
         cell: key of the cell (``CELL_KEYS``), written into every row.

@@ -28,14 +28,15 @@ def levels(
     """Rate the agreement of each predicted frame with the truth, in any channel and member.
 
     Args:
-        forecasts: predicted frames, (n, M, T, C, H, W).
-        frames: observed frames, (n, F, C, H, W); NaN for missing values.
-        numbers: numbers of the observed frames, ascending, (F,).
+        forecasts: predicted frames of n samples, M members and T lead times, (n, M, T, C, H, W).
+        frames: F observed frames of each sample, (n, F, C, H, W); NaN for missing values.
+        numbers: numbers of the observed frames in time, ascending, (F,).
         valid: number of the frame that each lead time predicts, (T,).
 
     Returns:
         ratings, uint8 (n, T): 0 if the frame is not judged, 1 if it is as far from the truth as
-        expected, 2 if it is suspiciously near, 3 if it is equal.
+        expected, 2 if it is suspiciously near, 3 if it is equal. Of all channels and members, the
+        highest rating counts.
     """
     result = np.zeros((len(forecasts), len(valid)), np.uint8)
     index = {int(number): i for i, number in enumerate(numbers)}
@@ -62,7 +63,7 @@ def path_levels(paths: np.ndarray, positions: np.ndarray) -> np.ndarray:
     """Rate the agreement of whole paths with the truth, since single positions agree by chance.
 
     Args:
-        paths: predicted positions, (P, K, T, 2).
+        paths: K predicted paths of each of P people, T positions long, metres, (P, K, T, 2).
         positions: the last two observed positions and the T future ones, (P, 2 + T, 2).
 
     Returns:
@@ -96,7 +97,8 @@ class Agreement:
 
         Args:
             start: index of the first sample.
-            forecasts: predicted frames, (n, M, T, C, H, W).
+            forecasts: predicted frames of n samples, M members and T lead times, (n, M, T, C, H,
+                W).
             frames: observed frames, preceded by the last context frames, if there are any,
                 (n, T or more, C, H, W).
         """
@@ -105,7 +107,12 @@ class Agreement:
         self.count(start, levels(forecasts, frames, numbers, valid))
 
     def count(self, start: int, rated: np.ndarray) -> None:
-        """Count ratings from `levels`, (n, T), of the samples from index ``start`` on."""
+        """Count the ratings of some consecutive samples.
+
+        Args:
+            start: index of the first of these samples.
+            rated: ratings from `levels`, (samples, lead times).
+        """
         near = rated >= 2
         self.frames += int((rated > 0).sum())
         self.near += int(near.sum())
@@ -116,7 +123,7 @@ class Agreement:
     def note(
         self, clips: Sequence[str], compared: str = "frames", around: str = "the frames around"
     ) -> str:
-        """The note for tables; empty if no frame is near.
+        """Warning that tables show beside the model; empty if no frame is near the truth.
 
         Args:
             clips: names of all samples.
@@ -139,7 +146,7 @@ class Copies:
         self._hashes = [hashlib.sha256() for _ in range(members)]
 
     def add(self, forecasts: np.ndarray) -> None:
-        """Add the forecasts of some samples, float32 (n, M, ...)."""
+        """Add the forecasts of some samples, float32 (samples, members, ...)."""
         for member, hashed in enumerate(self._hashes):
             hashed.update(np.ascontiguousarray(forecasts[:, member]).data)
 
@@ -149,12 +156,12 @@ class Copies:
         return len(set(self.first())) == len(self._hashes)
 
     def first(self) -> list[int]:
-        """For each member the index of the first member that is equal to it."""
+        """For each member, the index of the first member equal to it, which may be itself."""
         digests = [hashed.digest() for hashed in self._hashes]
         return [digests.index(digest) for digest in digests]
 
     def note(self) -> str:
-        """The note for tables; empty if all members differ."""
+        """Warning about equal members, which tables show beside the model; empty without any."""
         copies = [f"{m + 1} of {n + 1}" for m, n in enumerate(self.first()) if m != n]
         if not copies:
             return ""

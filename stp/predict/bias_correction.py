@@ -46,11 +46,11 @@ class Corrected(Source):
             self._error = _mean_error(past, request, leads)
 
     def close(self) -> None:
-        """See `Source.close`."""
+        """Close files and remove temporary ones (see `Source.close`)."""
         self._source.close()
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
-        """See `Source.read`."""
+        """Read the forecasts of one clip, in the dataset's units (see `Source.read`)."""
         indices = [self._index[int(lead)] for lead in leads]
         return np.asarray(self._source.read(row, leads) - self._error[indices])
 

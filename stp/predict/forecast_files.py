@@ -63,7 +63,8 @@ def open_forecasts(path: Path, names: Mapping[str, str]) -> xr.Dataset:
 
     Args:
         path: path of the file or Zarr store.
-        names: unusual names of dimensions and coordinates, by key of `KNOWN`.
+        names: unusual names of dimensions and coordinates, by what they are (a key of `KNOWN`),
+            such as ``{"lead": "forecast_hour"}``.
 
     Returns:
         the dataset with coordinates start, datetime64, and lead, timedelta64, which are dimensions
@@ -287,7 +288,11 @@ def _grib(path: Path) -> xr.Dataset:
 
 
 def own_levels(name: str) -> str:
-    """Name of the dimension of a variable's own levels."""
+    """Name given to the level dimension of a variable that has other levels than the rest.
+
+    Args:
+        name: name of the variable.
+    """
     return f"levels of {name}"
 
 

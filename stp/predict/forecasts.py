@@ -47,7 +47,7 @@ class Forecasts:
         batch_size: number of clips in a batch.
         leads: lead times, int64 (T,), ascending from 1.
         channels: indices of those channels of the data that the network forecasts, int64 (C,).
-        shape: shape of all forecasts, (N, M, T, C, H, W).
+        shape: shape of all forecasts: clips, members, lead times, channels, height and width.
         normalisation: normalisation of the training data.
         has_parts: whether forecasts can be made in parts, see `parts_of`.
 
@@ -106,8 +106,13 @@ class Forecasts:
             yield np.arange(start, min(start + self.batch_size, len(self)))
 
     def of(self, rows: np.ndarray) -> np.ndarray:
-        """Compute the forecasts of a batch, float32 (B, M, T, C, H, W) in the dataset's units,
-        unclipped.
+        """Compute the forecasts of a batch, in the dataset's units and unclipped.
+
+        Args:
+            rows: indices of the batch's clips.
+
+        Returns:
+            forecasts, float32 (clips, members, lead times, C, H, W).
 
         Raises:
             StpError: a value is not finite.
@@ -150,10 +155,15 @@ class Forecasts:
         return forecasts
 
     def parts_of(self, rows: np.ndarray) -> Iterator[np.ndarray]:
-        """Yield the forecasts of a batch in parts of consecutive lead times, float32 (B, M, t, C,
-        H, W).
+        """Yield the forecasts of a batch in parts of consecutive lead times.
 
         Requires ``has_parts``. Only one part is in memory, whatever the number of lead times.
+
+        Args:
+            rows: indices of the batch's clips.
+
+        Yields:
+            parts, float32 (clips, members, some lead times, C, H, W).
 
         Raises:
             StpError: a value is not finite.
@@ -220,7 +230,10 @@ class Forecasts:
         return forecast if forecast.shape[1] == len(computed) else forecast[:, computed - 1]
 
     def describe(self) -> Extras:
-        """Facts for the receipt: device, precision, samples, lead times, normalisation."""
+        """Facts for the receipt (the file that describes a result).
+
+        These are device, precision, samples, lead times and normalisation.
+        """
         return {
             **self.compute.describe(),
             "samples": len(self),
@@ -234,7 +247,15 @@ class Forecasts:
         }
 
     def create(self, out: Path, numbers: np.ndarray) -> zarr.Array[Any]:
-        """Create the store of forecasts of some clips; see `create_predictions`."""
+        """Create an empty store for the forecasts of some clips.
+
+        Args:
+            out: folder of the store.
+            numbers: indices of the clips in the split.
+
+        Returns:
+            the empty array, see `create_predictions`.
+        """
         return create_predictions(out, self.recipe, self._of_network.attrs, self.shape[1:], numbers)
 
 

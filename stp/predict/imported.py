@@ -23,8 +23,8 @@ def run(job: Job) -> Extras:
         job: the recipe has ``model``, ``shape``, ``context``, ``lead_times``, ``split``, optionally
             ``interval``, ``submission`` with the checksum of the ``windows``, and ``predict`` with
             the number of ``samples`` of each forecast, 1 by default. Inputs are ``data`` and
-            ``external``, the lock of one .npy file: float32, (sample, [member,] lead, C, H, W), in
-            the dataset's units.
+            ``external``, the lock file (checksum) of one .npy file: float32, (sample, [member,]
+            lead, C, H, W), in the dataset's units.
 
     Returns:
         facts for the receipt: numbers of samples, members and lead times.

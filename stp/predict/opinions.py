@@ -1,4 +1,7 @@
-"""Predict opinions about videos by a measure of quality, in a family of splits (random, ...)."""
+"""Predict opinions about videos by a measure of quality, in all splits of a family.
+
+A family of splits is one way to divide the videos into training and test, such as ``random``.
+"""
 
 import json
 import time

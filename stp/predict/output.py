@@ -43,7 +43,7 @@ def create_predictions(
         recipe: recipe of the forecasts.
         attrs: attributes of the prepared data.
         shape: shape of the forecasts of a clip, (members, lead times, C, H, W).
-        numbers: numbers of the clips.
+        numbers: indices of the clips in the split; the coordinate ``sample`` of the store.
         more: further attributes of the store.
 
     Returns:

@@ -38,8 +38,11 @@ class ForecastRequest(NamedTuple):
     intensity: int = 0
 
     def valid(self, row: int, lead: int) -> int:
-        """Index of the data's frame at a lead time of a clip; clips, lead times and frames count
-        from 0.
+        """Index in the data of the frame at a lead time of a clip.
+
+        Args:
+            row: index of the clip, from 0.
+            lead: index of the lead time, from 0.
         """
         clip = self.clips.index.iloc[row]
         return int(clip["start"] + (self.data.context + lead) * clip["stride"])

@@ -1,4 +1,7 @@
-"""Compute checksums of windows, to check which windows imported forecasts were made from."""
+"""Compute checksums of windows (context frames that are handed to a model that runs elsewhere).
+
+They tell whether imported forecasts were made from the windows of the present data.
+"""
 
 import hashlib
 import json
@@ -8,7 +11,7 @@ import numpy as np
 
 
 def window_checksum(frames: np.ndarray) -> str:
-    """Checksum of the context frames of a window: 16 hex digits.
+    """Checksum of a window (the context frames of one clip): 16 hex digits.
 
     Args:
         frames: context frames in the dataset's units, (context, C, H, W).
@@ -18,7 +21,7 @@ def window_checksum(frames: np.ndarray) -> str:
 
 
 def windows_checksum(windows: Iterable[tuple[str, str]]) -> str:
-    """SHA-256 of the windows of a cell, hexadecimal.
+    """SHA-256 of all windows of a cell (one model on one dataset in one setting), hexadecimal.
 
     The checksum depends only on the frames and their order, not on their folder or the code that
     prepared them.

@@ -90,8 +90,7 @@ def cut(
         strides: number of frames between the starts of windows, by split.
         span: number of frames in a window.
         fps: frames per second, for recordings without times.
-        subsets: number of frames in a window of each further test subset, whose windows are longer,
-            by name.
+        subsets: further test subsets with longer windows: number of frames of a window, by name.
         gap_s: maximum step in time, in seconds, of test windows that are also in the subset
             ``without_gaps``, if times are known; None without this subset.
         clusters: ``recording``: all windows of a recording are one cluster; ``block-60s``: windows
@@ -125,8 +124,15 @@ def _cluster(drive: Drive, start: int, fps: float, clusters: str) -> str:
 
 
 def make_pieces(drive: Drive, tasks: Sequence[Any], raw_bytes: Sequence[int]) -> list[Piece]:
-    """Divide a recording into pieces that fit into memory; a piece's task lists the tasks of its
-    frames.
+    """Divide a recording into pieces, which fit into memory.
+
+    Args:
+        drive: the recording.
+        tasks: for each frame, what the decoder needs to read it, such as the file of the picture.
+        raw_bytes: for each frame, the size of its raw data, bytes.
+
+    Returns:
+        pieces in the order of the frames; the task of a piece is the list of tasks of its frames.
     """
     return [
         Piece(
@@ -151,9 +157,9 @@ def write_drives(
     Args:
         job: job of the stage that prepares data.
         raw: the raw files.
-        recordings: recordings, each with the tasks and the raw sizes in bytes of its frames; see
-            `make_pieces`.
-        decode: function that returns the frames of a list of tasks.
+        recordings: recordings, each with what the decoder needs to read its frames, and with their
+            raw sizes, bytes: the arguments of `make_pieces`.
+        decode: function that returns the frames of a piece.
         attrs: further attributes of the Zarr group.
 
     Raises:
@@ -196,7 +202,7 @@ def count_gaps(drives: Iterable[Drive], gap_s: float) -> dict[str, int]:
 
 
 def write_times(group: zarr.Group, drives: Iterable[Drive]) -> None:
-    """Write the coordinate ``time`` along the frames."""
+    """Write the times of all frames, one recording after the other, as coordinate ``time``."""
     times = np.concatenate([drive.times for drive in drives if drive.times is not None])
     write_coordinate(
         group,

@@ -50,7 +50,13 @@ class Piece(NamedTuple):
 
 
 class Decoded(NamedTuple):
-    """The frames of a piece, (T, C, H, W), and a note of the decoder (JSON)."""
+    """The frames of a piece, and what the decoder noted about them.
+
+    Attributes:
+        frames: frames, (T, C, H, W).
+        note: any JSON value that the reader needs after all pieces were written, such as the number
+            of frames that exist; see `Written.notes`.
+    """
 
     frames: np.ndarray
     note: Any
@@ -126,7 +132,7 @@ class StoredPiece:
     note: Any
 
     def line(self) -> str:
-        """One line of JSON."""
+        """The record as a line of JSON."""
         return json.dumps(asdict(self)) + "\n"
 
 

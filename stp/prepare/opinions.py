@@ -60,7 +60,7 @@ class OpinionsOptions:
 
 
 def run(job: Job) -> Extras:
-    """Write the files of `stp.opinions.prepared`.
+    """Write the videos, their opinion scores, single ratings, and splits into training and test.
 
     Returns:
         facts for the receipt: numbers of videos, raters, rejected raters and splits; groups of
@@ -159,6 +159,10 @@ class Source:
     def rows(self, name: str, needed: Iterable[str]) -> list[dict[str, str]]:
         """The rows of a CSV file.
 
+        Args:
+            name: name of the file in the folder of the database.
+            needed: names of the columns that the file must have.
+
         Raises:
             StpError: the file cannot be read, lacks a column or a field, or has a column twice.
         """
@@ -202,7 +206,11 @@ class Source:
         return value
 
     def by_video(self, name: str, needed: Iterable[str]) -> dict[str, dict[str, str]]:
-        """The rows of a file by the name of the video.
+        """The rows of a CSV file by the name of the video.
+
+        Args:
+            name: name of the file in the folder of the database.
+            needed: names of further columns that the file must have.
 
         Raises:
             StpError: a video has two rows.
@@ -238,7 +246,10 @@ class Source:
         return Ratings(rater, session, video, score)
 
     def tags(self, names: list[str]) -> dict[str, dict[str, Any]]:
-        """Tags of each video; ``dataset`` defaults to the video's name without its last part."""
+        """Tags of each video, such as its source dataset and kind of damage, from Tags.csv.
+
+        The file is optional; ``dataset`` defaults to the video's name without its last part.
+        """
         rows = self.by_video("Tags.csv", []) if self.has("Tags.csv") else {}
         self.same("Tags.csv", rows, names, all_of_them=False)
         return {
@@ -256,7 +267,14 @@ class Source:
         }
 
     def published(self, names: list[str]) -> np.ndarray:
-        """The splits of TrainTestSplit.csv, bool (S, V); S = 0 without the file.
+        """Read the splits of TrainTestSplit.csv.
+
+        Args:
+            names: names of the videos that have opinions.
+
+        Returns:
+            whether a video is in the test set, bool (splits, videos); without the file, there are
+            no splits, shape (0, videos).
 
         Raises:
             StpError: the videos in the file differ from those with opinions, or a field is neither
@@ -281,6 +299,12 @@ class Source:
         self, file: str, videos: Iterable[str], names: list[str], *, all_of_them: bool
     ) -> None:
         """Check that the videos of a file or folder have opinions.
+
+        Args:
+            file: name of the file or folder, for errors.
+            videos: names of the videos in it.
+            names: names of the videos with opinions.
+            all_of_them: whether each video with an opinion must be in it.
 
         Raises:
             StpError: a video has no opinion; or, with `all_of_them`, a video with an opinion is

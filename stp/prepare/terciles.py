@@ -1,4 +1,7 @@
-"""Compute terciles of each calendar day over years: bounds of below, near and above normal."""
+"""Compute terciles of each calendar day over years.
+
+Terciles are two values that divide the years into three equal parts: below, near and above normal.
+"""
 
 from collections.abc import Sequence
 
@@ -15,7 +18,15 @@ SHARES = {LOWER: 1 / 3, UPPER: 2 / 3}
 
 
 def quantile(values: np.ndarray, share: float) -> np.ndarray:
-    """Quantile of values sorted along years, (years, ...) to (...), with linear interpolation."""
+    """Quantile over years, with linear interpolation.
+
+    Args:
+        values: values, (years, ...), sorted along the years.
+        share: share of the values below the quantile, 0..1.
+
+    Returns:
+        quantile, (...).
+    """
     position = share * (len(values) - 1)
     below = int(position)
     rest = np.float32(position - below)

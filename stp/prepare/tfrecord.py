@@ -137,7 +137,7 @@ class Feature:
         return list(self._values("bytes_list"))
 
     def floats(self) -> np.ndarray:
-        """The values of a FloatList, float32 (n,).
+        """The values of a FloatList, a float32 array of one axis.
 
         Raises:
             StpError: the feature contains values of another type.
@@ -145,7 +145,7 @@ class Feature:
         return np.array(self._values("float_list"), np.float32)
 
     def ints(self) -> np.ndarray:
-        """The values of an Int64List, int64 (n,).
+        """The values of an Int64List, an int64 array of one axis.
 
         Raises:
             StpError: the feature contains values of another type.

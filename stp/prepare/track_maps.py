@@ -199,7 +199,7 @@ FAR = 1000.0
 
 
 def read_goals(path: Path) -> np.ndarray:
-    """Read goals: rows of x and y in metres.
+    """Read goals, places that people walk to: rows of x and y in metres.
 
     Returns:
         positions of goals, float64 (G, 2), metres.
@@ -211,11 +211,16 @@ def read_goals(path: Path) -> np.ndarray:
 
 
 def absurd(goals: np.ndarray, position: np.ndarray) -> np.ndarray:
-    """Mask of the goals that are more than `FAR` away from all detections, (G,); HOTEL has two.
+    """Find goals (places that people walk to) more than a kilometre away from all detections.
+
+    These are errors of the file: the dataset HOTEL has two.
 
     Args:
         goals: goals, (G, 2), metres.
         position: positions of detections, (R, 2), metres.
+
+    Returns:
+        mask of these goals, bool (G,).
     """
     low, high = position.min(axis=0), position.max(axis=0)
     beyond = np.maximum(np.maximum(low - goals, goals - high), 0)
@@ -242,6 +247,8 @@ def check_covered(obstacles: Obstacles, position: np.ndarray, name: str) -> int:
     """Refuse obstacles if most detections are on them.
 
     Args:
+        obstacles: the obstacles.
+        position: positions of detections, (R, 2), metres.
         name: name of the map, for the error.
 
     Returns:

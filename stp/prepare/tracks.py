@@ -129,6 +129,9 @@ class TracksOptions:
 def run(job: Job) -> Extras:
     """Write ``tracks.parquet``, and obstacles, goals and a semantic grid if the dataset has them.
 
+    Returns:
+        facts for the receipt (record of the preparation), such as numbers of people.
+
     Raises:
         StpError: an option or a raw file is wrong.
     """
@@ -230,7 +233,15 @@ MOST_NAMED = 100
 
 
 def grouped(names: Sequence[str], recording: str) -> dict[str, list[str]]:
-    """The files of each recording, in order, by the recording's name in messages."""
+    """Group files into recordings.
+
+    Args:
+        names: raw names of all files, in order.
+        recording: what a recording is: each ``file``, all files of a ``folder``, or ``all`` files.
+
+    Returns:
+        names of the files of each recording, by the recording's name in messages.
+    """
     if recording == "file":
         return {name: [name] for name in names}
     groups: dict[str, list[str]] = {}

@@ -73,7 +73,14 @@ class Sampled:
         return min(sampler.steps, len(self.model.signal_shares)) + sampler.denoise
 
     def shorten(self, steps: int) -> int:
-        """Limit forecasts of the model to a few steps; return the number of evaluations."""
+        """Shorten forecasts of the model, so that they are measured in less time.
+
+        Args:
+            steps: maximum number of steps of the sampler.
+
+        Returns:
+            number of evaluations of the network in a forecast.
+        """
         self.model.sampler = replace(self._whole, steps=min(steps, self._whole.steps))
         return self.evaluations
 

@@ -135,7 +135,7 @@ def waiter(device: torch.device) -> Callable[[], None]:
 
 
 def describe_size(counted: Size) -> Json:
-    """The size of a network as entries of a measurement."""
+    """The size of a network as a JSON object: parameters, evaluations and multiply-adds."""
     amounts = {
         "context": counted.context,
         "evaluation": counted.evaluation,

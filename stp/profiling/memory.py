@@ -58,7 +58,12 @@ def process_peak() -> int:
 
 
 def kept_for_backward(model: nn.Module, loss: Callable[[], Tensor]) -> int:
-    """Memory in bytes that is kept from a loss until its backward pass, also for meta tensors."""
+    """Memory in bytes that is kept from a loss until its backward pass.
+
+    Args:
+        model: the network; its tensors may lack values (torch's device ``meta``).
+        loss: function that computes the loss.
+    """
     weights = set(_storages([*model.parameters(), *model.buffers()]))
     storages: dict[int, Any] = {}
 

@@ -80,13 +80,13 @@ def notes(config: Config) -> dict[str, Notes]:
 
 
 def training_datasets(config: Config) -> list[str]:
-    """Names of the training datasets of a scale, in the order of its cases."""
+    """Names of all datasets on which the configured scale trains, each once."""
     wanted = config.scale.dimensions.values()
     return list(dict.fromkeys(case.trained_on for one in wanted for case in one.cases()))
 
 
 def page(config: Config) -> str:
-    """Text of the page, in Markdown; counting takes about a minute."""
+    """Text of the page that lists every model, in Markdown; counting takes about a minute."""
     known, names = notes(config), networks(config)
     everywhere = [names[name] for name in _everywhere(config)]
     lines = [INTRODUCTION, *_overview(config), ""]
@@ -109,13 +109,13 @@ def page(config: Config) -> str:
 
 
 def parameters_row(config: Config, dataset: str) -> str:
-    """The line of a dataset in the table of parameters."""
+    """Row of a Markdown table: a dataset, and the number of parameters of each network for it."""
     counts = [parameters(network(config, name, dataset)) for name in _everywhere(config)]
     return _line([_frames(config, dataset), *(f"{count:,}" for count in counts)])
 
 
 def multiply_adds_row(config: Config, dataset: str) -> str:
-    """The line of a dataset in the table of multiply-adds."""
+    """Row of a Markdown table: a dataset, and the multiply-adds of a forecast by each network."""
     counts = [_size(network(config, name, dataset)).forecast for name in _everywhere(config)]
     return _line([_frames(config, dataset), *(_giga(count) for count in counts)])
 

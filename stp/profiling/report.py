@@ -25,7 +25,14 @@ SPARE = 0.1
 def profile(
     config: Config, model: str, dataset: str, *, report: Report = silent, **how: Any
 ) -> Json:
-    """Measure a network with the options of a scale.
+    """Measure a network with the options that the configuration sets for a dataset.
+
+    Args:
+        config: configuration, with models and datasets.
+        model: name of the model.
+        dataset: name of the dataset, which sets shape of frames, context and horizon.
+        report: progress callback.
+        how: further arguments of `measure`, such as ``device`` and ``batch``.
 
     Returns:
         the result of `measure`, with ``model``, ``dataset``, ``title``, ``network``, ``machine``

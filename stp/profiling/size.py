@@ -50,7 +50,13 @@ def parameters(recipe: Mapping[str, Any]) -> int:
 
 
 def size(recipe: Mapping[str, Any]) -> Size:
-    """Count parameters and multiply-adds of a network, on tensors without memory."""
+    """Count parameters and multiply-adds of a network.
+
+    Tensors have shapes but no values (torch's device ``meta``), so this needs no memory.
+
+    Args:
+        recipe: recipe of the network, as for `stp.models.create`.
+    """
     with torch.device("meta"):
         # Without gradients the counter puts no hooks on weights.
         model = create(recipe).eval().requires_grad_(False)

@@ -36,7 +36,7 @@ def measure_plan(
     """Measure the networks of a plan whose speed is unknown, and store each result at once.
 
     Args:
-        plan: the plan.
+        plan: the plan, with all artefacts (results) that a scale needs.
         folders: folders of the artefacts whose networks are measured; by default all.
         report: callback for the progress.
         seconds: time to spend on each duration, in seconds.
@@ -63,6 +63,12 @@ def measure_plan(
 
 def measure_step(plan: Plan, training: Artefact, report: Report, seconds: float) -> Step:
     """Measure real training steps and forecasts with fresh weights on random frames.
+
+    Args:
+        plan: plan with the training.
+        training: the training run to measure, an artefact of the plan.
+        report: callback for the progress.
+        seconds: time to spend on each duration, in seconds.
 
     Raises:
         StpError: the machine has no GPU, or too little memory, or the network refuses the frames.

@@ -83,6 +83,10 @@ def measurements(folder: Path, config: Config) -> dict[str, Any]:
 def rows(config: Config, measured: Mapping[str, Any]) -> list[ProfileRow]:
     """The rows of the table, in the order of the paper.
 
+    Args:
+        config: configuration, with the titles of models.
+        measured: measurements by name of the model (`measurements`); some may be missing.
+
     Raises:
         StpError: the published values are damaged.
     """
@@ -169,7 +173,12 @@ def _digits(value: float) -> float:
 
 
 def as_grid(table: list[ProfileRow], name: str) -> Grid:
-    """Make a table for pages from rows, with notes."""
+    """Make a table with title and notes, for .md, .tex and .html.
+
+    Args:
+        table: rows of the table.
+        name: name of the file of the table, without suffix.
+    """
     columns = {**_COUNTED, **_MEASURED}
     notes = [*_machines(table), f"Published speed: {CLIPS_PER_S}"]
     notes += [f"{row.title}: {row.notes}." for row in table if row.notes]

@@ -40,7 +40,12 @@ class Counted:
 
 
 def as_published(recipe: Mapping[str, Any], counted_size: Size | None = None) -> Counted:
-    """Count a network of Moving-MNIST as the paper did."""
+    """Count a network of Moving-MNIST as the paper did.
+
+    Args:
+        recipe: recipe of the network.
+        counted_size: size as this project counts it; counted here if None.
+    """
     name = recipe["model"]
     if name in CHANNELS:
         channels = CHANNELS[name]

@@ -41,7 +41,11 @@ class Timing:
         return cls(median, low, high, len(durations))
 
     def times(self, factor: float) -> "Timing":
-        """The timing of several such pieces of work, one after the other."""
+        """The timing of several such pieces of work, one after the other.
+
+        Args:
+            factor: number of pieces.
+        """
         return Timing(self.median * factor, self.low * factor, self.high * factor, self.repetitions)
 
 
@@ -73,6 +77,8 @@ def timed(
 
 class Laps:
     """Durations within a piece of work that evaluates a network several times.
+
+    The work is done repeatedly; each repetition is a lap. Durations are in seconds.
 
     Attributes:
         before: times from the start to the first evaluation, one for each lap.

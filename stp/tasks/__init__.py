@@ -1,5 +1,5 @@
 """Tasks, the kinds of forecasts: one class for each, with names and numbers only.
 
 Code whose behaviour depends on the task uses attributes or methods of `stp.tasks.task.Task`;
-nothing outside this room compares names of tasks. A new task is one more file.
+no code outside this package compares names of tasks. A new task is one more file.
 """

@@ -39,15 +39,21 @@ class Frames(Task):
     own_reader = "own.reader"
 
     def title_of(self, fit: str) -> str:
-        """``trained network`` for models fitted by gradient descent, ``baseline`` for others."""
+        """Kind of models in words: ``trained network`` if fitted by gradient descent.
+
+        All other models, whatever their ``fit``, are a ``baseline``.
+        """
         return "trained network" if fit == "sgd" else "baseline"
 
     def takes_class(self, fit: str) -> bool:
-        """True except for models fitted in closed form, whose module must fit them."""
+        """Whether a class of another package may be the model.
+
+        This is possible unless models are fitted in closed form: then their module must fit them.
+        """
         return fit in ("none", "sgd")
 
     def is_profiled(self, fit: str) -> bool:
-        """True for networks only."""
+        """Whether ``stp profile`` measures models with this ``fit``: only trained networks."""
         return fit == "sgd"
 
 

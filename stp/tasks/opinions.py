@@ -23,7 +23,7 @@ class Opinions(Task):
     has_opinions = True
 
     def title_of(self, fit: str) -> str:
-        """``measure of quality`` for every ``fit``."""
+        """Kind of models in words: ``measure of quality``, whatever their ``fit``."""
         return "measure of quality"
 
 

@@ -16,7 +16,7 @@ class Fit(NamedTuple):
     """One way to fit models.
 
     Attributes:
-        core: full name of the module that fits the models.
+        core: full name of the module whose function ``run`` fits a model.
         options: class of the options of a training run in a recipe; None without options.
         given: full name of the module that uses given weights instead of a training run; None if
             models cannot have given weights.
@@ -66,7 +66,8 @@ class Task(ABC):
         fits: how models are fitted, by the ``fit`` of a model; models with another ``fit`` are not
             fitted.
         predict_options: options of predictions in a recipe.
-        settings: keys of a setting, besides the horizon, that change forecasts.
+        settings: keys of a setting (what an evaluation changes of a dataset's protocol), besides
+            the horizon, that change forecasts.
         protocols: titles, by name, of the subsets that all datasets of the task have; each cell
             uses one of them.
         has_shape: whether samples have a shape: channels, height and width.
@@ -83,7 +84,8 @@ class Task(ABC):
         names_training: whether tables name the training data beside the model, and compare all
             models with the same test data. Otherwise the training data are part of the evaluation,
             and only models with the same training data are compared.
-        counts_people: whether receipts of predictions count scenarios, people and episodes.
+        counts_people: whether the facts about predictions (in their receipts) count scenarios,
+            people and episodes.
         has_person_errors: whether scores have the error of each person at each lead time.
         has_opinions: whether scores have the predicted and observed opinion of each video of each
             split.

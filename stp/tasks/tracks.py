@@ -36,7 +36,7 @@ class Tracks(Task):
     has_runtime = True
 
     def title_of(self, fit: str) -> str:
-        """``predictor of people`` for every ``fit``."""
+        """Kind of models in words: ``predictor of people``, whatever their ``fit``."""
         return "predictor of people"
 
     def seconds_per_step(self, options: Json) -> float:

@@ -1,7 +1,9 @@
-"""Calibrate a predictor: search for the parameters with the smallest final displacement error.
+"""Calibrate a predictor of people: search for the parameters with the smallest final error.
 
-Atlas calibrates on the first part of the detections (section V-B). The search is Optuna's or
-SMAC3's (`stp.train.searches`) and begins with the default parameters, as the released code does.
+The final displacement error is the distance between predicted and observed position at the last
+lead time. The benchmark Atlas calibrates on the first part of the detections (section V-B of its
+paper). The search is Optuna's or SMAC3's (`stp.train.searches`) and begins with the default
+parameters, as the released code of Atlas does.
 """
 
 from collections.abc import Callable
@@ -34,7 +36,19 @@ class Predictor(Protocol):
         obstacles: Obstacles | None = None,
         jitter: np.ndarray | None = None,
     ) -> np.ndarray | Density:
-        """Predict positions, samples of positions, or a density."""
+        """Predict the positions of the people in scenarios.
+
+        Args:
+            scenarios: S scenarios with the observed positions of at most N people each.
+            steps: number T of lead times.
+            parameters: parameters of the predictor.
+            obstacles: obstacles of the scene; None if there is no map.
+            jitter: random movement to add at each step, metres, (S, N, T, 2); None for none.
+
+        Returns:
+            positions in metres, (S, N, T, 2); or several samples of them, (K, S, N, T, 2); or a
+            probability density for each person and lead time.
+        """
         ...
 
 
@@ -60,7 +74,17 @@ class Calibrated:
 def final_error(
     predictor: Predictor, scenarios: Scenarios, parameters: Any, obstacles: Obstacles | None
 ) -> float:
-    """Mean final displacement error over scenarios, metres; densities use a point prediction."""
+    """Mean final displacement error of a predictor with given parameters, metres.
+
+    The error of a person is the distance between predicted and observed position at the last lead
+    time. From a predicted density, its point prediction is used, such as the most probable cell.
+
+    Args:
+        predictor: the predictor.
+        scenarios: scenarios with observed and future positions of people.
+        parameters: parameters of the predictor.
+        obstacles: obstacles of the scene; None if there is no map.
+    """
     steps = scenarios.future.shape[2]
     prediction = predictor.predict(scenarios, steps, parameters, obstacles)
     predicted = stated(prediction, scenarios, steps, predictor)

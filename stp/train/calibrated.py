@@ -1,4 +1,7 @@
-"""Core of stage `train` for predictors of people: calibrate or train on a part of a dataset."""
+"""Core of stage `train` (the function that does its work) for predictors of people.
+
+A predictor is calibrated (its parameters are searched) or trained on a part of a dataset.
+"""
 
 import json
 from dataclasses import asdict

@@ -14,7 +14,7 @@ DIGEST_BYTES = 32
 
 
 def recipe_hash(recipe: Mapping[str, Any]) -> str:
-    """SHA-256 of a recipe, as hexadecimal digits."""
+    """SHA-256 of a recipe (all settings of a training run), as hexadecimal digits."""
     return hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()
 
 
@@ -52,6 +52,9 @@ class Checkpoint:
         """Read the state.
 
         A file that is damaged or belongs to another recipe is renamed, and reported to `say`.
+
+        Args:
+            say: function that receives the message.
 
         Returns:
             the state, on the CPU; None if there is no usable file.

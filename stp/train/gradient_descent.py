@@ -218,7 +218,7 @@ class GradientDescent:
         self.progress.ended_early = why
 
     def describe(self) -> dict[str, Any]:
-        """Facts of the training for the receipt."""
+        """Facts of the training for the receipt (the file that describes a result)."""
         progress = self.progress
         return {
             "parameters": sum(p.numel() for p in self.model.parameters()),

@@ -2,8 +2,8 @@
 
 The random numbers of a step depend on the seed and the number of the step only, so a resumed
 training run gives the same result as an uninterrupted one. Tensors have a row for each person,
-which includes the person's neighbours. The last fifth of the calibration episodes is the validation
-set, which selects the best step.
+which includes the person's neighbours. The last fifth of the calibration episodes (scenarios that
+overlap in time) is the validation set, which selects the best step.
 """
 
 import copy
@@ -63,7 +63,7 @@ class Learned:
         weights: weights of the best step.
         history: a row for each validation: step, mean training loss since the previous row,
             validation error.
-        facts: facts of the training for the receipt.
+        facts: facts of the training, to be stored with the result.
     """
 
     weights: dict[str, Tensor]
@@ -74,9 +74,14 @@ class Learned:
 def split(scenarios: Scenarios, protocol: str) -> tuple[np.ndarray, np.ndarray]:
     """Split scenarios into training and validation, the last fifth of the episodes.
 
-    Episodes do not overlap, so the parts share no moment. Except under the protocol
-    ``atlas-paper``, training scenarios with people of the validation part are dropped. The
-    validation part is empty if there is only one episode, or if no training scenario would remain.
+    Episodes do not overlap, so the parts share no moment. Training scenarios with people of the
+    validation part are dropped, except under the protocol ``atlas-paper``. The validation part is
+    empty if there is only one episode, or if no training scenario would remain.
+
+    Args:
+        scenarios: scenarios (moments with observed and future positions of people); those that
+            overlap in time belong to one episode.
+        protocol: name of the protocol, a key of `stp.options.protocols.PROTOCOLS`.
 
     Returns:
         indices of the scenarios for training, and for validation, int64.

@@ -36,7 +36,13 @@ def draw(seed: int, purpose: int, number: int, count: int = 1) -> np.ndarray:
 
 
 def epoch_order(rows: np.ndarray, seed: int, epoch: int) -> np.ndarray:
-    """Shuffle rows for an epoch; epochs count from 0."""
+    """Shuffle the rows of clips for an epoch.
+
+    Args:
+        rows: indices of the clips of a split, int64 (N,).
+        seed: seed of the training.
+        epoch: index of the epoch, from 0.
+    """
     return rows[np.argsort(draw(seed, EPOCH_ORDER, epoch, len(rows)), kind="stable")]
 
 
@@ -76,7 +82,15 @@ class LeadDraws:
         return np.asarray(self.leads, np.int64)[(shares * len(self.leads)).astype(np.int64)]
 
     def frames(self, epoch: int) -> Callable[[np.ndarray], np.ndarray]:
-        """Function from rows to frame indices, context and lead time: int64 (B, T_in + 1)."""
+        """Make a function that says which frames of clips an epoch reads.
+
+        Args:
+            epoch: index of the epoch, from 0.
+
+        Returns:
+            a function from indices of B clips to indices of frames, int64 (B, context + 1): the
+            context frames, then the frame at the drawn lead time.
+        """
 
         def of(rows: np.ndarray) -> np.ndarray:
             context = np.broadcast_to(np.arange(self.context), (len(rows), self.context))

@@ -1,4 +1,7 @@
-"""Core of stage `train` for models of frames: fit the model of a recipe to prepared data."""
+"""Core of stage `train` (the function that does its work) for models of frames.
+
+It fits the model of a recipe to prepared data.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace

@@ -75,7 +75,7 @@ class Optuna:
             self._study.enqueue_trial(default)
 
     def ask(self) -> Values:
-        """See `Search`."""
+        """Return the parameters to try next (see `Search`)."""
         import optuna
 
         # Each trial has a sampler of its own, so that its random numbers do not depend on where a
@@ -89,7 +89,7 @@ class Optuna:
         }
 
     def tell(self, error: float) -> None:
-        """See `Search`."""
+        """Record the error of the parameters that `ask` returned last (see `Search`)."""
         self._study.tell(self._trial, error)
         self.tried.append((dict(self._trial.params), error))
 
@@ -153,13 +153,13 @@ class Smac:
             self._learn(error)
 
     def ask(self) -> Values:
-        """See `Search`."""
+        """Return the parameters to try next (see `Search`)."""
         self._trial = self._smac.ask()
         config = dict(self._trial.config)
         return {name: float(config[name]) for name in self._names}
 
     def tell(self, error: float) -> None:
-        """See `Search`."""
+        """Record the error of the parameters that `ask` returned last (see `Search`)."""
         self._learn(error)
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(self.tried[-1]) + "\n")

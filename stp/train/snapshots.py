@@ -29,7 +29,12 @@ class Snapshots:
         self._of[update].save({"weights": weights})
 
     def are_complete(self, step: int, say: Callable[[str], None]) -> bool:
-        """Whether all snapshots up to ``step`` can be read; damaged files are reported to `say`."""
+        """Whether all snapshots up to an update can be read.
+
+        Args:
+            step: number of updates.
+            say: function that receives messages about damaged files.
+        """
         return all(self._of[n].load(say) is not None for n in self.updates if n <= step)
 
     def read(self, update: int) -> dict[str, Tensor]:

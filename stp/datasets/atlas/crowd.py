@@ -97,8 +97,8 @@ class Track:
 
     Attributes:
         person: number of the person.
-        time: times, (n,), seconds.
-        position: positions at these times, (n, 2), metres.
+        time: times of the simulation's steps, (steps,), seconds.
+        position: positions at these times, (steps, 2), metres.
     """
 
     person: int

@@ -48,7 +48,7 @@ class BairOptions:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``bair/bair_robot_pushing_dataset_v0.tar``, or the files in it.
+    """Write the trajectories: ``bair/bair_robot_pushing_dataset_v0.tar``, or the files in it.
 
     Raises:
         StpError: an option is unknown or out of range.
@@ -75,7 +75,13 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
 
 
 def record(rng: np.random.Generator, frames: int, size: int) -> bytes:
-    """Encode a simulated trajectory as a SequenceExample."""
+    """Simulate a trajectory, and encode it as a SequenceExample, as in the official files.
+
+    Args:
+        rng: generator of all random numbers.
+        frames: number of frames.
+        size: height and width of a frame, pixels.
+    """
     motion = simulate(rng, frames, objects=int(rng.integers(3, 6)))
     main = render(motion, Camera(turn=0.0, tilt=0.35), size, size, rng)
     aux = render(motion, Camera(turn=0.6, tilt=0.5), size, size, rng)

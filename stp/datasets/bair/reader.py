@@ -108,7 +108,10 @@ def trajectories_of(raw: RawFiles) -> list[Trajectory]:
 
 
 def run(job: Job) -> Extras:
-    """Write ``frames.zarr`` and ``index.parquet`` for BAIR.
+    """Write the frames (``frames.zarr``) and the clips (``index.parquet``) of BAIR.
+
+    Returns:
+        facts for the receipt (record of the preparation), such as numbers of clips.
 
     Raises:
         StpError: an option or a raw file is wrong, or trajectories are missing.
@@ -147,7 +150,7 @@ def deal(names: list[str], options: BairOptions) -> dict[str, str]:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips that follow from the rule for splits; see stp.prepare.planned_counts.
+    """Count the clips to expect, from the rule for splits alone; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option is wrong.
@@ -162,6 +165,10 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
 
 def decode_trajectory(raw: RawFiles, task: tuple[Trajectory, BairOptions, int, int]) -> np.ndarray:
     """Read the frames of a trajectory, uint8 (T, 3, H, W).
+
+    Args:
+        raw: the raw files.
+        task: the trajectory, the options, and height and width of the result, pixels.
 
     Raises:
         StpError: the record is damaged, or its number or size of frames differs from the options.

@@ -71,7 +71,7 @@ class BridgeOptions:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``bridge/demos_8_17.zip``, or the files in it, and the lists; or TFRecord files.
+    """Write the trajectories, ``bridge/demos_8_17.zip`` or its files, and lists; or TFRecord files.
 
     Raises:
         StpError: an option is unknown or out of range.
@@ -115,7 +115,16 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
 def trajectory(
     rng: np.random.Generator, chosen: BridgeOptions, frames: int
 ) -> tuple[dict[str, bytes], list[str]]:
-    """Make a trajectory: its files by name, and the folders of its views."""
+    """Make a trajectory.
+
+    Args:
+        rng: generator of all random numbers.
+        chosen: options of the generator.
+        frames: number of frames.
+
+    Returns:
+        content of the files by name, and the folders of the views, one for each camera.
+    """
     motion = simulate(rng, frames, objects=int(rng.integers(3, 6)))
     views = [f"images{k}" for k in range(chosen.cameras)]
     files = {}

@@ -96,7 +96,10 @@ class View(NamedTuple):
 
 
 def run(job: Job) -> Extras:
-    """Write ``frames.zarr`` and ``index.parquet`` for BridgeData.
+    """Write the frames (``frames.zarr``) and the clips (``index.parquet``) of BridgeData.
+
+    Returns:
+        facts for the receipt (record of the preparation), such as numbers of clips.
 
     Raises:
         StpError: an option, a list or a raw file is wrong, or a listed view is missing.
@@ -111,7 +114,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips that follow from the lists; see stp.prepare.planned_counts.
+    """Count the clips to expect, from the lists alone; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option or a list is wrong, or a list is missing.
@@ -162,7 +165,9 @@ def views(lists: dict[str, dict[str, int]], span: int) -> list[View]:
 
 
 def cut(lists: dict[str, dict[str, int]], span: int) -> list[Clip]:
-    """Cut the clips of all lists, in a store of all `views`.
+    """Cut the clips of all lists.
+
+    The store has the frames of all `views`, one view after the other.
 
     The subset ``strict`` has the test clips of trajectories that have no view in the training or
     validation list.
@@ -245,6 +250,10 @@ def _sources(raw: RawFiles, names: set[str]) -> dict[str, dict[int, Source]]:
 
 def decode_pictures(raw: RawFiles, task: tuple[str, list[Source], int, int]) -> np.ndarray:
     """Read and resize the frames of a view, uint8 (T, 3, H, W).
+
+    Args:
+        raw: the raw files.
+        task: name of the view, its pictures, and height and width of the result, pixels.
 
     Raises:
         StpError: a picture is damaged.
@@ -367,6 +376,10 @@ def episodes_of(raw: RawFiles) -> Iterator[Episode]:
 
 def decode_episode(raw: RawFiles, task: tuple[Episode, int, int]) -> np.ndarray:
     """Read and resize the frames of all views of an episode, concatenated, uint8 (T, 3, H, W).
+
+    Args:
+        raw: the raw files.
+        task: the episode, and height and width of the result, pixels.
 
     Raises:
         StpError: the record or a picture is damaged, or the cameras have unequal numbers of frames.

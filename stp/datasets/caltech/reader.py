@@ -61,7 +61,10 @@ class CaltechOptions:
 
 
 def run(job: Job) -> Extras:
-    """Write ``frames.zarr`` and ``index.parquet`` for the Caltech test videos.
+    """Write the frames (``frames.zarr``) and clips (``index.parquet``) of the Caltech test videos.
+
+    Returns:
+        facts for the receipt (record of the preparation), such as numbers of clips.
 
     Raises:
         StpError: an option or a raw file is wrong, or a set is missing.
@@ -98,8 +101,9 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """State that numbers of clips are unknown, since no list has lengths of videos; see
-    stp.prepare.planned_counts.
+    """State that numbers of clips are unknown, since no list has the lengths of the videos.
+
+    Other readers count clips before data are downloaded; see `stp.prepare.planned_counts`.
 
     Raises:
         StpError: an option is wrong.
@@ -126,6 +130,12 @@ def decode_frames(
     crop: tuple[int, int],
 ) -> np.ndarray:
     """Decode frames of a video, uint8 (T, 3, *crop).
+
+    Args:
+        raw: the raw files.
+        tasks: for each frame, the file of the video, and the location of the frame in it.
+        resize: height and width before the crop, pixels.
+        crop: height and width of the result, pixels.
 
     Raises:
         StpError: a picture is damaged, or its size differs from the header.

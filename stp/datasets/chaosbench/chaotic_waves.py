@@ -23,7 +23,17 @@ _GAS, _GRAVITY = 287.05, 9.80665
 
 
 def tendency(state: np.ndarray, forcing: float) -> np.ndarray:
-    """Change of the variables, dx_i/dt = (x_{i+1} - x_{i-2}) x_{i-1} - x_i + F, (..., SITES)."""
+    """Time derivative of the variables of Lorenz's model, with neighbours on a ring.
+
+    The derivative of variable i is (x[i+1] - x[i-2]) x[i-1] - x[i] + forcing.
+
+    Args:
+        state: variables x of each ring, (..., sites of a ring).
+        forcing: the constant forcing.
+
+    Returns:
+        derivatives, of the shape of `state`.
+    """
     ring = np.concatenate((state[..., -2:], state, state[..., :1]), axis=-1)
     return (ring[..., 3:] - ring[..., :-3]) * ring[..., 1:-2] - state + forcing
 
@@ -32,7 +42,7 @@ def days_from(state: np.ndarray, count: int, forcing: float = FORCING) -> Iterat
     """Yield the states at days 0, 1, ..., count, of several runs at once.
 
     Args:
-        state: state of the system at day 0, (..., RINGS, SITES).
+        state: state of the system at day 0, (..., 3 rings, 40 sites).
         count: number of days after the first.
         forcing: forcing of the system.
     """
@@ -56,7 +66,7 @@ def truth(first_year: int, days: np.ndarray, seed: int) -> np.ndarray:
         seed: seed of the first state.
 
     Returns:
-        states, float64 (days, RINGS, SITES).
+        states, float64 (days, 3 rings, 40 sites).
     """
     number = (days - np.datetime64(f"{first_year}-01-01", "D")).astype(np.int64)
     row_of_day = dict(zip(number.tolist(), range(len(days)), strict=True))
@@ -70,7 +80,9 @@ def truth(first_year: int, days: np.ndarray, seed: int) -> np.ndarray:
 
 
 class Weather(NamedTuple):
-    """Ingredients of all fields of n days, each of shape (n, 1 or H, 1 or W).
+    """Patterns of some days, from which the fields of all variables are made.
+
+    Each has the shape (days, 1 or H, 1 or W).
 
     Attributes:
         season: 1 in the middle of the local summer, -1 in the middle of winter; smaller in the
@@ -124,12 +136,12 @@ class Atmosphere:
         """Compute the fields of all variables.
 
         Args:
-            states: states of the chaotic system, (n, RINGS, SITES).
-            days: days of the states, datetime64[D], (n,).
+            states: states of the chaotic system, (days, 3 rings, 40 sites).
+            days: days of the states, datetime64[D], (days,).
 
         Returns:
-            fields by name, float32 (n, levels, H, W), in units of z (gpm), q (kg kg**-1), t (K), u
-            and v (m s**-1), w (Pa s**-1).
+            fields by name, float32 (days, levels, H, W), in units of z (gpm), q (kg kg**-1), t (K),
+            u and v (m s**-1), w (Pa s**-1).
         """
         weather = self.weather(states, days)
         made = [self._level(float(level), weather) for level in self.levels]

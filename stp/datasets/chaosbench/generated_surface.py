@@ -66,11 +66,12 @@ def surface(
     Args:
         atmosphere: converter from states to fields.
         names: names of variables, from `LAND` or from `OCEAN`.
-        states: states of the chaotic system, (n, RINGS, SITES); monthly means for the ocean.
-        days: days of the states, datetime64[D], (n,).
+        states: states of the chaotic system on these days, (days, 3 rings, 40 sites); for the
+            ocean, means over their months.
+        days: days of the states, datetime64[D], (days,).
 
     Returns:
-        fields by name, float32 (n, H, W), 0 where the variable is undefined.
+        fields by name, float32 (days, H, W), 0 where the variable is undefined.
     """
     weather = atmosphere.weather(states, days)
     fields = {}

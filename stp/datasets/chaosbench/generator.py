@@ -85,7 +85,7 @@ class WorldOptions:
 
     @property
     def atmosphere(self) -> Atmosphere:
-        """The object that converts states to fields."""
+        """The object that converts states of the chaotic system to fields on this grid."""
         return Atmosphere(self.lat, self.lon, np.array(self.levels), self.variables)
 
     @property
@@ -144,7 +144,10 @@ Group = tuple[str, dict[str, Field]]
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``chaosbench/era5/era5_chunks.tar.gz.aa``, ..., also for lra5 and oras5, and a store.
+    """Write the days of ERA5, in the parts of one tar stream.
+
+    The parts are ``chaosbench/era5/era5_chunks.tar.gz.aa``, ``.ab`` and so on. Options may ask for
+    land (``chaosbench/lra5``), ocean (``chaosbench/oras5``) and a store of WeatherBench 2 as well.
 
     Raises:
         StpError: an option is unknown or out of range.
@@ -262,17 +265,28 @@ def _surface_group(
 
 
 def stored_heights(variable: str, values: np.ndarray) -> np.ndarray:
-    """Fields as the release stores them: heights are geopotential over `DIVISOR`."""
+    """Convert fields to what the release stores: heights (z) are geopotential over 9.81 m s-2.
+
+    Args:
+        variable: name of the variable; others than z are not changed.
+        values: fields; heights are geopotential over 9.80665 m s-2.
+    """
     return values * np.float32(_STANDARD / DIVISOR) if variable == "z" else values
 
 
 def level_field(outer: tuple[str, ...], values: np.ndarray, chunk: int | None = None) -> Field:
-    """Make the array of a variable on levels, with dimensions before the level."""
+    """Make the array of a variable on pressure levels.
+
+    Args:
+        outer: names of the dimensions before level, latitude and longitude, such as "step".
+        values: values, (..., levels, rows, columns).
+        chunk: length of a chunk along the first dimension; by default, one chunk.
+    """
     return Field((*outer, "level", "latitude", "longitude"), values, {}, chunk)
 
 
 def coordinates(options: WorldOptions, day: np.datetime64) -> dict[str, Field]:
-    """The coordinates that all groups have."""
+    """The coordinates that all groups have: time, level, latitude and longitude."""
     since = {"units": "days since 1970-01-01", "calendar": "proleptic_gregorian"}
     return {
         "time": Field((), np.array(day.astype("datetime64[D]").astype(np.int64)), since),

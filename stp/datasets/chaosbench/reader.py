@@ -249,7 +249,10 @@ def cut(options: ChaosbenchOptions, span: int) -> tuple[list[Clip], dict[str, tu
 
 
 def run(job: Job) -> Extras:
-    """Write ``frames.zarr``, ``index.parquet`` and ``climatology.zarr``.
+    """Write the days (``frames.zarr``), the clips (``index.parquet``) and ``climatology.zarr``.
+
+    Returns:
+        facts for the receipt (record of the preparation), such as numbers of clips.
 
     Raises:
         StpError: an option or a raw file is wrong; a day is missing, or its grid or units are
@@ -317,7 +320,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips that follow from the calendar; see stp.prepare.planned_counts.
+    """Count the clips to expect, from the calendar alone; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option is wrong.

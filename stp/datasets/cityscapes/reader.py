@@ -123,7 +123,10 @@ def cut(snippets: Iterable[Snippet], span: int) -> list[Clip]:
 
 
 def run(job: Job) -> Extras:
-    """Write ``frames.zarr`` and ``index.parquet`` for CityScapes.
+    """Write the frames (``frames.zarr``) and the clips (``index.parquet``) of CityScapes.
+
+    Returns:
+        facts for the receipt (record of the preparation), such as numbers of clips.
 
     Raises:
         StpError: an option or a raw file is wrong, or frames or snippets are missing.
@@ -148,7 +151,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips that follow from the number of snippets; see stp.prepare.planned_counts.
+    """Count the clips to expect, from the number of snippets; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option is wrong.

@@ -70,7 +70,14 @@ class EnsoOptions:
 
 
 class Simulation(NamedTuple):
-    """Monthly fields of one climate model, (months, lat 24, lon 72), and its Nino3.4 index."""
+    """Monthly fields of one climate model, (months, lat 24, lon 72), and its Nino3.4 index.
+
+    Attributes:
+        sst: anomaly of the sea surface temperature, degC.
+        t300: anomaly of the mean temperature of the upper 300 m of the ocean, degC.
+        ua, va: anomalies of the wind to the east and to the north, m/s.
+        nino: Nino3.4 index, degC, (months,): mean of a month and the next two.
+    """
 
     sst: np.ndarray  # float32, degC
     t300: np.ndarray  # float32, degC
@@ -80,7 +87,7 @@ class Simulation(NamedTuple):
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``enso/CMIP_train.nc`` and ``enso/CMIP_label.nc`` below ``out``.
+    """Write the fields, ``enso/CMIP_train.nc``, and the Nino3.4 index, ``enso/CMIP_label.nc``.
 
     Raises:
         StpError: an option is unknown or out of range.

@@ -137,7 +137,10 @@ def cut(series: Iterable[Series], options: EnsoOptions) -> list[Clip]:
 
 
 def run(job: Job) -> Extras:
-    """Write ``frames.zarr`` and ``index.parquet`` for sea surface temperature anomalies.
+    """Write the monthly anomalies (``frames.zarr``) and the clips (``index.parquet``).
+
+    Returns:
+        facts for the receipt (record of the preparation), such as numbers of clips.
 
     Raises:
         StpError: an option or a raw file is wrong.
@@ -215,7 +218,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips that follow from the options; see stp.prepare.planned_counts.
+    """Count the clips to expect, from the options alone; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option is wrong.

@@ -53,7 +53,7 @@ estimation; actor 8 was taken from its training set for validation."""
 
 @dataclass(frozen=True)
 class Human36mOptions:
-    """The reader has no options."""
+    """Options of the reader; there are none."""
 
 
 class Listed(NamedTuple):
@@ -138,7 +138,12 @@ def needed(clips: Iterable[Listed], length: int) -> dict[str, list[int]]:
 
 
 def cut(listed: Sequence[Listed], length: int) -> list[Clip]:
-    """Locate the clips in a store of the `needed` frames, one video after the other."""
+    """Locate the clips in the store, which has the `needed` frames, one video after the other.
+
+    Args:
+        listed: clips from `read_lists`.
+        length: number of frames of a clip.
+    """
     rows: dict[tuple[str, int], int] = {}
     for video, numbers in needed(listed, length).items():
         for number in numbers:
@@ -154,7 +159,10 @@ def cut(listed: Sequence[Listed], length: int) -> list[Clip]:
 
 
 def run(job: Job) -> Extras:
-    """Write ``frames.zarr`` and ``index.parquet`` for Human3.6M.
+    """Write the frames (``frames.zarr``) and the clips (``index.parquet``) of Human3.6M.
+
+    Returns:
+        facts for the receipt (record of the preparation), such as numbers of clips.
 
     Raises:
         StpError: an option or a raw file is wrong, or a frame that a clip needs is missing.
@@ -187,7 +195,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips of the lists; see stp.prepare.planned_counts.
+    """Count the clips to expect, from the lists alone; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option is wrong, or a list is wrong or missing.
@@ -198,6 +206,10 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
 
 def decode_pictures(raw: RawFiles, task: tuple[list[Member], int, int]) -> np.ndarray:
     """Decode and resize pictures, uint8 (T, 3, H, W).
+
+    Args:
+        raw: the raw files.
+        task: files of the pictures, and height and width of the result, pixels.
 
     Raises:
         StpError: a picture is missing or damaged.

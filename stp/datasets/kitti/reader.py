@@ -67,8 +67,9 @@ class KittiOptions:
             ratio.
         strides: number of frames between the starts of windows, by split; from the same file.
         frames: for odometry, first frame of each split, and the frame after its last.
-        clusters: clusters of windows: recording, the whole drive (6 in the test, too few for
-            intervals), or blocks of a drive, such as block-60s.
+        clusters: which windows are one cluster (statistically dependent): all of a drive
+            (recording; 6 in the test, too few for intervals), or those of a block of a drive, such
+            as block-60s.
     """
 
     layout: Literal["raw", "odometry"] = "raw"
@@ -115,7 +116,10 @@ def read_lists(find_list: Callable[[str], Path]) -> list[Drive]:
 
 
 def run(job: Job) -> Extras:
-    """Write ``frames.zarr`` and ``index.parquet`` for KITTI.
+    """Write the frames (``frames.zarr``) and the clips (``index.parquet``) of KITTI.
+
+    Returns:
+        facts for the receipt (record of the preparation), such as numbers of clips.
 
     Raises:
         StpError: an option or a raw file is wrong, or drives or frames are missing.
@@ -140,7 +144,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips that follow from the lists; see stp.prepare.planned_counts.
+    """Count the clips to expect, from the lists alone; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option or a list is wrong, or a list is missing.
@@ -168,6 +172,12 @@ def decode_pictures(
     raw: RawFiles, members: list[Member], resize: tuple[int, int], crop: tuple[int, int]
 ) -> np.ndarray:
     """Decode frames of a drive, uint8 (T, 3, *crop); grey pictures give three equal channels.
+
+    Args:
+        raw: the raw files.
+        members: files of the frames, in order.
+        resize: height and width before the crop, pixels.
+        crop: height and width of the result, pixels.
 
     Raises:
         StpError: a picture is damaged, or sizes differ.

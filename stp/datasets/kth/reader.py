@@ -167,7 +167,10 @@ def cut(
 
 
 def run(job: Job) -> Extras:
-    """Write ``frames.zarr`` and ``index.parquet`` for KTH.
+    """Write the frames (``frames.zarr``) and the clips (``index.parquet``) of KTH.
+
+    Returns:
+        facts for the receipt (record of the preparation), such as numbers of clips.
 
     Raises:
         StpError: an option or a raw file is wrong, or a required video is missing.
@@ -211,7 +214,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips that follow from the annotation; see stp.prepare.planned_counts.
+    """Count the clips to expect, from the annotation alone; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option is wrong, or the annotation is wrong or missing.
@@ -229,6 +232,10 @@ def decode_part(raw: RawFiles, task: tuple[Member, Part, int, int]) -> Decoded:
     """Read and resize the frames of a part, uint8 (T, 1, H, W); missing frames are black.
 
     The note is the actual number of frames of the video.
+
+    Args:
+        raw: the raw files.
+        task: file of the video, the part, and height and width of the result, pixels.
 
     Raises:
         StpError: the video is damaged, or ends before the part begins.

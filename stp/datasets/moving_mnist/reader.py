@@ -39,8 +39,8 @@ class MovingMnistOptions:
         step: fraction of the free canvas that a digit moves in one frame.
         directions: number of equally spaced directions of motion; null for any direction.
         span: number of frames of a validation or test clip; by default context + horizon.
-        official_test: raw name of the published test clips, uint8 (T, N, H, W); null to draw test
-            clips.
+        official_test: raw name of the published test clips, uint8 (frames, clips, H, W); null to
+            draw test clips.
     """
 
     digits: dict[str, dict[str, Any] | None]
@@ -79,7 +79,10 @@ class MovingMnistOptions:
 
 
 def run(job: Job) -> Extras:
-    """Write ``frames.zarr`` and ``index.parquet`` for Moving-MNIST.
+    """Write the frames (``frames.zarr``) and the clips (``index.parquet``) of Moving-MNIST.
+
+    Returns:
+        facts for the receipt (record of the preparation), such as numbers of clips.
 
     Raises:
         StpError: an option or a raw file is wrong.
@@ -164,7 +167,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips that follow from the options; see stp.prepare.planned_counts.
+    """Count the clips to expect, from the options alone; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option is wrong, or the published test clips are damaged.

@@ -67,14 +67,14 @@ class NuscenesOptions:
     Attributes:
         resize: height and width to which pictures are resized by linear interpolation before the
             centre is cropped.
-        released_crop: whether to resize validation and test pictures directly to the shape, as in
-            the released configuration. They are then squeezed horizontally, unlike training
-            pictures.
+        released_crop: whether to resize validation and test pictures to the shape of frames without
+            a crop, as in the released configuration. They are then squeezed horizontally, unlike
+            training pictures.
         stride: number of frames between the starts of windows.
-        subsets: number of frames in a window of each further test subset, whose windows are longer,
-            by name.
-        clusters: clusters of windows: recording, the whole log (5 in the test, too few for
-            intervals), or blocks of a log, such as block-60s.
+        subsets: further test subsets with longer windows: number of frames of a window, by name.
+        clusters: which windows are one cluster (statistically dependent): all of a log
+            (recording; 5 in the test, too few for intervals), or those of a block of a log, such as
+            block-60s.
     """
 
     resize: Size = (128, 228)
@@ -197,7 +197,10 @@ def training_logs(table: Path, other: Iterable[str]) -> list[Log]:
 
 
 def run(job: Job) -> Extras:
-    """Write ``frames.zarr`` and ``index.parquet`` for nuScenes.
+    """Write the frames (``frames.zarr``) and the clips (``index.parquet``) of nuScenes.
+
+    Returns:
+        facts for the receipt (record of the preparation), such as numbers of clips.
 
     Raises:
         StpError: an option or a raw file is wrong, or pictures are missing.
@@ -227,7 +230,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips that follow from lists and official table; see stp.prepare.planned_counts.
+    """Count the clips to expect, from lists and official table; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option or a file is wrong, or a list is missing.
@@ -279,6 +282,12 @@ def decode_pictures(
     crop: tuple[int, int],
 ) -> np.ndarray:
     """Decode frames of a log, uint8 (T, 3, *crop).
+
+    Args:
+        raw: the raw files.
+        pictures: split and file of each frame.
+        options: options of the reader.
+        crop: height and width of the result, pixels.
 
     Raises:
         StpError: a picture is damaged, or sizes differ.

@@ -110,7 +110,7 @@ class RobonetOptions:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``robonet/hdf5/*.hdf5``, ``robonet/hdf5/meta_data.pkl`` and the lists.
+    """Write trajectories, ``robonet/hdf5/*.hdf5``, their table, ``meta_data.pkl``, and the lists.
 
     Raises:
         StpError: an option is unknown or out of range.
@@ -144,7 +144,14 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
 
 
 def trajectory(robot: Robot, rng: np.random.Generator, shrink: int, most_frames: int) -> bytes:
-    """Make the HDF5 file of a trajectory, as bytes."""
+    """Make the HDF5 file of a trajectory, as bytes.
+
+    Args:
+        robot: properties of the robot's files.
+        rng: generator of all random numbers.
+        shrink: factor by which pictures are smaller than the official ones.
+        most_frames: maximum number of frames.
+    """
     frames = min(robot.frames, most_frames)
     # H.264 with halved colour needs even sizes.
     height, width = (max(16, n // shrink // 2 * 2) for n in (robot.height, robot.width))

@@ -113,7 +113,10 @@ def read_lists(raw: RawFiles | Lists, options: RobonetOptions) -> dict[str, list
 
 
 def run(job: Job) -> Extras:
-    """Write ``frames.zarr`` and ``index.parquet`` for RoboNet.
+    """Write the frames (``frames.zarr``) and the clips (``index.parquet``) of RoboNet.
+
+    Returns:
+        facts for the receipt (record of the preparation), such as numbers of clips.
 
     Raises:
         StpError: an option or a raw file is wrong, or a listed trajectory is missing.
@@ -154,7 +157,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips that follow from the lists; see stp.prepare.planned_counts.
+    """Count the clips to expect, from the lists alone; see stp.prepare.planned_counts.
 
     Whether a trajectory is too short is known only when its file is read.
 
@@ -212,6 +215,10 @@ def trajectory_of(raw: RawFiles, name: str, member: Member, split: str) -> Traje
 
 def decode_trajectory(raw: RawFiles, task: tuple[Trajectory, int, int]) -> np.ndarray:
     """Read and resize the frames of a trajectory, RGB, uint8 (T, 3, H, W).
+
+    Args:
+        raw: the raw files.
+        task: the trajectory, and height and width of the result, pixels.
 
     Raises:
         StpError: the file or the video in it is damaged, or the video has fewer frames than stated.

@@ -92,7 +92,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
 
 
 def record(frames: Sequence[Sequence[Thing]], length: int, size: int) -> bytes:
-    """Encode one video as a SequenceExample.
+    """Draw one video, and encode it as a SequenceExample.
 
     Args:
         frames: objects on the map in each recorded frame.

@@ -167,6 +167,10 @@ def count_frames(context: Features, pictures: list[Feature], options: ScvOptions
 def decode_video(raw: RawFiles, task: tuple[Video, ScvOptions, int, int]) -> np.ndarray:
     """Read the frames of a video, uint8 (T, 3, H, W).
 
+    Args:
+        raw: the raw files.
+        task: the video, the options, and height and width of the result, pixels.
+
     Raises:
         StpError: the record or a picture is damaged, or has another size.
     """
@@ -192,7 +196,10 @@ def decode_video(raw: RawFiles, task: tuple[Video, ScvOptions, int, int]) -> np.
 
 
 def run(job: Job) -> Extras:
-    """Write ``frames.zarr`` and ``index.parquet``.
+    """Write the frames (``frames.zarr``) and the clips (``index.parquet``) of StarCraft 2 Videos.
+
+    Returns:
+        facts for the receipt (record of the preparation), such as numbers of clips.
 
     Raises:
         StpError: an option or a raw file is wrong, or videos are missing.
@@ -218,7 +225,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips that follow from the options; see stp.prepare.planned_counts.
+    """Count the clips to expect, from the options alone; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option is wrong.

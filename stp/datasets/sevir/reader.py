@@ -55,7 +55,7 @@ CODE = (
 
 @dataclass(frozen=True)
 class SevirOptions:
-    """The reader has no options."""
+    """Options of the reader; there are none."""
 
 
 class Event(NamedTuple):
@@ -117,7 +117,7 @@ def read_catalog(path: Path) -> pd.DataFrame:
 
 
 def events_of(catalog: pd.DataFrame, path: Path) -> list[Event]:
-    """The events of a catalogue.
+    """Make an `Event` of each row of a catalogue.
 
     Raises:
         StpError: an event does not have 49 pictures at ascending times.
@@ -161,10 +161,13 @@ def cut(events: Iterable[Event], span: int) -> list[Clip]:
 
 
 def run(job: Job) -> Extras:
-    """Write ``frames.zarr``, ``index.parquet`` and ``events.parquet`` for SEVIR.
+    """Write the frames (``frames.zarr``), clips (``index.parquet``) and events of SEVIR.
 
     ``events.parquet`` has a row for each event in the order of the store: identifiers, time, first
     frame, and location (corners, projection).
+
+    Returns:
+        facts for the receipt (record of the preparation), such as numbers of clips.
 
     Raises:
         StpError: an option or a raw file is wrong, or a raw file is missing.
@@ -215,7 +218,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips that follow from the catalogue; see stp.prepare.planned_counts.
+    """Count the clips to expect, from the catalogue alone; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option or the catalogue is wrong.

@@ -65,7 +65,7 @@ class Stretch(NamedTuple):
         file: name of the raw file.
         first: first row in the file.
         rows: number of rows.
-        slot: time of the first row, half hours since the epoch.
+        slot: time of the first row, half hours since 2013-01-01.
     """
 
     file: str
@@ -75,7 +75,10 @@ class Stretch(NamedTuple):
 
 
 def run(job: Job) -> Extras:
-    """Write ``frames.zarr`` and ``index.parquet`` for TaxiBJ.
+    """Write the frames (``frames.zarr``) and the clips (``index.parquet``) of TaxiBJ.
+
+    Returns:
+        facts for the receipt (record of the preparation), such as numbers of clips.
 
     Raises:
         StpError: an option or a raw file is wrong.
@@ -146,7 +149,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the expected clips; see stp.prepare.planned_counts.
+    """Count the clips to expect, before data are downloaded; see stp.prepare.planned_counts.
 
     Without the raw files, only the numbers of validation and test clips are known.
 
@@ -186,7 +189,7 @@ def find_stretches(raw: RawFiles | Lists, options: TaxiBJOptions) -> list[Stretc
 
 
 def read_dates(path: Path) -> np.ndarray:
-    """Read the half hours of a file, counted from the epoch, ascending.
+    """Read the half hours of a file, counted from 2013-01-01, ascending.
 
     Raises:
         StpError: the file is damaged, or a date is invalid, or dates do not ascend.
@@ -232,7 +235,7 @@ def unbroken(slots: np.ndarray, complete_days: bool) -> Iterator[tuple[int, int,
     """Find the series of consecutive half hours in a file.
 
     Args:
-        slots: half hours of the rows, counted from the epoch, ascending.
+        slots: half hours of the rows, counted from 2013-01-01, ascending.
         complete_days: whether to leave out days without all 48 half hours.
 
     Returns:
@@ -286,6 +289,10 @@ def cut(stretches: Iterable[Stretch], options: TaxiBJOptions, length: int) -> li
 
 def decode_flows(raw: RawFiles, task: tuple[str, int, int, tuple[int, ...]]) -> np.ndarray:
     """Read rows of a file, float32 (T, 2, H, W), taxis per half hour.
+
+    Args:
+        raw: the raw files.
+        task: name of the file, first row, number of rows, and shape of a frame (2, H, W).
 
     Raises:
         StpError: the file is damaged or has another shape, or values are not flows.

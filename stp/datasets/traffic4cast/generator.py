@@ -68,9 +68,9 @@ class Roads(NamedTuple):
     """The roads of a city.
 
     Attributes:
-        cells: indices of the n cells with roads in the flattened grid, ascending, (n,).
-        busy: maximum number of probe vehicles that pass each cell in each heading, (n, 4).
-        limit: speed without traffic in each cell, (n,), in 1..255.
+        cells: indices of the cells with roads in the flattened grid, ascending, (cells,).
+        busy: maximum number of probe vehicles that pass each cell in each heading, (cells, 4).
+        limit: speed without traffic in each cell, (cells,), in 1..255.
     """
 
     cells: np.ndarray
@@ -79,7 +79,7 @@ class Roads(NamedTuple):
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``traffic4cast2021/<CITY>/training/*_8ch.h5`` and the lists of files.
+    """Write the days, ``traffic4cast2021/<CITY>/training/*_8ch.h5``, and the lists of files.
 
     Raises:
         StpError: an option is unknown or out of range.

@@ -132,7 +132,10 @@ def cut(days: Iterable[Day], options: Traffic4CastOptions, length: int) -> list[
 
 
 def run(job: Job) -> Extras:
-    """Write ``frames.zarr`` and ``index.parquet`` for Traffic4Cast 2021.
+    """Write the frames (``frames.zarr``) and the clips (``index.parquet``) of Traffic4Cast 2021.
+
+    Returns:
+        facts for the receipt (record of the preparation), such as numbers of clips.
 
     Raises:
         StpError: an option or a raw file is wrong, or a raw file is missing.
@@ -200,7 +203,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips of the lists; see stp.prepare.planned_counts.
+    """Count the clips to expect, from the lists alone; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option is wrong, or a list is wrong or missing.
@@ -235,6 +238,10 @@ def shared(days: Iterable[Day]) -> dict[str, int]:
 
 def decode_day(raw: RawFiles, task: tuple[str, tuple[int, int], tuple[int, int]]) -> np.ndarray:
     """Read the centre of all frames of a day, uint8 (288, 8, height, width).
+
+    Args:
+        raw: the raw files.
+        task: name of the file, rows and columns of the raw grid, and of the centre.
 
     Raises:
         StpError: the file is damaged, or has another shape.

@@ -130,7 +130,9 @@ def take(path: Path, values: xr.DataArray, field: RawField) -> np.ndarray:
 
 
 def find_hours(path: Path, hours: np.ndarray, required: np.ndarray, earlier: int = 0) -> int:
-    """Find the first required hour in a file, which must have exactly the required hours.
+    """Return the index of the first required hour in a file, after checks.
+
+    The file must have exactly the required hours, except for those that `earlier` allows.
 
     Args:
         path: path of the file, for errors.

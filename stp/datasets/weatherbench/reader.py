@@ -75,7 +75,7 @@ class WeatherbenchOptions:
         years: for yearly, first and last year of each split.
         days_per_year: for yearly, number of days of each year in the files, from 1 January; null
             for whole years.
-        subsets: number of frames in a window of each further subset of the test years, by name.
+        subsets: further subsets of the test years: number of frames of a window, by name.
         file: for ensemble, name of the file.
         members: for ensemble, indices of the members of each split, from 0.
         cluster_days: number of days of a block of a year; windows that start in the same block are
@@ -226,7 +226,7 @@ def cut(seasons: Iterable[Season], options: WeatherbenchOptions, span: int) -> l
 
 
 def run(job: Job) -> Extras:
-    """Write ``frames.zarr``, ``index.parquet`` and, for years, ``climatology.zarr``.
+    """Write frames (``frames.zarr``), clips (``index.parquet``); for years, ``climatology.zarr``.
 
     Raises:
         StpError: an option or a raw file is wrong, or a raw file is missing.
@@ -286,7 +286,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips that follow from the calendar; see stp.prepare.planned_counts.
+    """Count the clips to expect, from the calendar alone; see stp.prepare.planned_counts.
 
     Raises:
         StpError: an option is wrong.
@@ -387,7 +387,7 @@ def _ensemble(
 
 
 def decode_years(raw: RawFiles, task: list[tuple[RawField, list[int]]]) -> np.ndarray:
-    """Read frames of a year with all channels, float32 (T, C, H, W).
+    """Read frames of a year, float32 (T, C, H, W); `task`: variables, indices of their times.
 
     Raises:
         StpError: a file is damaged.
@@ -396,7 +396,7 @@ def decode_years(raw: RawFiles, task: list[tuple[RawField, list[int]]]) -> np.nd
 
 
 def decode_member(raw: RawFiles, task: tuple[list[RawField], int]) -> np.ndarray:
-    """Read all frames of a member, float32 (T, C, H, W).
+    """Read all frames of a member, float32 (T, C, H, W); `task`: variables, index of the member.
 
     Raises:
         StpError: the file is damaged.

@@ -30,6 +30,9 @@ def embed(weights: Weights, layer: str) -> Embed:
         weights: weights of the network.
         layer: one of ``LAYERS``.
 
+    Returns:
+        a function, see `embed_with`.
+
     Raises:
         StpError: the file differs from its declared checksums, or does not contain weights of I3D.
     """

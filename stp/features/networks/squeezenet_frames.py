@@ -67,7 +67,15 @@ def embed_with(network: Trunk, layer: str, device: str, threads: int) -> Embed:
 
 
 def over_time(frames: np.ndarray, layer: str) -> np.ndarray:
-    """Summarise the features of the frames of a clip, (T, D), in one vector (D,)."""
+    """Summarise the features of the T frames of a clip in one vector.
+
+    Args:
+        frames: features of the frames, (T, number of features).
+        layer: summary, one of ``LAYERS``, such as ``means``.
+
+    Returns:
+        summary, (number of features,).
+    """
     if layer == "signed_differences":
         return np.asarray((frames[-1] - frames[0]) / (len(frames) - 1))
     if layer == "differences":

@@ -1,4 +1,7 @@
-"""Compare benchmarks: counted numbers of our suite, and printed numbers of the others."""
+"""Compare benchmarks, as a paper does in a table: a row for each, such as its number of variables.
+
+Rows of other benchmarks are as printed. The row of the suite is counted in our code.
+"""
 
 import importlib
 from math import prod
@@ -11,17 +14,17 @@ from stp.plan.suite import FactSource, Suite
 
 
 class BenchmarkOptions(Strict):
-    """Declaration of a comparison of benchmarks.
+    """Where the values in the suite's own row of the table come from.
 
     Attributes:
-        reader: name of the reader of the raw layout.
-        counts: for each column, names of constants of the reader; the value is a sum of products of
-            their lengths.
-        dataset: for each column, the name of a field of the suite's first dataset, which has the
-            value.
-        texts: for each column, the text in our row.
-        metrics: for each column that is not printed, names of metrics of a kind; the value lists
-            those that the suite has.
+        reader: name of the module that reads the suite's raw files.
+        counts: for each counted column, names of constants of the reader; the value is a sum of
+            products of their lengths: ``[[VARIABLES, LEVELS], [LAND]]``.
+        dataset: for each column that is a setting, the field of the suite's first dataset that has
+            the value.
+        texts: for each column of text, the text.
+        metrics: for each further column, which the paper does not print, names of metrics of one
+            kind; the value lists those that the suite computes.
     """
 
     reader: str
@@ -32,7 +35,7 @@ class BenchmarkOptions(Strict):
 
 
 def facts(plan: Plan, source: FactSource) -> Facts:
-    """Printed rows of all benchmarks, followed by a row of counted values of the suite.
+    """Make the table: printed rows of all benchmarks, then a row of the suite, counted here.
 
     Raises:
         StpError: the file of printed values is damaged.

@@ -1,4 +1,7 @@
-"""Compare printed, official and prepared sizes of datasets and numbers of clips."""
+"""Compare sizes of datasets and numbers of clips: those that a paper prints with ours.
+
+Ours are those of the official data, and those of the data that were prepared on this machine.
+"""
 
 from collections.abc import Iterable, Iterator
 
@@ -13,13 +16,14 @@ from stp.prepare.output import SPLITS
 
 
 class Size(Strict):
-    """A size of a dataset.
+    """Where to find a size of a dataset, such as its shape or the number of predicted frames.
 
     Attributes:
-        ours: name of a field of the dataset, under the suite's protocol.
-        dimension: dimension of the suite, if ``ours`` is instead a key of the settings of its
-            cells.
-        printed: columns of the file that contain the printed size.
+        ours: name of a field of the dataset's configuration, such as ``shape``; with `dimension`,
+            a key of a setting (a change of the protocol), such as ``horizon``.
+        dimension: name of a dimension (a question of the suite with its own table, such as
+            ``long_term``) whose evaluations have the setting; empty for a field of the dataset.
+        printed: columns of the file of printed values that contain the size.
     """
 
     ours: str
@@ -28,7 +32,7 @@ class Size(Strict):
 
 
 class DatasetOptions(Strict):
-    """Declaration of a table of datasets.
+    """Options of a table of datasets.
 
     Attributes:
         sizes: where to find a size and its printed value, by name of the size.
@@ -49,7 +53,7 @@ AT_SCALE = (
 
 
 def facts(plan: Plan, source: FactSource) -> Facts:
-    """A row for each split of each dataset, in the order of the file.
+    """Make the table: a row for each split of each dataset, in the order in which they are printed.
 
     Raises:
         StpError: the file has an unknown dataset or lacks a column, or prepared data are damaged.

@@ -1,4 +1,4 @@
-"""Rows of tables of printed facts, and readers of files of printed values."""
+"""Rows of tables that compare values printed in a paper with ours; readers of printed values."""
 
 import csv
 from collections.abc import Iterator, Mapping
@@ -21,9 +21,9 @@ class Fact:
         differences: printed value by column, for columns in which it differs from ``values``.
         why: declared reason for a difference, by column.
         notes: notes that pages show below the table.
-        beside: printed value by column, whether or not it is comparable.
-        scaled: value at the current scale by column, for columns in which it differs from
-            ``values``.
+        beside: printed value by column, also where it is not comparable with ``values``.
+        scaled: for columns in which the current scale (configuration file of a run) has another
+            value than ``values``, this value.
     """
 
     values: Mapping[str, object]
@@ -57,7 +57,7 @@ class Facts:
 
 
 def protocol_of(suite: Suite) -> Config:
-    """Load the configuration of the protocol of a suite."""
+    """Load the configuration with which a suite repeats its paper (the suite's protocol)."""
     assert suite.protocol is not None
     return configuration.load(CONFIG_FOLDER / suite.protocol)
 

@@ -16,7 +16,15 @@ Kind = TypeVar("Kind", bound=nn.Module)
 
 
 def read(recipe: Json, names: Iterable[str]) -> list[str]:
-    """Read hyperparameters, given by name, from the network of a recipe, as texts."""
+    """Build a network, and read hyperparameters from its modules.
+
+    Args:
+        recipe: recipe of a training, which names the model and its options.
+        names: names of hyperparameters: keys of `OF_NETWORK`, such as "channels".
+
+    Returns:
+        value of each hyperparameter, as text.
+    """
     # On the device "meta", some operations would load torch's compiler, which takes longer.
     network = create(recipe)
     return [OF_NETWORK[name](network) for name in names]

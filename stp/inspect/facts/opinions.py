@@ -18,10 +18,10 @@ COLUMNS = ("dataset", "source", "scale", "table", "name", "quantity", "value", "
 
 
 def facts(plan: Plan, source: FactSource) -> Facts:
-    """A row for each number of each database of opinions.
+    """Make the table: a row for each number of each database of opinions, beside the printed one.
 
     Raises:
-        StpError: the scale has no opinions, or they are not prepared or are damaged.
+        StpError: the run prepares no dataset of opinions, or its data are missing or damaged.
     """
     config = plan.config
     prepared = (artefact.dataset for artefact in plan.prepared)

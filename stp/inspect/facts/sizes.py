@@ -1,4 +1,7 @@
-"""Compare parameters and multiply-adds, counted as a paper counts them, with printed ones."""
+"""Compare sizes of networks with printed ones: numbers of parameters and of multiply-adds.
+
+Both are counted as the paper counts them.
+"""
 
 from stp.inspect.facts.fact import Fact, Facts, protocol_of
 from stp.plan.cells import Plan
@@ -9,10 +12,11 @@ from stp.profiling.table19 import count
 
 
 class SizeOptions(Strict):
-    """Declaration of a table of sizes.
+    """Options of the table of sizes of networks.
 
     Attributes:
-        within: maximum difference, in per cent, that counts as equal, by column of the difference.
+        within: largest difference from the printed value that counts as equal, in per cent, by the
+            column that has the difference, such as ``gmacs_difference_percent``.
     """
 
     within: dict[str, float]
@@ -26,7 +30,7 @@ OURS = {
 
 
 def facts(plan: Plan, source: FactSource) -> Facts:
-    """A row for each network, in the order of the paper, at the sizes of the suite's protocol.
+    """Make the table: a row for each network, in the order of the paper, with the paper's settings.
 
     Raises:
         StpError: the published values are damaged.

@@ -1,4 +1,7 @@
-"""Read, write and check tables of printed facts of any subject."""
+"""Make and check tables of facts: what a paper prints about its benchmark, beside what is here.
+
+Other modules of this package know the subjects of tables, such as `datasets` or `trainings`.
+"""
 
 import importlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +25,7 @@ UNEXPLAINED = "UNEXPLAINED"
 
 
 def tables_of(suite: Suite) -> dict[str, FactSource]:
-    """The tables of facts of a suite, by name."""
+    """Declarations of those tables of a suite that compare printed facts with ours, by name."""
     return {name: about.facts for name, about in suite.tables.items() if about.facts}
 
 
@@ -39,7 +42,7 @@ def modules(plan: Plan, table: str) -> list[str]:
 
 
 def read(plan: Plan, table: str) -> Facts:
-    """Compare the printed values of a table of the suite with those of this project.
+    """Make a table: compare the values that the paper prints with those of this project.
 
     Raises:
         StpError: the suite does not have the table, or one of its inputs is missing or damaged.
@@ -71,7 +74,13 @@ def write(plan: Plan, out: Path) -> Facts:
 
 
 def as_grid(compared: Facts, plan: Plan, name: str) -> Grid:
-    """Make a table for pages from facts, with title and notes."""
+    """Lay out compared facts as a table for pages, with title, notes and legend.
+
+    Args:
+        compared: the rows, from `read`.
+        plan: plan of the suite, which has the titles.
+        name: name of the table.
+    """
     about = plan.config.suite.tables[name]
     assert about.facts is not None
     page, scale = about.facts.page, plan.config.scale.scale
@@ -101,8 +110,15 @@ def as_grid(compared: Facts, plan: Plan, name: str) -> Grid:
 
 
 def differences(tables: Mapping[str, Facts], suite: Suite) -> list[list[str]]:
-    """Rows with the columns `DIFFERENCE` for values that differ from printed ones; unexplained ones
-    first.
+    """List all values that differ from those printed in the paper.
+
+    Args:
+        tables: compared facts, by name of the table.
+        suite: suite of the tables.
+
+    Returns:
+        a row for each such value: table, row, column, our value, printed value, and the declared
+        reason. Rows without a reason come first.
     """
     rows = []
     for name, compared in tables.items():
@@ -116,7 +132,16 @@ def differences(tables: Mapping[str, Facts], suite: Suite) -> list[list[str]]:
 
 
 def checked(tables: Mapping[str, Facts], suite: Suite, rows: Sequence[Sequence[str]]) -> Grid:
-    """The table that `stp check facts` prints."""
+    """Make the output of `stp check facts`: all differences from the paper, and a summary.
+
+    The summary has a row for each table: where the paper prints it, its number of rows, and how
+    many of them differ from the paper, with and without a declared reason.
+
+    Args:
+        tables: compared facts, by name of the table.
+        suite: suite of the tables.
+        rows: rows from `differences`.
+    """
     summary: list[list[str | Item]] = []
     for name, compared in tables.items():
         differing = [fact for fact in compared.rows if fact.differences]

@@ -1,4 +1,4 @@
-"""Compare the settings of networks and training runs under a suite's protocol with printed ones."""
+"""Compare our settings of networks and of their training with those that a paper prints."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -26,8 +26,10 @@ class Setting(Strict):
     """Where to find a setting of a training run, and its printed values.
 
     Attributes:
-        ours: dotted key in the recipe (``train.lr``), `ANNEALED`, or ``network.`` with a name in
-            `stp.inspect.facts.networks`, which reads it from the network (``network.channels``).
+        ours: where our value is: a dotted key of the recipe of a training (``train.lr``);
+            ``annealed_rate`` for the learning rates at the first and the last step; or
+            ``network.`` with a name, such as ``network.channels``, which
+            `stp.inspect.facts.networks` reads from the network.
         published: column of the file with the printed value.
         released: column of the file with the value in the released code.
         words: text that replaces a printed or configured text in comparisons.
@@ -44,13 +46,13 @@ class Setting(Strict):
 
 
 class TrainingOptions(Strict):
-    """Declaration of a table of training runs.
+    """Options of a table of settings of training runs.
 
     Attributes:
         settings: where to find a setting and its printed value, by name of the setting.
         header: columns of the table.
-        long: columns of the file with the name and the value of a setting, if each setting has a
-            row; None if each training run has a row. Such values are shown as printed.
+        long: if each row of the file has one setting, the columns with its name and its value,
+            which is shown as printed; None if each row has all settings of a training run.
         also: names of settings that are listed although they are not printed.
         note: column of the file with remarks about differences of the release.
     """
@@ -90,7 +92,7 @@ class Training:
 
 
 def facts(plan: Plan, source: FactSource) -> Facts:
-    """A row for each setting of each training run, in the order of the file.
+    """Make the table: a row for each setting of each training run, in the order of the paper.
 
     Raises:
         StpError: see `trainings`.
@@ -131,18 +133,18 @@ def facts(plan: Plan, source: FactSource) -> Facts:
 
 
 def source_of(suite: Suite) -> FactSource:
-    """The first table of a suite whose rows are settings of training runs."""
+    """The declaration of the first table of a suite that compares settings of training runs."""
     sources = (about.facts for about in suite.tables.values() if about.facts)
     return next(source for source in sources if source.source == MODULE)
 
 
 def options_of(source: FactSource) -> TrainingOptions:
-    """The declaration of a table of training runs."""
+    """Check and return the options of a table of training runs."""
     return check(TrainingOptions, source.options, source.file)
 
 
 def trainings(config: Config, source: FactSource) -> list[Training]:
-    """Compare all training runs that a paper prints, in its order.
+    """List all training runs that a paper prints, each with our settings beside the printed ones.
 
     Raises:
         StpError: a row names an unknown model, dataset or setting, or a number is malformed.
@@ -228,7 +230,16 @@ def _printed_text(setting: Setting, row: Mapping[str, str]) -> str:
 
 
 def ours(recipe: Json, names: list[str], options: TrainingOptions) -> dict[str, str]:
-    """Settings of a training run as texts."""
+    """Our settings of a training run.
+
+    Args:
+        recipe: recipe of the training.
+        names: names of the settings, keys of `TrainingOptions.settings`.
+        options: where each setting is found.
+
+    Returns:
+        settings as texts, by name.
+    """
     from_network = [name for name in names if options.settings[name].ours.startswith("network.")]
     texts = {}
     if from_network:

@@ -11,13 +11,15 @@ from stp.plan.suite import FactSource
 
 
 class VariableOptions(Strict):
-    """Declaration of a table of variables.
+    """Options of a table of variables.
 
     Attributes:
-        reader: name of the reader of the raw layout.
-        constant: constant of the reader with the unit by variable, in the order of the channels.
-        table: value of the column ``table`` in the rows of this table.
-        words: unit in CF notation, without ``**``, by printed unit.
+        reader: name of the module that reads the raw files.
+        constant: name of a constant of the reader: units by variable, in the order of the channels.
+        table: number of the paper's table, such as ``S1``: rows of the file of printed values that
+            have it in their column ``table`` are compared.
+        words: for printed units that are spelt otherwise than ours (which are in CF notation), our
+            spelling without ``**``.
     """
 
     reader: str
@@ -30,7 +32,7 @@ COLUMNS = ("table", "name", "long_name", "units")
 
 
 def facts(plan: Plan, source: FactSource) -> Facts:
-    """A row for each variable, in the order of the channels.
+    """Make the table: a row for each variable, in the order of the channels.
 
     Raises:
         StpError: the printed names are not those of the reader.

@@ -2,8 +2,8 @@
 
 A module has a function ``values(database, features)``. ``features`` are
 `stp.opinions.network_features.NetworkFeatures`, or None for measures without a network. The
-function returns float64 (V, D), D numbers for each video, from which opinions are predicted; or
-`Unavailable`.
+function returns float64 (V, D), D numbers for each of V videos, from which opinions are predicted;
+or `Unavailable`.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
 """Measures that compare predicted frames with the true future (full reference).
 
-They measure the distance of a prediction from the true future; a good prediction of another
-possible future is far from it. Frames are never resized; values are averaged over the predicted
-frames.
+They measure the distance of a prediction from the true future, so a good prediction of another
+possible future has a large distance too. Frames are never resized; values are averaged over the
+predicted frames.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,16 @@ value."""
 
 
 def of_videos(database: Database, compare: Compare) -> np.ndarray | Unavailable:
-    """Compare videos with their true futures, float64 (V, 1); unavailable if one is unknown."""
+    """Compare each video with its true future.
+
+    Args:
+        database: the videos.
+        compare: function from predicted and true frames, float32 (T, 3, H, W) in [0, 1] each, to
+            the value of a video.
+
+    Returns:
+        values, float64 (number of videos, 1), or `Unavailable` if a true future is unknown.
+    """
     missing = len(database) - int(
         np.sum(database.table["has_truth"].to_numpy(zero_copy_only=False))
     )

@@ -12,7 +12,11 @@ from stp.opinions.prepared import Database
 
 
 def values(database: Database, features: None = None) -> np.ndarray | Unavailable:
-    """Means over frames, pixels and channels, (V, 1)."""
+    """Compute the difference for each video, averaged over frames, pixels and channels.
+
+    Returns:
+        float64 (number of videos, 1), or `Unavailable` if a true future is unknown.
+    """
     return of_videos(database, _difference)
 
 

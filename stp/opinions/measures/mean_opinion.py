@@ -6,5 +6,5 @@ from stp.opinions.prepared import Database
 
 
 def values(database: Database, features: None = None) -> np.ndarray:
-    """Return an array without columns, float64 (V, 0)."""
+    """Return no features, float64 (number of videos, 0): a regression then has only a constant."""
     return np.zeros((len(database), 0))

@@ -14,7 +14,12 @@ NEEDS = {
 
 
 def values(database: Database, features: NetworkFeatures | None) -> np.ndarray | Unavailable:
-    """The parts that the measure uses, (V, D); unavailable where their input is missing."""
+    """Concatenate the parts of the network's features that the measure uses, for each video.
+
+    Returns:
+        float64 (number of videos, number of features), or `Unavailable` if the weights of the
+        network or the input of a part are missing.
+    """
     if features is None:
         return Unavailable("the weights of the network are missing (see `stp list weights`)")
     parts = [features.parts[name] for name in features.names]

@@ -10,6 +10,6 @@ from stp.opinions.prepared import Database
 
 
 def values(database: Database, features: None = None) -> np.ndarray:
-    """A column for each size, 1 where a video has it, (V, sizes)."""
+    """Encode the size of each video: a column for each size, 1 for videos of this size, else 0."""
     sizes = (database.table[name].to_pylist() for name in ("height", "width"))
     return groups([f"{height} x {width}" for height, width in zip(*sizes, strict=True)])

@@ -6,7 +6,10 @@ from stp.opinions.prepared import Database
 
 
 def values(database: Database, features: None = None) -> np.ndarray:
-    """Logarithm of the mean squared difference of neighbours in the predicted frames, (V, 1)."""
+    """Compute the sharpness of each video, float64 (number of videos, 1).
+
+    It is the logarithm of the mean squared difference of neighbouring pixels in predicted frames.
+    """
     sharpnesses = []
     for video in database.videos():
         frames = video.predicted[database.context :].mean(axis=-1, dtype=np.float32)

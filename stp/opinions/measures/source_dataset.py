@@ -9,11 +9,11 @@ from stp.opinions.prepared import Database
 
 
 def values(database: Database, features: None = None) -> np.ndarray:
-    """A column for each dataset, 1 where a video is from it, (V, datasets)."""
+    """Encode the dataset of each video: a column for each dataset, 1 for its videos, else 0."""
     return groups(database.table["dataset"].to_pylist())
 
 
 def groups(names: list[str]) -> np.ndarray:
-    """One-hot encode names: a column for each distinct name, sorted; float64 (V, names)."""
+    """One-hot encode names: a row for each name, a column for each distinct name, sorted."""
     _, group = np.unique(np.array([str(name) for name in names]), return_inverse=True)
     return np.eye(int(group.max()) + 1)[group]

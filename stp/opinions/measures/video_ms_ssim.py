@@ -16,7 +16,12 @@ SCALES = 3
 
 
 def values(database: Database, features: None = None) -> np.ndarray | Unavailable:
-    """Means over frames and channels, (V, 1); unavailable where a video is too small."""
+    """Compute the similarity of each video, averaged over frames and channels.
+
+    Returns:
+        float64 (number of videos, 1), or `Unavailable` if a video is too small or a true future is
+        unknown.
+    """
     sides = database.table["height"].to_pylist() + database.table["width"].to_pylist()
     if min(sides) < smallest_side(SCALES):
         return Unavailable(

@@ -8,5 +8,9 @@ from stp.opinions.prepared import Database
 
 
 def values(database: Database, features: None = None) -> np.ndarray | Unavailable:
-    """Means over frames, pixels and channels, (V, 1)."""
+    """Compute the error of each video, averaged over frames, pixels and channels.
+
+    Returns:
+        float64 (number of videos, 1), or `Unavailable` if a true future is unknown.
+    """
     return of_videos(database, lambda x, y: float(np.square(255 * (x - y), dtype=float).mean()))

@@ -9,7 +9,11 @@ from stp.opinions.prepared import Database
 
 
 def values(database: Database, features: None = None) -> np.ndarray | Unavailable:
-    """Means over frames and channels, (V, 1)."""
+    """Compute the similarity of each video, averaged over frames and channels.
+
+    Returns:
+        float64 (number of videos, 1), or `Unavailable` if a true future is unknown.
+    """
     return of_videos(
         database,
         lambda x, y: float(structural_similarity(x[None], y[None], data_range=1.0).mean()),

@@ -42,7 +42,7 @@ class CentreArchive(Source):
         request: request for forecasts. A clip has a forecast if the archive has one that starts at
             the clip's last context frame.
         ensemble: whether groups have members.
-        gravity: divisor of geopotential in the archive, m s-2.
+        gravity: number by which the archive divided geopotential to get heights, m s-2.
         parts: pattern of the raw files of the stream; all by default.
 
     Raises:
@@ -90,7 +90,7 @@ class CentreArchive(Source):
         self._order = order
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
-        """See `Source.read`."""
+        """Read the forecasts of one clip, in the dataset's units (see `Source.read`)."""
         position = int(np.flatnonzero(self.rows == row)[0])
         name, opened = self._at(position)
         variables: dict[str, list[int]] = {}
@@ -109,7 +109,7 @@ class CentreArchive(Source):
         return fields if "number" in self._outer else fields[None]
 
     def close(self) -> None:
-        """See `Source.close`."""
+        """Close files and remove temporary ones (see `Source.close`)."""
         if self._stream is not None:
             self._stream.close()
 
@@ -240,7 +240,7 @@ def open_source(
     Args:
         request: request for forecasts.
         ensemble: whether groups have members.
-        gravity: divisor of geopotential in the archive, m s-2.
+        gravity: number by which the archive divided geopotential to get heights, m s-2.
         corrected_on: split whose mean error is subtracted, see `stp.predict.bias_correction`.
     """
     source = CentreArchive(request, ensemble, gravity)

@@ -35,11 +35,16 @@ class DailyClimatology(Source):
             )
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
-        """See `Source.read`."""
+        """Read the forecasts of one clip, in the dataset's units (see `Source.read`)."""
         valid = (self._request.valid(row, lead) for lead in leads.tolist())
         return np.stack([self._means.read(frame) for frame in valid])[None]
 
 
 def open_source(request: ForecastRequest, kind: str = "without_validation") -> Source:
-    """Open a climatology of the prepared data by its name; the default is over training years."""
+    """Open a climatology of the prepared data; see `DailyClimatology`.
+
+    Args:
+        request: request for forecasts.
+        kind: name of the climatology; the default is the mean over the training years only.
+    """
     return DailyClimatology(request, kind)

@@ -56,7 +56,7 @@ class DistortedClips(Source):
         self.channels = np.arange(request.data.shape[0])
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
-        """See `Source.read`."""
+        """Read the forecasts of one clip, in the dataset's units (see `Source.read`)."""
         rows = [row, *self._distort.partners(len(self.rows), row)]
         clip, *others = self._request.clips.read(rows, length=self._request.lead_times)
         distorted = self._distort(row, clip, tuple(others))

@@ -36,7 +36,7 @@ class LearnedArchive(CentreArchive):
 
     Args:
         request: request for forecasts.
-        gravity: divisor of geopotential in the archive, m s-2.
+        gravity: number by which the archive divided geopotential to get heights, m s-2.
         placement: "coordinates": values are interpolated from the coordinates of the groups onto
             the grid; "index": values are assigned to the grid points with the same index, as in the
             published scores.
@@ -182,5 +182,5 @@ def _other_grid(name: str, lat: np.ndarray, lon: np.ndarray, grid: Grid) -> StpE
 def open_source(
     request: ForecastRequest, gravity: float = STANDARD_GRAVITY, placement: str = "coordinates"
 ) -> Source:
-    """Open the archive of a trained model."""
+    """Open the archive of a trained model; the arguments are those of `LearnedArchive`."""
     return LearnedArchive(request, gravity, placement)

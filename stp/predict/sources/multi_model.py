@@ -26,7 +26,7 @@ class MultiModel(Source):
         centres: number of members by folder of the archive, in the order of the members.
         ensemble: whether groups have members.
         mean: whether the mean of all members is the only forecast.
-        gravity: divisor of geopotential in the archives, m s-2.
+        gravity: number by which the archives divided geopotential to get heights, m s-2.
 
     Raises:
         StpError: numbers of members differ, or no start or variable is in all archives.
@@ -70,7 +70,7 @@ class MultiModel(Source):
             )
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
-        """See `Source.read`."""
+        """Read the forecasts of one clip, in the dataset's units (see `Source.read`)."""
         every = np.concatenate(
             [
                 centre.read(row, leads)[:, :, np.searchsorted(centre.channels, self.channels)]
@@ -82,7 +82,7 @@ class MultiModel(Source):
         return every.mean(axis=0, keepdims=True, dtype=np.float64).astype(np.float32)
 
     def close(self) -> None:
-        """See `Source.close`."""
+        """Close files and remove temporary ones (see `Source.close`)."""
         for centre in self._centres:
             centre.close()
 
@@ -94,5 +94,5 @@ def open_source(
     mean: bool = False,
     gravity: float = STANDARD_GRAVITY,
 ) -> Source:
-    """Open the archives of all centres."""
+    """Open the archives of all centres; the arguments are those of `MultiModel`."""
     return MultiModel(request, centres, ensemble, mean, gravity)

@@ -80,7 +80,8 @@ class OwnFiles(Source):
             the clip's last context frame.
         variables: for each channel of the data, its name in the files, or ``{name, level, units}``;
             by default all channels whose names are in the files.
-        names: unusual names of dimensions, by key of `KNOWN`.
+        names: unusual names of dimensions, by what they are (a key of `KNOWN` in
+            `stp.predict.forecast_files`), such as ``{"lead": "forecast_hour"}``.
 
     Raises:
         StpError: a file is damaged or its times are unknown (`open_forecasts`); grid, units or
@@ -148,7 +149,7 @@ class OwnFiles(Source):
         self.members = len(self._distinct)
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
-        """See `Source.read`."""
+        """Read the forecasts of one clip, in the dataset's units (see `Source.read`)."""
         return self._read_all(row, leads)[self._distinct]
 
     def _copies(self, leads: np.ndarray) -> Copies:

@@ -107,7 +107,14 @@ class Location(NamedTuple):
 
 
 class Task(NamedTuple):
-    """Location of the frames of a recording in an array."""
+    """Some frames of a recording, which are read at once.
+
+    Attributes:
+        location: the array.
+        row: index of the recording along the axis N; None for arrays without this axis.
+        first, stop: indices along the axis T of the first frame, and of the frame after the last.
+        axes, missing, fill: see `ArrayOptions`.
+    """
 
     location: Location
     row: int | None
@@ -122,6 +129,8 @@ def raw_contents(
     raw: RawFiles, options: ArrayOptions, shape: tuple[int, int, int], folder: Path
 ) -> RawContents:
     """Find the arrays, and compare their axes with the shape of the dataset's frames.
+
+    `shape` is channels, height and width; compressed arrays are unpacked into `folder`.
 
     Raises:
         StpError: there are no arrays, or an array is damaged or has an unexpected shape or type.

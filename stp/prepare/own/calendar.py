@@ -1,4 +1,8 @@
-"""Compute steps, gaps and phases of the times of frames, in any calendar that xarray supports."""
+"""Compute steps, gaps and phases of the times of frames, in any calendar that xarray supports.
+
+A phase says where in a cycle (a year, or a day) a frame is. A climatology has a mean for each
+phase.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -107,7 +111,15 @@ class Clock:
         return cuts
 
     def phases(self, cycle: str | None, frame_step: int) -> int:
-        """Number of steps of a cycle; 1 without a cycle.
+        """Number of phases of a cycle: the steps from one frame of a window to the next in a cycle.
+
+        Args:
+            cycle: "year" for monthly times, "day", "day_of_year" (a year in steps that divide a
+                day), or None.
+            frame_step: number of stored frames from one frame of a window to the next.
+
+        Returns:
+            the number; 1 without a cycle.
 
         Raises:
             StpError: the step does not divide the cycle.
@@ -122,7 +134,14 @@ class Clock:
         return whole // step * (self.days_of_a_year if cycle == "day_of_year" else 1)
 
     def phase(self, frame: int, cycle: str | None, frame_step: int) -> int:
-        """Phase of a frame in the cycle, from 0; 29 February has the phase of 28 February."""
+        """Phase of a frame: the number of its step in the cycle, from 0, such as the month.
+
+        29 February has the phase of 28 February.
+
+        Args:
+            frame: index of the frame.
+            cycle, frame_step: see `phases`.
+        """
         step = self.step * frame_step
         if cycle == "year":
             return int(self.months[frame] % 12 // step)

@@ -25,8 +25,13 @@ STATED = ("valid_range", "valid_min", "valid_max")
 
 
 def marks_of(missing: object) -> np.ndarray:
-    """Codes in an option ``missing``, a number or a list of numbers, as float64 (n,); empty for
-    None.
+    """The codes for missing values in an option ``missing``, as an array.
+
+    Args:
+        missing: a number, a list of numbers, or None for no codes.
+
+    Returns:
+        the codes, float64 (codes,).
 
     Raises:
         StpError: `missing` is not a number or a list of numbers.
@@ -44,7 +49,10 @@ def states_range(attrs: Mapping[Any, Any]) -> bool:
 def far_value(
     blocks: Callable[[], Iterable[np.ndarray]], low: float, high: float, fill: float | None = None
 ) -> tuple[float, float, float] | None:
-    """Find a single value far from all others, in numbers of more than 8 bits.
+    """Find a code for missing values that nobody declared: a single value far from all others.
+
+    The code is the smallest or the largest of all values. Callers leave out values of 8 bits, which
+    have no room for a code.
 
     Args:
         blocks: function that yields all values in parts; called only if `low` or `high` may be a
@@ -111,7 +119,12 @@ def require_no_far_value(
 
 
 def fill_by_channel(fill: float | list[float] | None, channels: int) -> Sequence[float | None]:
-    """The option ``fill`` of each channel; None for missing values that are errors."""
+    """The value that replaces missing values of each channel; None where they are errors.
+
+    Args:
+        fill: the option ``fill``: a value for all channels, one for each channel, or None.
+        channels: number of channels.
+    """
     return fill if isinstance(fill, list) else [fill] * channels
 
 
@@ -140,7 +153,13 @@ def require_near_fill(name: str, blocks: Iterable[np.ndarray], fill: float) -> N
 
 
 def far_error(name: str, far: tuple[float, float, float], remedy: str) -> StpError:
-    """Make the error about a value found by `far_value`."""
+    """Make the error about an undeclared code for missing values.
+
+    Args:
+        name: file and variable.
+        far: the code, and the minimum and maximum of all others, from `far_value`.
+        remedy: remedy, in which ``{value}`` is replaced by the code.
+    """
     value, least, most = far
     return StpError(
         f"{name} has the value {value:g}, far from all others, {least:g} to {most:g}",

@@ -27,7 +27,7 @@ def open_fields(path: Path) -> xr.Dataset:
 
     Raises:
         StpError: times are fractions of months.
-        DAMAGE: the file is damaged or cut off.
+        DAMAGE: the file is damaged or cut off (`DAMAGE` lists the exceptions of the libraries).
     """
     if path.suffix == ".zarr":
         check_codecs(path)
@@ -51,7 +51,7 @@ def require_chunks(path: Path, opened: xr.Dataset, names: Iterable[str]) -> None
 
     Raises:
         StpError: a chunk is missing, and its fill value is not a code for missing values.
-        DAMAGE: the store is damaged.
+        DAMAGE: the store is damaged (`DAMAGE` lists the exceptions of the libraries).
     """
     if path.suffix != ".zarr":
         return

@@ -29,7 +29,7 @@ class Common:
         frame_step: number of frames from one frame of a window to the next.
         group: regular expression whose first group matches a part of the names of sequences, such
             as the number of a person. Sequences with the same match are in the same split and the
-            same cluster.
+            same cluster (a set of statistically dependent windows).
         cluster_frames: number of frames of a block; windows of a sequence that start in the same
             block are one cluster. By default, all windows of a sequence are one cluster.
         normalisation: rule for offset and scale, with which each channel is mapped to (value -
@@ -115,7 +115,8 @@ class RawContents:
 
     Attributes:
         recordings: recordings, sorted by name.
-        task: ``task(recording, first, stop)`` returns the decoder's task for some frames.
+        task: ``task(recording, first, stop)`` returns what the decoder needs to read the frames
+            first..stop - 1 of the recording with this index.
         decode: decoder, see stp.prepare.frames. If the last frames do not exist, its note is the
             number of existing frames.
         dtype: data type of the stored values.

@@ -57,7 +57,10 @@ KINDS = {
 
 
 def run(job: Job) -> Extras:
-    """Write ``frames.zarr`` and ``index.parquet`` for user data.
+    """Write the frames (``frames.zarr``) and the clips (``index.parquet``) of user data.
+
+    Returns:
+        facts for the receipt (record of the preparation), such as numbers of clips.
 
     Raises:
         StpError: an option or a raw file is wrong, or a split has no clips.

@@ -116,12 +116,15 @@ def _is_before(first: object, last: object) -> bool:
 def deal(
     data: RawContents, options: Common, read_list: Callable[[str], Iterable[str]]
 ) -> list[Part]:
-    """Assign recordings to splits; the result has the order of the recordings, without unused ones.
+    """Assign recordings, or parts of them, to splits.
 
     Args:
         data: the recordings.
         options: splits and groups.
         read_list: function that reads the names in a raw file.
+
+    Returns:
+        parts in the order of the recordings; recordings that no split uses are left out.
 
     Raises:
         StpError: a name in a list matches no recording, or a recording of another split; or a split
