@@ -200,11 +200,16 @@ def find(database: Path, what: str) -> CellRow | Artefact | Missing:
 
 
 def _missing(database: Path, row: MissingRow) -> Missing:
-    return Missing(row, _attempts(database, row.path))
+    return Missing(row, _attempts(database, [row.path])[row.path])
 
 
-def _attempts(database: Path, path: str) -> list[AttemptRow]:
-    return ask(database, AttemptRow, "FROM attempts WHERE path = ? ORDER BY attempt", [path])
+def _attempts(database: Path, paths: Sequence[str]) -> dict[str, list[AttemptRow]]:
+    """Attempts to make artefacts, by path."""
+    attempts: dict[str, list[AttemptRow]] = {path: [] for path in paths}
+    wanted = "FROM attempts WHERE list_contains(?::VARCHAR[], path) ORDER BY attempt"
+    for row in ask(database, AttemptRow, wanted, [list(paths)]):
+        attempts[row.path].append(row)
+    return attempts
 
 
 def matching(cells: Iterable[Planned], words: Sequence[str]) -> list[Planned]:
@@ -325,9 +330,9 @@ def lineage(database: Path, cells: Sequence[CellRow]) -> list[Step]:
         "ORDER BY step, path",
         [value for cell in cells for value in key_of(cell)],
     )
+    attempts = _attempts(database, [row.path for row in steps])
     return [
-        Step(**vars(row), attempts=_attempts(database, row.path), log=_log(database, row))
-        for row in steps
+        Step(**vars(row), attempts=attempts[row.path], log=_log(database, row)) for row in steps
     ]
 
 

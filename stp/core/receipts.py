@@ -47,6 +47,8 @@ class RecordedCode:
 class Provenance:
     """Who made an artefact (folder that a stage wrote), where and when; None if unknown.
 
+    The facts come from `stp.core.provenance.describe_machine`.
+
     Attributes:
         started, finished: Unix time of start and end.
         seconds: duration from start to end.
@@ -70,7 +72,9 @@ class Provenance:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedAttempt:
-    """An attempt to make an artefact; see `stp.run.cluster.attempts`. None stands for unknown.
+    """One attempt to make an artefact, successful or not. None stands for unknown.
+
+    Attempts are logged by `stp.run.cluster.attempts` and copied to the receipt at the end.
 
     Attributes:
         attempt: number of the attempt, from 1.

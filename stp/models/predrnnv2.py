@@ -1,4 +1,4 @@
-"""PredRNNv2 (Wang et al. 2021, https://arxiv.org/abs/2103.09504), in the benchmarks' variant.
+"""PredRNNv2 (Wang et al. 2021, https://arxiv.org/abs/2103.09504), as implemented by benchmarks.
 
 This is PredRNN with a loss that decouples the two memories of each layer, and with reverse
 scheduled sampling. As in OpenSTL and PredBench, patches become channels, and there is no layer

@@ -54,7 +54,8 @@ def remembering(
 ) -> Callable[[Tensor], Any]:
     """Turn a function of a frame and a memory into a function of a frame that keeps the memory.
 
-    Filters of `RepeatedConv2d` are transformed once for all frames.
+    Filters of convolutions that become faster by it are transformed once for all frames (see
+    `stp.models.repeated_convolution`).
 
     Args:
         network: network with the convolutions used by ``step``.

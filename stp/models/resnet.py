@@ -47,10 +47,7 @@ class Bottleneck(nn.Module):
             self.past = nn.Sequential(fitted, nn.BatchNorm2d(after))
 
     def forward(self, x: Tensor) -> Tensor:
-        """Apply the block: (B, before, H, W) -> (B, 4 * width, H / stride, W / stride).
-
-        Height and width are rounded up.
-        """
+        """Map features (B, before, H, W) to (B, 4 * width, H / stride, W / stride), rounded up."""
         y = F.relu(self.enter_norm(self.enter(x)))
         y = F.relu(self.inner_norm(self.inner(y)))
         return F.relu(self.leave_norm(self.leave(y)) + self.past(x))

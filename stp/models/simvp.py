@@ -32,9 +32,9 @@ class ConvBlock(nn.Module):
         self.norm = nn.GroupNorm(2, outputs)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Apply the block: (B, inputs, H, W) -> (B, outputs, H', W').
+        """Map features (B, inputs, H, W) to (B, outputs, H', W').
 
-        H' and W' are halved, doubled or the same.
+        H' and W' are H and W, halved or doubled if the block changes the resolution.
         """
         return F.silu(self.norm(self.conv(x)))
 
@@ -50,7 +50,7 @@ class Mixer(nn.Module):
         self.narrow = nn.Conv2d(inner, width, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Mix the channels of features (B, width, H, W), which keep their shape."""
+        """Mix features (B, width, H, W); the shape stays the same."""
         mixed: Tensor = self.narrow(F.gelu(self.mix(self.widen(x))))
         return mixed
 
@@ -89,7 +89,7 @@ class Block(nn.Module):
         self.resize = nn.Identity() if inputs == outputs else nn.Conv2d(inputs, outputs, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Apply attention and mixer: (B, inputs, H, W) -> (B, outputs, H, W)."""
+        """Apply the block to features: (B, inputs, H, W) -> (B, outputs, H, W)."""
         x = x + self.attention_scale * self.attention(self.attention_norm(x))
         x = x + self.mixer_scale * self.mixer(self.mixer_norm(x))
         resized: Tensor = self.resize(x)

@@ -69,7 +69,7 @@ class Encoder(nn.Module):
         self.leave = nn.Sequential(nn.Conv2d(before, code, sides), norm, nn.Tanh())
 
     def forward(self, frame: Tensor) -> tuple[Tensor, list[Tensor]]:
-        """Encode frames: (B, C, H, W) -> code (B, code) and features, the finest first."""
+        """Frame (B, C, H, W) -> code (B, code), and features of each resolution, finest first."""
         kept = []
         for stage in self.stages:
             kept.append(stage(frame))
@@ -132,7 +132,15 @@ class LSTM(nn.Module):
         self.leave = nn.ModuleList(nn.Linear(hidden, n) for n in outputs)
 
     def forward(self, x: Tensor, state: State) -> tuple[list[Tensor], State]:
-        """Compute one step: (B, inputs) -> (B, n) for each n in `outputs`, and next state."""
+        """Compute one time step.
+
+        Args:
+            x: input, (B, inputs).
+            state: states h and c of each cell; None at first.
+
+        Returns:
+            the outputs, (B, n) for each n of the argument ``outputs`` of the class, and next state.
+        """
         x = self.enter(x)
         new = []
         for i, cell in enumerate(self.cells):

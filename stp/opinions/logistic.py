@@ -22,7 +22,8 @@ def fit(values: np.ndarray, observed: np.ndarray) -> np.ndarray:
         observed: opinion scores, (N,).
 
     Returns:
-        b1, b2, b3 and b4. If all values are equal, the function is the mean opinion everywhere.
+        the four parameters b1, b2, b3 and b4 of the formula in the module, (4,). If all values are
+        equal, the function is the mean opinion everywhere.
     """
     centre, scale = values.mean(), values.std()
     if not scale > 0:

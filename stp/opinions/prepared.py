@@ -92,7 +92,8 @@ class Database:
 
     Attributes:
         folder: folder of the prepared data.
-        table: table with the columns `OPINION_COLUMNS`.
+        table: a row for each video with its mean opinion score, size and, where known, origin; the
+            columns are `OPINION_COLUMNS`.
         context: number of observed frames of each video.
     """
 

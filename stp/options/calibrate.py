@@ -1,7 +1,4 @@
-"""Options of the calibration or training of predictors of people.
-
-A recipe (all settings of one result) has them under the key ``train``.
-"""
+"""How predictors of people are calibrated or trained: the options ``train`` of a recipe."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -1,7 +1,4 @@
-"""Options of predictions of frames.
-
-A recipe (all settings of one result) has them under the key ``predict``.
-"""
+"""How frames are predicted: the options ``predict`` of a recipe."""
 
 from dataclasses import dataclass
 
@@ -39,5 +36,5 @@ class PredictOptions(Options):
 
     @property
     def members(self) -> int:
-        """Number of forecasts of each clip."""
+        """Number of forecasts of each clip, from one model or from several trainings."""
         return max(self.samples, self.trainings)

@@ -1,7 +1,4 @@
-"""Options of predictions of people's paths.
-
-A recipe (all settings of one result) has them under the key ``predict``.
-"""
+"""How paths of people are predicted: the options ``predict`` of a recipe."""
 
 from dataclasses import dataclass
 
@@ -12,7 +9,7 @@ from stp.core.options import Options
 
 @dataclass(frozen=True)
 class MotionOptions(Options):
-    """How people's paths are predicted.
+    """How the paths of people are predicted.
 
     Attributes:
         samples: number of predictions of each scenario. If there are several, they are jittered, or

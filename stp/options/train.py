@@ -1,7 +1,4 @@
-"""Options of the training of a model of frames.
-
-A recipe (all settings of one result) has them under the key ``train``.
-"""
+"""How models of frames are trained: the options ``train`` of a recipe."""
 
 from dataclasses import dataclass, field
 from typing import Annotated, Literal

@@ -74,7 +74,7 @@ class Plan:
         return cls(configuration.load(scale, where=where))
 
     def code(self, *roots: str) -> Code:
-        """Fingerprint the code that root modules can run; see `CodeOfPlan.of`."""
+        """Hash the code of root modules and of all modules that they import (`CodeOfPlan.of`)."""
         return self._code.of(*roots)
 
     def raw(self, name: str) -> Raw:

@@ -119,7 +119,7 @@ class Column(Strict):
 
 
 class ReproducedColumn(Column):
-    """A column of a reproduction table.
+    """A column of a reproduction table, which compares stp with results that a paper reproduced.
 
     Attributes:
         factor: factor that converts the value of stp to the unit of the column.

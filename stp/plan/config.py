@@ -36,6 +36,13 @@ class Config(Strict):
     """The checked configuration of a run: what a scale file evaluates, and how.
 
     Attributes:
+        scale: the scale file, which says what is evaluated.
+        datasets: entries of all datasets, with the changes of the scale file, by name.
+        models: entries of all models, without the changes of the scale file, and users' own
+            forecasts, by name.
+        suite: the suite to which the dimensions of the scale file belong.
+        metrics: entries of all metrics, with further conventions of suites, datasets and the scale
+            file, by name.
         declared: place of each dataset's entry (a file, or a key in the scale file), by the name of
             the dataset, for messages.
     """

@@ -121,7 +121,12 @@ def _key(location: Iterable[str | int]) -> str:
 
 
 def title_of(titles: Names, key: CellKey) -> str:
-    """Title of a cell's evaluation: ``KITTI -> Caltech``, ``BridgeData, interval 2``."""
+    """Title of a cell's evaluation: ``KITTI -> Caltech``, ``BridgeData, interval 2``.
+
+    Args:
+        titles: titles of the datasets, as the manifest has them.
+        key: key of the cell.
+    """
     names = titles.datasets
     title = names.get(key.tested_on, key.tested_on)
     if key.trained_on != key.tested_on:
@@ -189,8 +194,8 @@ def names_of_members(samples: int, statistic: str | None) -> dict[str, str]:
 
     Args:
         samples: number of forecasts of each clip.
-        statistic: name of the statistic by which several forecasts are scored; see
-            `stp.score.members`.
+        statistic: how several forecasts of a clip are scored: ``mean_of_members``,
+            ``ensemble_mean`` or ``best_of_members``; None for one forecast.
 
     Returns:
         ``K``: number of forecasts; ``members``: the scored statistic, such as ``best-of-100``;

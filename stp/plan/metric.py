@@ -61,7 +61,7 @@ class Convention(Strict):
         unit: unit of the values; that of the metric unless set.
         higher_is_better: whether higher values are better; as for the metric unless set.
         best_at: the best value, such as 1 for a ratio; values closer to it are better.
-        success: kind of success; that of the metric unless set.
+        success: how predicted events are rated, `strict` or `graded`; as for the metric unless set.
         compares_sets: whether the value depends on the number of clips, as distances between sets
             of clips do; only values for equal numbers are ranked together. If unset, this is true
             for conventions with layer.
@@ -109,7 +109,8 @@ class Convention(Strict):
     def definition(self) -> Json:
         """Function and options of the convention, as the job that computes scores gets them.
 
-        `stp.options.conventions` describes the form.
+        An example is ``{"function": "wrmse", "root": "pooled", "region": "tropics"}``
+        (`stp.options.conventions`).
         """
         networks = {"network": self.network, "weights": self.weights} if self.layer is None else {}
         networks = {key: value for key, value in networks.items() if value is not None}

@@ -115,7 +115,7 @@ class Recipes(ScoredConventions):
         return self._prepare[name, release]
 
     def prepare_digest(self, name: str) -> str:
-        """Hash of the settings of a prepared dataset; imported predictions name it."""
+        """Hash of a dataset's recipe: it says for which data imported predictions were made."""
         return digest(as_json(self.prepare(name)))
 
     def samples(self, dataset: str) -> Task:

@@ -65,7 +65,7 @@ class Paths(Strict):
 
 
 class Runtime(TypedDict, total=False):
-    """How jobs run on a machine; no recipe has these settings.
+    """How jobs run on a machine; these settings change no result.
 
     Attributes:
         device: device of the networks; auto selects a GPU if there is one.

@@ -217,7 +217,8 @@ class Suite(Strict):
         tables: tables of the suite that belong to no dimension, by name.
         view_tables: views that are also tables of the suite, by name.
         dimensions: dimensions by name, in the order of reports.
-        columns: columns of tables, by group of datasets.
+        columns: columns of tables, by group of datasets, such as ``video``; all datasets of a group
+            have the same columns (see `datasets`).
         also: further conventions that are computed although no column shows them, by group of
             datasets.
         ensembles: further conventions that are computed if a clip has several forecasts, by group
@@ -226,7 +227,7 @@ class Suite(Strict):
             them, the columns of the group are the panels. Their conventions have to be computed
             (see `also`). Published values at single lead times under these headings are drawn as
             well.
-        datasets: group of each dataset, by dataset.
+        datasets: name of the group that each dataset belongs to, by dataset.
         definitions: conventions of this suite alone, by name, <metric>.<choice>; see the files of
             config/conventions.
         reproduction: table of reproduced results, by dataset.
@@ -351,6 +352,9 @@ def draft_for(kind: str, suites: Mapping[str, Suite] | None = None) -> tuple[str
     Args:
         kind: name of the task, such as frames.
         suites: suites by name; by default all suites of the configuration.
+
+    Returns:
+        names of the suite and of its dimension.
 
     Raises:
         ConfigurationError: no dimension takes own data of this task.

@@ -258,7 +258,7 @@ class Walk:
         return self.recipes.submission(cell.model, *key, cell.setting)
 
     def members(self, cell: CellKey) -> tuple[int, Statistic | None]:
-        """Number of forecasts of each clip, and how they are scored; see `Recipes.members`."""
+        """Number of forecasts of each clip, and the statistic that scores several; None for one."""
         submission = self.submission(cell)
         if submission is not None:
             return submission.members, submission.statistic

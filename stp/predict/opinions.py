@@ -32,7 +32,7 @@ def run(job: Job) -> Extras:
     Args:
         job: the recipe has ``model`` (the measure), ``source`` (its module, if it has another
             name), ``context``, ``split`` (the family of splits, such as ``random``), ``predict``
-            (see `QualityOptions`), and optionally ``components`` and ``training`` (percentage of
+            (its `QualityOptions`), and optionally ``components`` and ``training`` (percentage of
             the training videos that is used). Inputs are ``data`` and, depending on the measure,
             ``features`` and ``archive``.
 

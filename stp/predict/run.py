@@ -18,7 +18,7 @@ def run(job: Job) -> Extras:
 
     Args:
         job: the recipe has ``model``, ``options``, ``shape``, ``context``, ``horizon`` (of the
-            training), ``lead_times``, ``split``, ``predict`` (see `PredictOptions`) and optionally
+            training), ``lead_times``, ``split``, ``predict`` (its `PredictOptions`) and optionally
             ``interval`` (spacing of frames), ``leads`` (lead times of the network; by default
             1..``lead_times``), ``per_lead`` (whether each lead time has its own network),
             ``interpolated`` (whether lead times between ``leads`` are interpolated linearly),

@@ -36,12 +36,14 @@ def run(job: Job) -> Extras:
 
     Args:
         job: the recipe is a `ScoreOptions` with ``rollout``, a recipe of `stp.predict.run`, and
-            optionally ``keep`` (default 0; see `stp.score.samples.wanted_samples`). Inputs are
-            ``data`` and, for trained models, ``model``. Runtime: ``device``, ``block_samples``,
-            ``block_leads``, ``checkpoint_every_s``.
+            optionally ``keep``: the number of samples to store, evenly spaced over the split, or
+            the names of their clips (default 0). Inputs are ``data`` and, for trained models,
+            ``model``. Runtime: ``device``, ``block_samples``, ``block_leads``,
+            ``checkpoint_every_s``.
 
     Returns:
-        the results of `stp.score.run`, device, precision, and the number of stored samples.
+        numbers of samples, members, clusters and lead times, the overall value of each convention,
+        device, precision, and the number of stored samples.
 
     Raises:
         StpError: as in `stp.predict.run` and `stp.score.run`.

@@ -46,7 +46,8 @@ def score(
         where: source of the forecasts, for errors.
         threads: number of blocks that are computed at the same time.
         spread: whether rows with standard deviations over samples are written too.
-        densities: predicted densities of people, see `stp.metrics.comparison.Comparison`.
+        densities: predicted log-densities at the observed positions of people, (N, people, T), by
+            kind of density; none by default.
 
     Returns:
         numbers of samples, members, clusters and lead times, and, under ``values``, the overall

@@ -150,6 +150,7 @@ class Key(Strict):
     """The key of a questionnaire: what is behind each question. Raters never get it.
 
     Attributes:
+        in_rounds: whether a rater may send several files of answers, to different questions.
         study: checksum of the pages without raters' names, which identifies the study; empty before
             pages are written.
         pictures: encoding of the pictures.

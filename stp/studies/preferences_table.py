@@ -49,7 +49,8 @@ def render_preferences(
         key: key of the questionnaire.
         read: all answers.
         out: path of the CSV file of shares.
-        manifest: manifest of the dimension short_term, whose scores are compared with the answers.
+        manifest: path of the manifest (JSON list of the results) of the short-term table, whose
+            scores are compared with the answers; None for a table without this comparison.
 
     Raises:
         StpError: the manifest or scores are missing or damaged; nothing is written.

@@ -43,9 +43,10 @@ class GivenWeights:
 
 
 def run(job: Job) -> Extras:
-    """Train a model from pretrained weights, or use these weights as the result.
+    """Write a trained model, with pretrained weights as the start or the result of its training.
 
-    The files are those of `stp.train.run`.
+    The output folder gets the files of `stp.train.run`: ``model.pt``, with weights and
+    normalisation, and ``history.parquet``, with a row for each epoch (none without a training).
 
     Args:
         job: job as for `stp.train.run`. In addition, the recipe has ``weights``: "initialise"

@@ -76,7 +76,7 @@ class LearnedOptions(WorldOptions):
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write the archive, in the parts of one tar stream.
+    """Write the synthetic archive of a trained forecast model, as parts of one tar stream.
 
     The parts are ``chaosbench/<model>/<model>_chunks.tar.gz.aa``, ``.ab`` and so on.
 
