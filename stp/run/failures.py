@@ -1,4 +1,4 @@
-"""Records of failures: the error of the last attempt at an artefact."""
+"""Records of failures: the error of the last attempt to make an artefact (folder of one job)."""
 
 import contextlib
 import json

@@ -51,7 +51,7 @@ def write_counted(plan: Plan, targets: Iterable[str], results: Path = RESULTS) -
 
 
 def read_counted(results: Path = RESULTS) -> list[str] | None:
-    """Names of the dimensions whose tables the current run needs; None for all."""
+    """Names of the dimensions (questions) whose tables the current run needs; None for all."""
     dimensions: list[str] | None = json_or_none(results / "plan" / "counted.json")
     return dimensions
 
