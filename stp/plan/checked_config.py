@@ -105,7 +105,7 @@ SUITE_FILE = "suite.yaml"
 
 
 def entries(kind: str, folder: Path = CONFIG_FOLDER) -> dict[str, Path]:
-    """Find the YAML files of all datasets, models, conventions or suites.
+    """Find the YAML files of all datasets, models, metric conventions or suites (benchmarks).
 
     The configuration is searched, and installed extensions.
 

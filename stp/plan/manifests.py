@@ -119,7 +119,7 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Manife
 
 
 def suite_facts(name: str, suite: Suite) -> SuiteFacts:
-    """Collect the facts about a suite that tables, the results store and reports need.
+    """Collect the facts about a suite (benchmark) that tables, the results store and reports need.
 
     Args:
         name: name of the suite.

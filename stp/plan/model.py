@@ -405,7 +405,7 @@ class Model(ModelSettings):
         return self.model_copy(update={"variants": variants})
 
     def named(self, variant: str) -> tuple[str, ...]:
-        """The variants that a name in `cells` stands for: one variant, or all of a grid."""
+        """The variants that a name in a scale file stands for: one variant, or all of a grid."""
         return tuple(self.grids[variant].variants()) if variant in self.grids else (variant,)
 
     @model_validator(mode="after")

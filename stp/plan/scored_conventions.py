@@ -113,7 +113,7 @@ class ScoredConventions:
             check_known(column.variable, sorted(variables), f"variable of {dataset}", where)
 
     def columns(self, dataset: str) -> tuple[Column, ...]:
-        """Columns of a dataset's table: those of its suite, then those of its own entry."""
+        """Columns of a dataset's table: those of its suite (benchmark), then its own."""
         row = self.config.suite.datasets.get(dataset, "")
         return (*self.config.suite.columns.get(row, ()), *self.config.datasets[dataset].metrics)
 

@@ -98,7 +98,7 @@ class FactSource(Strict):
 
 
 class NamedTable(Strict):
-    """A table of a suite that is not the main table of a dimension.
+    """A table of a suite (benchmark) that is not the main table of a dimension (question).
 
     Attributes:
         about: content of the table, in a few words.
@@ -124,7 +124,7 @@ class MadeTable(NamedTable):
 
 
 class FurtherTable(MadeTable):
-    """A further table of a dimension, made from the rows of the main table.
+    """A further table of a dimension (question), made from the rows of its main table.
 
     Attributes:
         demands: condition on a scale: enough `seeds` for a study of repeated runs, or cells for
@@ -135,7 +135,7 @@ class FurtherTable(MadeTable):
 
 
 class SuiteTable(MadeTable):
-    """A table of a suite that belongs to no dimension; made from the results store by default.
+    """A table of a suite outside its dimensions (questions), by default made from all results.
 
     Attributes:
         facts: source of the rows of a table of facts that the paper prints.
@@ -266,7 +266,7 @@ class Suite(Strict):
 
     @property
     def folder(self) -> Path:
-        """The folder of the suite's files: config/suites/<name>."""
+        """The folder of the files of the suite (benchmark): config/suites/<name>."""
         return self._folder
 
     @property
@@ -275,7 +275,7 @@ class Suite(Strict):
         return sorted((self.folder / FINDINGS).glob("*.sql")) if self.findings else []
 
     def all_tables(self) -> dict[str, NamedTable]:
-        """All tables of the suite, by name.
+        """All tables of the suite (benchmark), by name.
 
         The main tables of all dimensions come first. They are followed by the further tables of
         dimensions, and by the tables that belong to no dimension.
@@ -347,7 +347,7 @@ def suite_for(dimensions: Collection[str], suites: Mapping[str, Suite]) -> str:
 
 
 def draft_for(kind: str, suites: Mapping[str, Suite] | None = None) -> tuple[str, str]:
-    """Find the suite and the dimension into which `stp new-dataset` drafts a user's own data.
+    """Find the benchmark and its question (dimension) to which `stp new-dataset` adds own data.
 
     Args:
         kind: name of the task, such as frames.
