@@ -49,7 +49,7 @@ class Claim:
 
 
 def made_from(plan: Plan) -> dict[str, list[str]]:
-    """Folders of the inputs of each artefact of a plan, by folder of the artefact."""
+    """Folders of the inputs of each artefact (folder of one job) of a plan, by its folder."""
     return {
         folder: [v.folder for v in artefact.inputs.values() if isinstance(v, Artefact)]
         for folder, artefact in plan.artefacts.items()
