@@ -76,7 +76,7 @@ def missing_files(folder: Path, receipt: Receipt) -> list[str]:
 
 
 def verify(folder: Path) -> None:
-    """Verify an artefact: every file must have the size and checksum that its receipt records.
+    """Verify an artefact (folder of results): its files must have the sizes and checksums recorded.
 
     Raises:
         StpError: the receipt or a file is missing, or a file differs from the receipt.
@@ -136,7 +136,7 @@ def drop(folder: Path, why: str) -> None:
 
 
 def is_dropped(folder: Path) -> bool:
-    """Whether the data of an artefact were deleted on purpose, and its receipt kept."""
+    """Whether the data of an artefact (folder of results) were deleted and its receipt kept."""
     return (folder / DROPPED).exists()
 
 
@@ -190,7 +190,7 @@ def temporary_folder(final: Path) -> Path:
 
 
 def remove_leftovers(final: Path) -> None:
-    """Remove the temporary folders that killed processes left beside an artefact.
+    """Remove the temporary folders that killed processes left beside an artefact (of one job).
 
     Only the process that holds the `lease` of the artefact may call this.
     """
