@@ -1,4 +1,4 @@
-"""Write lines of YAML that all drafts share."""
+"""Write lines of YAML that all drafts (generated configuration files to edit) share."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path

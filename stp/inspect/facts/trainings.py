@@ -133,7 +133,7 @@ def facts(plan: Plan, source: FactSource) -> Facts:
 
 
 def source_of(suite: Suite) -> FactSource:
-    """Find a suite's declaration of the (first) table that compares settings of training runs."""
+    """Find where a benchmark (suite) declares the table that compares settings of training runs."""
     sources = (about.facts for about in suite.tables.values() if about.facts)
     return next(source for source in sources if source.source == MODULE)
 
