@@ -1,4 +1,4 @@
-"""Prepared data, read as clips of splits."""
+"""Read prepared data of frames as clips of a split, such as the test clips."""
 
 import copy
 import importlib

@@ -17,7 +17,7 @@ Options = TypeVar("Options")
 
 
 class Inputs(NamedTuple, Generic[Options]):
-    """Inputs of a reader, from the recipe of a job.
+    """Inputs of a reader of pictures, from the recipe (all settings) of a job.
 
     Attributes:
         options: options of the reader.

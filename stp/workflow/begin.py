@@ -185,9 +185,7 @@ class Run:
         return [f"{self.results}/collected/{name}.parquet" for name in self.manifests]
 
     def digest_of_rows(self, dimension: str) -> Ask:
-        """Function of wildcards that returns a hash of what a dimension's scores are collected
-        from; a change outdates them.
-        """
+        """Function of wildcards that returns a hash of a table's manifest, which rows depend on."""
         return lambda wildcards: manifest_digest(self.manifests[dimension])
 
     def _digest_of(self, module: str, files: Iterable[Path | str] = ()) -> str:
@@ -206,9 +204,7 @@ class Run:
 
     @property
     def of_raters(self) -> str | None:
-        """Name of the dimension whose forecasts are in the questionnaire; None without a
-        questionnaire.
-        """
+        """Name of the dimension (table) whose forecasts people rate; None if there is none."""
         dimensions = self.plan.config.suite.dimensions.items()
         return next(
             (

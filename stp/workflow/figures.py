@@ -1,4 +1,4 @@
-"""Declare the figures of a scale (of scores, forecasts, people) and their inputs.
+"""Declare the figures (of scores, forecasts, people) that a run can draw, and their inputs.
 
 There are hundreds of figures, so rules have wildcards: one rule for each kind of file name.
 """
@@ -131,7 +131,7 @@ class Figures:
 
     @property
     def on_maps(self) -> str | None:
-        """Name of the dimension whose forecasts are drawn over maps; None without such a dimension.
+        """Name of the dimension (table) whose forecasts are drawn over maps; None without one.
 
         Models that are tested on a dataset predict the same scenarios in all dimensions; the first
         dimension of the scale has most models.

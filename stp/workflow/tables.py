@@ -1,4 +1,4 @@
-"""Declare the tables of a scale: their inputs, and the commands of `stp` that make them.
+"""Declare the tables that a run can make: their inputs, and the commands of `stp` that make them.
 
 The suite declares what a table needs (`stp.plan.suite.MadeTable`), and the module of a table has
 the name of the table.

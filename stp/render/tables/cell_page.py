@@ -134,7 +134,7 @@ def of_missing(missing: Missing) -> Grid:
 
 
 def whose(row: Planned) -> str:
-    """Describe origin and protocol of a cell's data in a sentence."""
+    """Describe origin and protocol of the data of a result (cell) in a sentence."""
     release = f" (release {row.release})" if row.release else ""
     return f"{row.source.capitalize()} data{release}, {row.protocol} protocol, scale " + (
         f"{row.scale}."
