@@ -65,7 +65,8 @@ class Plan:
         """Read the configuration and make the plan.
 
         Args:
-            scale: path of a scale file, or content of one.
+            scale: path or content of a scale file, which says which models and datasets are
+                evaluated.
             where: name of the scale in errors; by default the path of the file.
 
         Raises:
@@ -78,11 +79,11 @@ class Plan:
         return self._code.of(*roots)
 
     def raw(self, name: str) -> Raw:
-        """The raw files of a dataset's release."""
+        """The raw files of a dataset, in the release (version) that the configuration selects."""
         return self._raws.of_dataset(name)
 
     def raw_of(self, target: str) -> Raw:
-        """Find raw files by the name of a dataset or the path of a lock file.
+        """Find raw files by the name of a dataset, or the path of their lock file (checksums).
 
         Raises:
             StpError: no release has this dataset or lock file.
@@ -141,8 +142,8 @@ class Plan:
         """Find the artefact of the plan that a receipt belongs to.
 
         Args:
-            receipt: path of the receipt, or of the artefact's folder, absolute or relative to the
-                store.
+            receipt: path of the receipt (``artefact.json``), or of the artefact's folder, absolute
+                or relative to the store.
 
         Raises:
             StpError: the artefact is not, or is no longer, part of the plan.
@@ -180,7 +181,7 @@ class Plan:
         ]
 
     def receipts(self, dimension: str) -> list[str]:
-        """Absolute paths of the files that exist once all scores of a dimension are computed.
+        """Absolute paths of the files that exist once a dimension (question) has all its scores.
 
         They are the receipts (``artefact.json``) of the scores; Snakemake lets the table of the
         dimension wait for them.

@@ -32,7 +32,7 @@ _SCHEMA = TypeAdapter(Manifest)
 
 
 def load_manifest(path: Path) -> Manifest:
-    """Read a manifest, and complete its cells from the store.
+    """Read a manifest, and complete its cells (evaluations) from the store.
 
     The authenticity of the data is determined (`stp.plan.data_origin`), notes on the scores are
     added (`stp.plan.score_notes`), and only one of several seeds with equal predictions is kept
@@ -76,7 +76,7 @@ def load_manifest(path: Path) -> Manifest:
 
 
 def manifest_digest(path: Path) -> str:
-    """Hash a manifest, so that Snakemake makes its tables again if it changes.
+    """Hash a manifest, so that Snakemake makes the tables of its dimension again if it changes.
 
     The checksum of the file with the published values counts, but not the path of the file.
 
@@ -89,7 +89,7 @@ def manifest_digest(path: Path) -> str:
 
 
 def manifest_text(manifest: Manifest) -> str:
-    """Serialise a manifest as JSON with one line for each cell, since it can have thousands."""
+    """Serialise a manifest as JSON with one line for each of its thousands of cells."""
     content = _SCHEMA.dump_python(manifest, mode="json", exclude_defaults=True)
     cells = ",\n".join(json.dumps(cell) for cell in content.pop("cells"))
     lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in content.items()]

@@ -107,7 +107,7 @@ class Raws:
         return self._submitted[name]
 
     def find(self, target: str, store: Path) -> Raw:
-        """Find raw files by the name of a dataset or the path of a lock file.
+        """Find raw files by the name of a dataset, or the path of their lock file (checksums).
 
         Args:
             target: name of a dataset, or path of a lock file, absolute or relative to the store.

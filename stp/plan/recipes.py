@@ -91,7 +91,7 @@ class Recipes(ScoredConventions):
         return resolved
 
     def prepare(self, name: str, release: str | None = None) -> PrepareRecipe:
-        """Make the recipe of a prepared dataset.
+        """Make the recipe (all settings) of a prepared dataset.
 
         Args:
             name: name of the dataset.
@@ -218,7 +218,7 @@ class Recipes(ScoredConventions):
         variant: str = "default",
         lead: int | None = None,
     ) -> TrainRecipe:
-        """Make the recipe of a trained model.
+        """Make the recipe (all settings) of a trained model.
 
         Args:
             model: name of the model.
@@ -275,7 +275,7 @@ class Recipes(ScoredConventions):
         setting: Mapping[str, int],
         variant: str = "default",
     ) -> PredictRecipe:
-        """Make the recipe of a cell's predictions.
+        """Make the recipe (all settings) of a cell's predictions.
 
         Args:
             model: name of the model.
@@ -382,7 +382,7 @@ class Recipes(ScoredConventions):
         return self._submissions[model].get(cell)
 
     def imported(self, submission: Submission, model: str) -> PredictRecipe:
-        """Make the recipe of imported predictions."""
+        """Make the recipe (all settings) of imported predictions."""
         dataset = self.config.datasets[submission.tested_on]
         setting = setting_of(submission.setting)
         return PredictRecipe(
@@ -427,7 +427,7 @@ class Recipes(ScoredConventions):
         return next(statistics, "mean_of_members")
 
     def features(self, features: NetworkFeatures, forecast: PredictRecipe) -> FeatureOptions:
-        """Make the recipe of network features of predicted or observed clips.
+        """Make the recipe (all settings) of network features of predicted or observed clips.
 
         Args:
             features: network, layer and frames.
@@ -461,7 +461,7 @@ class Recipes(ScoredConventions):
         conventions: list[str],
         statistic: Statistic | None = None,
     ) -> ScoreOptions:
-        """Make the recipe of a cell's scores.
+        """Make the recipe (all settings) of a cell's scores.
 
         Args:
             cell: key of the cell.

@@ -71,7 +71,7 @@ class _Forecasts(NamedTuple):
 
 
 class Walk:
-    """Builds the artefacts of cells, each once.
+    """Builds the artefacts (folders of results) of cells (evaluations), each once.
 
     Args:
         recipes: recipes of the plan.
@@ -298,7 +298,7 @@ class Walk:
         return {name: model for name, model in models.items() if model}
 
     def cell(self, cell: CellKey, keep: int | tuple[str, ...] | None) -> CellArtefacts:
-        """Build all artefacts of a cell.
+        """Build all artefacts of a cell (one model on one dataset in one setting).
 
         Args:
             cell: key of the cell.

@@ -12,8 +12,8 @@ def run(job: Job) -> Extras:
 
     - ``scores.parquet``: values of the conventions, with 95 % intervals;
     - ``sample_scores.parquet``: values of each sample;
-    - ``cluster_sums.parquet``: sums of the metrics' statistics over the samples of each cluster,
-      from which tests and further intervals are computed.
+    - ``cluster_sums.parquet``: sums over the samples of each cluster (samples that depend on each
+      other, such as clips of one video), from which tests and further intervals are computed.
 
     Distances between sets of clips are computed from the features of `stp.features.run`.
 
