@@ -83,7 +83,9 @@ class Plan:
         return self._raws.of_dataset(name)
 
     def raw_of(self, target: str) -> Raw:
-        """Find raw files by the name of a dataset, or the path of their lock file (checksums).
+        """Find raw files by the name of a dataset, or the path of the file with their checksums.
+
+        The latter is called a lock file.
 
         Raises:
             StpError: no release has this dataset or lock file.
@@ -91,9 +93,9 @@ class Plan:
         return self._raws.find(target, self.store)
 
     def registered(self, raw: Raw) -> Path | None:
-        """Path of the lock file of a release in the configuration, whether or not it exists.
+        """Path of the file in config/ with the checksums that raw files of a release should have.
 
-        It has the checksums that the raw files of the release are known to have.
+        The file need not exist.
 
         Returns:
             the path; None for generated data, network weights and imported predictions.
@@ -121,7 +123,10 @@ class Plan:
         return self._walk.members(cell)
 
     def submission(self, cell: CellKey) -> Submission | None:
-        """The imported predictions of a cell; None unless the model runs elsewhere."""
+        """The imported predictions of a cell (one model in one test), if the model runs elsewhere.
+
+        None for all other models.
+        """
         return self._walk.submission(cell)
 
     def data(self, name: str) -> Artefact:

@@ -105,7 +105,9 @@ SUITE_FILE = "suite.yaml"
 
 
 def entries(kind: str, folder: Path = CONFIG_FOLDER) -> dict[str, Path]:
-    """Find the files of all entries of a kind, in the configuration and in installed extensions.
+    """Find the YAML files of all datasets, models, conventions or suites.
+
+    The configuration is searched, and installed extensions.
 
     Args:
         kind: datasets, models, conventions or suites.

@@ -111,7 +111,10 @@ class Column(Strict):
 
     @property
     def place(self) -> tuple[str, Part]:
-        """Convention and part of the values; two columns with equal places show the same values."""
+        """Metric and part of its values; two columns that agree in both show the same values.
+
+        The metric is given as a convention (its exact definition), such as ``ssim.range2``.
+        """
         return self.convention, self.part
 
 

@@ -1,4 +1,7 @@
-"""The checked configuration of one scale: scale file, suite, and entries of datasets and models."""
+"""Read and check the configuration of a run: which models and datasets a scale file evaluates.
+
+It consists of the scale file, its suite (the benchmark), and the entries of datasets and models.
+"""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -190,7 +193,7 @@ def _check_settings(
 def load(
     scale: Mapping[str, Any] | Path, folder: Path = CONFIG_FOLDER, where: str | None = None
 ) -> Config:
-    """Read the whole configuration for one scale.
+    """Read the whole configuration of a scale, which says what is evaluated.
 
     Args:
         scale: path or content of a scale file, which says which models and datasets are evaluated.

@@ -1,4 +1,4 @@
-"""Authenticity and completeness of the raw files of each cell.
+"""Determine whether the raw files behind each cell (evaluation) are official and complete.
 
 They depend on locked files and prepared clips, which are in the store and which the plan does not
 read. They are therefore determined when a manifest is read, for tables, figures, views and reports.

@@ -1,4 +1,4 @@
-"""The form of datasets' entries in the configuration: config/datasets/<name>.yaml."""
+"""Schema of the configuration of datasets, config/datasets/<name>.yaml."""
 
 import re
 from typing import Annotated, Literal, Self

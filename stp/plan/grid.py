@@ -1,7 +1,4 @@
-"""Grids of evaluations in a scale file, which says which models and datasets are evaluated.
-
-An evaluation is a training, a test and a setting; a grid combines all values of several lists.
-"""
+"""Expand grids of evaluations, which a scale file declares as lists of datasets and settings."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -127,7 +124,7 @@ class Combinations(Strict):
     models: Names | None = None
 
     def matches(self, case: Case) -> bool:
-        """Whether a case matches the pattern for at least one of its models."""
+        """Whether a case (one evaluation of several models) matches for at least one model."""
         names = ("trained_on", "tested_on", "train_subset", "subset", "variant")
         chosen = {name: getattr(self, name) for name in names}
         if any(values and getattr(case, name) not in values for name, values in chosen.items()):

@@ -76,9 +76,9 @@ def load_manifest(path: Path) -> Manifest:
 
 
 def manifest_digest(path: Path) -> str:
-    """Hash a manifest, so that Snakemake makes the tables of its dimension again if it changes.
+    """Hash a manifest (the file from which tables are made), to notice when it changes.
 
-    The checksum of the file with the published values counts, but not the path of the file.
+    The checksum of the published values counts, but not their path.
 
     Raises:
         OSError, ValueError: the file is missing, or not JSON.
@@ -136,10 +136,10 @@ def title_of(titles: Names, key: CellKey) -> str:
 
 
 def forecast_recipe(cell: StoredCell) -> Json:
-    """All settings of a cell's forecasts, such as model, split and lead times.
+    """All settings (the recipe) of the forecasts behind a cell, which is one model in one test.
 
-    The keys are the fields of `stp.plan.recipe_records.PredictRecipe`. The settings are read from
-    the receipt of the predictions, or of the scores if forecasts are scored without storing them.
+    See `stp.plan.recipe_records.PredictRecipe`. The recipe is read from the receipt of the
+    predictions, or of the scores if forecasts are scored without storing them.
 
     Raises:
         StpError: the receipt is missing.
@@ -156,7 +156,7 @@ def describe(key: CellKey) -> str:
 
 
 def stored_of(manifest: Manifest, cell: Cell) -> list[tuple[str, Part]]:
-    """List all values that are stored for a cell, including those that no table shows.
+    """List all values stored for a cell (one model in one test), also those that no table shows.
 
     Returns:
         for each value, its convention (exact definition of a metric, such as ``ssim.range2``), and
@@ -172,7 +172,7 @@ def stored_of(manifest: Manifest, cell: Cell) -> list[tuple[str, Part]]:
 
 
 def over_leads(manifest: Manifest) -> Manifest:
-    """Prepare a manifest for figures with scores at each lead time.
+    """Prepare a manifest (what tables are made from) for figures with scores at each lead time.
 
     Returns:
         a copy whose columns are the panels of these figures, as the suite declares them; the
@@ -207,7 +207,7 @@ def names_of_members(samples: int, statistic: str | None) -> dict[str, str]:
 
 
 def columns_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, Column]:
-    """The columns of a table that have values for a cell, by name.
+    """The columns of a table that have values for a cell (one model in one test), by name.
 
     Returns:
         the columns; empty if the dataset of the cell is not in the table.

@@ -376,7 +376,7 @@ class DeviationFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """All information that the tables of one dimension (one question of a suite) are made from.
+    """All information that the tables of one dimension (a question of a suite) are made from.
 
     Attributes:
         dimension: name of the dimension.

@@ -1,6 +1,6 @@
-"""The form of metrics and their conventions: config/conventions/<name>.yaml.
+"""Schema of the configuration of metrics, config/conventions/<name>.yaml.
 
-A convention is one exact definition of a metric, such as ``ssim.range2``.
+A metric has conventions, its exact definitions, such as ``ssim.range2``.
 """
 
 import ast
@@ -182,7 +182,7 @@ class Metric(Strict):
 
 
 def find(name: str, metrics: Mapping[str, Metric], where: str) -> Convention:
-    """Find a convention by its name.
+    """Find a convention (exact definition of a metric) by its name, such as ``ssim.range2``.
 
     Args:
         name: name of the convention, ``<metric>.<choice>``.
@@ -201,7 +201,7 @@ def find(name: str, metrics: Mapping[str, Metric], where: str) -> Convention:
 def with_definitions(
     metrics: Mapping[str, Metric], definitions: Mapping[str, Convention], where: str
 ) -> dict[str, Metric]:
-    """Add conventions to metrics.
+    """Add conventions (exact definitions, such as ``ssim.range2``) to the metrics they belong to.
 
     Args:
         metrics: metrics by name.

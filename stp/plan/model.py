@@ -1,4 +1,4 @@
-"""The form of models' entries in the configuration: config/models/<name>.yaml."""
+"""Schema of the configuration of models, config/models/<name>.yaml."""
 
 import re
 from collections.abc import Mapping

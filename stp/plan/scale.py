@@ -31,14 +31,7 @@ class DimensionCells(Strict):
     cells: tuple[Grid, ...] = ()
 
     def entries(self, where: str) -> list[tuple[str, Grid]]:
-        """The grids of evaluations of the dimension, each after its key in the scale file.
-
-        An example is ``("dimensions.short_term.cells.0", grid)``. The short form `datasets` becomes
-        the first grid.
-
-        Args:
-            where: key of the dimension in the scale file, such as ``dimensions.short_term``.
-        """
+        """List the grids of evaluations, each with its key in the scale file; `datasets` first."""
         short = [(f"{where}.datasets", Grid(trained_on=self.datasets))] if self.datasets else []
         return short + [(f"{where}.cells.{n}", grid) for n, grid in enumerate(self.cells)]
 

@@ -13,10 +13,9 @@ from stp.plan.manifest_types import Cell
 
 
 def noted(cell: Cell) -> Cell:
-    """Add to a cell (an evaluation) the note that its scores have, if they have one.
+    """Add a note on its predictions to a cell (one model in one test), for tables.
 
-    The note is a warning for tables, such as that predictions equal the truth. The number of
-    forecasts that were scored is taken from the same file.
+    The number of forecasts of each clip that were scored is added too.
 
     Raises:
         StpError: the note is damaged.

@@ -1,4 +1,4 @@
-"""The form of suites (benchmarks of one paper each): config/suites/<name>/suite.yaml."""
+"""Schema of suites (benchmarks, each named after its paper), config/suites/<name>/suite.yaml."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -300,7 +300,7 @@ class Suite(Strict):
 
 
 def read_suites(folder: Path = CONFIG_FOLDER / "suites") -> dict[str, Suite]:
-    """Read all suites, in the order of their names.
+    """Read the configuration of all suites (benchmarks), in the order of their names.
 
     Raises:
         ConfigurationError: a file is wrong, or two suites have tables with the same name.
@@ -330,7 +330,7 @@ OF_ALL = {
 
 
 def suite_for(dimensions: Collection[str], suites: Mapping[str, Suite]) -> str:
-    """Find the suite to which a scale file belongs that does not name its suite.
+    """Find the suite (benchmark) of a scale file that does not name it.
 
     Args:
         dimensions: names of the dimensions in the scale file.
@@ -380,12 +380,12 @@ def suites_with(table: str) -> dict[str, Suite]:
 
 
 def suite_file(name: str) -> Path:
-    """Path of the file of a suite, which need not exist."""
+    """Path of the configuration of a suite (benchmark), which need not exist."""
     return config_file(CONFIG_FOLDER, "suites", name, SUITE_FILE)
 
 
 def read_suite(path: Path) -> Suite:
-    """Read one suite.
+    """Read the configuration of one suite (benchmark).
 
     Raises:
         ConfigurationError: the suite does not exist, or its file is wrong.

@@ -25,7 +25,9 @@ from stp.options.quality import FITTED, QualityOptions
 
 
 def run(job: Job) -> Extras:
-    """Write ``quality.parquet``: video, split, predicted and observed opinion.
+    """Predict people's opinions of videos by a measure of quality, in all splits of a family.
+
+    ``quality.parquet`` then has video, split, predicted and observed opinion.
 
     Args:
         job: the recipe has ``model`` (the measure), ``source`` (its module, if it has another

@@ -11,9 +11,10 @@ from stp.predict.forecasts import Forecasts
 
 
 def run(job: Job) -> Extras:
-    """Write ``predictions.zarr`` and ``index.parquet``.
+    """Run a model on every clip of a split, and store the forecasts.
 
-    Forecasts are written in the units of the dataset, unclipped.
+    They are written to ``predictions.zarr``, with ``index.parquet``, in the units of the dataset,
+    unclipped.
 
     Args:
         job: the recipe has ``model``, ``options``, ``shape``, ``context``, ``horizon`` (of the

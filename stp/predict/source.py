@@ -50,7 +50,9 @@ class ForecastRequest(NamedTuple):
 
 
 class Source(ABC):
-    """Forecasts of the clips of a split.
+    """Forecasts of the clips of a split, which are read and not computed.
+
+    Open one with `open_source`, and `close` it after use.
 
     Attributes:
         rows: indices of the clips with forecasts, int64, in the fastest order of reading.

@@ -75,7 +75,7 @@ def accumulate(
     count: int,
     threads: int,
 ) -> dict[str, Accumulated]:
-    """Compute the statistics of all samples with all metrics, in one pass over the forecasts.
+    """Compute the statistics from which metrics get their values, in one pass over all samples.
 
     Statistics are the numbers of a sample from whose means a metric computes its values.
     The sums so far are saved periodically; an interrupted pass resumes from them.

@@ -26,11 +26,11 @@ from stp.score.scoring import score
 
 
 def run(job: Job) -> Extras:
-    """Write the scores of forecasts that others made, and store a few of these forecasts.
+    """Score forecasts that others made, and store the forecasts of ``keep`` samples.
 
-    The scores are in the files of `stp.score.run` (``scores.parquet``, ``sample_scores.parquet``,
-    ``cluster_sums.parquet``), the stored forecasts in ``predictions.zarr``. ``note.json`` is a
-    warning about forecasts that are suspiciously close to the truth, and about equal members.
+    Scores are written to the same files as by `stp.score.run`.
+    ``note.json`` (`stp.options.score.NOTE`) is a warning about forecasts that are suspiciously
+    close to the truth, and about equal members.
 
     Args:
         job: the recipe is a `ScoreOptions` with ``rollout``, a recipe of forecasts with ``source``,

@@ -27,12 +27,12 @@ KEPT = "kept"
 
 
 def run(job: Job) -> Extras:
-    """Compute forecasts, write their scores, and store a few of the forecasts.
+    """Forecast with a model and score the forecasts, without storing all of them.
 
-    The scores are in the files of `stp.score.run` (``scores.parquet``, ``sample_scores.parquet``,
-    ``cluster_sums.parquet``). The stored forecasts are in ``predictions.zarr``, in the format of
-    `stp.predict.run`; the column ``sample`` of ``index.parquet`` has the indices of their samples,
-    which are the same for all models.
+    Scores are written to the same files as by `stp.score.run`. Forecasts of ``keep`` samples are
+    stored in ``predictions.zarr`` with ``index.parquet``, in the format of `stp.predict.run`. These
+    samples are evenly spaced over the split and the same for all models; the column ``sample`` of
+    the index has their indices.
 
     Args:
         job: the recipe is a `ScoreOptions` with ``rollout``, a recipe of `stp.predict.run`, and

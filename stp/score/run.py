@@ -8,13 +8,11 @@ from stp.score.scoring import score
 
 
 def run(job: Job) -> Extras:
-    """Write the scores of stored predictions to three files.
+    """Score stored predictions.
 
-    - ``scores.parquet``: values of the conventions, with 95 % intervals;
-    - ``sample_scores.parquet``: values of each sample;
-    - ``cluster_sums.parquet``: sums over the samples of each cluster (samples that depend on each
-      other, such as clips of one video), from which tests and further intervals are computed.
-
+    Values are written to ``scores.parquet``, values of single samples to ``sample_scores.parquet``,
+    and sums over clusters (dependent samples, such as those of one video) to
+    ``cluster_sums.parquet``.
     Distances between sets of clips are computed from the features of `stp.features.run`.
 
     Args:

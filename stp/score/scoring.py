@@ -32,12 +32,11 @@ def score(
     spread: bool = False,
     densities: Mapping[str, np.ndarray] | None = None,
 ) -> dict[str, Any]:
-    """Compute the scores of forecasts, and write them to three files.
+    """Score forecasts from any source.
 
-    - ``scores.parquet``: values of the conventions, with 95 % intervals;
-    - ``sample_scores.parquet``: values of each sample;
-    - ``cluster_sums.parquet``: sums over the samples of each cluster (samples that depend on each
-      other, such as clips of one video), from which tests and further intervals are computed.
+    Values are written to ``scores.parquet``, values of single samples to ``sample_scores.parquet``,
+    and sums over clusters (dependent samples, such as those of one video) to
+    ``cluster_sums.parquet``.
 
     Args:
         job: the job, used for its folders, runtime and progress.
