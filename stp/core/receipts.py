@@ -103,7 +103,7 @@ class RecordedAttempt:
 
 @dataclass(frozen=True, kw_only=True)
 class Receipt:
-    """The record of a finished artefact (folder of results): what it was made from, and contains.
+    """The record of a finished artefact (folder of results): what it was made from and contains.
 
     Attributes:
         fingerprint: fingerprint of code, recipe and inputs, which is the name of the folder.

@@ -77,7 +77,6 @@ def accumulate(
 ) -> dict[str, Accumulated]:
     """Compute the statistics from which metrics get their values, in one pass over all samples.
 
-    Statistics are the numbers of a sample from whose means a metric computes its values.
     The sums so far are saved periodically; an interrupted pass resumes from them.
 
     Args:
