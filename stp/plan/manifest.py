@@ -143,8 +143,8 @@ def title_of(titles: Names, key: CellKey) -> str:
 def forecast_recipe(cell: StoredCell) -> Json:
     """All settings (the recipe) of the forecasts behind a cell, which is one model in one test.
 
-    See `stp.plan.recipe_records.PredictRecipe`. The recipe is read from the receipt of the
-    predictions, or of the scores if forecasts are scored without storing them.
+    Its keys are the fields of `stp.plan.recipe_records.PredictRecipe`. The recipe is read from the
+    receipt of the predictions, or of the scores if forecasts are scored without storing them.
 
     Raises:
         StpError: the receipt is missing.

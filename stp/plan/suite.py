@@ -135,7 +135,8 @@ class FurtherTable(MadeTable):
 
 
 class SuiteTable(MadeTable):
-    """A table of a suite outside its dimensions (questions), by default made from all results.
+    """A table of a suite that belongs to none of its dimensions (the questions of the suite); made
+    from the results store by default.
 
     Attributes:
         facts: source of the rows of a table of facts that the paper prints.
@@ -202,7 +203,7 @@ class Dimension(Strict):
 
 
 class Suite(Strict):
-    """A suite (config/suites/<name>/suite.yaml).
+    """A suite, the benchmark of one paper (config/suites/<name>/suite.yaml).
 
     The published values of its paper are in ``published.csv`` beside this file.
 

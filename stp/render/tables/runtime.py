@@ -47,7 +47,7 @@ Row = dict[str, Any]
 
 
 def render_runtime(database: Path, out: Path) -> None:
-    """Write the table as .csv, .md, .html and .tex.
+    """Write the table of run times as .csv, .md, .html and .tex.
 
     Raises:
         StpError: the store is missing, or was made by an older version; nothing is written.
