@@ -38,7 +38,7 @@ _OLD = (1980, 1, 1, 0, 0, 0)  # time of the files in the archive, so that equal 
 
 @dataclass(frozen=True)
 class BridgeOptions:
-    """Options of the generator.
+    """Options of the generator of synthetic BridgeData.
 
     Attributes:
         layout: format of the files, raw or rlds.

@@ -80,7 +80,7 @@ class Starts:
 
 @dataclass(frozen=True)
 class ChaosbenchOptions:
-    """Options of the reader; the defaults are those of the paper and its released code.
+    """Options of the reader of ChaosBench; defaults are those of the paper and its released code.
 
     Attributes:
         store: pattern of the folder of a store of WeatherBench 2 (`stp.datasets.chaosbench.levels`)

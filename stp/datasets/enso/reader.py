@@ -39,7 +39,7 @@ SAME = 1e-4  # degC; overlapping rows of the same simulation agree to rounding
 
 @dataclass(frozen=True)
 class EnsoOptions:
-    """Options of the reader.
+    """Options of the reader of sea surface temperatures (El Nino).
 
     Attributes:
         layout: "cmip" or "ersst".

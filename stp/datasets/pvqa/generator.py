@@ -38,7 +38,7 @@ CONTEXT, FRAMES = 4, 20
 
 @dataclass(frozen=True)
 class PvqaOptions:
-    """Options of the generator.
+    """Options of the generator of synthetic PVQA.
 
     Attributes:
         folder: folder of the database, below a raw folder.
