@@ -64,7 +64,7 @@ class Predicted:
 
 @dataclass(frozen=True)
 class Scene:
-    """A scenario with its map and predictions.
+    """A scenario (observed and future paths of people), with its map and predictions, to draw.
 
     Attributes:
         title: title of the scenario.

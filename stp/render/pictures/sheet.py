@@ -57,7 +57,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Sheet:
-    """Content of a drawing of clips.
+    """Content of a sheet: a drawing of clips whose frames are in rows.
 
     Attributes:
         title: dataset, source and split.

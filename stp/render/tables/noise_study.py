@@ -25,7 +25,7 @@ HEADER = (
 
 
 def render_noise_study(manifest: Path, out: Path) -> None:
-    """Write the table as .csv, .md, .tex and .html, and the figure as .png and .svg.
+    """Write the noise study: the table as .csv, .md, .tex and .html, the figure as .png and .svg.
 
     Raises:
         StpError: a file is missing or damaged; nothing is written.

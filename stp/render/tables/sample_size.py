@@ -100,7 +100,7 @@ def too_few(cell: Cell, convention: str) -> str:
 
 
 def render_sample_size(manifest: Path, out: Path) -> None:
-    """Write the table as .csv, .md, .tex and .html, and the figure as .png and .svg.
+    """Write the table of distances as .csv, .md, .tex, .html, and the figure as .png and .svg.
 
     Raises:
         StpError: a file is missing or damaged.
