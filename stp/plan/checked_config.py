@@ -287,7 +287,7 @@ _UNKNOWN_KEY = ("extra_forbidden", "unexpected_keyword_argument")
 
 
 def check(kind: type[S], value: object, where: str) -> S:
-    """Check a mapping against its schema.
+    """Check a mapping from a configuration file against its schema.
 
     Args:
         kind: class that defines the schema.

@@ -133,7 +133,7 @@ class OwnForecasts(Strict):
 
 
 class Submission(Strict):
-    """Imported predictions of one cell (written by `stp external import`).
+    """Imported predictions of one model in one test (a cell), written by `stp external import`.
 
     Attributes:
         dimension, trained_on, train_subset, tested_on, subset, setting: key of the cell; the
