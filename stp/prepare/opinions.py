@@ -35,7 +35,7 @@ FOLDERS = PREDICTED, TRUE = "Predicted_Videos", "True_Videos"
 
 @dataclass(frozen=True)
 class OpinionsOptions:
-    """Options of the reader.
+    """Options of the reader of people's opinions of videos.
 
     Attributes:
         folder: folder of the database, below a raw folder.
