@@ -27,7 +27,7 @@ _NEEDED = {"article": "journal", "inproceedings": "booktitle"}
 
 
 class Reference(Strict):
-    """A work to cite.
+    """A work to cite, such as a paper, with the subjects for which it is cited.
 
     Attributes:
         of: subjects for which the work is cited, such as ``dataset kth`` or ``metric crps.fair``.

@@ -114,7 +114,7 @@ class ExportedWindows(NamedTuple):
 
 
 def read_windows(folder: Path) -> ExportedWindows:
-    """Read the windows of a submission.
+    """Read which windows (clips to forecast) a submission has predictions for.
 
     Raises:
         StpError: a file is missing or damaged, a sample is missing or repeated, or the index does

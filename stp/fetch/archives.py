@@ -97,7 +97,7 @@ class Archives:
         ]
 
     def absent(self) -> list[Archive]:
-        """Archives that are neither present nor unpacked."""
+        """Find the archives of a dataset that are neither present nor unpacked."""
         return [archive for archive in self.all() if archive.path is None and not archive.unpacked]
 
     def can_be_downloaded(self, missing: Iterable[Missing]) -> bool:

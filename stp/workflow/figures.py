@@ -50,7 +50,7 @@ class FigureRule:
 
     @property
     def files(self) -> dict[str, str]:
-        """Paths of all files of the rule, by ending."""
+        """Paths of all files that the rule draws, by ending."""
         return {ending: f"{self.figure}.{ending}" for ending in self.endings}
 
     @property
