@@ -36,7 +36,7 @@ class Mixture:
 
 @dataclass(frozen=True)
 class Predicted:
-    """The prediction of one model.
+    """The predicted paths of one model for the people of a scene.
 
     Attributes:
         label: title of the model.

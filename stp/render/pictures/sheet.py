@@ -7,7 +7,7 @@ import numpy as np
 
 
 class Scale(NamedTuple):
-    """A colour scale.
+    """A colour scale for values of fields.
 
     Attributes:
         low: value of the first colour.
