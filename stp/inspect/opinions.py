@@ -137,7 +137,7 @@ def of_sources(rows: list[dict[str, Any]], printed: Printed) -> list[Number]:
 
 @dataclass(frozen=True)
 class Group:
-    """Opinions of a group of videos.
+    """Opinions about the videos of a group, such as one kind of damage.
 
     Attributes:
         title: title of the group in tables.

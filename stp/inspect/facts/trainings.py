@@ -230,7 +230,7 @@ def _printed_text(setting: Setting, row: Mapping[str, str]) -> str:
 
 
 def ours(recipe: Json, names: list[str], options: TrainingOptions) -> dict[str, str]:
-    """Our settings of a training run.
+    """Look up our settings of a training run, to compare them with printed ones.
 
     Args:
         recipe: recipe of the training.
