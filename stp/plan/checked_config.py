@@ -187,7 +187,7 @@ have more levels, or that have aliases."""
 
 
 def read_yaml(path: Path) -> Any:
-    """Read a YAML or JSON file.
+    """Read a YAML or JSON file of the configuration.
 
     Raises:
         ConfigurationError: the file is missing, or not YAML.

@@ -229,7 +229,7 @@ class ConventionFacts:
 
 @dataclass(frozen=True)
 class TableColumns:
-    """The columns of a table.
+    """The columns of a table of results, by dataset.
 
     Attributes:
         columns: columns, by dataset.
