@@ -16,7 +16,7 @@ FILE = "failure.json"
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """A failed attempt.
+    """A failed attempt to run a job, with its error.
 
     Attributes:
         stage: stage of the artefact.
