@@ -158,7 +158,7 @@ class Source:
         return [file.stem for file in files if file.suffix == ".mp4"]
 
     def rows(self, name: str, needed: Iterable[str]) -> list[dict[str, str]]:
-        """The rows of a CSV file.
+        """Read the rows of a CSV file of the release.
 
         Args:
             name: name of the file in the folder of the database.
