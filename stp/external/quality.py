@@ -55,7 +55,7 @@ SPLITS = "random"
 
 @dataclass(frozen=True)
 class Clip:
-    """A video to rate.
+    """A video whose quality a measure rates: observed and predicted frames.
 
     Attributes:
         name: name of the video.

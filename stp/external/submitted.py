@@ -264,7 +264,7 @@ class FileSource:
         self.samples: list[int] | None = list(range(len(clips)))
 
     def read(self, rows: list[int]) -> np.ndarray:
-        """Read samples by index."""
+        """Read submitted predictions of samples by index."""
         return np.stack([self._load(row) for row in rows])
 
     def _load(self, sample: int) -> np.ndarray:
