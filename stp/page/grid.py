@@ -27,7 +27,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Section:
-    """Rows that share columns.
+    """A part of a table: rows that share columns.
 
     Attributes:
         title: heading; empty for the only section.

@@ -15,7 +15,7 @@ from stp.options.predict import PredictOptions
 
 
 class ForecastRequest(NamedTuple):
-    """A request for forecasts.
+    """A request for the forecasts of the clips of a split, made to a `Source`.
 
     Attributes:
         data: the prepared data.

@@ -169,7 +169,7 @@ class Run:
 
     @cached_property
     def figures(self) -> Figures:
-        """The figures of the scale."""
+        """The figures that the run can draw."""
         return Figures(self.plan, self.manifests)
 
     @property

@@ -24,7 +24,7 @@ DRAWN = ("dimension", "cells", "names", "tables")
 
 @dataclass(frozen=True)
 class FigureRule:
-    """A rule that draws figures.
+    """A Snakemake rule that draws figures of one kind.
 
     Attributes:
         name: name of the rule.

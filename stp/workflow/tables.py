@@ -41,7 +41,7 @@ def nothing() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A table that a rule makes.
+    """A table that a Snakemake rule makes.
 
     Attributes:
         name: name of the table, and of its files.

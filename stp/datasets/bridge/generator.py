@@ -116,7 +116,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
 def trajectory(
     rng: np.random.Generator, chosen: BridgeOptions, frames: int
 ) -> tuple[dict[str, bytes], list[str]]:
-    """Make a trajectory.
+    """Make a synthetic trajectory: a robot arm, filmed by several cameras.
 
     Args:
         rng: generator of all random numbers.

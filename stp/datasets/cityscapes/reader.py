@@ -60,7 +60,7 @@ class CityscapesOptions:
 
 
 class Snippet(NamedTuple):
-    """Thirty consecutive frames.
+    """A snippet of video: thirty consecutive frames, each a picture file.
 
     Attributes:
         split: train, val or test.

@@ -326,7 +326,7 @@ def decode_ersst(raw: RawFiles, task: np.ndarray) -> np.ndarray:
 
 
 def fold(rows: np.ndarray, name: str) -> np.ndarray:
-    """Join overlapping rows to one series.
+    """Join overlapping rows of months to one series of months.
 
     Args:
         rows: rows of 36 months, (years, 36, ...); each starts 12 months after the previous one.

@@ -77,7 +77,7 @@ class PvqaOptions:
 
 @dataclass(frozen=True)
 class MadeVideo:
-    """A synthetic video.
+    """A synthetic video of a prediction, with damaged and true frames.
 
     Attributes:
         name: name of the video, such as ``BAIR_001``.

@@ -59,7 +59,7 @@ class TaxiBJOptions:
 
 
 class Stretch(NamedTuple):
-    """Consecutive half hours of a file.
+    """A stretch of consecutive half hours in a file, without a gap.
 
     Attributes:
         file: name of the raw file.
