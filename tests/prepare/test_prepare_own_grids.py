@@ -188,8 +188,12 @@ def test_what_is_no_latitude_weighs_nothing(make_job, tmp_path, name, units, fac
     found = coordinates(job)
     assert found[kept][0] == "y"
     assert ("lat" in found) == (kept == "lat")
-    lat.attrs["units"] = "degrees_east"
-    save(tmp_path / "raw", field.assign_coords(lat=lat))
+
+
+def test_a_latitude_in_degrees_east_is_refused(make_job, tmp_path):
+    field = ten_days()
+    field["lat"].attrs["units"] = "degrees_east"
+    save(tmp_path / "raw", field)
     refuse(make_job, "lat .*degrees_east")
 
 

@@ -376,16 +376,18 @@ def nan(data, hour):
 )
 def test_bad_files(make_job, raw, change, message):
     write(raw, "tp", 2015, change(field("tp", 2015)))
+    alone = {**OPTIONS, "variables": {"tp": []}}
     with pytest.raises(StpError, match=message):
-        prepare(make_job)
+        run(make_job("weatherbench", [1, 4, 8], alone))
 
 
 @pytest.mark.parametrize("levels", [[500, 1000], [500, 850, 850]])
 def test_levels_that_are_missing_or_twice(make_job, raw, levels):
     data = field("z", 2015).isel(level=slice(0, len(levels)))
     write(raw, "z", 2015, data.assign_coords(level=np.array(levels, np.int32)))
+    alone = {**OPTIONS, "variables": {"z": [850, 500]}}
     with pytest.raises(StpError, match=r"geopotential_2015_45deg\.nc: z has the levels(.|\n)*850"):
-        prepare(make_job)
+        run(make_job("weatherbench", [2, 4, 8], alone))
 
 
 def test_a_classic_file_that_was_cut_off(make_job, raw):
