@@ -90,11 +90,11 @@ def evaluate(
     """Score predicted clips against the true ones, without a plan, as ``stp videos evaluate`` does.
 
     Args:
-        predicted: folder of clips (videos, arrays, folders of pictures), or an array (N, T, C, H,
-            W), C is 1 or 3, of uint8 or of floating-point numbers in [0, 1].
+        predicted: folder of clips (videos, arrays, folders of pictures), or an array (clip, frame,
+            channel, y, x) with 1 or 3 channels, of uint8 or of floating-point numbers in [0, 1].
         true: true clips in the same forms; clips are paired by order, those of two folders by name.
-        metrics: names of conventions, such as ``ssim.range1`` (see docs/metrics.md); by default
-            MSE, PSNR, SSIM, LPIPS and FVD.
+        metrics: names of conventions (exact definitions of metrics), such as ``ssim.range1`` (see
+            docs/metrics.md); by default MSE, PSNR, SSIM, LPIPS and FVD.
         context: number of first frames, which the model observed; they are not scored.
 
     Returns:

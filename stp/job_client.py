@@ -64,7 +64,11 @@ def handed_over() -> int | None:
 
 
 def place() -> Json:
-    """Properties of this process that a forked child must share, as JSON."""
+    """Properties of this process, such as its environment variables, as JSON.
+
+    The job server refuses the work of a process if its own properties differ, since a forked child
+    would then not behave like that process.
+    """
     return {
         "python": sys.executable,
         "folder": str(Path.cwd()),

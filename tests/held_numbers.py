@@ -4,6 +4,7 @@ A line changes only by `write`, which a test module calls when it is run as a sc
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -25,9 +26,15 @@ def summary(values: np.ndarray) -> list[float]:
     return [int(finite.sum()), *(float(f"{x:.7g}") for x in (np.linalg.norm(flat), flat @ factors))]
 
 
+@cache
+def held(path: Path) -> dict[str, Held]:
+    """The cases of a file."""
+    return yaml.safe_load(path.read_text())
+
+
 def require_held(case: str, actual: Held, path: Path, tolerance: float) -> None:
     """Compare summaries with those of a file; the tolerance is relative to the norm."""
-    expected: Held = yaml.safe_load(path.read_text())[case]
+    expected = held(path)[case]
     assert actual.keys() == expected.keys()
     for key, (count, *values) in expected.items():
         assert actual[key][0] == count, key

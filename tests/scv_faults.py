@@ -7,7 +7,7 @@ rates in docs/scv.md: ``python tests/scv_faults.py 50``.
 
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 
 import numpy as np
@@ -49,10 +49,18 @@ def games(name: str, number: int, seed: int = 5, size: int = 64) -> list[Video]:
     return videos
 
 
+@lru_cache(maxsize=256)
+def picture(things: tuple[Thing, ...], size: int) -> np.ndarray:
+    """A frame; most frames of a video with a fault are those of the true one."""
+    return draw(things, size)
+
+
 def drawn(videos: list[Video], size: int = 64) -> np.ndarray:
     """(N, T, 3, size, size) in 0..1, with the context; 32 pixels are 64 halved, as in the demo."""
     full = max(size, 64)
-    frames = np.array([[draw(things, full) for things in video] for video in videos], np.float32)
+    frames = np.array(
+        [[picture(tuple(things), full) for things in video] for video in videos], np.float32
+    )
     frames = np.moveaxis(frames / 255, -1, 2)
     k = full // size
     return frames.reshape(*frames.shape[:3], size, k, size, k).mean((4, 6))
@@ -351,11 +359,11 @@ def faults(name: str) -> list[str]:
     return [*SPOILT[name], *DISTURBED]
 
 
-def faulty(name: str, what: str, videos: list[Video], size: int) -> np.ndarray:
-    """Videos with a fault, without the context."""
+def faulty(name: str, what: str, videos: list[Video], frames: np.ndarray) -> np.ndarray:
+    """Videos with a fault, without the context; with it, the true ones are drawn in `frames`."""
     if what in DISTURBED:
-        return DISTURBED[what](drawn(videos, size))
-    return film([SPOILT[name][what](video) for video in videos], size)
+        return DISTURBED[what](frames)
+    return film([SPOILT[name][what](video) for video in videos], frames.shape[-1])
 
 
 def rates(number: int, sizes: tuple[int, ...] = SIZES) -> None:
@@ -363,12 +371,13 @@ def rates(number: int, sizes: tuple[int, ...] = SIZES) -> None:
     for name in RULES:
         for size in sizes:
             videos = games(name, number, seed=1, size=size)
-            true = film(videos, size)
+            frames = drawn(videos, size)
+            true = frames[:, CONTEXT:]
             for what in ("true", *faults(name)):
-                frames = true if what == "true" else faulty(name, what, videos, size)
-                spoilt = (frames != true).any(axis=(1, 2, 3, 4)) | (what == "true")
+                shown = true if what == "true" else faulty(name, what, videos, frames)
+                spoilt = (shown != true).any(axis=(1, 2, 3, 4)) | (what == "true")
                 if spoilt.any():
-                    kept = RULES[name].statistics(frames[spoilt], true[spoilt]).mean()
+                    kept = RULES[name].statistics(shown[spoilt], true[spoilt]).mean()
                     print(name, size, what, spoilt.sum(), f"{kept:.3f}", sep=" | ", flush=True)
 
 

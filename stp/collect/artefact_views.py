@@ -1,7 +1,8 @@
-"""Views of large per-sample tables, which exist only for some tasks.
+"""Views of large per-sample tables, which exist only for samples of some kinds (tracks, opinions).
 
-The tables stay in files of the score artefacts or of the prepared data. A view of the results store
-reads all files of one kind, and adds the key of the cell to rows of score artefacts.
+The tables stay in files of the score artefacts (folders with the scores of a cell: one model on one
+dataset in one setting) or of the prepared data. A view of the results store reads all files of one
+kind, and adds the key of the cell to rows of score artefacts.
 """
 
 from collections.abc import Iterable
@@ -17,11 +18,11 @@ from stp.plan.manifest import Manifest
 
 @dataclass(frozen=True)
 class KeptRows:
-    """A view, and the kind of files that it reads.
+    """A view of the results store, and the kind of files that it reads.
 
     Attributes:
-        view: schema of the view.
-        file: name of the file in the artefact.
+        view: name, comment and columns of the view.
+        file: name of the file in each artefact (folder that a job wrote).
         has: name of the attribute of a task (`stp.tasks.task.Task`) that says whether the task has
             the file.
         what: description of the file's content, for error messages.
@@ -38,7 +39,7 @@ class KeptRows:
 
     @property
     def folder(self) -> str:
-        """Name of the column of table ``cells`` with the folder of the artefact."""
+        """Name of the column of table ``cells`` that has the folder with the file."""
         return "data_folder" if self.of_data else "scores_folder"
 
 
@@ -67,6 +68,10 @@ FINGERPRINT = "data_fingerprint"
 
 def files(plans: Iterable[Manifest], kept: KeptRows) -> list[Path]:
     """Check the schemas of the files of a view, and return their absolute paths.
+
+    Args:
+        plans: manifests, each with the cells of one dimension.
+        kept: the view.
 
     Raises:
         StpError: a file is missing or damaged.

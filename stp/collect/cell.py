@@ -1,5 +1,6 @@
 """One cell of the results store with its scores, artefacts and cost: ``stp trace CELL``.
 
+A cell is one model, trained on one dataset, tested on one dataset, in one setting, with one seed.
 Users select a cell by words of its key in any order (``simvpv2/kth``, ``convlstm/kth/seed-0``), or
 by the first characters of the fingerprint of one of its artefacts.
 """
@@ -68,7 +69,7 @@ class RankedScoreRow(OverallRow):
 
 @dataclass(frozen=True)
 class Artefact:
-    """An artefact that several cells share, and these cells."""
+    """An artefact (folder that a job wrote) that several cells share, and these cells."""
 
     row: ArtefactRow
     cells: list[CellRow]
@@ -120,7 +121,7 @@ Planned = CellRow | MissingRow
 
 
 def is_fingerprint(word: str) -> bool:
-    """Whether a word could be the beginning of a fingerprint."""
+    """Whether a word could be the beginning of a fingerprint, the hash that names an artefact."""
     return bool(re.fullmatch(rf"[0-9a-f]{{{FEWEST_LETTERS},16}}", word))
 
 
@@ -204,10 +205,9 @@ def _attempts(database: Path, path: str) -> list[AttemptRow]:
 
 
 def matching(cells: Iterable[Planned], words: Sequence[str]) -> list[Planned]:
-    """Select the cells whose keys contain all words.
+    """Select the cells whose keys contain all words, such as ``simvpv2`` and ``kth``.
 
-    Words are compared to the training dataset and training subset only if no cell matches
-    otherwise.
+    The training dataset and training subset are compared only if no cell matches otherwise.
     """
     folded = {_folded(word) for word in words}
     every = list(cells)
@@ -333,7 +333,12 @@ def _log(database: Path, step: LineageRow) -> str | None:
 
 
 def raw_files(database: Path, lock: str) -> tuple[int, int, str]:
-    """Number and total size (bytes) of a lock's raw files, and a text about one of the files."""
+    """Number and total size (bytes) of the files in a lock file, and name and SHA-256 of the first.
+
+    Args:
+        database: results.duckdb.
+        lock: path of the lock file (the recorded checksums of raw files), relative to the store.
+    """
     _, ((files, size, first),) = answer(
         database,
         "SELECT count(*), coalesce(sum(bytes), 0), min(file || ', sha256 ' || sha256) "

@@ -51,7 +51,11 @@ class Clusters(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Key of a value in a cell: convention, part and level; see `RowValue`."""
+    """Key of a value in a cell; `RowValue` describes the fields.
+
+    The convention is the exact definition of a metric, such as ``ssim.range2``. The part says for
+    which variable, threshold and lead times.
+    """
 
     convention: str
     part: Part
@@ -101,11 +105,14 @@ class _StoredSums(NamedTuple):
 class Sums(NamedTuple):
     """Sums over clusters from which one value can be computed.
 
+    A metric has K components (such as a squared error and a count), which are summed over samples
+    at each of T' lead times, and S series of values (such as one for each variable).
+
     Attributes:
         clusters: clusters of the value.
         counts: number of samples of each cluster, (clusters,).
         sums: sums over samples, float64 (clusters, K, T').
-        metric: metric that computes values from means (..., K, T).
+        metric: metric that computes values from means of the components, (..., K, T').
         series: index of the series that contains the value.
         leads: indices of the value's lead times.
         longer: lead time that each block exceeds; None if clusters are not blocks of time.
@@ -120,7 +127,11 @@ class Sums(NamedTuple):
     longer: int | None
 
     def finished(self, means: np.ndarray) -> np.ndarray:
-        """Compute the values of all S series over ``leads``: means (..., K, T) to (..., S)."""
+        """Compute the values of all S series over ``leads``, (..., S).
+
+        Args:
+            means: means over samples of the K components at T' lead times, (..., K, T').
+        """
         every = values(self.metric, means, self.leads)
         return np.asarray((every[..., None, :] if every.ndim < means.ndim else every)[..., 0])
 
@@ -298,6 +309,8 @@ def _table(
 
 def series_of(overall: Sequence[ScoreRow], place: Place) -> int | None:
     """Index of the series that contains a value, as in `stp.render.tables.rows`; None if missing.
+
+    A series has the values of one variable, level and threshold.
 
     Args:
         overall: score rows over all lead times, one for each series.

@@ -34,12 +34,13 @@ def shown_rows(
     wanted: Sequence[tuple[str, Part]],
     options: Mapping[str, Any],
 ) -> list[ScoreRow]:
-    """Compute the rows of a cell that table columns need and the score artefact lacks.
+    """Compute the scores of a cell that table columns need and that are not stored.
 
     Args:
-        cell: the cell.
-        scores: rows of the score artefact with the conventions of the columns.
-        wanted: convention and part (lead times, or standard deviation) of each column.
+        cell: the cell: one model on one dataset in one setting.
+        scores: stored scores of the cell, of the conventions of the columns.
+        wanted: for each column, its convention (exact definition of a metric, such as
+            ``ssim.range2``), and its part (lead times, or standard deviation).
         options: options of the bootstrap, from the score recipe.
 
     Returns:

@@ -56,7 +56,7 @@ def compare(plan: Manifest) -> list[Compared]:
     """Compare temporal with spatial distortions for all distances between sets of a study.
 
     Args:
-        plan: manifest of a dimension whose models are distortions.
+        plan: manifest of the study: its cells, in which distortions of clips are the models.
 
     Raises:
         StpError: a file is missing or damaged.

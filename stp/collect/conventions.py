@@ -1,4 +1,7 @@
-"""Read the definitions of the conventions with which a cell was scored."""
+"""Read the definitions of the conventions with which a cell was scored.
+
+A convention is one exact definition of a metric, such as ``ssim.range2``: a function with options.
+"""
 
 from pathlib import Path
 
@@ -11,10 +14,14 @@ from stp.score.conventions import build
 
 
 def convention_in(folder: Path, name: str) -> Convention:
-    """Build a convention from its definition in the recipe of a score artefact.
+    """Build a convention (a metric with its options) as it was when scores were computed.
 
-    Recipes of older code have only the names of conventions; definitions are then read from the
-    configuration.
+    The recipe that is stored with the scores has its definition. Recipes of older code have only
+    the names of conventions; the definition is then read from the configuration.
+
+    Args:
+        folder: folder of the scores, a score artefact.
+        name: name of the convention, such as ``ssim.range2``.
 
     Raises:
         StpError: the convention is not defined.
@@ -32,7 +39,15 @@ def _recorded(folder: Path) -> dict[str, Json] | list[str]:
 
 
 def convention_of(cell: StoredCell, name: str) -> Convention:
-    """Build a convention from its definition in a cell's score artefact; see `convention_in`."""
+    """Build a convention as it was when a cell was scored; see `convention_in`.
+
+    Args:
+        cell: a scored cell: one model on one dataset in one setting.
+        name: name of the convention, such as ``ssim.range2``.
+
+    Raises:
+        StpError: the convention is not defined.
+    """
     folders = cell.folders(("scores", "perceptual"))
     for folder in folders:
         if name in _recorded(folder):

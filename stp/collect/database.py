@@ -62,7 +62,7 @@ Described = dict[str, Rows]
 
 
 class Gaps(NamedTuple):
-    """Planned cells without scores, and the state of the artefacts that they need.
+    """Planned cells (a model on a dataset in a setting) without scores, and what they wait for.
 
     Attributes:
         rows: rows of the table `schema.MISSING`, one per missing cell.
@@ -89,8 +89,8 @@ def build(
     Rows and their order depend on the inputs only.
 
     Args:
-        manifests: manifests of the collected dimensions.
-        collected: Parquet files with the rows of the manifests, in the same order.
+        manifests: manifest files of the collected dimensions; each lists the cells of one table.
+        collected: Parquet files with the scores of these cells, in the same order.
         out: path of the database.
         cache: Parquet file with cached distances at equal n (`matched_distances`), in the folder of
             the cached ranks and comparisons (`stp.collect.ranking`).

@@ -1,4 +1,7 @@
-"""Direction of conventions: whether higher, lower, or values near a given one are better."""
+"""Direction of metrics: whether higher, lower, or values near a given one are better.
+
+The direction belongs to a convention, one exact definition of a metric, such as ``ssim.range2``.
+"""
 
 from dataclasses import dataclass
 
@@ -14,7 +17,7 @@ NO_DIRECTION = "neither value is better than the other"
 
 @dataclass(frozen=True)
 class Direction:
-    """The direction of a convention; unknown if both attributes are None.
+    """The direction of better values of a convention; unknown if both attributes are None.
 
     Attributes:
         higher: whether higher values are better.
@@ -29,7 +32,7 @@ class Direction:
         """Look up the direction of a convention in a manifest.
 
         Args:
-            manifest: manifest of the cells.
+            manifest: list of the evaluated cells, with facts about their conventions.
             convention: name of the convention.
             part: which values a column shows (variable, lead times, mean or sd); the direction of
                 ``sd`` is unknown.

@@ -32,7 +32,9 @@ def write_empty(path: Path, keys: Keys) -> None:
     """Write an empty results store.
 
     Args:
-        keys: columns for keys of settings, in the tables of `keyed_tables` and in views.
+        path: path of the database.
+        keys: a column for each key of a setting, such as ``horizon`` in ``horizon-30``; tables and
+            views about settings get these columns.
     """
     tables, described = keyed_tables(keys), list(views.with_keys(key for key, *_ in keys))
     modules = (__file__, connection.__file__, sample_files.__file__, views.__file__)
@@ -59,7 +61,11 @@ def write_empty(path: Path, keys: Keys) -> None:
 
 
 def keyed_tables(keys: Keys) -> list[Table]:
-    """All tables; the tables of settings and published values get a column for each setting key."""
+    """List all tables; those of settings and published values get further columns.
+
+    Args:
+        keys: the further columns, one for each key of a setting, such as ``horizon``.
+    """
     keyed = (schema.SETTINGS, schema.PUBLISHED)
     return [with_keys(table, keys) if table in keyed else table for table in schema.TABLES]
 

@@ -1,10 +1,11 @@
-"""Distances between sets at equal n, for comparisons of cells with different numbers of clips.
+"""Distances between sets of clips at equal numbers n of clips, so that cells can be compared.
 
-Conventions with ``compares_sets`` depend on the number of clips: a Frechet distance decreases as
-sets grow, so distances of 815 and of 3,970 clips are not comparable. Tables compare a model with
-itself on several test sets: other frame intervals, scenes or datasets. Each comparison uses the
-smallest number of clips of its cells: cells with more clips are represented by repeated draws of
-this number, without replacement, from their stored features (stage `features`).
+Conventions (exact definitions of metrics, such as ``fvd.pooled``) with ``compares_sets`` depend on
+the number of clips: a Frechet distance decreases as sets grow, so distances of 815 and of 3,970
+clips are not comparable. Tables compare a model with itself on several test sets: other frame
+intervals, scenes or datasets. Each comparison uses the smallest number of clips of its cells: cells
+with more clips are represented by repeated draws of this number, without replacement, from their
+stored features (stage `features`).
 """
 
 import statistics
@@ -56,7 +57,7 @@ class _Scored(NamedTuple):
 
 
 def conventions_of_sets(plans: Iterable[Manifest]) -> list[str]:
-    """The conventions whose values depend on the number of clips, sorted."""
+    """Conventions (such as ``fvd.pooled``) that depend on the number of clips, sorted."""
     return sorted(
         {name for plan in plans for name, about in plan.conventions.items() if about.compares_sets}
     )
@@ -68,7 +69,7 @@ def matched_distances(
     """Compute the distances of all comparisons, each at its smallest number of clips.
 
     Args:
-        plans: manifests of all collected dimensions.
+        plans: manifests of all collected dimensions, with the cells of each dimension.
         scores: collected rows of the conventions `conventions_of_sets`, over all lead times.
         cache: Parquet file of cached values, which this function updates.
         report: function that receives the progress, line by line.
@@ -119,9 +120,14 @@ def _scored(plans: list[Manifest], scores: pa.Table) -> list[_Scored]:
 
 
 def compared(plans: Iterable[Manifest]) -> dict[str, str]:
-    """Map each dimension with compared tests to the dimension with which they are compared.
+    """Find the dimensions whose tests are compared with other tests of the same trained models.
 
+    For instance, tests at other frame intervals are compared with the test at the usual interval.
     Dimensions with clips of different lengths are left out.
+
+    Returns:
+        for each of these dimensions, the dimension with the other tests; the dimension itself if
+        its own tests are compared with each other.
     """
     return {
         name: dimension.changes_from

@@ -168,7 +168,11 @@ def _answer(
 
 
 def without_each(by_place: dict[Place, Sums | str]) -> dict[Place, LeftOut | str]:
-    """Leave-one-out values of a cell, or the reason why there are none, by place."""
+    """Leave-one-out values of a cell, or the reason why there are none.
+
+    Args:
+        by_place: sums over clusters, or the reason why there are none, by the key of the value.
+    """
     results: dict[Place, LeftOut | str] = {}
     # Parts of a convention may share sums.
     computed: dict[tuple[int, str], tuple[np.ndarray, np.ndarray]] = {}

@@ -62,7 +62,7 @@ _BAD_KINDS = {
 
 
 class Claim(NamedTuple):
-    """A cell of a manifest, and the file that should contain its rows.
+    """A cell (one model on one dataset in one setting), and the file that should have its scores.
 
     Attributes:
         where: position in the manifest, for error messages.

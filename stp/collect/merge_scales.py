@@ -1,7 +1,8 @@
 """Combine the results stores of all scales in one database, results/results.duckdb.
 
-Each scale has its own store, results/<scale>/results.duckdb, whose tables and views are copied into
-a schema with the name of the scale. A query therefore mixes two scales only if it names both:
+A scale, such as ``demo`` or ``paper``, says which models and datasets are evaluated. Each scale has
+its own store, results/<scale>/results.duckdb, whose tables and views are copied into a schema with
+the name of the scale. A query therefore mixes two scales only if it names both:
 ``demo.leaderboard``, ``paper.leaderboard``. Names without a schema refer to the scale that was
 collected last.
 """
@@ -22,7 +23,7 @@ ATTACHED = "attached store"
 
 
 def combine(results: Path, last: str) -> dict[str, str]:
-    """Build the database of all scales that have a store.
+    """Build the database of all scales (such as ``demo`` and ``paper``) that have a results store.
 
     Views read files of artefacts, so a scale with deleted artefacts is left out.
 

@@ -1,4 +1,4 @@
-"""Read the value of a cell over all lead times from its score artefacts."""
+"""Read the value of a cell (one model on one dataset in one setting) over all lead times."""
 
 import pyarrow.compute as pc
 
@@ -10,7 +10,15 @@ _COLUMNS = ("convention", "lead", "statistic", "value", "reason")
 
 
 def overall(cell: StoredCell, convention: str) -> tuple[float | None, str]:
-    """Read the value over all lead times: (value, "") or (None, reason)."""
+    """Read the value of a cell over all lead times.
+
+    Args:
+        cell: a scored cell: one model on one dataset in one setting.
+        convention: exact definition of the metric, such as ``ssim.range2``.
+
+    Returns:
+        the value and an empty text; or None and the reason why there is no value.
+    """
     for folder in cell.folders(("scores", "perceptual")):
         rows = read_table(folder / "scores.parquet", _COLUMNS)
         for row in rows.filter(pc.equal(rows["convention"], convention)).to_pylist():

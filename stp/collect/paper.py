@@ -1,4 +1,7 @@
-"""Make the rows of results.duckdb that state the convention of each table column."""
+"""Make the rows of results.duckdb that say by which formula each table column is computed.
+
+Each column has a convention: one exact definition of a metric, such as ``ssim.range2``.
+"""
 
 from collections.abc import Iterable
 
@@ -7,7 +10,11 @@ from stp.plan.manifest import Manifest
 
 
 def paper_columns(plans: list[Manifest]) -> Iterable[PaperColumnRow]:
-    """Make rows with the convention of each column, for each dimension and dataset."""
+    """Make a row for each column of each main table, with the column's convention.
+
+    Args:
+        plans: manifests, each of a dimension: one question of a suite, with a table of its own.
+    """
     for plan in plans:
         for dataset, columns in plan.tables[plan.dimension].columns.items():
             for column in columns:

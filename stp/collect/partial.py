@@ -1,4 +1,7 @@
-"""Build the results store of an unfinished run: scored cells, and states of missing cells."""
+"""Build the results store of an unfinished run: scored cells, and states of missing cells.
+
+A cell is one model, trained on one dataset, tested on one dataset, in one setting, with one seed.
+"""
 
 import shutil
 from collections.abc import Iterable
@@ -27,7 +30,7 @@ MADE = (DATABASE, COLLECTED, "report")
 
 
 class Held(NamedTuple):
-    """Numbers of scored and of missing cells in a partial store."""
+    """Numbers of scored and of missing cells (evaluations) in the store of an unfinished run."""
 
     scored: int
     missing: int

@@ -1,4 +1,4 @@
-"""Read values printed in papers (`published.csv` of a suite), and match them with cells."""
+"""Read values printed in papers (`published.csv` of a suite), and match them with own results."""
 
 import csv
 import re
@@ -131,8 +131,9 @@ def _value(row: Mapping[str, str], keys: Iterable[str]) -> PublishedValue:
 def beside(
     manifest: Manifest, cell: Cell, values: Iterable[PublishedValue]
 ) -> list[PublishedValue]:
-    """Select the published values of all models and training runs for the same test as a cell.
+    """Select the published values, of all models and training runs, for the test of a cell.
 
+    A cell is one evaluation of a model: on one dataset, in one setting.
     Dimension, dataset, subset and setting have to be equal, as in the view `deltas`; for keys that
     the paper does not state, the dataset's values apply.
     """
@@ -154,7 +155,10 @@ def beside(
 def of_cell(
     manifest: Manifest, cell: Cell, values: Iterable[PublishedValue]
 ) -> list[PublishedValue]:
-    """Select the published values for the test, model and training of a cell; see `beside`."""
+    """Select the published values for the test, model and training of a cell (an evaluation).
+
+    `beside` says which tests are the same.
+    """
     key, names = cell.key, manifest.published_names
     model = names.of_model(key)
     trained_on = names.datasets.get(key.trained_on)

@@ -4,7 +4,13 @@ from typing import NamedTuple
 
 
 class Question(NamedTuple):
-    """A question, an explanation in Markdown, and an SQL query that answers it."""
+    """A question about results, and an SQL query of the results store that answers it.
+
+    Attributes:
+        asked: the question.
+        about: explanation of the answer, in Markdown.
+        sql: the query.
+    """
 
     asked: str
     about: str

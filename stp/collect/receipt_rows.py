@@ -1,4 +1,8 @@
-"""Rows of results.duckdb from receipts and lock files: artefacts, attempts and raw files."""
+"""Rows of results.duckdb about artefacts, attempts and raw files.
+
+They are read from receipts (``artefact.json``: recipe, code, machine and checksums of an artefact)
+and from lock files (sizes and checksums of raw files).
+"""
 
 import json
 from collections.abc import Iterable
@@ -28,7 +32,13 @@ STAGES = ("data", "models", "predictions", "features", "scores", "perceptual")
 
 @dataclass(frozen=True)
 class AttemptedArtefact:
-    """An artefact, and all attempts to make it."""
+    """An artefact (a folder that a job writes), and all attempts to make it.
+
+    Attributes:
+        path: folder of the artefact, relative to the store.
+        stage: stage that makes it, such as train.
+        attempts: the attempts, oldest first.
+    """
 
     path: str
     stage: str
@@ -36,17 +46,20 @@ class AttemptedArtefact:
 
 
 def makings(cells: Iterable[Cell]) -> dict[str, str]:
-    """Checksums of score artefacts' receipts, by folder; they change when scores are made again."""
+    """Checksums that show later whether the scores of cells were made again, by folder of scores.
+
+    They are computed from the receipts (``artefact.json``) of the score artefacts.
+    """
     folders = (folder for cell in cells for folder in cell.folders(("scores", "perceptual")))
     return {str(folder): making(folder) for folder in folders}
 
 
 def note_makings(rows: Path, made: dict[str, str]) -> None:
-    """Record, in a file beside collected rows, the scores from which they were read.
+    """Record the scores from which rows were collected, in a file beside these rows.
 
     Args:
         rows: path of the file with the rows.
-        made: result of `makings`, computed before the scores were read.
+        made: checksum by folder of scores, from `makings`, called before the scores were read.
     """
     write_text(rows.with_suffix(MADE_FROM), json.dumps(made, indent=0))
 
@@ -65,7 +78,9 @@ def made_again(rows: Path) -> list[str] | None:
 
 
 def receipts_of(plans: list[Manifest], more: list[Receipt]) -> list[Receipt]:
-    """Read the receipts of all artefacts of cells, each once, ordered by stage and path.
+    """Read the receipts (``artefact.json``) of all artefacts of cells, ordered by stage and path.
+
+    Each receipt occurs once.
 
     Args:
         plans: manifests of the cells.
@@ -88,7 +103,7 @@ def receipts_of(plans: list[Manifest], more: list[Receipt]) -> list[Receipt]:
 
 
 def artefact_row(receipt: Receipt) -> ArtefactRow:
-    """Make the row of an artefact from its receipt."""
+    """Make the row of an artefact (a folder that a job wrote) from its receipt, `artefact.json`."""
     provenance = receipt.provenance
     return ArtefactRow(
         stage=receipt.stage,
@@ -114,7 +129,7 @@ def artefact_row(receipt: Receipt) -> ArtefactRow:
 
 
 def attempt_rows(attempted: Iterable[AttemptedArtefact]) -> Iterable[AttemptRow]:
-    """Make a row of each attempt to make an artefact."""
+    """Make a row for each attempt to make one of the artefacts."""
     for artefact in attempted:
         for attempt in artefact.attempts:
             began, ended = attempt.time, attempt.ended
@@ -136,7 +151,10 @@ def attempt_rows(attempted: Iterable[AttemptedArtefact]) -> Iterable[AttemptRow]
 
 
 def raw_file_rows(plans: list[Manifest], receipts: list[Receipt]) -> Iterable[RawFileRow]:
-    """Make rows of the raw files from which data were prepared, from existing lock files."""
+    """Make rows of the raw files from which data were prepared.
+
+    The rows come from the lock files (recorded sizes and checksums) that exist.
+    """
     locks = sorted({receipt.inputs["raw"] for receipt in receipts if "raw" in receipt.inputs})
     for lock in locks:
         for store in dict.fromkeys(plan.store for plan in plans):
@@ -156,7 +174,12 @@ def raw_file_rows(plans: list[Manifest], receipts: list[Receipt]) -> Iterable[Ra
 
 
 def rows_of_lock(lock: str, content: Json) -> Iterable[RawFileRow]:
-    """Make a row for each raw file in a lock."""
+    """Make a row for each raw file in a lock file.
+
+    Args:
+        lock: path of the lock file, relative to the store.
+        content: parsed content of the lock file.
+    """
     for name, file in sorted(content["files"].items()):
         yield RawFileRow(
             lock=lock,

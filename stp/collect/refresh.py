@@ -1,7 +1,8 @@
-"""Rebuild results.duckdb whenever a dimension was collected.
+"""Rebuild results.duckdb whenever a dimension (the cells of one table) was collected.
 
-A copy of each collected dimension's manifest stays beside its rows. The database can therefore be
-built at any time, independently of the current plan, and no table has to wait for another one.
+A copy of each collected dimension's manifest, which lists its cells, stays beside the rows. The
+database can therefore be built at any time, independently of the current plan, and no table has to
+wait for another one.
 """
 
 import fcntl
@@ -26,7 +27,7 @@ def collect_dimension(manifest: Path, rows: Path) -> None:
     """Collect the scores of one dimension, and copy its manifest beside the rows.
 
     Args:
-        manifest: manifest of the dimension.
+        manifest: file that lists the cells of the dimension.
         rows: Parquet file to write; the copy of the manifest has the same name with ``.json``.
     """
     manifest_copy = rows.with_suffix(".json")

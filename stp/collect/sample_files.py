@@ -26,9 +26,13 @@ def quoted(text: str) -> str:
 
 
 def sample_files(plans: list[Manifest]) -> SampleFiles:
-    """Group the files of per-sample scores, perceptual or not, by schema; check the schemas.
+    """Find the files of per-sample scores, group them by schema, and check the schemas.
 
     Of several files with the same stated schema, only the first is opened.
+
+    Returns:
+        groups of files with equal schemas, by kind of artefact: ``perceptual`` for metrics that
+        compare network features, ``scores`` for all others.
     """
     files: SampleFiles = {"scores": [], "perceptual": []}
     for kind, groups in files.items():
@@ -92,7 +96,14 @@ def schema_of(folder: Path, name: str, expected: str) -> tuple[Path, pa.Schema]:
 
 
 def sample_file(folder: Path) -> Path:
-    """Check the schema of the file of per-sample scores, and return its absolute path."""
+    """Check the schema of the file of per-sample scores, and return its absolute path.
+
+    Args:
+        folder: folder of a score artefact.
+
+    Raises:
+        StpError: the file is missing or damaged, or lacks columns.
+    """
     path, schema = schema_of(folder, SAMPLE_SCORES, "the scores of each test sample")
     problems = [f"no column {name}" for name in COLUMNS if name not in schema.names]
     problems += [

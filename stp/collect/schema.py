@@ -51,7 +51,7 @@ Reason = Annotated[str | None, "Why value is NULL."]
 
 @dataclass(frozen=True, kw_only=True)
 class KeyRow:
-    """Columns of the key of a cell."""
+    """Columns that identify a cell: a model, its training, the test, the setting and the seed."""
 
     suite: Suite
     dimension: Dimension
@@ -124,7 +124,9 @@ class _Named:
 
 @dataclass(frozen=True, kw_only=True)
 class CellRow(About, _Named, _Number, KeyRow):
-    """One row per cell: key, origin of the data, protocol, and folders of its artefacts."""
+    """One row per cell, which is one model on one dataset in one setting with one seed: key, origin
+    of the data, protocol, and folders of its artefacts.
+    """
 
     subset_note: Annotated[
         str | None,
@@ -264,7 +266,7 @@ class ArtefactRow:
 
 @dataclass(frozen=True, kw_only=True)
 class StepColumn:
-    """Column with the stage of an artefact in the lineage of a cell."""
+    """Column that says what an artefact is for a cell: its data, its trained model, ..."""
 
     step: Annotated[
         int,
@@ -275,7 +277,7 @@ class StepColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class LineageRow(ArtefactRow, StepColumn):
-    """A row of the view lineage, without the key of the cell."""
+    """A row of the view lineage, an artefact behind a cell, without the key of the cell."""
 
     raw_lock: Annotated[
         str | None,
@@ -376,8 +378,8 @@ class DatasetRow:
 
 @dataclass(frozen=True, kw_only=True)
 class SettingRow:
-    """One row per setting of an evaluation, with a column for each key that occurs. Join it with
-    other tables USING (setting).
+    """One row per setting (what an evaluation changes of a dataset's protocol), with a column for
+    each key that occurs. Join it with other tables USING (setting).
     """
 
     setting: Annotated[str, "As in cells, e.g. horizon-30+interval-2."]
@@ -386,7 +388,7 @@ class SettingRow:
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteRow:
-    """One row per suite with collected results."""
+    """One row per suite (benchmark) with collected results."""
 
     suite: Annotated[str, "Suite, as in cells."]
     title: Annotated[str, "Title."]
@@ -394,7 +396,9 @@ class SuiteRow:
 
 @dataclass(frozen=True, kw_only=True)
 class DimensionRow:
-    """One row per dimension of the suites in table suites, evaluated or not."""
+    """One row per dimension (a question with its own table) of the suites in table suites,
+    evaluated or not.
+    """
 
     suite: Annotated[str, "Suite, as in cells."]
     dimension: Annotated[str, "Dimension, as in cells: the name of its table."]
@@ -449,7 +453,7 @@ class PublishedRow:
 
 @dataclass(frozen=True, kw_only=True)
 class ConventionRow:
-    """One row per convention: its definition, unit and direction."""
+    """One row per convention (one exact definition of a metric): formula, unit and direction."""
 
     metric: Annotated[str, "The part before the dot."]
     convention: Annotated[str, "<metric>.<choice>, as in scores."]
@@ -493,7 +497,9 @@ class _Comparison:
 
 @dataclass(frozen=True, kw_only=True)
 class MatchedRow(KeyRow, _Comparison):
-    """Distances between sets at equal n: one row per comparison, cell and convention."""
+    """Distances between sets of clips at equal numbers n of clips: one row per comparison, cell and
+    convention.
+    """
 
     metric: Annotated[str, "Metric, such as fvd."]
     convention: Convention
@@ -513,7 +519,9 @@ class MatchedRow(KeyRow, _Comparison):
 
 @dataclass(frozen=True, kw_only=True)
 class PaperColumnRow:
-    """One row per table column and dataset: the convention that the column shows."""
+    """One row per table column and dataset: the convention (exact definition of a metric) that the
+    column shows.
+    """
 
     dimension: Annotated[str, "Dimension of the evaluation, after which the table is named."]
     dataset: Annotated[str, "Test dataset."]

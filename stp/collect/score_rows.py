@@ -45,7 +45,10 @@ class ScoreRow:
 
     @property
     def series(self) -> tuple[str, str | None, float | None, float | None]:
-        """Convention, variable, level and threshold: the key of the series of this row."""
+        """Convention, variable, level and threshold; rows that differ only in other fields agree.
+
+        Other fields are the lead time and the statistic, for instance.
+        """
         return self.convention, self.variable, self.level, self.threshold
 
 

@@ -48,8 +48,12 @@ def collect(manifest: Path, out: Path) -> dict[str, str]:
     Cells keep the order of the manifest; rows are sorted within a cell. ``out`` is replaced
     atomically, after every ``scores.parquet`` was checked.
 
+    Args:
+        manifest: file that lists the cells of a dimension.
+        out: path of the Parquet file.
+
     Returns:
-        result of `makings`, computed before the scores were read.
+        checksum by folder of scores, from `makings`, called before the scores were read.
 
     Raises:
         StpError: a score artefact is missing, damaged, has another schema, or belongs to another
@@ -78,7 +82,7 @@ def collect(manifest: Path, out: Path) -> dict[str, str]:
 
 
 def read_collected(path: Path) -> pa.Table:
-    """Read the collected rows of a dimension (schema ``COLLECTED``).
+    """Read the collected rows of a dimension, the cells of one table (schema ``COLLECTED``).
 
     Raises:
         StpError: the file is missing or damaged.
@@ -88,7 +92,7 @@ def read_collected(path: Path) -> pa.Table:
 
 
 def collected_rows(plan: Manifest, cell: Cell) -> pa.Table:
-    """Make the collected rows of one cell (schema ``COLLECTED``).
+    """Make the rows of one cell (one model on one dataset in one setting), schema ``COLLECTED``.
 
     Raises:
         StpError: the score artefact is missing, damaged, has another schema, or belongs to another

@@ -41,7 +41,7 @@ class Curve:
     Attributes:
         dataset: test dataset.
         distortion: name of the distortion, which is also the name of the model that applies it.
-        convention: convention of the metric.
+        convention: exact definition of the metric, such as ``ssim.range2``.
         intensities: indices of the intensities, from 1, ascending.
         values: value at each intensity; None for a missing value.
         n: number of clips.
@@ -85,11 +85,12 @@ def _centred_ranks(values: np.ndarray) -> np.ndarray:
 
 
 def curves(plan: Manifest, only: str | None = None, resamples: int = RESAMPLES) -> list[Curve]:
-    """Compute the curves of all distortions and metrics of a dimension.
+    """Compute the curves of all distortions and metrics in a study of distortions.
 
     Args:
-        plan: manifest of the dimension, whose cells are all scored.
-        only: name of a convention; None for the conventions of all columns.
+        plan: manifest of the study: its cells, in which distortions of clips are the models; all
+            are scored.
+        only: name of a convention, such as ``ssim.range2``; None for those of all columns.
         resamples: number of resamples of clusters; 0 for no intervals.
 
     Raises:
@@ -110,7 +111,11 @@ def curves(plan: Manifest, only: str | None = None, resamples: int = RESAMPLES) 
 
 
 def draws(clusters: int, resamples: int) -> np.ndarray:
-    """Draw R resamples of G clusters; return the counts of each cluster, int64 (R, G)."""
+    """Draw R resamples of G clusters, as for a bootstrap.
+
+    Returns:
+        how often each resample contains each cluster, int64 (R, G).
+    """
     random = np.random.default_rng(SEED)
     return random.multinomial(clusters, np.full(clusters, 1 / clusters), resamples)
 
@@ -127,7 +132,7 @@ def _intensity(cell: Cell) -> int:
 
 
 def clips_of(cell: Cell) -> Clips:
-    """Read the clips of a cell from the scores of its samples.
+    """Read the clusters, and the cluster of each clip, from the scores of a cell's samples.
 
     Raises:
         StpError: the cell is not scored.
@@ -238,7 +243,7 @@ def resampled(cell: Cell, convention: str, clips: Clips, drawn: np.ndarray) -> n
 
 
 class Looked(NamedTuple):
-    """Network features of a cell's clips, for a distance between sets.
+    """Network features of a cell's clips, which a distance between sets of clips compares.
 
     Attributes:
         pair: features of observed and distorted clips.
@@ -250,7 +255,11 @@ class Looked(NamedTuple):
 
 
 def looked(cell: Cell, convention: str) -> Looked:
-    """Read the network features that a distance between sets compares.
+    """Read the network features that a distance between sets of clips compares.
+
+    Args:
+        cell: a scored cell.
+        convention: name of the distance, such as ``fvd.pooled``.
 
     Raises:
         StpError: a file is missing or damaged.

@@ -1,4 +1,7 @@
-"""Parse the names of settings, and make the table of settings with a column for each key."""
+"""Parse the names of settings, and make the table of settings with a column for each key.
+
+A setting is what an evaluation changes of a dataset's protocol, such as ``horizon-30+interval-2``.
+"""
 
 from collections.abc import Iterable, Mapping
 
@@ -37,7 +40,12 @@ def key_columns(settings: Iterable[Mapping[str, Value]]) -> tuple[Column, ...]:
 
 
 def with_keys(table: Table, keys: Iterable[Column]) -> Table:
-    """Copy a table, with the given columns in place of the columns `SETTING_KEYS`."""
+    """Copy a table, with other columns for the keys of settings.
+
+    Args:
+        table: a table with the columns `SETTING_KEYS`.
+        keys: columns that take the place of these.
+    """
     before = [column for column in table.columns if column[0] not in SETTING_KEYS]
     at = next(i for i, column in enumerate(table.columns) if column[0] in SETTING_KEYS)
     return table._replace(columns=(*before[:at], *keys, *before[at:]))

@@ -1,4 +1,8 @@
-"""Make rows of results.duckdb about suites: dimensions, settings and published values."""
+"""Make rows of results.duckdb about suites: dimensions, settings and published values.
+
+A suite is a benchmark. A dimension is one of its questions, with a table of its own. A setting is
+what an evaluation changes of a dataset's protocol, such as ``horizon-30+interval-2``.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -10,7 +14,12 @@ from stp.plan.manifest import Manifest
 
 
 def settings(plans: Sequence[Manifest], missing: Iterable[MissingRow]) -> set[str]:
-    """Names of the settings of all cells, scored or missing."""
+    """Names of the settings of all evaluations, such as ``horizon-30+interval-2``.
+
+    Args:
+        plans: manifests with the scored cells.
+        missing: planned cells without scores.
+    """
     scored = {cell.key.setting for plan in plans for cell in plan.cells}
     return scored | {row.setting for row in missing}
 
@@ -18,7 +27,13 @@ def settings(plans: Sequence[Manifest], missing: Iterable[MissingRow]) -> set[st
 def keyed(
     plans: Sequence[Manifest], missing: Iterable[MissingRow]
 ) -> Iterable[Mapping[str, Value]]:
-    """Yield each setting, of a cell or of a published value, as a mapping from key to value."""
+    """Yield each setting as a mapping from key to value, such as ``{"horizon": 30}``.
+
+    Args:
+        plans: manifests with the scored cells, and with the paths of files of published values;
+            both have settings.
+        missing: planned cells without scores, which have settings as well.
+    """
     yield from (values_of(setting) for setting in settings(plans, missing))
     for path in dict.fromkeys(plan.published for plan in plans):
         yield from (value.setting for value in read_published(path))
@@ -31,7 +46,10 @@ def suites(plans: Sequence[Manifest]) -> Iterable[SuiteRow]:
 
 
 def dimensions(plans: Sequence[Manifest]) -> Iterable[DimensionRow]:
-    """Make the rows of the table of dimensions, evaluated or not."""
+    """Make a row for each dimension (question with its own table) of the suites.
+
+    Dimensions that were not evaluated have rows too.
+    """
     every = {plan.suite.name: plan.suite.dimensions for plan in plans}
     for suite, of_suite in sorted(every.items()):
         for name, about in of_suite.items():

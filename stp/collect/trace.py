@@ -129,7 +129,11 @@ class Match:
 
 @dataclass(frozen=True, kw_only=True)
 class Traced(Match):
-    """A match, and the artefacts behind it, from data to scores, seed by seed."""
+    """A match, and the artefacts (folders that jobs wrote) from which its value was computed.
+
+    Attributes:
+        lineage: artefacts from data to scores, seed by seed.
+    """
 
     lineage: list[Step]
 

@@ -1,4 +1,7 @@
-"""Trust cards of metrics: distortions that a metric follows or misses, its bias and cost."""
+"""Trust cards of metrics: distortions that a metric follows or misses, its bias and cost.
+
+They are measured in studies that distort real clips in several ways, at several intensities.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,13 +47,21 @@ class OfDataset:
     seconds: float | None
 
     def blind_to(self, *, temporal: bool) -> list[str]:
-        """Distortions for which the metric has the same value at all intensities."""
+        """Distortions for which the metric has the same value at all intensities.
+
+        Args:
+            temporal: whether to list temporal distortions; if not, spatial ones.
+        """
         return [curve.distortion for curve in self._of(temporal) if curve.why == CONSTANT]
 
     def follows(self, *, temporal: bool) -> list[str]:
         """Distortions that the metric follows significantly.
 
-        Their correlation has an interval above 0 (below 0 if a higher intensity changes less).
+        The interval of the correlation between value and intensity is above 0 (below 0 if a higher
+        intensity changes less).
+
+        Args:
+            temporal: whether to list temporal distortions; if not, spatial ones.
         """
         names = []
         for curve in self._of(temporal):
@@ -78,11 +89,15 @@ def weakens(curve: Curve) -> bool:
 
 
 def card(plan: Manifest, convention: str) -> dict[str, OfDataset]:
-    """Compute the trust card of one metric in a study of distortions, by dataset.
+    """Compute the trust card of one metric: which distortions it follows or misses, bias and cost.
 
     Args:
-        plan: manifest of a dimension whose models are distortions.
-        convention: a convention that is a column of the dimension.
+        plan: manifest of a study: its cells, in which distortions of clips are the models.
+        convention: exact definition of the metric, such as ``ssim.range2``; a column of the study's
+            table.
+
+    Returns:
+        the trust card for each dataset, by name of the dataset.
 
     Raises:
         StpError: the convention is not a column of the dimension, or a file is missing or damaged.
@@ -92,7 +107,7 @@ def card(plan: Manifest, convention: str) -> dict[str, OfDataset]:
             f"{convention} is not scored in {plan.dimension}, scale {plan.scale}",
             expected=", ".join(plan.conventions),
             remedy=f"{nearest(convention, plan.conventions)}; or name it under `metrics` of a "
-            "dataset in the scale file, and make noise_study again",
+            f"dataset in the scale file, and make {plan.dimension} again",
         )
     return cards(plan, convention)[convention]
 
@@ -101,8 +116,9 @@ def cards(plan: Manifest, only: str | None = None) -> dict[str, dict[str, OfData
     """Compute the trust cards of all metrics in a study of distortions.
 
     Args:
-        plan: manifest of a dimension whose models are distortions.
-        only: name of the only convention; None for the conventions of all columns.
+        plan: manifest of a study: its cells, in which distortions of clips are the models.
+        only: convention (exact definition of a metric, such as ``ssim.range2``) whose cards are
+            computed; None for the conventions of all columns.
 
     Returns:
         cards by convention, then by dataset.

@@ -12,7 +12,7 @@ from stp.score.predictions import Predictions
 
 
 def place(cell: CellRow) -> Path | None:
-    """Folder with the predictions of a cell; None if none are stored.
+    """Folder with the predictions of a cell (one model on one dataset); None if none are stored.
 
     If predictions are scored without storing them, a few may be in the folder of the scores.
     """

@@ -302,7 +302,13 @@ DELTAS = View(
 
 
 def with_keys(keys: Iterable[str]) -> tuple[View, ...]:
-    """Make the views `VIEWS` for settings with these keys."""
+    """Make the views `VIEWS` for a store whose settings have certain keys.
+
+    The view of differences from published values compares settings key by key.
+
+    Args:
+        keys: names of the keys, such as ``horizon`` and ``interval``.
+    """
     deltas = DELTAS._replace(sql=_deltas(tuple(keys)))
     return tuple(deltas if view is DELTAS else view for view in VIEWS)
 

@@ -1,5 +1,5 @@
-"""Helpers of every room: files, locks, receipts, fingerprints, the store, errors.
+"""Helpers of all subpackages of ``stp``: files, locks, receipts, fingerprints, the store, errors.
 
-The room knows nothing of benchmarks: no model, dataset, metric or suite. A helper that two rooms
-need, and that concerns none of these, belongs here.
+This package knows nothing of benchmarks: no model, dataset, metric or suite. A helper that two
+subpackages need, and that concerns none of these, belongs here.
 """

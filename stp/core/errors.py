@@ -68,7 +68,7 @@ class ArtefactError(FileError):
 
     @staticmethod
     def usual_remedy(path: Path | str) -> str:
-        """Advice to make the artefact again."""
+        """Advice to delete the artefact of the file, and to make it again."""
         return again(artefact_of(Path(path)))
 
 
@@ -91,7 +91,9 @@ class ConfigurationError(StpError):
 
 
 def artefact_of(path: Path) -> Path:
-    """Find the artefact folder that contains a file: the parent that is named by a fingerprint.
+    """Find the artefact (folder that a stage wrote) to which a file belongs.
+
+    It is the parent folder whose name is a fingerprint, 16 hexadecimal digits.
 
     Args:
         path: path of the file or of the folder itself.
@@ -104,10 +106,10 @@ def artefact_of(path: Path) -> Path:
 
 
 def again(folder: Path) -> str:
-    """Advice to delete an artefact and make it again, as text for an error.
+    """Advice to delete an artefact (folder that a stage wrote) and make it again, for an error.
 
-    The whole folder has to be deleted, because a deleted receipt is restored from its sealed copy
-    in the folder.
+    The whole folder has to be deleted: while a copy of its receipt exists, the artefact counts as
+    finished, and is not made again.
     """
     return f"delete the folder, and run again to make it anew: rm -r {folder}"
 

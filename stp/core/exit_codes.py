@@ -26,5 +26,5 @@ def message_of(error: StpError) -> str:
 
 
 def of(error: StpError) -> int:
-    """The exit code of an error."""
+    """The exit code of an error: 3 if a question has no answer, else 1."""
     return NOTHING if isinstance(error, NothingFoundError) else ERROR

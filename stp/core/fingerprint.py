@@ -166,7 +166,9 @@ class Sources:
         self._files: dict[str, tuple[str, bool]] | None = None
 
     def code_of(self, roots: Iterable[str]) -> Code:
-        """Fingerprint root modules and all modules of the package that they import.
+        """Compute the fingerprint (hash) of root modules and all modules that they import.
+
+        Only modules of the package count.
 
         Args:
             roots: full names of the root modules.

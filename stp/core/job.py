@@ -1,4 +1,7 @@
-"""The job that the core of every stage gets as its argument: plain data, folders, callbacks."""
+"""The job that every stage gets as its argument: plain data, folders, callbacks.
+
+The core of a stage is a function, ``run(job)``, that makes one artefact (an immutable folder).
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,7 @@
-"""The journal of a calibration: a text file to which several jobs append lines."""
+"""The journal of a calibration (search for a model's parameters).
+
+It is a text file to which several jobs append lines.
+"""
 
 from pathlib import Path
 

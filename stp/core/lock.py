@@ -1,4 +1,4 @@
-"""Lock files: sizes and checksums of a release's raw files.
+"""Lock files: sizes and checksums of the raw files of a release (one version of a dataset).
 
 `known_by` grades the evidence that the locked files are the official ones. `stp fetch` writes the
 lock of a release as soon as all of its raw files are present. A lock contains no absolute path, so
@@ -36,7 +36,7 @@ class Checksum(NamedTuple):
 
 @dataclass(frozen=True)
 class Lock:
-    """The raw files of a release.
+    """The raw files of a release (one version of a dataset's files), as recorded in a lock file.
 
     Attributes:
         files: size and SHA-256 of each file, by its path relative to a raw folder.
@@ -72,7 +72,7 @@ def require_below(names: Iterable[str], where: object, dataset: str) -> None:
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Whether the path of a raw file matches a pattern of a release.
+    """Whether the path of a raw file matches a pattern of paths.
 
     Args:
         name: path relative to the raw folder.
@@ -91,7 +91,7 @@ def lock_text(
     declared: Iterable[Mapping[str, Any]] = (),
     incomplete: Sequence[str] = (),
 ) -> str:
-    """The text of a lock file.
+    """The JSON text of a lock file, which records checksums of raw files.
 
     Args:
         header: dataset, release and source, as returned by `header_of`.
@@ -114,7 +114,7 @@ def lock_text(
 
 
 def read_lock(path: Path, header: Mapping[str, str]) -> Lock | None:
-    """Read a lock file.
+    """Read a lock file: sizes and checksums of the raw files of a release of a dataset.
 
     Args:
         path: path of the file.
@@ -158,9 +158,11 @@ def require_agreement(
     declared: Iterable[Mapping[str, Any]],
     registered: Lock | None = None,
 ) -> None:
-    """Refuse a lock file that disagrees with the release's declared files or registered lock.
+    """Refuse a lock file that disagrees with the configuration.
 
-    Either may have changed since the lock file was written.
+    The configuration declares the files of a release (one version of a dataset), and may register
+    its lock, a copy of the lock file below ``config/locks``. Both may have changed since the lock
+    file was written.
 
     Args:
         lock: lock of the release.
@@ -211,15 +213,20 @@ def known_by(
     published: Mapping[str, int],
     prepared: Mapping[str, int],
 ) -> str:
-    """The kind of evidence that the locked files are the official ones; one of ``KNOWN_BY``.
+    """The kind of evidence that the locked files are the official ones.
 
     Args:
         lock: lock of the release; None without one.
-        declared: entries of the release's files, which agree with the lock (`require_agreement`).
-        registered: the registered lock of the release, which agrees with ``lock``; None without
-            one.
+        declared: entries of the release's files in the configuration, which agree with the lock
+            (`require_agreement`).
+        registered: the lock of the release below ``config/locks``, which agrees with ``lock``; None
+            without one.
         published: published number of clips of the complete official release, by split.
         prepared: number of clips that were prepared from the locked files, by split.
+
+    Returns:
+        "checksums", if all files have official checksums; "counts", if the numbers of clips or the
+        sizes of files are the official ones; else "stated".
     """
     if lock is None or lock.incomplete or not lock.files:
         return STATED

@@ -17,7 +17,7 @@ SOURCE_FOLDER = Path(__file__).parents[2]
 
 
 def reader(name: str, folder: Path = SOURCE_FOLDER) -> str:
-    """Find the module that reads a layout of raw files.
+    """Find the module that reads the raw files of a dataset.
 
     Args:
         name: ``reader`` of a dataset: a module of `stp.prepare` such as ``own.reader``, or a folder
@@ -36,11 +36,14 @@ def reader(name: str, folder: Path = SOURCE_FOLDER) -> str:
 
 
 def generator(name: str) -> str:
-    """Find the module that generates synthetic raw files in a layout.
+    """Name the module that generates synthetic raw files of a dataset.
 
     Args:
         name: a folder of ``stp/datasets`` such as ``kth``, which stands for ``kth.generator``; or a
             module in such a folder, such as ``atlas.crowd``.
+
+    Returns:
+        full name of the module.
     """
     return _full(f"datasets.{name}" if "." in name else f"datasets.{name}.generator")
 
@@ -55,7 +58,7 @@ def generators() -> list[str]:
 
 
 def module_of(room: str, name: str, folder: Path = SOURCE_FOLDER) -> str:
-    """Find the module of a metric, model, table or figure, in its room or in a suite.
+    """Find the module of a metric, model, table or figure, in its package or in a suite.
 
     Args:
         room: full name of a package, such as ``stp.metrics``. The folder ``metrics`` of each suite
@@ -73,10 +76,11 @@ def module_of(room: str, name: str, folder: Path = SOURCE_FOLDER) -> str:
 
 
 def names_in(room: str) -> list[str]:
-    """Names of all modules of a room, and of the modules that suites add to it.
+    """Names of all modules of a package, and of the modules that suites add to it.
 
     Args:
-        room: full name of the room, as for `module_of`.
+        room: full name of the package, such as ``stp.metrics``. The modules in the folder
+            ``metrics`` of each suite are then added.
     """
     modules = {module for module, _ in _candidates(room, "*", SOURCE_FOLDER)}
     return sorted({module.rpartition(".")[2] for module in modules})

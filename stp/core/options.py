@@ -101,7 +101,10 @@ def build(kind: type[T], values: Mapping[str, object], where: str) -> T:
 
 
 class Options:
-    """Base class of options that a recipe sets; subclasses are frozen dataclasses."""
+    """Base class of options that a recipe (all settings of one artefact) sets.
+
+    Subclasses are frozen dataclasses.
+    """
 
     PART: ClassVar[str]
     """Name of the part of a recipe that sets the options, for errors."""
@@ -117,7 +120,7 @@ class Options:
 
 
 def as_json(record: "DataclassInstance") -> Json:
-    """Convert a dataclass to a recipe, without the fields that have their default.
+    """Convert options to the form of a recipe: a JSON object without the defaults.
 
     Args:
         record: the dataclass; `build` restores it from the recipe. A field whose key is a keyword

@@ -1,8 +1,9 @@
-"""Receipts of artefacts, and checks of files against them.
+"""Receipts of artefacts (folders that stages wrote), and checks of files against them.
 
-A finished folder contains the receipt ``artefact.json``, with size and checksum of every file, and
-a sealed copy of the receipt. The copy is needed because Snakemake may delete the receipt, which is
-the declared output of a rule.
+A receipt records what an artefact was made from, by which code, and what it contains. A finished
+folder contains the receipt ``artefact.json``, with size and checksum of every file, and a sealed
+copy of the receipt. The copy is needed because Snakemake may delete the receipt, which is the
+declared output of a rule.
 """
 
 import contextlib
@@ -98,7 +99,7 @@ class RecordedAttempt:
 
 @dataclass(frozen=True, kw_only=True)
 class Receipt:
-    """The record of a finished artefact.
+    """The record of a finished artefact: what it was made from, and what it contains.
 
     Attributes:
         fingerprint: fingerprint of code, recipe and inputs, which is the name of the folder.
@@ -126,7 +127,7 @@ class Receipt:
 
 
 def receipt_text(receipt: Receipt) -> str:
-    """Serialise a receipt as JSON with sorted keys."""
+    """Convert a receipt to the JSON text of ``artefact.json``, with sorted keys."""
     return json.dumps(asdict(receipt), indent=1, sort_keys=True)
 
 
@@ -173,10 +174,10 @@ def checksum(path: Path) -> str:
 
 
 def making(folder: Path) -> str:
-    """Checksum of an artefact's receipt, which differs whenever the artefact is made again.
+    """Checksum of an artefact's receipt, by which two makings of the artefact can be told apart.
 
     An artefact that is made again keeps its fingerprint, but its files may differ, since processors
-    round differently.
+    round differently. The receipt states the time, so its checksum differs too.
 
     Returns:
         SHA-256 of the receipt, or of the sealed copy if the receipt is missing; empty without both.
@@ -188,7 +189,11 @@ def making(folder: Path) -> str:
 
 
 def read_receipt(folder: Path) -> Receipt | None:
-    """Read the receipt of a folder, or its sealed copy; None where neither is readable."""
+    """Read the receipt (the record of a finished artefact) of a folder.
+
+    Returns:
+        the receipt, or else its sealed copy in the folder; None if neither is readable.
+    """
     for name in (RECEIPT, SEALED):
         try:
             return parse_receipt((folder / name).read_bytes())
@@ -201,7 +206,11 @@ _NO_RECEIPT = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 
 def is_altered(folder: Path) -> bool:
-    """Whether the receipt of a folder differs from its sealed copy; False if either is missing."""
+    """Whether the receipt of an artefact was edited: it then differs from its sealed copy.
+
+    Returns:
+        whether they differ; False if either is missing.
+    """
     try:
         declared, sealed = ((folder / name).read_bytes() for name in (RECEIPT, SEALED))
         # A torn receipt is not altered: its sealed copy is read instead.
@@ -211,7 +220,9 @@ def is_altered(folder: Path) -> bool:
 
 
 def refuse_altered(folder: Path) -> None:
-    """Refuse a receipt that was changed after the artefact was finished.
+    """Refuse a receipt that was edited after the artefact was finished.
+
+    It then differs from the copy that was stored beside it.
 
     Raises:
         ArtefactError: the receipt differs from its sealed copy.
@@ -225,7 +236,7 @@ def refuse_altered(folder: Path) -> None:
 
 
 def require_receipt(folder: Path) -> Receipt:
-    """Read the receipt of an artefact folder ``.../<fingerprint>``.
+    """Read the receipt (the record of a finished artefact) of a folder ``.../<fingerprint>``.
 
     Raises:
         ArtefactError: the receipt is missing, damaged, belongs to another artefact, or was altered
@@ -257,7 +268,7 @@ def require_receipt(folder: Path) -> Receipt:
 
 
 def check_file(folder: Path, receipt: Receipt, name: str) -> Path:
-    """Check one file of an artefact against the receipt, by size and SHA-256.
+    """Check that a file of an artefact has the size and SHA-256 that the receipt records.
 
     Returns:
         the path of the file.

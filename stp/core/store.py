@@ -50,7 +50,7 @@ def list_files(folder: Path) -> dict[str, RecordedFile]:
 
 
 def is_complete(folder: Path) -> bool:
-    """Whether a folder has every file of its receipt, with the recorded size.
+    """Whether an artefact is finished: it has every file of its receipt, with the recorded size.
 
     A folder with an altered receipt is not complete, because the receipt is not trusted.
     """
@@ -64,7 +64,7 @@ def is_complete(folder: Path) -> bool:
 
 
 def missing_files(folder: Path, receipt: Receipt) -> list[str]:
-    """List the files of a receipt that are missing or have another size."""
+    """List the files that a receipt records, but that are missing or have another size."""
     missing = []
     for name, entry in receipt.files.items():
         path = folder / name
@@ -74,7 +74,7 @@ def missing_files(folder: Path, receipt: Receipt) -> list[str]:
 
 
 def verify(folder: Path) -> None:
-    """Check every file of an artefact against its receipt.
+    """Check that every file of an artefact has the size and checksum that its receipt records.
 
     Raises:
         StpError: the receipt or a file is missing, or a file differs from the receipt.
@@ -117,7 +117,7 @@ def check_input(folder: Path, chunk_sums: str) -> None:
 
 
 def drop(folder: Path, why: str) -> None:
-    """Delete the data of an artefact, but keep its receipt, since tables show its provenance.
+    """Delete the data of an artefact, but keep its receipt, because tables show where it came from.
 
     Args:
         folder: folder of the artefact.
@@ -137,7 +137,7 @@ def is_dropped(folder: Path) -> bool:
 
 
 def call_back(root: Path, folder: str) -> None:
-    """Delete the receipt of an artefact whose data were dropped, so that it is made again.
+    """Delete the receipt of an artefact whose data were deleted by `drop`: it is then made again.
 
     The receipts of its inputs are deleted as well if their data were dropped, and so on. An
     artefact whose data exist is not changed. The next run of Snakemake makes every artefact without
@@ -156,7 +156,10 @@ def call_back(root: Path, folder: str) -> None:
 
 
 def adopt(folder: Path) -> bool:
-    """Restore the deleted receipt of a complete folder from its sealed copy.
+    """Restore the receipt of a finished artefact from its sealed copy, if the receipt was deleted.
+
+    Snakemake may delete a receipt, because it is the declared output of a rule; the artefact is
+    still valid.
 
     Returns:
         whether the folder is complete; if not, no receipt was restored.
@@ -183,7 +186,10 @@ def temporary_folder(final: Path) -> Path:
 
 
 def remove_leftovers(final: Path) -> None:
-    """Remove temporary folders of killed processes; only the holder of the lease may call this."""
+    """Remove the temporary folders that killed processes left beside an artefact.
+
+    Only the process that holds the `lease` of the artefact may call this.
+    """
     for leftover in final.parent.glob(f".{final.name}.*.partial"):
         shutil.rmtree(leftover, ignore_errors=True)
 
@@ -309,7 +315,7 @@ def lease(
 
 
 def is_held(folder: Path) -> bool:
-    """Whether a living process holds the lease of a folder."""
+    """Whether a living process holds the lease of a folder (see `lease`), and may be writing it."""
     path = folder / "lease.json"
     try:
         return not _is_dead(path, path.read_text())

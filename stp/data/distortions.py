@@ -135,7 +135,15 @@ def gaussian_noise(
 def salt_and_pepper(
     clip: np.ndarray, probability: float, random: np.random.Generator, *, of: str
 ) -> np.ndarray:
-    """Set each pixel, with the given probability, to black or white, which are equally likely."""
+    """Set each pixel, with the given probability, to black or white, which are equally likely.
+
+    Args:
+        clip: frames (T, C, H, W) in [0, 1].
+        probability: probability that a pixel changes, from 0 to 1.
+        random: random number generator of the clip.
+        of: choice for a point that the paper leaves open, see `CHOICES`: "pixel", all channels of a
+            pixel change together; "channel", each channel changes separately.
+    """
     frames, channels, height, width = clip.shape
     shape = (frames, channels if of == "channel" else 1, height, width)
     hit, white = random.random(shape) < probability, random.random(shape) < 0.5
@@ -160,7 +168,14 @@ def _movable(clip: np.ndarray, ends: str) -> tuple[int, int]:
 def local_swap(
     clip: np.ndarray, swaps: float, random: np.random.Generator, *, ends: str
 ) -> np.ndarray:
-    """Swap random neighbouring frames, ``swaps`` times; a pair drawn twice is swapped back."""
+    """Swap random neighbouring frames, ``swaps`` times; a pair drawn twice is swapped back.
+
+    Args:
+        clip: frames (T, C, H, W) in [0, 1].
+        swaps: number of swaps.
+        random: random number generator of the clip.
+        ends: whether the first and last frame take part: "free", they do; "kept", they do not.
+    """
     first, number = _movable(clip, ends)
     left = first + (random.random(int(swaps)) * (number - 1)).astype(np.int64)
     return _swapped(clip, np.stack([left, left + 1], axis=1))
@@ -169,7 +184,14 @@ def local_swap(
 def global_swap(
     clip: np.ndarray, swaps: float, random: np.random.Generator, *, ends: str
 ) -> np.ndarray:
-    """Swap random pairs of any two frames, ``swaps`` times."""
+    """Swap random pairs of any two frames, ``swaps`` times.
+
+    Args:
+        clip: frames (T, C, H, W) in [0, 1].
+        swaps: number of swaps.
+        random: random number generator of the clip.
+        ends: whether the first and last frame take part: "free", they do; "kept", they do not.
+    """
     first, number = _movable(clip, ends)
     drawn = random.random((int(swaps), 2))
     a = (drawn[:, 0] * number).astype(np.int64)
@@ -180,7 +202,16 @@ def global_swap(
 def interleaving(
     clip: np.ndarray, sequences: float, random: np.random.Generator, others: Others, *, time: str
 ) -> np.ndarray:
-    """Interleave the frames of several clips: frame t is taken from clip t mod ``sequences``."""
+    """Interleave the frames of several clips: frame t is taken from clip t mod ``sequences``.
+
+    Args:
+        clip: frames (T, C, H, W) in [0, 1]; this is clip 0.
+        sequences: number of clips, including ``clip``.
+        random: unused.
+        others: the other clips.
+        time: frame of the chosen clip: "kept", frame t; "own", the next one that was not yet taken
+            from this clip.
+    """
     clips, n = (clip, *others), int(sequences)
     times = np.arange(len(clip))
     return np.stack([clips[t % n][t if time == "kept" else t // n] for t in times])
@@ -189,7 +220,15 @@ def interleaving(
 def switching(
     clip: np.ndarray, frames: float, random: np.random.Generator, others: Others, *, time: str
 ) -> np.ndarray:
-    """Switch to another clip after ``frames`` frames."""
+    """Switch to another clip after ``frames`` frames.
+
+    Args:
+        clip: frames (T, C, H, W) in [0, 1].
+        frames: number of frames before the switch.
+        random: unused.
+        others: one clip, to which the switch is made.
+        time: frames of this clip: "kept", those of the same time; "own", its first frames.
+    """
     n = int(frames)
     (other,) = others
     rest = other[n:] if time == "kept" else other[: len(clip) - n]

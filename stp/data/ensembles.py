@@ -4,5 +4,5 @@ import numpy as np
 
 
 def ensemble_mean(predicted: np.ndarray) -> np.ndarray:
-    """The mean of the members' frames: (n, M, T, C, H, W) to float32 (n, T, C, H, W)."""
+    """Mean over the M members of n ensembles: (n, M, T, C, H, W) to float32 (n, T, C, H, W)."""
     return np.asarray(predicted.mean(axis=1, dtype=np.float64).astype(np.float32))

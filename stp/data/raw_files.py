@@ -1,4 +1,4 @@
-"""Raw files in one of several folders, checked against the lock file before use."""
+"""Raw files in one of several folders, whose checksums are compared with a lock file before use."""
 
 import hashlib
 import json
@@ -12,7 +12,7 @@ from stp.data.known_checksums import KnownChecksums
 
 
 class RawFiles:
-    """The raw files of one release of a dataset.
+    """The raw files of one release (version) of a dataset.
 
     Args:
         lock: lock file with size and SHA-256 of every file.
@@ -112,11 +112,11 @@ class RawFiles:
 
 
 class UnlockedFiles(RawFiles):
-    """Raw files without a lock file, below one folder."""
+    """Raw files without a lock file, below one folder; their checksums are not checked."""
 
     def __init__(self, root: Path, names: Sequence[str]) -> None:
         self.root, self.names = root, sorted(names)
 
     def find(self, name: str) -> Path:
-        """Path of a file."""
+        """Path of a file, which is neither checked nor searched for in other folders."""
         return self.root / name

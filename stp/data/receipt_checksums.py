@@ -1,7 +1,9 @@
-"""Checksums of the files of Zarr stores in the receipt of a finished artefact.
+"""Check the files of a Zarr store by the checksums in the receipt of the artefact that contains it.
 
-The runner checks the inputs of jobs; this module checks stores that are opened without a job.
-It is separate from `stp.core.receipts`, which is not part of the code of a core.
+A receipt is a file in the folder of an artefact, with the checksums of all other files. The runner
+checks the inputs of jobs; this module checks stores that are opened without a job. It is separate
+from `stp.core.receipts`, so that changes of receipts do not make artefacts outdated: the stages
+import this module, and an artefact is outdated if code that its stage imports was changed.
 """
 
 import hashlib
@@ -15,7 +17,9 @@ RECEIPTS = ("artefact.json", ".sealed.json")
 
 
 def check_recorded(path: Path) -> None:
-    """Check files in a Zarr store against the receipt of its artefact, if there is one.
+    """Check files in a Zarr store against the checksums in the receipt of its artefact.
+
+    Files of a folder without a receipt are not checked.
 
     Args:
         path: a file or folder, ``<artefact>/<name>.zarr/...``.

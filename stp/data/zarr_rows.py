@@ -205,7 +205,7 @@ def read_metadata(folder: Path, kind: str) -> dict[str, Any]:
 
 
 def seal_arrays(folder: Path) -> None:
-    """Write the chunk checksums of the arrays of an artefact that can be mapped.
+    """Write the chunk checksums of all arrays below a folder that can be mapped into memory.
 
     Other arrays are small: jobs check their files as a whole.
     """

@@ -49,7 +49,15 @@ def card(
     with_samples: bool,
     with_checkpoints: bool,
 ) -> str:
-    """Text of the model card, in Markdown."""
+    """Text of the model card, in Markdown.
+
+    Args:
+        contents: scores, training runs and missing values of the model.
+        citations: works to cite for the results.
+        checkpoints: files of the trained models.
+        with_samples: whether the bundle has the scores of every test sample.
+        with_checkpoints: whether the bundle has the trained models themselves.
+    """
     left_out = set() if with_samples else {"sample_scores.parquet"}
     left_out |= set() if with_checkpoints else {"checkpoints/"}
     sections = {
@@ -133,8 +141,8 @@ def _training(contents: Contents, checkpoints: Sequence[Checkpoint]) -> Iterable
         differing = sum(bool(training.deviations) for training in contents.trainings)
         printed = sum(training.published is not None for training in contents.trainings)
         yield (
-            f"The column *deviations* lists differences from the paper's recipe (PredBench, "
-            f"appendix D): {differing} of {printed} printed trainings deviate. "
+            "The column *deviations* lists differences from the settings that the suite's paper "
+            f"prints: {differing} of {printed} printed trainings deviate. "
             "`training_protocol.csv` has all settings."
         )
         yield ""

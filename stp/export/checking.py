@@ -61,7 +61,7 @@ class Summary:
         manifest: content of MANIFEST.json.
         bytes: size of all files.
         identity: SHA-256 of MANIFEST.json, which identifies the bundle.
-        dimensions: number of cells by dimension.
+        dimensions: number of cells (evaluations of the model on a dataset) by dimension.
     """
 
     manifest: BundleManifest

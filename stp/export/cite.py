@@ -26,7 +26,7 @@ class Subject:
     """A subject for which works are cited.
 
     Attributes:
-        kind: one of `KINDS`.
+        kind: "software", "suite", "dataset", "model" or "metric".
         name: name in the configuration; for a metric, the name of a convention.
         title: title of the subject.
         stated: reference in the configuration of the subject; empty if there is none.

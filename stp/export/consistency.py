@@ -71,6 +71,11 @@ def contradictions(
 ) -> Iterator[Contradiction]:
     """Compare the files of a bundle with each other, and yield contradictions.
 
+    Args:
+        described: content of MANIFEST.json.
+        scores: content of scores.parquet.
+        read: function from the path of a file in the bundle to its content.
+
     Raises:
         ValueError, KeyError, TypeError, csv.Error: a file does not have the exported form.
     """

@@ -105,10 +105,13 @@ FROM missing WHERE model = ? ORDER BY ALL"""
 
 @dataclass(frozen=True, kw_only=True)
 class ResultRow:
-    """A row of `RESULTS`; other columns are those of leaderboard, deltas and ranks.
+    """A value of the model in a column of the paper's tables: a row of the query `RESULTS`.
+
+    Attributes that are not listed here are columns of the views ``leaderboard``, ``deltas`` and
+    ``ranks`` of the results store.
 
     Attributes:
-        title: title of the dimension.
+        title: title of the dimension (the question that the table answers).
         metric: variable and column heading of the paper.
         low: lower end of the 95 % interval, mean over seeds; None if a seed has none.
         high: upper end of the 95 % interval, mean over seeds; None if a seed has none.
@@ -143,7 +146,13 @@ class ResultRow:
 
 @dataclass(frozen=True)
 class WithoutValue:
-    """A reason for missing values, with its conventions (joined by commas) and number of cells."""
+    """A reason for missing values.
+
+    Attributes:
+        reason: the reason.
+        conventions: names of the metrics' conventions without value, joined by commas.
+        cells: number of evaluations in which values are missing for this reason.
+    """
 
     reason: str | None
     conventions: str
@@ -152,7 +161,13 @@ class WithoutValue:
 
 @dataclass(frozen=True)
 class NotEvaluated:
-    """Tests of a dimension that the paper prints for the model, but the store lacks."""
+    """Tests for which the paper prints values of the model, but the results store has none.
+
+    Attributes:
+        dimension: name of the paper's table.
+        tests: names of the test datasets, joined by commas; ``A -> B`` for training on A and test
+            on B.
+    """
 
     dimension: str
     tests: str
@@ -160,7 +175,17 @@ class NotEvaluated:
 
 @dataclass(frozen=True)
 class PlannedRow:
-    """A planned cell without scores, see table ``missing``."""
+    """A planned evaluation that has no scores: a row of the table ``missing`` of the results store.
+
+    Attributes:
+        dimension: dimension of the evaluation.
+        tested: readable name of the test, such as the title of its dataset.
+        setting: what the evaluation changes of the dataset's protocol.
+        seed: seed of the training; None for deterministic models.
+        stage: stage at which the evaluation stopped: prepare, train, predict, score or collect.
+        how: how it stopped, such as "failed" or "not run".
+        detail: reason, as far as it is known.
+    """
 
     dimension: str
     tested: str
@@ -241,7 +266,7 @@ class Contents:
 
     @property
     def scales(self) -> list[str]:
-        """Scales of the cells, sorted."""
+        """Names of the scales (configuration files) of the scores, sorted."""
         return sorted({cell.scale for cell in self.cells})
 
     @property
@@ -251,7 +276,7 @@ class Contents:
 
     @property
     def comparable(self) -> int:
-        """Number of cells that are comparable with published values."""
+        """Number of evaluations whose values are comparable with published ones."""
         return sum(bool(cell.comparable) for cell in self.cells)
 
 

@@ -1,4 +1,4 @@
-"""Read the receipts behind a model's scores, and remove machines and paths from them."""
+"""Read the receipts of the artefacts behind a model's scores, without machines and paths."""
 
 import json
 import re
@@ -27,12 +27,14 @@ _PATH = r"""(^|[\s'"`(=,:])/(?:[^\s'"`/]+/)+"""
 
 @dataclass(frozen=True)
 class Lineage:
-    """All artefacts behind a model's scores.
+    """All artefacts (folders that stages wrote) behind a model's scores.
 
     Attributes:
         store: folder of the store.
-        receipts: receipts by path in the store, in the order of the stages.
-        locks: locks of raw files by path in the store; None where a lock is missing.
+        receipts: receipts (records of recipe, inputs, code and files) of the artefacts, by path in
+            the store, in the order of the stages.
+        locks: lock files, with the checksums of raw files, by path in the store; None where a lock
+            file is missing.
     """
 
     store: Path
@@ -40,7 +42,7 @@ class Lineage:
     locks: Mapping[str, Json | None]
 
     def of_stage(self, stage: str) -> list[Receipt]:
-        """Receipts of one stage."""
+        """Receipts of the artefacts that one stage made, such as ``train``."""
         return [receipt for receipt in self.receipts.values() if receipt.stage == stage]
 
     def folder(self, receipt: Receipt) -> Path:
@@ -78,7 +80,7 @@ def lineage(database: Path, model: str) -> Lineage:
 
 
 def shared(receipt: Receipt) -> Json:
-    """The public part of a receipt: without account, machine, job and paths of this machine.
+    """The public part of an artefact's receipt: without account, machine, job and local paths.
 
     Digests of single functions are left out as well: those of modules identify the code.
     """
@@ -111,7 +113,7 @@ def sql_without_paths(column: str) -> str:
 
 
 def raw_files(ancestors: Lineage) -> Iterable[RawFileRow]:
-    """Rows of all raw files in the locks."""
+    """Rows of all raw files that lock files list: names, sizes and checksums."""
     for path, lock in ancestors.locks.items():
         if lock and "files" in lock:
             yield from rows_of_lock(path, lock)

@@ -54,7 +54,11 @@ class Evaluation(NamedTuple):
 
 
 def planned(config: Config) -> Iterator[Evaluation]:
-    """Yield all evaluations of a scale file."""
+    """Yield the evaluations of a scale file, such as config/demo.yaml.
+
+    Those of snapshots of a training (``update``) are left out: only models that are trained here
+    have snapshots.
+    """
     recipes = Recipes(config)
     for dimension, of_dimension in config.scale.dimensions.items():
         for case in of_dimension.cases():
@@ -83,7 +87,8 @@ def choose(
 ) -> Evaluation:
     """Find the only evaluation of a scale file that has the given values; None matches every value.
 
-    Windows of the splits ``train`` and ``val`` are exported for training external models.
+    For the subsets ``train`` and ``val``, which no scale file evaluates, an evaluation is made, so
+    that models elsewhere can be trained on their windows.
 
     Raises:
         StpError: no evaluation matches, or several do.

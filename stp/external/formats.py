@@ -1,4 +1,8 @@
-"""Write exported windows as Zarr, npz or MP4, a part at a time."""
+"""Write exported windows as Zarr, npz or MP4, a part at a time.
+
+A window has the context frames that a model is given and, if exported, the frames to predict.
+Shape letters: n samples, T frames, C channels, H height, W width.
+"""
 
 import zipfile
 from collections.abc import Mapping
@@ -37,7 +41,12 @@ class Writer(Protocol):
     """Writer of the frames of all samples in order, a few samples at a time."""
 
     def append(self, name: str, frames: np.ndarray) -> None:
-        """Append frames (n, T, C, H, W) to the array ``name``: ``context`` or ``truth``."""
+        """Append the frames of further samples to an array.
+
+        Args:
+            name: name of the array: ``context`` or ``truth``.
+            frames: frames of n samples, (n, T, C, H, W) with T frames and C channels each.
+        """
 
     def close(self) -> None:
         """Complete and close the files."""
@@ -52,7 +61,7 @@ class NpyWriter:
         np.lib.format.write_array_header_1_0(self.file, header)  # type: ignore[no-untyped-call, unused-ignore]
 
     def append(self, rows: np.ndarray) -> None:
-        """Append rows, (n, ...)."""
+        """Append rows; all axes but the first have the sizes of the whole array."""
         self.file.write(np.ascontiguousarray(rows, "<f4").data)
 
     def close(self) -> None:
@@ -81,11 +90,11 @@ class ZarrWindows:
             self._writers[name] = SequentialWriter(array)
 
     def append(self, name: str, frames: np.ndarray) -> None:
-        """See `Writer.append`."""
+        """Append frames to an array; see `Writer.append`."""
         self._writers[name].append(frames)
 
     def close(self) -> None:
-        """See `Writer.close`."""
+        """Complete and close both arrays."""
         for writer in self._writers.values():
             writer.close()
 
@@ -105,7 +114,7 @@ class NpzWindows:
         self._writers = {name: NpyWriter(self._spool(name), s) for name, s in shapes.items()}
 
     def append(self, name: str, frames: np.ndarray) -> None:
-        """See `Writer.append`."""
+        """Append frames to an array; see `Writer.append`."""
         self._writers[name].append(frames)
 
     def close(self) -> None:

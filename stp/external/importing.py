@@ -73,7 +73,7 @@ class Imported(NamedTuple):
 
 
 def without_external(config: Config) -> Config:
-    """The configuration without external models, which may have no predictions yet."""
+    """The configuration without models that run elsewhere, which may have no predictions yet."""
     dimensions = {
         name: dimension.model_copy(
             update={
@@ -99,8 +99,9 @@ def import_predictions(
     models: Path | None = None,
     report: Report = silent,
 ) -> Imported:
-    """Check a submission, copy it into the raw folder, and record it in the file of the model.
+    """Check a submission (predictions made elsewhere), and add it to a model of the plan.
 
+    It is copied into the folder of raw files, and recorded in the configuration of the model.
     Nothing is written unless all checks pass.
 
     Args:

@@ -137,11 +137,12 @@ class LayoutCheck:
         latest: np.ndarray | None,
         last: np.ndarray | None = None,
     ) -> None:
-        """Compare some samples.
+        """Compare n samples.
 
         Args:
             start: index of the first sample.
-            forecasts: forecasts of all members, (n, M, T, C, H, W).
+            forecasts: forecasts of M members (forecasts of one sample) at T lead times with C
+                channels, (n, M, T, C, H, W).
             truth: next frame, (n, C, H, W); NaN for missing values.
             latest: last context frame, (n, C, H, W); None without context.
             last: true frame of the last lead time, (n, C, H, W); None to skip the order of leads.

@@ -1,7 +1,8 @@
-"""Predict opinions about the user's own videos (`stp videos quality`).
+"""Predict what people would think of the user's own videos (`stp videos quality`).
 
-A measure of quality in a plan of opinions (docs/pvqa.md) is trained on rated videos. The metric
-`stp.metrics.predicted_quality` needs such a measure, saved to a file.
+A measure of quality predicts the mean opinion score of a video, from 0 to 100. It is trained on
+videos that people have rated (docs/pvqa.md). The metric `stp.metrics.predicted_quality` needs such
+a measure, saved to a file.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -93,7 +94,7 @@ class Rating:
 
 @dataclass(frozen=True)
 class Trained:
-    """Accuracy of ratings with one kind of features.
+    """Accuracy of predicted ratings, which use one kind of network features.
 
     Attributes:
         srocc: Spearman's correlation with the opinions of test videos, median over splits.
@@ -106,7 +107,7 @@ class Trained:
 
 @dataclass(frozen=True)
 class ClipRatings:
-    """Ratings of clips.
+    """Predicted ratings of clips, and how accurate such predictions are.
 
     Attributes:
         ratings: ratings of each clip.
@@ -123,10 +124,12 @@ class ClipRatings:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Rank correlation of a metric with the ratings of the clips of a cell.
+    """Rank correlation of a metric with the predicted ratings of the clips of a cell.
+
+    A cell is one model on one dataset in one setting.
 
     Attributes:
-        convention: convention of the metric.
+        convention: exact definition of the metric, such as ``ssim.range2``.
         srocc: Spearman's correlation.
         clips: number of clips with a value and a rating.
     """
@@ -138,7 +141,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure of quality of a plan of opinions.
+    """A measure of quality, which predicts the mean opinion score of videos, and its training data.
 
     Attributes:
         network: network whose features the measure uses.
@@ -236,7 +239,12 @@ class Measure:
 
 
 def open_measure(plan: Plan, model: str, variant: str = "default") -> Measure:
-    """Open a measure with its rated videos.
+    """Open a measure of quality with the rated videos on which it is trained.
+
+    Args:
+        plan: plan of a scale file that evaluates measures of quality.
+        model: name of the measure.
+        variant: name of a variant of the measure: a set of options.
 
     Raises:
         StpError: the plan does not have the measure; the measure needs true futures or is not
@@ -316,7 +324,11 @@ def of_folder(folder: Path, context: int, count: int | None = None) -> Iterator[
 
 
 def find_cell(database: Path, what: str) -> CellRow:
-    """Find a cell of a results store.
+    """Find a cell (one model on one dataset in one setting) of a results store.
+
+    Args:
+        database: results.duckdb.
+        what: words of the cell's key, such as ``simvpv2/kth``, or the beginning of a fingerprint.
 
     Raises:
         StpError: no cell matches, or several match.
@@ -334,6 +346,10 @@ def of_cell(cell: CellRow, count: int | None = None) -> Iterator[Clip]:
 
     For distortions of whole clips, which have no observed frames, the first frames are taken from
     the real clip.
+
+    Args:
+        cell: a scored cell: one model on one dataset in one setting.
+        count: maximum number of clips, evenly spread; None for all.
 
     Raises:
         StpError: predictions are not stored, do not have 1 or 3 channels, or are damaged.

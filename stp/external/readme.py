@@ -10,7 +10,12 @@ READ = {
 
 
 def readme(description: dict[str, Any], kind: str) -> str:
-    """Text of the README."""
+    """Make the text of the README.
+
+    Args:
+        description: content of ``windows.json``, which describes the windows.
+        kind: format of the files: zarr, npz or mp4.
+    """
     channels, height, width = description["shape"]
     count, horizon, context = (description[key] for key in ("samples", "horizon", "context"))
     values, units = description["values"], description["units"]

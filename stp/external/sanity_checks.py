@@ -58,7 +58,11 @@ class Problem(NamedTuple):
 
 
 def unit_mistakes(description: dict[str, Any]) -> list[UnitMistake]:
-    """Mistakes of units that are possible for the data of exported windows."""
+    """List the mistakes of units that are possible for the data of exported windows.
+
+    Args:
+        description: content of ``windows.json``: units, and lowest, highest and mean values.
+    """
     values = {key: np.array(value) for key, value in description["values"].items()}
     channels = len(values["mean"])
 
@@ -109,11 +113,12 @@ class SampleStatistics:
         self.forecasts, self.latest, self.observed = np.zeros((3, samples, size), np.float32)
 
     def add(self, start: int, forecasts: np.ndarray, latest: np.ndarray, truth: np.ndarray) -> None:
-        """Record the statistics of some samples.
+        """Record the statistics of n samples.
 
         Args:
             start: index of the first sample.
-            forecasts: forecasts of all members, (n, M, T, C, H, W).
+            forecasts: forecasts of M members (forecasts of one sample) at T lead times with C
+                channels, (n, M, T, C, H, W).
             latest: last context frame, (n, C, H, W).
             truth: next frame, (n, C, H, W).
         """
@@ -155,7 +160,12 @@ def _pooled(frames: np.ndarray) -> np.ndarray:
 
 
 def units(tables: SampleStatistics, names: list[str]) -> Problem | None:
-    """Find a likely mistake of units, or impossible values; None without a problem."""
+    """Find a likely mistake of units, or impossible values; None without a problem.
+
+    Args:
+        tables: statistics of all samples.
+        names: names of the channels.
+    """
     mean, std = _pooled_moments(tables.mean, tables.square)
     centre, spread = _pooled_moments(tables.before, tables.before_square)
     for channel, name in enumerate(names):
@@ -187,7 +197,8 @@ def blank(tables: SampleStatistics) -> Problem | None:
     """Find samples of one value in all pixels and lead times, as in an array that is not filled.
 
     Returns:
-        the problem; None if no sample is, or if all are, since a baseline may predict one value.
+        the problem; None if there is no such sample, or if all samples are such, since a baseline
+        may predict one value.
     """
     has_shapes = tables.before_square - tables.before**2 > 1e-6 * tables.before_square
     is_blank = ((tables.low == tables.high) & has_shapes).any(axis=1)

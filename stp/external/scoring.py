@@ -45,7 +45,7 @@ BATCH = 16
 
 
 class Score(NamedTuple):
-    """The value of one convention.
+    """The value of one convention (exact definition of a metric, such as ``ssim.range1``).
 
     Attributes:
         convention: name of the convention, ``<metric>.<choice>``.
@@ -84,9 +84,9 @@ def evaluate(
 
     Args:
         predicted: a folder of clips (videos, arrays, folders of pictures; see
-            `stp.score.video_folder`), or an array (N, T, C, H, W), C is 1 or 3, of uint8, of
-            floating-point numbers in [0, 1], or of integers that are all 0 or 1 (masks); or a file
-            with such an array (.npy, or .npz with one array).
+            `stp.score.video_folder`), or an array (clip, frame, channel, y, x) with 1 or 3
+            channels, of uint8, of floating-point numbers in [0, 1], or of integers that are all 0
+            or 1 (masks); or a file with such an array (.npy, or .npz with one array).
         true: true clips in the same forms; clips of two folders are paired by name, others by
             order.
         metrics: names of conventions, ``<metric>.<choice>``.
@@ -219,7 +219,13 @@ def _clips(source: Path | str | np.ndarray, role: str) -> "np.ndarray | list[Cli
 
 @dataclass(frozen=True)
 class VideoData:
-    """Frames in [0, 1] in the form that metrics expect of prepared data, without a folder."""
+    """Description of videos with values in [0, 1], as metrics get it of prepared data.
+
+    Attributes:
+        shape: channels, height and width of a frame.
+        folder: not used; prepared data have a folder.
+        attrs: attributes of the data, such as their units.
+    """
 
     shape: tuple[int, int, int]
     folder: Path = Path()
@@ -302,7 +308,11 @@ class PairedClips(Samples):
         return clip
 
     def both(self, start: int, stop: int) -> tuple[np.ndarray, np.ndarray]:
-        """Read predicted and true clips start..stop-1 with context, float32 (n, T, C, H, W)."""
+        """Read predicted and true clips with their context, from number start to stop - 1.
+
+        Returns:
+            predicted and true frames, float32 (clip, frame, channel, y, x) each.
+        """
         rows = range(start, min(stop, self.shape[0]))
         predicted, true = (np.stack([self._checked_clip(w, row) for row in rows]) for w in (0, 1))
         if start <= self._compared < rows.stop:  # clips that are read again count once

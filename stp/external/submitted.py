@@ -1,4 +1,7 @@
-"""Read a submission: `windows.json`, `index.csv`, and predictions in one of several forms."""
+"""Read a submission, a folder with predictions that were made elsewhere.
+
+It has `windows.json`, `index.csv`, and predictions in one of several forms.
+"""
 
 import json
 import zipfile
@@ -88,7 +91,7 @@ class _Description(BaseModel):
 
 
 class ExportedWindows(NamedTuple):
-    """The windows that a submission was made from.
+    """The windows (context frames of samples) that a submission was made from.
 
     Attributes:
         evaluation: evaluation of the plan.

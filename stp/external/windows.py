@@ -1,4 +1,7 @@
-"""Export the windows of a test for external models (`stp external windows`)."""
+"""Export the windows of a test for external models (`stp external windows`).
+
+A window has the context frames that a model is given and, on request, the frames to predict.
+"""
 
 import json
 import shutil
@@ -38,7 +41,7 @@ BLOCK_BYTES = 64_000_000
 
 
 def clips_of(data: Prepared, evaluation: Evaluation) -> Clips:
-    """The clips that are predicted in an evaluation.
+    """The clips (context frames, and frames to predict) of an evaluation.
 
     Raises:
         StpError: the clips are missing, redrawn in each epoch, or too short.
@@ -63,7 +66,12 @@ def clips_of(data: Prepared, evaluation: Evaluation) -> Clips:
 
 
 def sample_ranges(count: int, row_bytes: int) -> Iterator[range]:
-    """Divide samples into ranges of at most `BLOCK_BYTES`."""
+    """Divide samples into ranges that fit into memory, of at most `BLOCK_BYTES` each.
+
+    Args:
+        count: number of samples.
+        row_bytes: size of one sample in bytes.
+    """
     size = max(1, BLOCK_BYTES // max(1, row_bytes))
     for start in range(0, count, size):
         yield range(start, min(start + size, count))
@@ -207,7 +215,7 @@ class ChannelStatistics:
         self.low, self.high = np.full(channels, np.inf), np.full(channels, -np.inf)
 
     def add(self, frames: np.ndarray) -> None:
-        """Add the values of frames (n, T, C, H, W) to the statistics."""
+        """Add the values of frames, (sample, frame, channel, y, x), to the statistics."""
         over = (0, 1, 3, 4)
         self.count += frames.size // frames.shape[2]
         self.sums += frames.sum(axis=over, dtype=np.float64)
@@ -230,7 +238,17 @@ def is_video(data: Prepared) -> bool:
 
 
 def index_table(data: Prepared, clips: Clips, checksums: list[str]) -> pd.DataFrame:
-    """Table with clip, cluster, start, stride, phase, time and `window_checksum` of each sample."""
+    """Make the table ``index.csv``, with one row for each exported sample.
+
+    Its columns are the number of the sample; the name and cluster of its clip; start, stride and
+    phase of its frames; the time of the last context frame, if it is known; and a checksum of the
+    context frames (``window``).
+
+    Args:
+        data: prepared data of the clips.
+        clips: the clips.
+        checksums: checksum of the context frames of each sample.
+    """
     table = clips.index[["clip", "cluster", "start", "stride", "phase"]]
     table = table.astype({"clip": str, "cluster": str})
     table.insert(0, "sample", np.arange(len(table)))
@@ -243,7 +261,13 @@ def index_table(data: Prepared, clips: Clips, checksums: list[str]) -> pd.DataFr
 
 
 def coordinates_of(data: Prepared, samples: int, leads: int) -> dict[str, Coordinate]:
-    """Coordinates of exported windows, by name."""
+    """Coordinates of the axes of exported windows, such as lead times and latitudes, by name.
+
+    Args:
+        data: prepared data of the clips.
+        samples: number of samples.
+        leads: number of exported frames to predict; 0 if only context frames are exported.
+    """
     numbers = {"sample": np.arange(samples), "time": np.arange(1 - data.context, 1)}
     numbers |= {"lead": np.arange(1, leads + 1)} if leads else {}
     coordinates = {name: Coordinate((name,), values, {}) for name, values in numbers.items()}

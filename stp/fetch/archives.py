@@ -1,4 +1,4 @@
-"""Find, download and unpack the archives of a release."""
+"""Find, download and unpack the archives (tar, zip) in which raw files are published."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ class Archive:
         return str(name.rpartition("/")[0] if into is None else into.strip("/"))
 
     def may_hold(self, missing: Iterable[Missing]) -> bool:
-        """Whether some of these files may be in the archive, by their folders."""
+        """Whether the archive may contain some of the missing files, judged by their folders."""
         return any(not self.into or file.path.startswith(self.into + "/") for file in missing)
 
 
@@ -107,7 +107,7 @@ class Archives:
         )
 
     def download(self, manners: Manners) -> None:
-        """Download absent archives."""
+        """Download all absent archives that need neither an account nor a manual step."""
         files = [
             FileToFetch(entry["path"], self.roots[0] / entry["path"], entry)
             for entry in (archive.declared for archive in self.absent() if archive.is_open)

@@ -19,7 +19,7 @@ class TransferMeter:
     Args:
         title: name of the work: "download", "verify kth".
         sizes: size of each file in bytes; None if unknown.
-        report: function that receives the line as text; the numbers passed to it are 0.
+        report: callback for the progress, which gets the line as text, and 0 for its numbers.
         clock: function that returns the time in seconds.
     """
 

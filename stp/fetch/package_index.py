@@ -44,7 +44,7 @@ class Indexes:
     certificates: str = ""
 
     def manners(self, manners: Manners) -> Manners:
-        """Return limits of downloads with credentials, proxy and certificates of the indexes."""
+        """Return `manners` with the credentials, proxy and certificates of the indexes."""
         return replace(
             manners,
             credentials=self.credentials,

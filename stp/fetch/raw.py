@@ -51,7 +51,7 @@ Watch = Callable[[Callable[[], Any]], Any]
 
 
 def unwatched(work: Callable[[], Any]) -> Any:
-    """Call ``work()`` without watching it: the default outside the command line."""
+    """Call ``work()`` without watching which files it reads: `fetch` does so by default."""
     return work()
 
 
@@ -122,7 +122,7 @@ def fetch(
     manners: Manners = Manners(),  # noqa: B008 (it is frozen)
     watch: Watch = unwatched,
 ) -> None:
-    """Make the raw files of a release available and verified, and write its lock file.
+    """Make the raw files of a release available and verified, and write its lock file (checksums).
 
     Each file is used where it is, in the first of ``roots`` that has it; otherwise it is unpacked
     or downloaded into the first root. If files need a registration or a manual step, one error
@@ -362,7 +362,7 @@ def run_generator(
 ) -> None:
     """Generate a synthetic dataset in ``out``, a new raw root.
 
-    ``generate(folder, options, report)`` of the module (`leaves.generator`) writes into a folder
+    ``generate(folder, options, report)`` of the generator's module writes into a new folder
     beside ``out``, which is renamed to ``out`` when it is complete. Files in ``declared``, by name,
     replace generated files. If another process was faster, its files, which are equal, are kept.
 

@@ -42,7 +42,7 @@ def is_complete(states: Iterable[FileState]) -> bool:
 
 
 def lines(title: str, states: Sequence[FileState]) -> Iterator[str]:
-    """Lines of the table of one release.
+    """Lines of the table of files of one release (a version of the raw files of a dataset).
 
     Args:
         title: title of dataset and release.

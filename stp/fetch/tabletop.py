@@ -27,10 +27,10 @@ class Motion(NamedTuple):
     """Motion on the table, whose corners are (0, 0) and (1, 1); y points away from the camera.
 
     Attributes:
-        gripper: x, y and height of the gripper, (T, 3).
-        objects: centres of the objects, (T, N, 2).
-        radii: radii of the objects, (N,).
-        colours: colours of the objects, RGB, (N, 3).
+        gripper: x, y and height of the gripper, (frames, 3).
+        objects: x, y of the centres of the objects, (frames, objects, 2).
+        radii: radii of the objects, (objects,).
+        colours: colours of the objects, RGB, (objects, 3).
     """
 
     gripper: np.ndarray

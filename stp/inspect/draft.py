@@ -67,10 +67,11 @@ class Draft:
         kind: kind of input, such as videos.
         shape: channels, height, width of a frame.
         options: options of the reader, without ``kind``.
-        metrics: headings of the columns of the table.
+        metrics: columns of the table: conventions (exact definitions of metrics, such as
+            ``psnr.per_frame``), or a convention with a variable.
         notes: remarks by option of the reader or key of the dataset.
         clips: number of clips by split.
-        clusters: number of clusters by split.
+        clusters: number of clusters (sets of dependent clips, such as those of a video) by split.
         frames: number of frames in all files.
         context: number of observed frames of a window.
         horizon: number of predicted frames of a window.

@@ -1,4 +1,7 @@
-"""Write the dataset file and the scale file of a draft, as YAML with comments."""
+"""Write a draft (a dataset with guessed settings) as YAML with comments.
+
+A draft is two files: the dataset file, and a scale file, which says what is trained and tested.
+"""
 
 import math
 from collections.abc import Iterator
@@ -61,7 +64,10 @@ def counts_text(draft: Draft, split: str) -> str:
 
 
 def interval_lines(draft: Draft) -> Iterator[str]:
-    """Lines about how to get a confidence interval; empty if there are enough clusters."""
+    """Lines about how to get a confidence interval; empty if there are enough clusters.
+
+    A cluster is a set of statistically dependent samples, such as those of one video.
+    """
     if draft.clusters["test"] < FEWEST_CLUSTERS:
         yield (
             f"No confidence interval: the test has {number_of(draft.clusters['test'], 'cluster')}, "

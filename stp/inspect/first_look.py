@@ -39,7 +39,8 @@ class FirstLook(NamedTuple):
     Attributes:
         shape: channels, height, width of a frame.
         options: options of the reader, without ``kind``.
-        metrics: headings of the columns of the table.
+        metrics: columns of the table: conventions (exact definitions of metrics, such as
+            ``psnr.per_frame``), or a convention with a variable.
         notes: remarks by option of the reader or key of the dataset.
     """
 

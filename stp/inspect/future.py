@@ -23,16 +23,19 @@ RELEASED = "released"
 
 @dataclass(frozen=True)
 class FutureLeakage:
-    """Leakage of the future in one dataset.
+    """How much of the future the predictors of one dataset are shown.
+
+    A protocol (a set of rules that cut samples out of tracks) leaks if the observed positions that
+    it shows depend on the positions to predict.
 
     Attributes:
         dataset: name of the dataset.
         source: official, sample or synthetic.
         observe, predict: numbers of observed and predicted positions.
         parameters: "released" or "default", by predictor.
-        leaks: measured leakage by protocol.
-        effects: errors by predictor and protocol.
-        without: reason why there are no scenarios, by protocol.
+        leaks: for each protocol, how far positions move if the future is moved.
+        effects: errors of each predictor under each protocol.
+        without: reason why there are no samples, by protocol.
     """
 
     dataset: str
@@ -51,7 +54,9 @@ class FutureLeakage:
 def measure(
     plan: Plan, name: str, observe: int | None = None, predict: int | None = None
 ) -> FutureLeakage:
-    """Measure the leakage of the future in a prepared dataset.
+    """Measure how much of the future each protocol shows to predictors, in a prepared dataset.
+
+    The future of all people is moved; then observed and predicted positions must not move.
 
     Args:
         plan: plan of a scale.

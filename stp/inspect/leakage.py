@@ -11,7 +11,9 @@ from stp.prepare.output import SPLITS
 
 @dataclass(frozen=True)
 class Shared:
-    """Clips of one split that are also in an earlier split.
+    """Numbers of clips of one split that depend on clips of an earlier split.
+
+    A cluster is a set of dependent clips, such as those of one video, trajectory or event.
 
     Attributes:
         split: the later split.

@@ -51,7 +51,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class ShownMonths:
-    """Effects of monthly means on a dataset.
+    """How much persistence forecasts gain from monthly means in one dataset.
 
     Attributes:
         dataset: name of the dataset.
@@ -70,7 +70,7 @@ class ShownMonths:
 
 
 def measure(plan: Plan, name: str) -> ShownMonths:
-    """Measure the effects of monthly means on the test windows of a prepared dataset.
+    """Measure what persistence forecasts gain from monthly means, which contain the future.
 
     The data need channels of ORAS5, prepared with `ocean_month: published`.
 
@@ -84,7 +84,7 @@ def measure(plan: Plan, name: str) -> ShownMonths:
 
 
 def measure_prepared(data: Prepared, name: str, source: str, ocean: Collection[str]) -> ShownMonths:
-    """Measure the effects of monthly means on the test windows of prepared data; see `measure`.
+    """Measure what persistence forecasts gain from monthly means in prepared data; see `measure`.
 
     Args:
         data: the prepared data.

@@ -91,7 +91,10 @@ def scale_text(name: str, mirror: Path | None, guess: TrackGuess) -> str:
 
 
 def interval_lines(guess: TrackGuess) -> Iterator[str]:
-    """Lines about how to get a confidence interval; empty if there are enough clusters."""
+    """Lines about how to get a confidence interval; empty if there are enough clusters.
+
+    A cluster is a set of statistically dependent samples, such as those of one episode.
+    """
     episodes = guess.scenarios["test"]["episodes"]
     if episodes < FEWEST_CLUSTERS:
         shorter = (

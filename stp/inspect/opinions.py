@@ -142,7 +142,7 @@ class Group:
     Attributes:
         title: title of the group in tables.
         published_name: name of the group in Table 2; empty if the table lacks the group.
-        mos: mean opinion scores of the videos of the group, (V,).
+        mos: mean opinion score of each video of the group, 0..100.
     """
 
     title: str
@@ -305,10 +305,10 @@ def size_text(dataset: Dataset) -> str:
 
 
 def protocol_text(dataset: Dataset) -> str:
-    """What lengths of samples are counted in, as text."""
+    """What lengths of samples are counted in, as text: observed and predicted frames."""
     return "observed and predicted frames of each video, in their own size"
 
 
 def section(dataset: Dataset) -> Iterator[str]:
-    """Lines of Markdown about the parts of a dataset."""
+    """Lines of Markdown about the families of splits of a dataset, such as ``published``."""
     yield from (f"- **Splits `{name}`:** {part.title}." for name, part in dataset.subsets.items())

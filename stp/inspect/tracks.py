@@ -163,11 +163,11 @@ def size_text(dataset: Dataset) -> str:
 
 
 def protocol_text(dataset: Dataset) -> str:
-    """What lengths of samples are counted in, as text."""
+    """What lengths of samples are counted in, as text: ``positions of each person``."""
     return "positions of each person"
 
 
 def section(dataset: Dataset) -> Iterator[str]:
-    """Lines of Markdown about the protocols."""
+    """Lines of Markdown about the protocols of a dataset, which cut samples out of its tracks."""
     protocols = (f"`{label}` ({subset.title})" for label, subset in dataset.subsets.items())
     yield f"- **Protocols of test and calibration:** {', '.join(protocols)}."

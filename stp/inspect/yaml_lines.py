@@ -15,7 +15,7 @@ def flow(value: object) -> str:
 
 
 def release_lines(files: Iterable[Mapping[str, object]]) -> Iterator[str]:
-    """Lines with the release of a dataset and its entries for files."""
+    """Lines that declare a release (a version of the raw files) with its entries for files."""
     yield "release: own # other files of yours are another release"
     yield "releases:"
     yield "  own:"

@@ -44,7 +44,8 @@ def anomaly_products(
         centred: whether the weighted mean anomaly of each frame is removed first.
 
     Returns:
-        means over H, W of w p' o', w p'^2 and w o'^2, float64 (N, C, 3, T).
+        weighted means over H, W of p' o', p'^2 and o'^2, with predicted anomalies p' and observed
+        anomalies o', float64 (N, C, 3, T).
     """
     samples, leads, channels = predicted.shape[:3]
     products = np.empty((samples, channels, 3, leads))
@@ -66,7 +67,8 @@ def correlation(products: np.ndarray) -> np.ndarray:
     """Correlation of anomalies from the means of their products (`anomaly_products`).
 
     Args:
-        products: means of p' o', p'^2 and o'^2, (..., C, 3, T).
+        products: means of p' o', p'^2 and o'^2, with predicted anomalies p' and observed anomalies
+            o', (..., C, 3, T).
 
     Returns:
         correlations, (..., C, T); infinite where p' or o' is zero everywhere; NaN stays NaN.

@@ -1,4 +1,4 @@
-"""Base of conventions that compare predicted and observed ratings of videos."""
+"""Base of metrics that compare predicted and observed ratings of videos."""
 
 from collections.abc import Callable
 from typing import NamedTuple, NoReturn
@@ -10,7 +10,9 @@ from stp.metrics.metric import NetworkInputs
 
 
 class Agreement(NamedTuple):
-    """A convention that compares predicted and observed ratings of the videos of a split.
+    """A convention (one exact definition of a metric) that compares predicted and observed ratings.
+
+    The ratings are those of the test videos of one split.
 
     Attributes:
         value: function of observed and predicted ratings of N videos, float64 (N,) each, that

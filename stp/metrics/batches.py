@@ -17,8 +17,8 @@ def batches_in_time(frames: np.ndarray, size: int) -> np.ndarray:
 
     Args:
         frames: index of the observed frame of each sample and lead time, (N, T).
-        size: length of a batch: number of successive frames in which its samples begin, counted
-            from the first sample. A frame need not have a sample.
+        size: number of successive frames in which the samples of a batch begin. Frames are counted
+            from the start of the first sample, whether or not a sample begins there.
 
     Returns:
         index of the batch of each sample, from 0, int64 (N,).
@@ -33,11 +33,12 @@ def _weighted_mean(means: np.ndarray) -> np.ndarray:
 
 
 def compose(metric: Metric, size: int) -> Metric:
-    """Make a convention whose value is the mean of batch means.
+    """Make a convention (one exact definition of a metric) whose value is the mean of batch means.
 
-    The weights of samples are a second component of the statistics, because their mean is not 1 in
-    a resample or if a cluster is left out. Statistics of single samples are not kept, because the
-    weight of a sample depends on the other samples.
+    Each sample is weighted so that all batches count equally. The statistics contain the weighted
+    value and the weight of each sample, because intervals leave samples out or repeat them, and the
+    weights must then be averaged too. Statistics of single samples are not kept, because the weight
+    of a sample depends on the other samples.
 
     Args:
         metric: a convention with a value for each sample, whose ``finish`` is the mean.

@@ -1,4 +1,4 @@
-"""Facts about the data, besides the frames, that a convention may use."""
+"""Facts about the data, besides the frames, that the computation of a metric may use."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -51,5 +51,9 @@ class Comparison(NamedTuple):
 
 
 def on_data(metric: Metric, compared: Comparison) -> Metric:
-    """Bind a convention to the data of a comparison."""
+    """Adapt a metric to prepared data: to their units, variables, grid or climatology.
+
+    Returns:
+        the adapted metric; ``metric`` itself if it needs nothing but the frames.
+    """
     return metric if metric.on_data is None else metric.on_data(metric, compared)

@@ -58,7 +58,7 @@ def mean_over_thresholds(
     over_leads: str,
     no_value: str,
 ) -> Metric:
-    """Make a convention with the mean over thresholds, then a value for each threshold.
+    """Make a metric with several values: the mean score over thresholds, then that of each.
 
     Args:
         score: function of the counts, summed over samples and pixels, that returns the score.

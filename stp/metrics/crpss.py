@@ -31,8 +31,10 @@ SCORES = ("forecast", "climatology")
 def crps_normal(mean: np.ndarray, deviation: np.ndarray, observed: np.ndarray) -> np.ndarray:
     """CRPS of normal distributions at each point; arguments and result have equal shapes and units.
 
-    s (z (2 F(z) - 1) + 2 f(z) - 1 / sqrt(pi)) with z = (y - m) / s (Gneiting and Raftery 2007,
-    equation 20); |y - m| where the deviation is 0.
+    It is s (z (2 F(z) - 1) + 2 f(z) - 1 / sqrt(pi)), where y is the observed value, m the mean, s
+    the standard deviation, z = (y - m) / s, and F and f are the distribution function and the
+    density of the standard normal distribution (Gneiting and Raftery 2007, equation 20). Where the
+    standard deviation is 0, it is |y - m|.
     """
     error = observed - mean
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -43,7 +45,15 @@ def crps_normal(mean: np.ndarray, deviation: np.ndarray, observed: np.ndarray) -
 
 
 def skill(means: np.ndarray) -> np.ndarray:
-    """1 - CRPS of the forecast / CRPS of the climatology: (..., 2 S, T) to (..., S, T)."""
+    """Skill score of each variable: 1 - CRPS of the forecast / CRPS of the climatology.
+
+    Args:
+        means: mean CRPS of the forecast and of the climatology for the first variable, then for the
+            next one, ..., (..., 2 x variables, T).
+
+    Returns:
+        skill scores, (..., variables, T).
+    """
     *outer, components, leads = means.shape
     scores = means.reshape(*outer, components // 2, 2, leads)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -86,7 +86,14 @@ def upright(area: np.ndarray) -> np.ndarray:
 
 
 def edges(digits: np.ndarray) -> np.ndarray:
-    """Histograms of edge directions in cells, as unit vectors: (N, SIDE, SIDE) to (N, F)."""
+    """Histograms of edge directions in the cells of N digits, as unit vectors.
+
+    Args:
+        digits: digits, scaled to a fixed size, (N, SIDE, SIDE).
+
+    Returns:
+        one vector for each digit, (N, directions x cells).
+    """
     down, right = np.gradient(digits, axis=(1, 2))
     strength = np.hypot(down, right)
     turn = np.arctan2(down, right) / (2 * np.pi) * DIRECTIONS % DIRECTIONS
@@ -103,7 +110,7 @@ def edges(digits: np.ndarray) -> np.ndarray:
 
 @cache
 def scans() -> tuple[np.ndarray, np.ndarray]:
-    """Edge histograms (1797, F) and labels (1797,) of the digit scans in scikit-learn."""
+    """Edge histograms (1797, features) and labels (1797,) of the digit scans in scikit-learn."""
     pictures, labels = digit_scans()
     # As sharp as MNIST: an 8 x 8 scan is a blur of the stroke.
     large = [ndimage.zoom(scan, 2.5) for scan in pictures]

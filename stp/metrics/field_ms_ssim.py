@@ -20,9 +20,10 @@ from stp.metrics.ms_ssim import WEIGHTS, WINDOW, check_scales, shares, similarit
 
 
 def smallest_grid(scales: int) -> int:
-    """Smallest number of rows (or columns) at which the window fits at every scale but the last.
+    """Smallest number of rows (or columns) of a grid that MS-SSIM with ``scales`` scales needs.
 
-    At the last scale, it need not fit.
+    The window of the SSIM then fits into the field at every scale but the last, where it need not
+    fit.
     """
     size = WINDOW
     for _ in range(scales - 2):

@@ -1,4 +1,4 @@
-"""Power spectra over ChaosBench's finest wavenumbers, and conventions that score them.
+"""Power spectra over ChaosBench's finest wavenumbers, and metrics that score them.
 
 Wavenumbers are cycles across the whole field, separately in each direction, up to the corners of
 the transform. The spectrum is that of each field, or of the mean field of successive starts.
@@ -115,7 +115,7 @@ Score = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
 def of_fields(score: Score, starts: int | None = None) -> Metric:
-    """Make a convention that scores spectra of each variable, from frames or from mean fields.
+    """Make a metric that scores spectra of each variable, of single frames or of mean fields.
 
     Args:
         score: function of an observed and a predicted spectrum that returns the score.

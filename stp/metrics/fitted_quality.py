@@ -59,11 +59,15 @@ class Estimate:
 class Learnt:
     """The part of a measure that was trained on one kind of features.
 
+    A part of the features is a vector of D numbers that belong together, such as the means of a
+    network's channels in all frames.
+
     Attributes:
-        parts: features of the V rated videos, float (V, D) for each part; the distance of a video
-            is the largest of the distances in the parts.
+        parts: features of the V rated videos, float (V, D) for each part; the distance between two
+            videos is the largest of their distances in single parts.
         farthest: for each part, the largest distance of a rated video from its nearest neighbour.
-        weights: weights of the features of all parts, float64 (sum of D,).
+        weights: weights of the features of all parts, one part after the other, float64 (sum of
+            D,).
         offset: constant added to the weighted sum of features, points.
         srocc: Spearman's correlation of predicted and observed opinions on test videos, median over
             splits.
@@ -78,7 +82,11 @@ class Learnt:
     margin: float
 
     def estimate(self, parts: Sequence[np.ndarray]) -> Estimate:
-        """Predict the opinion of another video from the features (D,) of each of its parts."""
+        """Predict the opinion of another video.
+
+        Args:
+            parts: features of the video, float (D,) for each part.
+        """
         away = [
             float(np.sqrt(np.square(rated - new).sum(axis=1, dtype=np.float64).min())) / farthest
             for rated, new, farthest in zip(self.parts, parts, self.farthest, strict=True)
@@ -99,7 +107,8 @@ class FittedQuality:
         context, horizon: numbers of observed and of predicted frames of a rated video.
         rated: number of rated videos.
         source: source of the opinions, `OFFICIAL` or synthetic.
-        learnt: trained part of the measure, by kind of features, `EXACT` or `POOLED`.
+        learnt: trained part of the measure, by kind of features: `EXACT`, those of each frame, or
+            `POOLED`, mean and standard deviation over the predicted frames.
     """
 
     network: str
@@ -122,7 +131,9 @@ class FittedQuality:
             name: name of the clip, for errors.
 
         Returns:
-            kind of features, `EXACT` or `POOLED`, and prediction from them.
+            kind of the features used and prediction from them. The kind is `EXACT`, features of
+            each frame, if the clip has as many frames as the rated videos; otherwise `POOLED`, mean
+            and standard deviation over the predicted frames.
 
         Raises:
             StpError: a clip is too short, or too small for the network.
@@ -173,7 +184,10 @@ def mean_rated(rated: np.ndarray, total: np.ndarray) -> np.ndarray:
 
     Args:
         rated: share of clips that have a prediction, 0 to 1.
-        total: sum of the predictions, divided by the number of all clips, points.
+        total: mean over all clips, points, in which clips without a prediction count as 0.
+
+    Returns:
+        ``total / rated``, points.
     """
     enough = rated > 0.5
     return np.asarray(np.divide(total, rated, out=np.full(np.shape(rated), np.nan), where=enough))

@@ -29,12 +29,12 @@ def motion_compensated_similarity(maps: np.ndarray, context: int, form: Form) ->
     matched locations.
 
     Args:
-        maps: feature maps of the frames, float (T, h, w, K).
+        maps: feature maps of T frames, with K channels at h x w locations, float (T, h, w, K).
         context: number of observed frames.
         form: frames to compare: ``released``, all T; ``written``, the predicted frames.
 
     Returns:
-        cosine similarities, float64 (T, K) or (T - context, K).
+        cosine similarities of each channel, float64 (T, K) or (T - context, K).
     """
     flat = maps.reshape(len(maps), -1, maps.shape[-1]).astype(np.float64)
     reference = flat[context - 1]
@@ -79,7 +79,8 @@ def of_differences(maps: np.ndarray, form: Form) -> np.ndarray:
     """Average the maps of rescaled differences over locations.
 
     Args:
-        maps: feature maps of the rescaled differences, float (T - 1, h, w, K).
+        maps: feature maps of the rescaled differences of T frames, with K channels at h x w
+            locations, float (T - 1, h, w, K).
         form: ``released`` prepends zeros for the first frame; ``written`` does not.
 
     Returns:
@@ -100,13 +101,15 @@ def features_of(
 
     Args:
         frames: frames, uint8 (T, H, W, 3).
-        maps_of: function that computes the maps of frames, float (T, h, w, K).
+        maps_of: function that computes the feature maps of frames, with K channels at h x w
+            locations, float (T, h, w, K).
         context: number of observed frames.
         names: names of the features, from `PARTS`.
         seen: feature maps of ``frames``, if they are already computed.
 
     Returns:
-        features by name, float64 (T', K); T' depends on the feature.
+        features by name, K numbers for each frame, float64 (T', K). The number of frames T' depends
+        on the feature: all frames, the predicted ones, or one less than all.
     """
     maps = maps_of(frames) if seen is None else seen
     features = {}

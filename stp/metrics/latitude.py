@@ -114,11 +114,11 @@ def of_units(metric: Metric, compared: Comparison, parts: tuple[str, ...] = ()) 
     Args:
         metric: metric with statistics of each channel, (N, C * parts, T).
         compared: forecasts and data, whose channels have units and names.
-        parts: names of the components of one channel, if there are several.
+        parts: names of the statistics of one channel, if there are several.
 
     Returns:
-        the metric with one series for each variable or, if channels share a unit, with the mean
-        over channels.
+        the metric with a value for each variable or, if channels share a unit, with one value from
+        the mean over channels.
     """
     of_channels, count = metric.statistics, max(1, len(parts))
     bound = metric._replace(components=parts or ("value",))
@@ -141,10 +141,10 @@ def per_variable(metric: Metric, compared: Comparison, parts: tuple[str, ...] = 
     Args:
         metric: metric with statistics of each channel, (N, C * parts, T).
         compared: forecasts and data, whose coordinate ``lat`` is needed.
-        parts: names of the components of one channel, if there are several.
+        parts: names of the statistics of one channel, if there are several.
 
     Returns:
-        the metric with one series for each channel; without values, with a ``reason``, if the data
+        the metric with a value for each channel; without values, with a ``reason``, if the data
         have no latitudes.
     """
     variables = variables_of(compared.data)

@@ -141,7 +141,16 @@ def compare(network: Lpips, predicted: np.ndarray, observed: np.ndarray) -> np.n
 
 
 def build(weights: Weights, name: str) -> Metric:
-    """Make the LPIPS metric with one network (see `LearnedMetric`)."""
+    """Read the weights of a network, and make the LPIPS metric that compares its features.
+
+    Args:
+        weights: weights file and device of the network.
+        name: name of the network: alexnet, squeezenet or vgg16.
+
+    Raises:
+        StpError: the file is missing, its checksum differs, or its weights are those of another
+            network.
+    """
     state, _ = read_verified(weights.path, weights.declared)
     with settle(weights.device, weights.threads, "float32") as compute:
         network = Lpips(name, state).to(compute.device)

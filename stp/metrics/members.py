@@ -1,4 +1,4 @@
-"""Conventions for ensembles: the mean of the members' scores, or the score of the ensemble mean."""
+"""Metrics of ensembles: the mean of the members' scores, or the score of the ensemble mean."""
 
 import numpy as np
 
@@ -8,13 +8,13 @@ from stp.metrics.metric import Metric
 
 
 def of_members(metric: Metric) -> Metric:
-    """Make a convention whose value is the mean of the members' scores.
+    """Make a metric of ensembles whose value is the mean of the members' scores.
 
-    For single forecasts, this is the convention itself.
+    For single forecasts, the value is that of ``metric`` itself.
 
     Args:
-        metric: a convention whose values are means of statistics, so that the order of the means
-            over members and over samples does not matter.
+        metric: a metric of single forecasts whose values are means of statistics, so that the order
+            of the means over members and over samples does not matter.
     """
 
     def bind(own: Metric, compared: Comparison) -> Metric:
@@ -42,10 +42,10 @@ def of_members(metric: Metric) -> Metric:
 
 
 def of_mean(metric: Metric) -> Metric:
-    """Make a convention whose value is the score of the ensemble mean.
+    """Make a metric of ensembles whose value is the score of the ensemble mean.
 
     Args:
-        metric: a convention for single forecasts.
+        metric: a metric of single forecasts.
     """
 
     def bind(own: Metric, compared: Comparison) -> Metric:
@@ -71,10 +71,10 @@ def of_mean(metric: Metric) -> Metric:
 
 
 def compose(metric: Metric, members: str) -> Metric:
-    """Make a convention for ensembles from a convention for single forecasts.
+    """Make a metric of ensembles from a metric of single forecasts.
 
     Args:
-        metric: a convention for single forecasts.
+        metric: a metric of single forecasts.
         members: "mean_of_scores", the mean of the members' scores; "score_of_mean", the score of
             the ensemble mean.
 

@@ -15,13 +15,13 @@ Windows = tuple[tuple[int, int], ...]
 
 
 class NetworkInputs(NamedTuple):
-    """Weights, features and device for conventions that use networks.
+    """Weights, features and device for metrics that use networks.
 
     Attributes:
         weights: checksums of the declared weights, by network.
         files: path of the weights file, by network.
-        features: name of the features that a distance between sets of clips compares, by
-            convention.
+        features: name of the features that a distance between sets of clips compares, by the
+            convention (exact definition) of the distance, such as ``fvd.predicted_only``.
         folders: folders of features, by name, ``<name>.observed`` and ``<name>.predicted``.
         device: device of the networks: "auto", "cpu" or "cuda".
         threads: number of CPU threads.
@@ -36,7 +36,7 @@ class NetworkInputs(NamedTuple):
 
 
 class SetValue(NamedTuple):
-    """The value of a convention for all clips together.
+    """The value of a convention (one exact definition of a metric) for all clips together.
 
     Attributes:
         value: the value; None if there is a ``reason``.
@@ -51,7 +51,10 @@ class SetValue(NamedTuple):
 
 @runtime_checkable
 class Convention(Protocol):
-    """Interface of conventions: a function of ``stp.metrics`` with its options."""
+    """Interface of conventions (exact definitions of metrics, such as ``ssim.range2``).
+
+    A convention is a function of ``stp.metrics`` with its options.
+    """
 
     def loaded(self, name: str, networks: NetworkInputs, /) -> "Metric | SetValue":
         """The metric for single clips or, for distances between sets, the value of all clips.
@@ -67,7 +70,9 @@ class Convention(Protocol):
 
 
 class Series(NamedTuple):
-    """Variable, level and threshold that one of several values is for; None where not split.
+    """Variable, level and threshold to which one of a metric's values belongs.
+
+    A property is None if the metric has no separate values for it.
 
     Attributes:
         variable: name of the variable, such as ``z500``.
@@ -81,12 +86,18 @@ class Series(NamedTuple):
 
 
 def first_component(means: np.ndarray) -> np.ndarray:
-    """Take the mean of the first component as the value: (..., K, T) to (..., T)."""
+    """Take the mean of the first of K statistics as the value: (..., K, T) to (..., T).
+
+    A function for `Metric.finish`.
+    """
     return means[..., 0, :]
 
 
 def every_component(means: np.ndarray) -> np.ndarray:
-    """Take the mean of each component as the value of a series: (..., K, T) to (..., S = K, T)."""
+    """Take the mean of each of K statistics as a value of its own, unchanged: (..., K, T).
+
+    A function for `Metric.finish`.
+    """
     return means
 
 
@@ -96,8 +107,8 @@ class Batches(NamedTuple):
     Attributes:
         number: index of the batch of each sample, from 0, int64 (N,).
         components: number of statistics of each variable.
-        score: function of the means over the samples of a batch, (C * components, T'), that returns
-            the values, (C, T').
+        score: function of the means over the samples of a batch at T' lead times, (C * components,
+            T'), that returns the values, (C, T').
     """
 
     number: np.ndarray
@@ -119,7 +130,7 @@ def batch_weights(number: np.ndarray) -> np.ndarray:
 
 
 class Metric(NamedTuple):
-    """One convention of one metric.
+    """One convention (one exact definition) of a metric.
 
     Every value is ``finish(mean over samples of the per-sample statistics)``. One pass over the
     samples is therefore enough, sums over parts of a split can be merged in any order, and a
@@ -127,9 +138,9 @@ class Metric(NamedTuple):
 
     Attributes:
         statistics: function of predicted and observed frames, float32 (N, T, C, H, W) each, in the
-            dataset's units, that returns statistics, float64 (N, K, T'). NaN means bad data;
-            infinity means that a frame has no value, for the reason ``no_value``. T' <= T; the last
-            entry always belongs to lead time T.
+            dataset's units, that returns K statistics of each sample, float64 (N, K, T'), at the
+            last T' <= T lead times. NaN means bad data; infinity means that a frame has no value,
+            for the reason ``no_value``.
         finish: function of means over samples (..., K, T') that returns values (..., T'), or (...,
             S, T') for several series; NaN or infinite where no value exists.
         components: names of the K statistics; if series are variables, names of the statistics of
@@ -191,7 +202,14 @@ class Metric(NamedTuple):
         return self
 
     def valued(self, leads: Iterable[int]) -> frozenset[int]:
-        """Select from `leads`, indices of lead times from 0, those that have a value."""
+        """Select the lead times that have a value: all or, with windows, the ends of windows.
+
+        Args:
+            leads: indices of the lead times that are present, from 0.
+
+        Returns:
+            those of the indices whose lead times have a value.
+        """
         present = frozenset(leads)
         if not self.windows:
             return present
@@ -210,10 +228,14 @@ class Metric(NamedTuple):
         return bool(self.variables)
 
     def by_variable(self, statistics: np.ndarray) -> dict[str | None, np.ndarray]:
-        """Split statistics (N, K, T') by variable, (N, components, T') each.
+        """Split statistics by variable.
+
+        Args:
+            statistics: the K statistics of N samples at T' lead times, (N, K, T').
 
         Returns:
-            statistics by variable; under None, all of them, if series are not variables.
+            statistics of each variable, (N, components, T'), by its name; all of them, under None,
+            if the metric has no values of single variables.
         """
         if not self.is_by_variable:
             return {None: statistics}
@@ -225,5 +247,9 @@ class Metric(NamedTuple):
 
 
 def needs_data(*_: np.ndarray) -> np.ndarray:
-    """Placeholder for the statistics of a metric that is not yet bound to its data."""
+    """Placeholder for `Metric.statistics` of a metric that has to be adapted to its data first.
+
+    Raises:
+        TypeError: always; the result of `Metric.on_data` has statistics that can be computed.
+    """
     raise TypeError("a metric of `on_data` is used without its data")

@@ -39,11 +39,17 @@ def index(sst: np.ndarray) -> np.ndarray:
 
 
 def weights(leads: int) -> np.ndarray:
-    """Weights a_k ln k of lead times k = 1..n in the weighted correlation, float64 (n,).
+    """Weights a_k ln k of the lead times k = 1..leads in the weighted correlation.
 
     a_k is 1.5 for the first 4 lead times, 2 for the next 7, 3 for the next 7, then 4: the scoring
     rule of the competition for which ICAR-ENSO was made, as in the code of Earthformer and
     PredBench. k counts the smoothed values from 1, so the first value has weight ln 1 = 0.
+
+    Args:
+        leads: number of values of the smoothed index.
+
+    Returns:
+        weights, float64 (leads,).
     """
     steps = np.array([1.5] * 4 + [2.0] * 7 + [3.0] * 7 + [4.0] * max(0, leads - 18))[:leads]
     return steps * np.log(np.arange(1, leads + 1))

@@ -54,7 +54,7 @@ def weights_path(files: Mapping[str, str], network: str, declared: Mapping[str, 
 
 
 class LearnedMetric(NamedTuple):
-    """A convention that computes its statistics with a network.
+    """A convention (one exact definition of a metric) that needs the weights of a network.
 
     Attributes:
         weights: name of the weights in config/weights.yaml.

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def frame_size(frames: np.ndarray) -> int:
-    """C * H * W of frames (N, T, C, H, W)."""
+    """Number of values in each of the frames (N, T, C, H, W): C * H * W."""
     return math.prod(frames.shape[2:])
 
 

@@ -34,10 +34,10 @@ BOXES = {
 
 
 def compose(metric: Metric, region: str) -> Metric:
-    """Restrict a convention to a box of latitudes and longitudes.
+    """Restrict a metric to a box of latitudes and longitudes.
 
     Args:
-        metric: a convention for fields on a latitude-longitude grid.
+        metric: a metric of fields on a latitude-longitude grid.
         region: name of the box, a key of ``BOXES``.
 
     Raises:

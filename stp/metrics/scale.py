@@ -43,6 +43,10 @@ def in_unit_range(metric: Metric, compared: Comparison) -> Metric:
     """Adapt a metric for frames in [0, 1] to frames in the dataset's units.
 
     A function for `Metric.on_data`.
+
+    Returns:
+        a metric that first maps frames to [0, 1]; without values, with a ``reason``, if the data
+        have no fixed range.
     """
     range_ = unit_range(compared.data.attrs)
     if range_ is None:

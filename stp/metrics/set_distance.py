@@ -28,7 +28,9 @@ class SetFeatures(NamedTuple):
 
 
 class SetDistance(NamedTuple):
-    """A convention that compares the set of predicted clips to the set of observed clips.
+    """A convention (one exact definition of a metric) that compares two sets of clips.
+
+    It compares the set of predicted clips to the set of observed clips.
 
     The value is computed from the features of all clips (config/conventions names network, layer
     and frames); it is not a mean over samples. There is one value for all lead times, and it
@@ -43,7 +45,11 @@ class SetDistance(NamedTuple):
     distance: Callable[[np.ndarray, np.ndarray], float]
 
     def loaded(self, name: str, networks: NetworkInputs) -> SetValue:
-        """Compute the distance between the features that convention `name` compares.
+        """Compute the distance between the features of observed and of predicted clips.
+
+        Args:
+            name: name of the convention, which selects the features.
+            networks: folders of the features.
 
         Raises:
             StpError: a file of features is missing or damaged, or the numbers of clips differ.
@@ -87,7 +93,7 @@ def read_features(folders: Mapping[str, Path], name: str | None) -> SetFeatures:
 
 
 def matched(count: int, size: int, seed: int = 0) -> np.ndarray:
-    """Draw ``size`` of ``count`` samples, for comparisons of sets with equal sizes.
+    """Draw ``size`` of ``count`` samples at random, to compare sets of equal size.
 
     Returns:
         sorted indices without repetition, int64 (size,); they depend on the arguments only.

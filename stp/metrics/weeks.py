@@ -11,10 +11,10 @@ WEEKS = ((1, 7), (8, 14), (15, 28), (29, 42))
 
 
 def compose(metric: Metric, windows: str | list[list[int]]) -> Metric:
-    """Make a convention that compares mean fields over windows of lead times.
+    """Make a metric that compares mean fields over windows of lead times.
 
     Args:
-        metric: a convention for single lead times.
+        metric: a metric of single lead times.
         windows: "weeks", or the first and last lead time of each window, from 1.
 
     Raises:

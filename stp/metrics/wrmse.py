@@ -20,7 +20,15 @@ from stp.metrics.metric import Metric, every_component, needs_data
 def weighted_squares(
     predicted: np.ndarray, observed: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
-    """Mean over H, W of w e^2: frames (N, T, C, H, W), weights (H,) to float64 (N, C, T)."""
+    """Latitude-weighted mean over H and W of the squared errors.
+
+    Args:
+        predicted, observed: frames, (N, T, C, H, W) each.
+        weights: weights of latitudes, (H,).
+
+    Returns:
+        mean squared errors, float64 (N, C, T).
+    """
     return np.asarray(moments(predicted, observed, observed, weights)[2].swapaxes(1, 2))
 
 

@@ -51,12 +51,23 @@ class Accepted(Strict):
 
 
 def entry_path(store: Path, new: str) -> Path:
-    """Path of the file that declares an older artefact current under a new fingerprint."""
+    """Path of the file which declares that an older artefact replaces one made by current code.
+
+    Args:
+        store: folder of the store.
+        new: fingerprint that the artefact of the current code would have.
+    """
     return store / FOLDER / f"{new}.json"
 
 
 def read_accepted(store: Path) -> dict[str, Accepted]:
-    """Read the declarations of a store whose older artefact exists, by the new fingerprint.
+    """Read the declarations that older artefacts are current; those of deleted ones are left out.
+
+    Args:
+        store: folder of the store.
+
+    Returns:
+        declarations by the fingerprint of the artefact that the older one replaces.
 
     Raises:
         StpError: a file in ``accepted/`` is not a valid declaration.

@@ -1,4 +1,7 @@
-"""Parts of a plan: raw files, artefacts, and the cells that need them."""
+"""Parts of a plan: raw files, artefacts (folders that jobs write), and the cells that need them.
+
+A cell is one model, trained on one dataset, tested on one dataset, in one setting, with one seed.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -36,9 +39,10 @@ class Raw:
         dataset: name of the dataset.
         release: name of the release.
         lock: path of the lock file, relative to the store.
-        identity: hash of the names of dataset, release and files. It has no checksums, sizes or
-            URLs, so that declaring these later makes nothing again; the lock file ensures that the
-            files stay the same.
+        identity: hash that identifies the files. Of files that are not generated, it covers the
+            names of dataset, release and files, but no checksums, sizes or URLs, so that declaring
+            these later makes nothing again; the lock file ensures that the files stay the same. Of
+            generated files, it also covers code and options of the generator.
         generated: folder of generated files, relative to the raw folder; None if the files are not
             generated.
         declared: entry of the release in the configuration.
@@ -58,7 +62,7 @@ class Raw:
 
 @dataclass(frozen=True)
 class Artefact:
-    """One immutable folder of the store.
+    """One immutable folder of the store: the result of one job, such as a trained model.
 
     Attributes:
         stage: prepare, train, predict, features or score.
@@ -114,12 +118,15 @@ class Artefact:
 
     @property
     def is_rollout(self) -> bool:
-        """Whether the artefact has scores or features of forecasts that are never stored."""
+        """Whether forecasts are computed in the job of the artefact, and scored without storing.
+
+        The artefact then has scores or network features of these forecasts.
+        """
         return "rollout" in self.recipe
 
     @property
     def forecast(self) -> Json | None:
-        """The recipe of the forecasts that the artefact computes; None if it computes none.
+        """Settings of the forecasts that the artefact's job computes; None if it computes none.
 
         Forecasts are computed by jobs of predictions, and by jobs of scores and features that do
         not store them.
@@ -135,7 +142,7 @@ class Artefact:
 
     @property
     def work(self) -> str:
-        """Kind of job: the stage, and the model or network.
+        """Kind of the job that makes the artefact: the stage, and the model or network.
 
         Estimates of durations assume that jobs of the same kind run at the same speed.
         """
@@ -149,7 +156,7 @@ class Artefact:
 
 @dataclass(frozen=True)
 class CellArtefacts:
-    """A cell and its artefacts.
+    """A cell (one model on one dataset in one setting), and the artefacts that it needs.
 
     Attributes:
         cell: key of the cell.
@@ -180,7 +187,7 @@ class CellArtefacts:
 
 
 def fingerprint_of(stage: str, code: str, recipe: Json, inputs: Mapping[str, str]) -> str:
-    """Fingerprint an artefact.
+    """Hash everything that can influence an artefact; its folder is named after this fingerprint.
 
     Args:
         stage: prepare, train, predict, features or score.

@@ -1,4 +1,7 @@
-"""Keys of cells: the columns that identify a cell in all tables."""
+"""Keys of cells: the columns that identify a cell in all tables.
+
+A cell is one model, trained on one dataset, tested on one dataset, in one setting, with one seed.
+"""
 
 from dataclasses import dataclass
 
@@ -44,7 +47,10 @@ class CellKey:
 
     @property
     def tested(self) -> str:
-        """Datasets of training and test as a short text: ``kitti -> caltech``, ``bridge x2``."""
+        """Datasets of training and test as a short text: ``kitti -> caltech``, ``bridge x2``.
+
+        The latter is a test at twice the interval between frames.
+        """
         is_same = self.tested_on == self.trained_on
         parts = [self.tested_on if is_same else f"{self.trained_on} -> {self.tested_on}"]
         parts += [] if self.subset in ("test", ROBUSTNESS) else [self.subset]
@@ -56,10 +62,10 @@ class CellKey:
 
     @property
     def case_name(self) -> str:
-        """Name of the cell's case in file names: ``kitti-caltech``, ``bridge-interval-2``.
+        """Name, in file names, of what is evaluated: ``kitti-caltech``, ``bridge-interval-2``.
 
-        Within a dimension, cells with different data, subsets or settings have different names,
-        except cells that differ only in the horizon.
+        It consists of the datasets of training and test, their subsets and the setting, without
+        the horizon (number of frames to predict). Model, variant and seed are not part of it.
         """
         is_same = self.tested_on == self.trained_on
         parts = [self.tested_on] if is_same else [self.trained_on, self.tested_on]

@@ -28,7 +28,9 @@ from stp.plan.walk import Walk
 
 
 class Plan:
-    """All cells of a configuration, and every artefact that they need.
+    """All cells (one model on one dataset in one setting) of a configuration, and their artefacts.
+
+    An artefact is a folder of the store that one job writes, such as a trained model.
 
     Args:
         config: the checked configuration.
@@ -88,11 +90,12 @@ class Plan:
         return self._raws.find(target, self.store)
 
     def registered(self, raw: Raw) -> Path | None:
-        """Path of the registered lock file of a release, whether or not the file exists.
+        """Path of the lock file of a release in the configuration, whether or not it exists.
+
+        It has the checksums that the raw files of the release are known to have.
 
         Returns:
-            a path in the configuration folder; None for generated data, network weights and
-            imported predictions.
+            the path; None for generated data, network weights and imported predictions.
         """
         return raw_releases.registered(raw)
 
@@ -108,11 +111,16 @@ class Plan:
         return [self.raw_folder, *([self.raw_mirror] if self.raw_mirror else [])]
 
     def members(self, cell: CellKey) -> tuple[int, str | None]:
-        """Number of forecasts of each clip, and the scored statistic (None for one forecast)."""
+        """Number of forecasts of each clip, and how several forecasts are scored.
+
+        Returns:
+            the number; and the name of the statistic, such as ``ensemble_mean``, None for one
+            forecast.
+        """
         return self._walk.members(cell)
 
     def submission(self, cell: CellKey) -> Submission | None:
-        """The imported predictions of a cell; None unless the model is external."""
+        """The imported predictions of a cell; None unless the model runs elsewhere."""
         return self._walk.submission(cell)
 
     def data(self, name: str) -> Artefact:
@@ -161,14 +169,22 @@ class Plan:
         )
 
     def inputs(self, artefact: Artefact) -> list[str]:
-        """Absolute paths of an artefact's input files for Snakemake: receipts and lock files."""
+        """Absolute paths of the files on which Snakemake lets the job of an artefact wait.
+
+        They are the receipts (``artefact.json``) of other artefacts, and the lock files of raw
+        files, both of which are written last.
+        """
         return [
             f"{self.store}/{value.lock if isinstance(value, Raw) else value.receipt}"
             for value in artefact.inputs.values()
         ]
 
     def receipts(self, dimension: str) -> list[str]:
-        """Absolute paths of the receipts of all scores of a dimension, the inputs of its tables."""
+        """Absolute paths of the files that exist once all scores of a dimension are computed.
+
+        They are the receipts (``artefact.json``) of the scores; Snakemake lets the table of the
+        dimension wait for them.
+        """
         return [
             f"{self.store}/{scores.receipt}"
             for made in self.cells
@@ -178,15 +194,21 @@ class Plan:
         ]
 
     def pictured(self, dimension: str) -> list[str]:
-        """Names of a dimension's cases for which forecasts of at least one model are stored."""
+        """List the evaluations of a dimension for which forecasts of a model are stored.
+
+        Returns:
+            names such as ``kitti-caltech`` (`CellKey.case_name`), of which pictures can be drawn.
+        """
         cells = [made for made in self.cells if made.cell.dimension == dimension]
         return list(dict.fromkeys(made.cell.case_name for made in cells if made.keep != 0))
 
     def count(self, dimensions: Collection[str]) -> None:
         """Set the dimensions whose artefacts count as work of a run; initially all of them.
 
+        Progress and status then leave out artefacts that no table of the run needs.
+
         Args:
-            dimensions: names of the dimensions.
+            dimensions: names of the dimensions, each with a table of its own.
         """
         self.dimensions = [name for name in self.config.scale.dimensions if name in dimensions]
         self._needed = {
@@ -197,10 +219,10 @@ class Plan:
         }
 
     def is_wanted(self, artefact: Artefact) -> bool:
-        """Whether an artefact counts as work of this run.
+        """Whether an artefact counts as work of this run, in progress and status.
 
-        Prepared data that no cell needs (`prepared` in the scale file) count once their preparation
-        has started.
+        Prepared data that no cell (evaluation) needs, which the scale file lists under `prepared`,
+        count once their preparation has started.
         """
         if artefact.folder in self._needed:
             return True

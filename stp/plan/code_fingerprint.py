@@ -1,4 +1,7 @@
-"""Fingerprints of the code and files that can influence an artefact or a table."""
+"""Fingerprints (hashes) of the code and files that can influence an artefact or a table.
+
+An artefact is a folder that one job writes. It is made again if its fingerprint changes.
+"""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -19,7 +22,7 @@ COLLECT = ("stp.collect.scores", "stp.collect.database")
 
 
 def entries_of(kind: str, *names: str) -> tuple[str, ...]:
-    """Paths of entries in the configuration, such as ``config/models/tau.yaml``.
+    """Paths of the files that configure models and the like, such as ``config/models/tau.yaml``.
 
     Args:
         kind: datasets, models or conventions.
@@ -29,7 +32,7 @@ def entries_of(kind: str, *names: str) -> tuple[str, ...]:
 
 
 class CodeOfPlan:
-    """Fingerprints of code, each computed once.
+    """Fingerprints (hashes) of code, each computed once.
 
     Args:
         config: the checked configuration.

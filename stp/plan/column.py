@@ -1,4 +1,7 @@
-"""Columns of tables: heading, convention, and the part of the convention's values that is shown."""
+"""Columns of tables: heading, convention, and the part of the convention's values that is shown.
+
+A convention is one exact definition of a metric, such as ``ssim.range2``.
+"""
 
 import re
 from collections.abc import Iterable
@@ -12,7 +15,7 @@ from stp.plan.checked_config import Strict
 
 
 class Part(NamedTuple):
-    """The part of a convention's values that a column shows; by default all of them together.
+    """The part of a metric's values that a column shows; by default all of them together.
 
     Attributes:
         variable: name of a variable.
@@ -92,7 +95,7 @@ class Column(Strict):
 
     @property
     def part(self) -> Part:
-        """The part of the convention's values that the column shows."""
+        """The part of the metric's values that the column shows, such as one variable."""
         return Part(self.variable, self.threshold, self.lead, self.statistic)
 
     @property
@@ -108,7 +111,7 @@ class Column(Strict):
 
     @property
     def place(self) -> tuple[str, Part]:
-        """Convention and part: the key by which columns with the same values are found."""
+        """Convention and part of the values; two columns with equal places show the same values."""
         return self.convention, self.part
 
 

@@ -21,12 +21,12 @@ from stp.plan.manifest_types import Cell, Manifest, RawFacts
 
 
 def judged(manifest: Manifest) -> tuple[Cell, ...]:
-    """Complete the cells of a manifest with the evidence that their data are official.
+    """Complete the cells (evaluations) of a manifest with the evidence that data are official.
 
     The fields ``bytes_known_by``, ``lacking``, ``official_paper_protocol`` and ``comparable`` are
     set. ``bytes_known_by`` is the weakest evidence among the datasets of the cell (see
-    `stp.core.lock.KNOWN_BY`), or None if one of them is neither declared official nor the source of
-    the paper's numbers.
+    `stp.core.lock.KNOWN_BY`). It is None if there is none for one of these datasets, as for
+    synthetic data.
 
     Raises:
         StpError: a lock cannot be read, or disagrees with the declaration.

@@ -300,5 +300,5 @@ class Dataset(Strict):
 
     @property
     def samples(self) -> Task:
-        """The task of the dataset."""
+        """The task of the dataset: what a sample is, and how it is processed."""
         return tasks.find(self.kind)

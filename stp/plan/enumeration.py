@@ -10,7 +10,7 @@ from stp.plan.recipes import Recipes
 
 
 def enumerate_cells(config: Config) -> Iterator[tuple[CellKey, int | tuple[str, ...] | None]]:
-    """Yield all cells of a scale file, dataset by dataset.
+    """Yield all cells (model, data, setting, seed) of a scale file, dataset by dataset.
 
     A model with imported predictions has only the cells for which predictions were imported.
 

@@ -18,8 +18,9 @@ SUMS = "cluster_sums.parquet"
 
 
 def counted_once(cells: Sequence[Cell]) -> tuple[Cell, ...]:
-    """Keep one of several cells whose seeds have equal predictions, and add a note to it.
+    """Keep one of several cells (evaluations) that differ only in the seed and predict the same.
 
+    The kept cell gets a note for tables.
     Cells whose predictions do not exist yet, or are not stored, are unchanged.
     """
     groups: dict[CellKey, list[Cell]] = {}

@@ -135,7 +135,7 @@ class Combinations(Strict):
         return self.models is None or bool(set(self.models) & set(case.models))
 
     def out_of(self, case: Case) -> tuple[str, ...]:
-        """The models of a case that remain when matching models are left out."""
+        """The models of a case (one evaluation of several models) that this pattern leaves."""
         if not self.matches(case):
             return case.models
         return tuple(name for name in case.models if self.models and name not in self.models)

@@ -1,4 +1,8 @@
-"""Read and write manifests, and find the columns of their cells."""
+"""Read and write manifests, and find the columns of their cells.
+
+A manifest is a file with all information that the tables of one dimension (one question of a suite)
+are made from: the cells (evaluations), and facts about them.
+"""
 
 import json
 from collections.abc import Iterable
@@ -145,7 +149,12 @@ def describe(key: CellKey) -> str:
 
 
 def stored_of(manifest: Manifest, cell: Cell) -> list[tuple[str, Part]]:
-    """Convention and part of all values stored for a cell, including those that no table shows."""
+    """List all values that are stored for a cell, including those that no table shows.
+
+    Returns:
+        for each value, its convention (exact definition of a metric, such as ``ssim.range2``), and
+        its part: variable, threshold and lead times.
+    """
     values: list[tuple[str, Part]] = []
     for table, columns in manifest.tables.items():
         values += [column.place for column in columns_of(manifest, table, cell).values()]
@@ -156,7 +165,12 @@ def stored_of(manifest: Manifest, cell: Cell) -> list[tuple[str, Part]]:
 
 
 def over_leads(manifest: Manifest) -> Manifest:
-    """Replace a manifest's columns by its suite's panels over lead time, if there are any."""
+    """Prepare a manifest for figures with scores at each lead time.
+
+    Returns:
+        a copy whose columns are the panels of these figures, as the suite declares them; the
+        manifest itself if the suite declares none, since panels are then the table's columns.
+    """
     curves = manifest.tables[manifest.dimension].curves
     if not curves:
         return manifest
@@ -186,7 +200,10 @@ def names_of_members(samples: int, statistic: str | None) -> dict[str, str]:
 
 
 def columns_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, Column]:
-    """The columns of a cell by name; none if its dataset is not in the table.
+    """The columns of a table that have values for a cell, by name.
+
+    Returns:
+        the columns; empty if the dataset of the cell is not in the table.
 
     Raises:
         StpError: the manifest has no such table.

@@ -1,5 +1,8 @@
 """Types that make up a manifest: the cells of one dimension, and the facts that its tables need.
 
+A dimension is one question of a suite, with a table of its own. A cell is one model, trained on one
+dataset, tested on one dataset, in one setting, with one seed.
+
 The JSON text of a manifest omits fields that have their default.
 """
 
@@ -15,7 +18,9 @@ from stp.plan.column import Columns, ReproducedColumn
 
 @dataclass(frozen=True, kw_only=True)
 class StoredCell:
-    """A cell as manifests and the results store describe it: key, origin of the data, folders.
+    """A cell (one model on one dataset in one setting): its key, origin of the data, and folders.
+
+    Both manifests and the results store have these facts.
 
     Attributes:
         key: key of the cell.
@@ -89,7 +94,7 @@ class StoredCell:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell(StoredCell):
-    """A cell of a manifest.
+    """A cell of a manifest: one model on one dataset in one setting, with what tables say of it.
 
     Attributes:
         follows_paper: whether the paper has this evaluation with the same recipes.
@@ -123,7 +128,7 @@ class Cell(StoredCell):
 
 @dataclass(frozen=True)
 class DimensionFacts:
-    """Facts about a dimension; see `stp.plan.suite.Dimension`.
+    """Facts about a dimension, one question of a suite; see `stp.plan.suite.Dimension`.
 
     Attributes:
         place: position of the dimension in the order of the suite, from 1.
@@ -140,7 +145,7 @@ class DimensionFacts:
 
 @dataclass(frozen=True)
 class SuiteFacts:
-    """Facts about a suite; see `stp.plan.suite.Suite`.
+    """Facts about a suite, the benchmark of one paper; see `stp.plan.suite.Suite`.
 
     Attributes:
         views: SQL of the suite's own views of the results store, by name.
@@ -185,7 +190,7 @@ class RawFacts:
 
 @dataclass(frozen=True)
 class ConventionFacts:
-    """Facts about a convention; see `stp.plan.metric.Metric`."""
+    """Facts about a convention, one exact definition of a metric; see `stp.plan.metric.Metric`."""
 
     title: str
     unit: str
@@ -273,7 +278,10 @@ class DatasetFacts:
 
 @dataclass(frozen=True)
 class KindFacts:
-    """Facts about a task for tables and the results store; see `stp.tasks.task.Task`."""
+    """Facts about a task (what a sample is, such as frames or tracks of people).
+
+    Tables and the results store need them; `stp.tasks.task.Task` describes the fields.
+    """
 
     names_training: bool
     counts_people: bool
@@ -284,7 +292,10 @@ class KindFacts:
 
 @dataclass(frozen=True)
 class ReproductionFacts:
-    """The paper's reproduction table of one dataset; see `stp.plan.suite.Reproduction`."""
+    """The paper's table of the results that it reproduced on one dataset with the original code.
+
+    `stp.plan.suite.Reproduction` describes the fields.
+    """
 
     table: str
     columns: tuple[ReproducedColumn, ...]
@@ -357,5 +368,5 @@ class Manifest:
     published_names: Names
 
     def kind_of(self, cell: StoredCell) -> KindFacts:
-        """Facts about the task of a cell."""
+        """Facts about the task of a cell: whether samples are frames, tracks or opinions."""
         return self.kinds[cell.kind]

@@ -1,4 +1,4 @@
-"""Make manifests: all information that the tables of one dimension are made from.
+"""Make manifests: all information that the tables of one dimension (question) are made from.
 
 The text of a manifest changes exactly when a table has to be made again: if the scores of a cell,
 the code that collects scores, or the published values change.
@@ -47,7 +47,7 @@ NOT_PROTOCOL = {"train": ("threads",), "predict": ("threads", "batch_size")}
 
 
 def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Manifest:
-    """Make the manifest of a dimension.
+    """Make the manifest of a dimension: its cells (evaluations), and facts about them.
 
     Args:
         plan: the plan.
@@ -160,7 +160,7 @@ def _steps(plan: Plan, datasets: list[str]) -> dict[str, float]:
 
 
 class Paper:
-    """The protocol of a suite's paper, from the scale file of that protocol.
+    """The evaluations of a suite's paper and their settings, from the scale file that has them.
 
     Args:
         name: name of the suite.
@@ -178,10 +178,10 @@ class Paper:
             self.evaluations = {_evaluation(cell) for cell, _ in enumerate_cells(config)}
 
     def is_followed(self, recipes: Recipes, cell: CellKey) -> bool:
-        """Whether the paper has the evaluation of a cell, with the same recipes up to predictions.
+        """Whether the paper evaluates like a cell, with the same data, training and forecasts.
 
         Args:
-            recipes: recipes of the plan that has the cell.
+            recipes: recipes (settings of all artefacts) of the plan that has the cell.
             cell: key of the cell.
         """
         if {cell.subset, cell.train_subset} & set(self.suite.not_printed):
@@ -395,7 +395,7 @@ def _model_facts(model: Model) -> ModelFacts:
 
 
 def kind_facts(kind: Task) -> KindFacts:
-    """Collect the facts about a task that manifests need."""
+    """Collect the facts about a task (frames, tracks or opinions) that manifests need."""
     return KindFacts(**{field.name: getattr(kind, field.name) for field in fields(KindFacts)})
 
 

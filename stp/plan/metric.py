@@ -104,7 +104,10 @@ class Convention(Strict):
 
     @property
     def definition(self) -> Json:
-        """Function and options as they appear in recipes; see `stp.options.conventions`."""
+        """Function and options of the convention, as the job that computes scores gets them.
+
+        `stp.options.conventions` describes the form.
+        """
         networks = {"network": self.network, "weights": self.weights} if self.layer is None else {}
         networks = {key: value for key, value in networks.items() if value is not None}
         return {"function": self.function, **networks, **(self.model_extra or {})}
@@ -140,15 +143,18 @@ class Metric(Strict):
     conventions: dict[Name, Convention]
 
     def title_of(self, choice: str) -> str:
-        """The heading of a convention in tables."""
+        """The heading in tables of a convention of this metric, such as ``range2``."""
         return self.conventions[choice].title or self.title
 
     def unit_of(self, choice: str) -> str:
-        """The unit of a convention."""
+        """The unit of the values of a convention of this metric, such as ``range2``."""
         return self.conventions[choice].unit or self.unit
 
     def success_of(self, choice: str) -> str | None:
-        """Kind of success that a convention rates, `strict` or `graded`; None if it rates none."""
+        """How a convention rates predicted events: `strict` or `graded`; None if it rates none.
+
+        A strict one rates a sample as right or wrong. A graded one can rate it as partly right.
+        """
         return self.conventions[choice].success or self.success
 
     def is_higher_better(self, choice: str) -> bool | None:
@@ -164,7 +170,7 @@ class Metric(Strict):
         return self.higher_is_better
 
     def compares_sets(self, choice: str) -> bool:
-        """Whether the value of a convention depends on the number of clips."""
+        """Whether the value of a convention, such as ``pooled``, depends on the number of clips."""
         convention = self.conventions[choice]
         if convention.compares_sets is not None:
             return convention.compares_sets
@@ -233,7 +239,11 @@ def with_definitions(
 
 
 def declared(name: str, where: str) -> tuple[Metric, Convention]:
-    """A convention of the project's configuration, and its metric.
+    """Read a convention (such as ``ssim.range2``) and its metric from the configuration.
+
+    Args:
+        name: name of the convention.
+        where: place of the name, for errors.
 
     Raises:
         StpError: the convention is unknown, or the file of the metric is wrong.

@@ -171,7 +171,10 @@ class Submission(Strict):
 
     @property
     def release(self) -> Release:
-        """The file as a raw release: .npy, float32 (sample, [member,] lead, channel, y, x)."""
+        """The file of predictions, in the form of a release of raw files.
+
+        It is a .npy file, float32 (sample, [member,] lead, channel, y, x).
+        """
         file = RawFile(
             path=f"external/{self.sha256[:16]}.npy",
             bytes=self.bytes,
@@ -233,7 +236,7 @@ class Leads(Strict):
 
 
 class ModelSettings(PerDataset, Leads):
-    """Settings of a model that a scale may override.
+    """Settings of a model; a scale file (the configuration of a run) may override each of them.
 
     Attributes:
         datasets: settings for single datasets, by dataset; they override those for all datasets.

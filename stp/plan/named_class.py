@@ -24,11 +24,12 @@ EXPECTED = "package.module:Class, of an installed package or of a module of stp"
 def of_suite(room: str, name: str) -> str | None:
     """The class of a model in the folder of a suite, as ``package.module:Model``.
 
-    None if the module of the model is in the room of models instead.
-
     Args:
-        room: full name of the package of models.
+        room: full name of the package of models that belong to no suite.
         name: name of the model.
+
+    Returns:
+        the class; None if no suite has a module of that name, so that the model is in ``room``.
 
     Raises:
         StpError: two modules have this name.

@@ -33,7 +33,7 @@ class Raws:
         self._archives: dict[tuple[str, str], Raw] = {}
 
     def of_dataset(self, name: str) -> Raw:
-        """Raw files of the release that a dataset's entry selects."""
+        """Raw files of a dataset, in the release (version) that the configuration selects."""
         if name in self._raws:
             return self._raws[name]
         dataset = self.config.datasets[name]
@@ -136,7 +136,9 @@ class Raws:
 
 
 def registered(raw: Raw) -> Path | None:
-    """Path of the registered lock file of a release, whether or not the file exists.
+    """Path of the lock file of a release in the configuration, whether or not it exists.
+
+    It has the checksums that the raw files of the release are known to have.
 
     Returns:
         the path; None for generated files, network weights and imported predictions.

@@ -1,5 +1,6 @@
 """Recipes of preparations, training runs and forecasts, as the plan builds them.
 
+A recipe has all settings of one artefact (a folder that one job writes).
 `stp.core.options.as_json` serialises them for cores and fingerprints, without fields that have
 their default. Anything with a meaningful order is a list, because JSON objects are sorted by key.
 Recipes of scores and features are `stp.options.score.ScoreOptions` and

@@ -28,7 +28,7 @@ from stp.tasks.task import Task
 
 
 class Recipes(ScoredConventions):
-    """The recipes of a configuration.
+    """Builds the recipes (all settings of one artefact each) of a configuration.
 
     Args:
         config: the checked configuration.
@@ -64,7 +64,7 @@ class Recipes(ScoredConventions):
         return self._settings[arguments]
 
     def variant(self, model: str, name: str) -> Variant | None:
-        """A variant of a model; None for the default.
+        """A variant (named set of options) of a model; None for the default.
 
         Raises:
             StpError: the model has no such variant.
@@ -115,11 +115,11 @@ class Recipes(ScoredConventions):
         return self._prepare[name, release]
 
     def prepare_digest(self, name: str) -> str:
-        """Hash of the recipe of a dataset's prepared data; submissions contain it."""
+        """Hash of the recipe of a dataset, by which imported predictions say what they are for."""
         return digest(as_json(self.prepare(name)))
 
     def samples(self, dataset: str) -> Task:
-        """The task of a dataset."""
+        """The task of a dataset: whether its samples are frames, tracks or opinions."""
         return self.config.datasets[dataset].samples
 
     def class_of(self, model: str) -> str | None:
@@ -359,7 +359,7 @@ class Recipes(ScoredConventions):
             )
 
     def setting(self, case: Case) -> str:
-        """Name the setting of a case, such as ``horizon-30+interval-2``."""
+        """Name what an evaluation changes of the protocol, such as ``horizon-30+interval-2``."""
         horizon = self.config.datasets[case.tested_on].horizon
         return setting_name({"horizon": horizon, **case.setting})
 

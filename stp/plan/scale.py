@@ -1,4 +1,4 @@
-"""Scale files: evaluations to run, overrides of the configuration, and folders."""
+"""Scale files, such as config/demo.yaml: evaluations to run, overrides of settings, and folders."""
 
 import os
 from pathlib import Path
@@ -109,7 +109,7 @@ def _unreserved(name: str) -> str:
 
 
 class Scale(Strict):
-    """A scale file.
+    """A scale file: which models and datasets are evaluated, and with which settings.
 
     Attributes:
         scale: name of the scale; results lie in ``results/<scale>/``.

@@ -13,7 +13,7 @@ from stp.plan.manifest_types import Cell
 
 
 def noted(cell: Cell) -> Cell:
-    """Add to a cell the note on its predictions, and the number of members that were scored.
+    """Add to a cell the note on its predictions, and the number of forecasts that were scored.
 
     Raises:
         StpError: the note is damaged.

@@ -1,4 +1,7 @@
-"""Select the conventions computed for each dataset, and the networks whose features they need."""
+"""Select the conventions computed for each dataset, and the networks whose features they need.
+
+A convention is one exact definition of a metric, such as ``ssim.range2``.
+"""
 
 from collections.abc import Mapping
 
@@ -10,7 +13,7 @@ from stp.plan.metric import Convention, Metric, NetworkFeatures, check_definitio
 
 
 class ScoredConventions:
-    """The conventions of a configuration.
+    """Selects the conventions (exact definitions of metrics) that are computed for each dataset.
 
     Args:
         config: the checked configuration.
@@ -117,7 +120,12 @@ class ScoredConventions:
         return self.config.suite.sampled.get(self.config.suite.datasets.get(dataset, ""), ())
 
     def curves(self, dataset: str) -> tuple[Column, ...]:
-        """Panels of a dataset's figure over lead time; empty if it shows the table's columns."""
+        """Panels of the figure that shows the scores of a dataset at each lead time.
+
+        Returns:
+            the panels, in the form of columns; empty if the suite declares none, in which case the
+            columns of the table are the panels.
+        """
         return self.config.suite.curves.get(self.config.suite.datasets.get(dataset, ""), ())
 
     def also(self, dataset: str) -> list[str]:
@@ -129,7 +137,7 @@ class ScoredConventions:
         return self.config.metrics[convention.partition(".")[0]]
 
     def convention(self, name: str) -> Convention:
-        """The entry of a convention, by its name."""
+        """The configuration of a convention, by its name, such as ``ssim.range2``."""
         return self.metric(name).conventions[name.partition(".")[2]]
 
     def _is_perceptual(self, convention: str) -> bool:

@@ -1,4 +1,8 @@
-"""Names of settings and variants, which are parts of paths."""
+"""Names of settings and variants, which are parts of paths.
+
+A setting is what an evaluation changes of a dataset's protocol, such as ``horizon-30+interval-2``.
+A variant is a named set of options of a model, such as ``released``.
+"""
 
 import re
 from collections.abc import Mapping

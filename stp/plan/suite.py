@@ -276,7 +276,8 @@ class Suite(Strict):
     def all_tables(self) -> dict[str, NamedTable]:
         """All tables of the suite, by name.
 
-        Each dimension's main table, then its further tables, then those of the suite itself.
+        The main tables of all dimensions come first. They are followed by the further tables of
+        dimensions, and by the tables that belong to no dimension.
         """
         tables: dict[str, NamedTable] = {
             name: NamedTable(about=dimension.about, printed=dimension.printed)
@@ -287,7 +288,11 @@ class Suite(Strict):
         return {**tables, **self.tables, **self.view_tables}
 
     def table_of(self, table: str) -> str | None:
-        """The dimension to which a further table belongs; None for tables of the suite."""
+        """The dimension from whose rows a further table is made.
+
+        Returns:
+            the name of the dimension; None if ``table`` is not a further table of a dimension.
+        """
         return next(
             (name for name, dimension in self.dimensions.items() if table in dimension.tables), None
         )
@@ -324,7 +329,16 @@ OF_ALL = {
 
 
 def suite_for(dimensions: Collection[str], suites: Mapping[str, Suite]) -> str:
-    """Find the suite of a scale file that names no suite, by its dimensions."""
+    """Find the suite to which a scale file belongs that does not name its suite.
+
+    Args:
+        dimensions: names of the dimensions in the scale file.
+        suites: suites by name.
+
+    Returns:
+        name of the first suite with one of these dimensions, or else of the suite into which
+        users' own datasets of frames are drafted.
+    """
     owners = (
         name for name, suite in suites.items() if not suite.dimensions.keys().isdisjoint(dimensions)
     )
@@ -353,7 +367,11 @@ def draft_for(kind: str, suites: Mapping[str, Suite] | None = None) -> tuple[str
 
 
 def suites_with(table: str) -> dict[str, Suite]:
-    """Find the suite with a table that belongs to no dimension; empty without one."""
+    """Find the suite that has a table of this name which belongs to no dimension.
+
+    Returns:
+        the suite by its name; empty if no suite has such a table.
+    """
     return {name: suite for name, suite in read_suites().items() if table in suite.tables}
 
 

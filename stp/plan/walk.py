@@ -5,6 +5,7 @@ No other module builds paths of artefacts.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 from stp.core import named_modules, provenance
@@ -247,14 +248,14 @@ class Walk:
         return self._parts[key]
 
     def submission(self, cell: CellKey) -> Submission | None:
-        """The imported predictions of a cell; None unless the model is external."""
+        """The imported predictions of a cell; None unless the model runs elsewhere."""
         if self.config.models[cell.model].fit != EXTERNAL:
             return None
         key = (cell.dimension, cell.trained_on, cell.train_subset, cell.tested_on, cell.subset)
         return self.recipes.submission(cell.model, *key, cell.setting)
 
     def members(self, cell: CellKey) -> tuple[int, Statistic | None]:
-        """Number of forecasts of each clip, and the scored statistic (None for one forecast)."""
+        """Number of forecasts of each clip, and how they are scored; see `Recipes.members`."""
         submission = self.submission(cell)
         if submission is not None:
             return submission.members, submission.statistic
@@ -482,12 +483,13 @@ class Walk:
 
     def _entries_of_network(self, features: NetworkFeatures) -> tuple[str, ...]:
         """Configuration files of all metrics that share the features of a network's module."""
-        metrics = [
-            name
-            for name, metric in self.config.metrics.items()
-            if any(
-                entry.features and entry.features.code == features.code
-                for entry in metric.conventions.values()
-            )
-        ]
-        return entries_of("conventions", *sorted(metrics))
+        return entries_of("conventions", *sorted(self._metrics_by_network[features.code]))
+
+    @cached_property
+    def _metrics_by_network(self) -> dict[str, set[str]]:
+        metrics: dict[str, set[str]] = {}
+        for name, metric in self.config.metrics.items():
+            for entry in metric.conventions.values():
+                if entry.features:
+                    metrics.setdefault(entry.features.code, set()).add(name)
+        return metrics

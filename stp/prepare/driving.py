@@ -90,8 +90,7 @@ def cut(
         strides: number of frames between the starts of windows, by split.
         span: number of frames in a window.
         fps: frames per second, for recordings without times.
-        subsets: number of frames in a window of each further test subset, whose windows are longer,
-            by name.
+        subsets: further test subsets with longer windows: number of frames of a window, by name.
         gap_s: maximum step in time, in seconds, of test windows that are also in the subset
             ``without_gaps``, if times are known; None without this subset.
         clusters: ``recording``: all windows of a recording are one cluster; ``block-60s``: windows
@@ -203,7 +202,7 @@ def count_gaps(drives: Iterable[Drive], gap_s: float) -> dict[str, int]:
 
 
 def write_times(group: zarr.Group, drives: Iterable[Drive]) -> None:
-    """Write the coordinate ``time`` along the frames."""
+    """Write the times of all frames, one recording after the other, as coordinate ``time``."""
     times = np.concatenate([drive.times for drive in drives if drive.times is not None])
     write_coordinate(
         group,

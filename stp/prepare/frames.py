@@ -132,7 +132,7 @@ class StoredPiece:
     note: Any
 
     def line(self) -> str:
-        """One line of JSON."""
+        """The record as a line of JSON."""
         return json.dumps(asdict(self)) + "\n"
 
 

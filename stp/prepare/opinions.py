@@ -159,6 +159,10 @@ class Source:
     def rows(self, name: str, needed: Iterable[str]) -> list[dict[str, str]]:
         """The rows of a CSV file.
 
+        Args:
+            name: name of the file in the folder of the database.
+            needed: names of the columns that the file must have.
+
         Raises:
             StpError: the file cannot be read, lacks a column or a field, or has a column twice.
         """
@@ -202,7 +206,11 @@ class Source:
         return value
 
     def by_video(self, name: str, needed: Iterable[str]) -> dict[str, dict[str, str]]:
-        """The rows of a file by the name of the video.
+        """The rows of a CSV file by the name of the video.
+
+        Args:
+            name: name of the file in the folder of the database.
+            needed: names of further columns that the file must have.
 
         Raises:
             StpError: a video has two rows.
@@ -291,6 +299,12 @@ class Source:
         self, file: str, videos: Iterable[str], names: list[str], *, all_of_them: bool
     ) -> None:
         """Check that the videos of a file or folder have opinions.
+
+        Args:
+            file: name of the file or folder, for errors.
+            videos: names of the videos in it.
+            names: names of the videos with opinions.
+            all_of_them: whether each video with an opinion must be in it.
 
         Raises:
             StpError: a video has no opinion; or, with `all_of_them`, a video with an opinion is

@@ -50,7 +50,10 @@ class Clip(NamedTuple):
 
 
 def attributes(recipe: Mapping[str, Any], raw: RawFiles, **of_the_data: Any) -> dict[str, Any]:
-    """Make the attributes of the Zarr group: from the recipe, raw checksums, and `of_the_data`.
+    """Make the attributes of the Zarr group of prepared data.
+
+    They are settings of the recipe, checksums of the raw files, and `of_the_data`: what only the
+    reader knows, such as units.
 
     For many raw files, only the checksum of their checksums is stored, since attributes are read
     whenever the group is opened.

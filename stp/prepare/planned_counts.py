@@ -1,4 +1,4 @@
-"""Count the clips that follow from split lists and rules, before data are downloaded.
+"""Count the clips to expect from split lists and rules, before data are downloaded.
 
 A reader may have ``count(recipe, raw) -> Planned``, which cuts clips by the same functions as in
 preparation. `stp list datasets` compares the numbers with the published ones.
@@ -14,7 +14,7 @@ from stp.prepare.output import Clip
 
 
 class Lists(NamedTuple):
-    """Raw files that are read without a lock file: split lists, annotations, catalogues.
+    """Raw files that are read before checksums are recorded: split lists, annotations, catalogues.
 
     Attributes:
         roots: raw folders, in order of preference.

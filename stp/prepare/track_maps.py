@@ -247,6 +247,8 @@ def check_covered(obstacles: Obstacles, position: np.ndarray, name: str) -> int:
     """Refuse obstacles if most detections are on them.
 
     Args:
+        obstacles: the obstacles.
+        position: positions of detections, (R, 2), metres.
         name: name of the map, for the error.
 
     Returns:

@@ -38,7 +38,10 @@ def note_of(path: Path | str) -> str:
 
 
 def write_outdated(*folders: Path) -> None:
-    """Write the file `OUTDATED`, the input of outdated results, to be newer than all results.
+    """Write the file `OUTDATED`, so that Snakemake makes outdated results again.
+
+    Snakemake makes a result again if one of its inputs is newer. The workflow adds this file to the
+    inputs of outdated results. It has to be newer than all results.
 
     Args:
         folders: folders of results; modification times in the future are set to the current time.
@@ -66,7 +69,7 @@ def clamp_future_time(path: Path, now: float) -> None:
 
 
 def write_note(digest: str, note: Path, files: Iterable[Path] = ()) -> None:
-    """Write the note of a result.
+    """Write the note of a result, from which later runs know whether the result is outdated.
 
     Args:
         digest: digest of all inputs of the result.
@@ -78,7 +81,7 @@ def write_note(digest: str, note: Path, files: Iterable[Path] = ()) -> None:
 
 
 def is_current(note: Path, digest: str) -> bool:
-    """Whether a note has the digest of the plan, and the listed files are unchanged.
+    """Whether a result is up to date: its note has the digest of the plan, its files are unchanged.
 
     Args:
         note: path of the note.

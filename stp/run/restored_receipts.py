@@ -1,4 +1,4 @@
-"""Restore receipts that Snakemake has deleted.
+"""Restore receipts (``artefact.json``) that Snakemake has deleted.
 
 If a job of a group fails, Snakemake deletes the outputs of the whole group. A finished artefact has
 a sealed copy of its receipt (stp/core/receipts.py), so no artefact has to be computed again.

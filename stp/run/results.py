@@ -1,4 +1,4 @@
-"""Folders of results, one for each scale, and the scale of the last run."""
+"""Folders of results, one for each scale (such as ``demo``), and the scale of the last run."""
 
 from pathlib import Path
 
@@ -21,9 +21,9 @@ def last_results() -> Path:
 
 
 def rows_of(manifest: Path) -> Path:
-    """Path of the file with the rows collected for a manifest, in the same folder of results.
+    """Path of the file with the scores collected for a manifest, in the same folder of results.
 
     Args:
-        manifest: path of the manifest.
+        manifest: path of the manifest, which lists the cells of a table.
     """
     return manifest.parent.parent / "collected" / f"{manifest.stem}.parquet"

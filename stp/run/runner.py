@@ -1,7 +1,7 @@
-"""The runner around the core of every stage: checks, leases, publication, records of failures.
+"""The runner around the core of every stage, which is the function that does the work.
 
-Cores get a plain job, and their code is part of the fingerprint. The runner cannot influence their
-results, so its code is not.
+It checks inputs, holds leases, publishes results and records failures. Cores get a plain job, and
+their code is part of the fingerprint. The runner cannot influence results, so its code is not.
 """
 
 import contextlib
@@ -52,7 +52,7 @@ def state_folder(plan: Plan, folder: str) -> Path:
 
 
 def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any) -> Path:
-    """Make an artefact, unless it exists.
+    """Make an artefact (the folder of results of one job), unless it exists.
 
     Args:
         plan: plan of the artefact.
@@ -105,7 +105,7 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
 
 
 def imported(core: str) -> ModuleType:
-    """Import a core with garbage collection off, and exempt the imported objects from it.
+    """Import the module of a core, with no garbage collection of its objects, now or later.
 
     With torch, these are a million objects, and a job starts in three quarters of the time.
     """
@@ -192,10 +192,10 @@ def _make(
 
 
 def run_core(plan: Plan, artefact: Artefact, job: Job) -> Any:
-    """Run the core of an artefact, in the number of processes that the plan states.
+    """Run a core (the function that makes an artefact) in the planned number of processes.
 
     Returns:
-        the return value of the core.
+        the return value of the core, which gets recipe, inputs and folders as its only argument.
 
     Raises:
         StpError: the core reads an undeclared file, the bytecode of a module differs from its
@@ -336,7 +336,7 @@ def refuse_missing_code(artefact: Artefact) -> None:
 
 
 def canonical_recipe(artefact: Artefact) -> dict[str, Any]:
-    """The recipe for a core, without the keys that only distinguish artefacts (`IDENTITY`).
+    """The settings that a job gets: its recipe without keys that only name artefacts (`IDENTITY`).
 
     Keys are sorted, because fingerprints do not depend on their order.
     """
@@ -345,10 +345,10 @@ def canonical_recipe(artefact: Artefact) -> dict[str, Any]:
 
 
 def raw_roots(plan: Plan, artefact: Artefact) -> dict[str, Any]:
-    """Make the runtime setting ``raw_roots``, folders of raw files, for cores that read raw files.
+    """Make the runtime setting ``raw_roots``, folders of raw files, for jobs that read raw files.
 
     Returns:
-        ``{"raw_roots": ...}``; empty for other cores.
+        ``{"raw_roots": ...}``; empty for other jobs.
     """
     for raw in artefact.inputs.values():
         if isinstance(raw, Raw):
@@ -357,10 +357,10 @@ def raw_roots(plan: Plan, artefact: Artefact) -> dict[str, Any]:
 
 
 def weight_files(plan: Plan, artefact: Artefact) -> dict[str, Any]:
-    """Make the runtime setting ``weights``, files for cores that run networks of metrics.
+    """Make the runtime setting ``weights``, files for jobs that run networks of metrics.
 
     Returns:
-        ``{"weights": ...}`` for features and perceptual scores; empty for other cores.
+        ``{"weights": ...}`` for features and perceptual scores; empty for other jobs.
     """
     if not artefact.is_perceptual and artefact.stage != "features":
         return {}

@@ -22,10 +22,10 @@ def arguments(
     """Make the arguments with which Snakemake makes targets of a scale.
 
     Args:
-        targets: names of tables, ``all``, ``tables``, one of `OF_THE_SCALE`, or paths.
-        scale: name of a scale file in the configuration folder, or path of a scale file; None for
-            the scale of the profile.
-        cluster: name of a cluster's profile; None for this machine.
+        targets: names of tables, ``all``, ``tables``, ``figures``, ``report``, ``data``, or paths.
+        scale: name of a scale file in the configuration folder, or path of a scale file, which
+            says what is evaluated; None for the scale of the profile.
+        cluster: name of a cluster's profile, such as ``slurm``; None for this machine.
         passed: further arguments of Snakemake.
 
     Raises:

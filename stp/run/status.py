@@ -1,7 +1,8 @@
 """States of the artefacts and cells of a plan: done, running, failed, partly done or missing.
 
-They are determined from receipts and, for artefacts without a receipt, state folders. This is fast
-enough to be repeated often, even on a network disk.
+An artefact is the folder of results of one job. A cell is one model on one dataset in one setting.
+States are determined from receipts and, for artefacts without a receipt, state folders. This is
+fast enough to be repeated often, even on a network disk.
 """
 
 import os
@@ -86,7 +87,9 @@ def _where(tried: list[RecordedAttempt]) -> str:
 
 
 def cell_state(made: CellArtefacts, states: dict[str, ArtefactState]) -> ArtefactState:
-    """Determine the state of a cell: that of a running or failed artefact, if it has one.
+    """Determine the state of a cell (one model on one dataset in one setting) from its artefacts.
+
+    A cell is done if its scores are. Otherwise, it is running or failed if one of its artefacts is.
 
     Prepared data belong to many cells: while they are being prepared, a cell does not count as
     running, but it has failed if the preparation has failed.

@@ -34,7 +34,7 @@ def write_config(plan: Plan, results: Path = RESULTS) -> Path:
 
 
 def write_counted(plan: Plan, targets: Iterable[str], results: Path = RESULTS) -> None:
-    """Record the dimensions that the targets of a run need; progress counts only these.
+    """Record the dimensions (questions with their tables) that a run needs; progress counts these.
 
     A target that names a dimension (``results/tables/short_term.csv``) needs this dimension; any
     other target needs all dimensions.
@@ -49,28 +49,36 @@ def write_counted(plan: Plan, targets: Iterable[str], results: Path = RESULTS) -
 
 
 def read_counted(results: Path = RESULTS) -> list[str] | None:
-    """The dimensions that the current run needs; None for all."""
+    """Names of the dimensions whose tables the current run needs; None for all."""
     dimensions: list[str] | None = json_or_none(results / "plan" / "counted.json")
     return dimensions
 
 
 def results_of(plan: Plan) -> Path:
-    """Folder of results of a plan's scale: everything that a run writes outside of the store."""
+    """Folder of a plan's results, such as ``results/demo``.
+
+    It has everything that a run writes outside of the store of artefacts.
+    """
     return RESULTS / plan.config.scale.scale
 
 
 def write_last_run(plan: Plan) -> None:
-    """Record the scale of a run, which is the default scale of later commands."""
+    """Record the scale (such as ``demo``) of a run, so that later commands use it by default."""
     write_text_if_changed(LAST_RUN, f"{plan.config.scale.scale}\n")
 
 
 def manifest_path(dimension: str, results: Path) -> Path:
-    """Path of the manifest of a dimension in a folder of results."""
+    """Path of the manifest of a dimension, which lists the cells (evaluations) of its table.
+
+    Args:
+        dimension: name of the dimension.
+        results: folder of results.
+    """
     return results / "plan" / f"{dimension}.json"
 
 
 def write_manifests(plan: Plan, write: bool = True, results: Path | None = None) -> dict[str, Path]:
-    """Write the manifest of each dimension, if it has changed.
+    """Write the manifest of each dimension (the cells of its table), if it has changed.
 
     Args:
         plan: the plan.

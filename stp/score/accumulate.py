@@ -50,7 +50,9 @@ class Block(NamedTuple):
 
 
 class Accumulated(NamedTuple):
-    """Statistics of one convention over all samples.
+    """Statistics of one convention (one exact definition of a metric) over all samples.
+
+    A convention has K statistics at T' lead times (`stp.metrics.metric.Metric`).
 
     Attributes:
         sums: sums over the samples of each cluster, float64 (clusters, K, T').
@@ -81,7 +83,7 @@ def accumulate(
         job: the job, for its state folder, progress and runtime (``block_samples``,
             ``block_leads``, ``checkpoint_every_s``).
         predictions: predicted and observed frames, read by one thread, in order.
-        metrics: conventions, bound to these data, by name.
+        metrics: metrics, adapted to these data, by name of their convention.
         members: rule by which several forecasts of a sample are scored.
         clusters: index of each sample's cluster, (N,).
         count: number of clusters.

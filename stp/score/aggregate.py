@@ -1,4 +1,4 @@
-"""Compute values of conventions from statistics: overall and per lead time, with intervals."""
+"""Compute values of metrics from statistics: overall and per lead time, with intervals."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,7 +19,18 @@ Leads = slice | np.ndarray
 
 
 class Row(NamedTuple):
-    """One value of one convention; exactly one of ``value`` and ``reason`` is None."""
+    """One value of one convention (one exact definition of a metric).
+
+    Attributes:
+        lead: lead time, from 1; None for the value of all lead times together.
+        statistic: "mean", "median" or "sd" over samples; "ci95_low" or "ci95_high", an end of the
+            95 % interval.
+        value: the value; None if there is a ``reason``.
+        n: number of samples behind the value; for an end of an interval, number of clusters.
+        reason: reason why the value is missing; None if there is a value.
+        variable, level, threshold: what the value belongs to; None if the convention does not
+            distinguish it.
+    """
 
     lead: int | None
     statistic: str
@@ -32,9 +43,10 @@ class Row(NamedTuple):
 
 
 class Uncertainty(NamedTuple):
-    """Uncertainty of the values of one convention, from a bootstrap over clusters.
+    """Uncertainty of the values of one metric, from a bootstrap over clusters.
 
-    Arrays have an axis of S series, and an axis of the overall value followed by T' lead times.
+    Arrays have an axis of the S series of the metric (its variables or thresholds), and an axis of
+    the overall value followed by the values at T' lead times.
 
     Attributes:
         undefined: number of clusters without which the value is undefined, int (S, 1 + T').
@@ -51,7 +63,8 @@ class NonFinite(NamedTuple):
     """Masks of the NaN and infinite statistics of N samples.
 
     Attributes:
-        nan: whether a statistic is NaN, bool (N, K, T'); K is 1 if components were merged.
+        nan: whether a statistic is NaN, bool (N, K, T'), for each of K statistics at T' lead times;
+            K is 1 if statistics were merged.
         infinite: whether a statistic is infinite, bool with the same shape.
         clips: names of the N samples.
     """
@@ -62,20 +75,26 @@ class NonFinite(NamedTuple):
 
     @classmethod
     def of(cls, statistics: np.ndarray, clips: Sequence[str]) -> "NonFinite":
-        """Mark the NaN and infinite entries of statistics (N, K, T') of N named clips."""
+        """Mark the NaN and infinite entries of statistics.
+
+        Args:
+            statistics: K statistics of N samples at T' lead times, (N, K, T').
+            clips: names of the N samples.
+        """
         return cls(np.isnan(statistics), np.isinf(statistics), clips)
 
 
 def values(metric: Metric, means: np.ndarray, leads: Leads = slice(None)) -> np.ndarray:
-    """Compute the values of a convention: the overall value first, then one at each lead time.
+    """Compute the values of a metric: the overall value first, then one at each lead time.
 
     Args:
-        metric: the convention.
-        means: means of the statistics over samples, (..., K, T).
+        metric: the metric.
+        means: means of its K statistics over samples, at T lead times, (..., K, T).
         leads: indices of the lead times in the overall value, equally weighted.
 
     Returns:
-        values, (..., 1 + T), or (..., S, 1 + T) if the convention has several series.
+        values, (..., 1 + T); (..., S, 1 + T) if the metric has several series, such as one for each
+        of S variables.
     """
     with np.errstate(all="ignore"):
         per_lead = metric.finish(means)
@@ -89,10 +108,10 @@ def values(metric: Metric, means: np.ndarray, leads: Leads = slice(None)) -> np.
 def leads_with_values(
     metric: Metric, available: "Availability | None", leads: int, count: int
 ) -> Leads:
-    """Select the lead times at which a convention has a value.
+    """Select the lead times at which a metric has a value.
 
     Args:
-        metric: the convention.
+        metric: the metric.
         available: lead times that the forecasts have; None for all.
         leads: number of lead times of a complete forecast.
         count: number of lead times of the statistics, which end with the last lead time.
@@ -118,11 +137,12 @@ def spreads(
     blocks: Blocks | None = None,
     available: "Availability | None" = None,
 ) -> list[Uncertainty]:
-    """Compute the intervals of all values of several conventions, from the same resamples.
+    """Compute the intervals of all values of several metrics, from the same resamples.
 
     Args:
-        metrics: the conventions.
-        sums: sums over the samples of each cluster, (G, K, T') each.
+        metrics: the metrics.
+        sums: for each metric, sums of its K statistics over the samples of each of G clusters, at
+            T' lead times, (G, K, T').
         counts: number of samples of each cluster, (G,).
         options: number of resamples, and seed.
         leads: number of lead times T; by default the largest T'.
@@ -213,7 +233,7 @@ def intervals(
     """Compute the intervals of several arrays of values, from the same resamples.
 
     Args:
-        overall: values over all clusters, (S, V) each.
+        overall: values over all clusters, (S, V) each: S series of a metric, V values in a series.
         left_out: values with each of the G clusters left out in turn, (G, S, V) each.
         counts: number of samples of each cluster, (G,).
         options: number of resamples, and seed.
@@ -249,20 +269,20 @@ def rows(
     available: "Availability | None" = None,
     in_blocks: bool = False,
 ) -> list[Row]:
-    """Make all rows of one convention for ``scores.parquet``.
+    """Make all rows of one metric for ``scores.parquet``.
 
     Args:
-        metric: the convention.
+        metric: the metric.
         non_finite: non-finite statistics of all samples.
-        means: means of the statistics over samples, (K, T').
+        means: means of its K statistics over samples, at T' lead times, (K, T').
         spread: uncertainty of the values.
         leads: number of lead times T; the last statistic belongs to lead time T.
         available: lead times and channels that the forecasts have; all by default.
         in_blocks: whether clusters are blocks of time that are longer than lead times.
 
     Returns:
-        For each series, the mean and both ends of its 95 % interval, over all lead times (``lead``
-        is None) and at each lead time.
+        For each series of the metric (such as one variable), the mean and both ends of its 95 %
+        interval, over all lead times (``lead`` is None) and at each lead time.
     """
     over = leads_with_values(metric, available, leads, means.shape[-1])
     every = _by_series(values(metric, means, over), means)
@@ -299,9 +319,9 @@ def sd_rows(metric: Metric, samples: np.ndarray, leads: int) -> list[Row]:
     """Make rows with standard deviations over samples (ddof 0), overall and at each lead time.
 
     Args:
-        metric: the convention.
-        samples: statistics of single samples, (N, K, T').
-        leads: number of lead times T.
+        metric: the metric.
+        samples: K statistics of each of N samples at the last T' lead times, (N, K, T').
+        leads: number of lead times of a complete forecast.
 
     Returns:
         the rows; empty if single samples have no value, as for ratios of sums.
@@ -320,9 +340,13 @@ def sd_rows(metric: Metric, samples: np.ndarray, leads: int) -> list[Row]:
 
 
 def absent(metric: Metric, samples: int) -> list[Row]:
-    """Make the rows of a convention that has no values for these data, one for each series.
+    """Make the rows of a metric that has no values for these data, one for each of its series.
 
     Their ``value`` is NULL, and ``reason`` is that of the metric.
+
+    Args:
+        metric: the metric, with a ``reason``.
+        samples: number of samples.
     """
     return [
         Row(None, "mean", None, samples, metric.reason, **series._asdict())

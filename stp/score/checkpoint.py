@@ -59,7 +59,12 @@ class Checkpoint:
         return time.monotonic() - self._saved_at >= self.every_s
 
     def save(self, after: int, part: dict[str, np.ndarray]) -> None:
-        """Save the part with the changes over samples ``next``..after-1, atomically."""
+        """Save a part atomically: the changes of the state since the part before.
+
+        Args:
+            after: index of the first sample that the part does not cover.
+            part: arrays of the part, by name.
+        """
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.folder / f"{self.next:012d}-{after:012d}.npz"
         beside = path.with_suffix(".part")

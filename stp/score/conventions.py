@@ -1,4 +1,7 @@
-"""Build conventions from their definitions in recipes, a function with options."""
+"""Build conventions (exact definitions of metrics) from recipes.
+
+A recipe defines a convention by the name of a function and options.
+"""
 
 import importlib
 from collections.abc import Mapping
@@ -10,7 +13,7 @@ from stp.options.conventions import COMPOSITIONS, ROOM, function_of, module_of
 
 
 def build(name: str, definition: Mapping[str, Any]) -> Convention:
-    """Build a convention from its definition.
+    """Build a convention (one exact definition of a metric) from the entries of a recipe.
 
     Args:
         name: name of the convention, for errors.

@@ -38,11 +38,14 @@ def left_out_means(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
 
 
 def deviations(left_out: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """Subtract the value over all clusters from those with one left out; rounding errors give 0.
+    """Differences that leaving out one cluster makes; those due to rounding are set to 0.
 
     Args:
         left_out: values with each of the G clusters left out in turn, (G, ...).
         value: value over all clusters, (...).
+
+    Returns:
+        ``left_out - value``, (G, ...).
     """
     differences = left_out - value
     tiny = np.abs(differences) <= EQUAL * np.maximum(np.abs(left_out), np.abs(value))

@@ -34,7 +34,8 @@ class Members:
 
     Attributes:
         count: number of members.
-        statistic: one of ``STATISTICS``; None for one forecast.
+        statistic: how several forecasts are scored: "mean_of_members", "ensemble_mean" or
+            "best_of_members" (see the module); None for one forecast.
         higher_is_better: whether higher values of a convention are better, by convention (None if
             neither); used to find the best member only.
     """
@@ -44,7 +45,10 @@ class Members:
     higher_is_better: Mapping[str, bool | None] = field(default_factory=dict)
 
     def check(self, where: object) -> None:
-        """Check that a statistic is set if, and only if, there are several members.
+        """Check that ``statistic`` is set if, and only if, there are several members.
+
+        Args:
+            where: place of the rule, for the error.
 
         Raises:
             StpError: a statistic is missing, or is set for a single member.
@@ -57,7 +61,14 @@ class Members:
             )
 
     def suited(self, name: str, metric: Metric) -> Metric:
-        """Return the metric; if it is undefined for members, its ``reason`` says why.
+        """Adapt a metric to this rule, which may leave it without values.
+
+        Args:
+            name: name of the convention, to look up whether higher values are better.
+            metric: the metric.
+
+        Returns:
+            the metric; if it has no values under this rule, its ``reason`` says why.
 
         Raises:
             StpError: the direction of the convention is not declared.
@@ -81,7 +92,10 @@ class Members:
         return metric
 
     def independent_leads(self, metric: Metric) -> bool:
-        """Whether the statistics of a lead time are independent of other lead times."""
+        """Whether the statistics of a lead time are independent of other lead times.
+
+        They depend on all lead times if the best member is chosen by its mean over lead times.
+        """
         of_best = self.statistic == "best_of_members" and not metric.ensemble
         return metric.independent_leads and not of_best
 
@@ -97,12 +111,12 @@ class Members:
         targets: TargetCache | None = None,
         context: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Compute the statistics of n samples for one convention.
+        """Compute the statistics of n samples for one metric.
 
         Args:
-            name: name of the convention.
-            metric: the convention, bound to these data.
-            predicted: predicted frames, (n, M, T, C, H, W).
+            name: name of the convention, to look up whether higher values are better.
+            metric: the metric, adapted to these data.
+            predicted: predicted frames of M members, (n, M, T, C, H, W).
             observed: observed frames, (n, T, C, H, W).
             numbers: indices of the samples, int64 (n,).
             leads: indices of the lead times, from 0, int64 (T,).
@@ -112,7 +126,7 @@ class Members:
             context: context frames, (n, context, C, H, W), if the metric uses them.
 
         Returns:
-            statistics, float64 (n, K, T').
+            K statistics of each sample at the last T' <= T lead times, float64 (n, K, T').
         """
         known = {} if transformed is None else transformed
 

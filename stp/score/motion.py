@@ -73,15 +73,27 @@ class PeopleSamples(Samples):
         self.available = Availability(np.arange(self.leads), np.arange(self.shape[3]))
 
     def read(self, start: int, stop: int, leads: slice = ALL) -> tuple[np.ndarray, np.ndarray]:
-        """Predicted (n, K, T, 2, 1, N) and true (n, T, 2, 1, N) positions, float32."""
+        """Read the positions of the people in n = stop - start scenarios, as frames.
+
+        Returns:
+            K predictions, float32 (n, K, T, 2, 1, N), and the truth, float32 (n, T, 2, 1, N), for N
+            people; the axis of length 2 holds x and y.
+        """
         return self._drawn[start:stop, :, leads], self._truth[start:stop, leads]
 
     def read_context(self, start: int, stop: int) -> np.ndarray:
-        """Observed positions, float32 (n, context, 2, 1, N)."""
+        """Observed positions of N people in n = stop - start scenarios.
+
+        Returns:
+            positions, float32 (n, context, 2, 1, N); the axis of length 2 holds x and y.
+        """
         return self._observed[start:stop]
 
     def frames(self) -> np.ndarray:
-        """Indices of the true positions, (S, T), all different: scenarios share no positions."""
+        """Indices of the true positions at T lead times of S scenarios, (S, T).
+
+        All indices differ, because scenarios share no positions.
+        """
         return np.arange(self.shape[0] * self.leads).reshape(self.shape[0], self.leads)
 
 
@@ -167,8 +179,8 @@ def log_densities(folder: Path, scenarios: Scenarios) -> dict[str, np.ndarray]:
     """Evaluate predicted densities at the true positions.
 
     Returns:
-        Log-densities, nats, (S, N, T), by kind of density (``mixture`` or ``grid``); empty if none
-        is predicted.
+        Log-densities, nats, for N people in S scenarios at T lead times, (S, N, T), by kind of
+        density (``mixture`` or ``grid``); empty if none is predicted.
 
     Raises:
         StpError: the file of densities is damaged.
@@ -184,7 +196,8 @@ def read_predictions(folder: Path, scenarios: Scenarios) -> np.ndarray:
     """Read predictions of all people of all scenarios.
 
     Returns:
-        predicted positions, metres, (K, S, N, T, 2); NaN where a person is absent.
+        K predicted positions (x, y) for N people in S scenarios at T lead times, metres, (K, S, N,
+        T, 2); NaN where a person is absent.
 
     Raises:
         StpError: the file is damaged, or has other scenarios, people or lead times.

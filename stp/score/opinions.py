@@ -31,10 +31,12 @@ FACTS = ("dataset", "tags", "family", "generator", "strength", "height", "width"
 
 
 def run(job: Job) -> Extras:
-    """Write scores, and ``quality.parquet`` with the keys of the cell and facts of each video.
+    """Write scores of predicted opinions, and the opinions of each video in ``quality.parquet``.
 
     The scores are ``scores.parquet`` and ``sample_scores.parquet``. Sums over clusters are not
-    written, because the values are not means.
+    written, because the values are not means. ``quality.parquet`` has a row for each test video of
+    each split: predicted and observed opinion, facts about the video, and the model, dataset and
+    setting of the scores.
 
     Args:
         job: the recipe is a `ScoreOptions`; inputs are ``data`` and ``predictions``.
@@ -94,12 +96,12 @@ def interval(
     drawn: list[np.ndarray],
     videos: int,
 ) -> list[Row]:
-    """Compute the 95 % interval of the median over splits.
+    """Compute the 95 % interval of a median over splits of the videos into training and test.
 
     The ends are percentiles over resamples; for absolute correlations see `magnitude_ends`.
 
     Args:
-        metric: the convention, which has a value in each split.
+        metric: the metric, which has a value in each split.
         pairs: observed and predicted opinions of the N test videos of each split, (N,) each.
         drawn: counts of these videos in B resamples, an array (B, N) for each split.
         videos: number of different test videos of all splits.

@@ -73,7 +73,11 @@ class Predictions(FrameSamples):
         super().__init__(clips, shape, rows=rows, leads=leads, available=available)
 
     def forecasts(self, start: int, stop: int, leads: slice = ALL) -> np.ndarray:
-        """Read forecasts of samples start..stop-1, float32 (n, M, t, C_available, H, W)."""
+        """Read forecasts of samples start..stop-1, for the channels that the forecasts have.
+
+        Returns:
+            forecasts of M members at t lead times, float32 (n, M, t, C_available, H, W).
+        """
         stored = self._frames.read(start, stop)
         predicted = stored.reshape(-1, *self.shape[1:])[:, :, leads]
         return np.ascontiguousarray(predicted, np.float32)

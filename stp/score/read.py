@@ -117,7 +117,7 @@ class ReadSamples(FrameSamples):
         self._levels = _put_aside(self._aside, (shape[0], shape[2]))
 
     def read(self, start: int, stop: int, leads: slice = ALL) -> tuple[np.ndarray, np.ndarray]:
-        """See `Samples.read`.
+        """Read forecasts and observations of samples start..stop-1 (see `Samples.read`).
 
         For forecasts of unknown origin, this also computes how closely they agree with the truth,
         and saves the result to the state folder, so that it survives a crash.
@@ -142,12 +142,22 @@ class ReadSamples(FrameSamples):
         return agreement.note([str(clip) for clip in self.index["clip"]])
 
     def forecasts(self, start: int, stop: int, leads: slice = ALL) -> np.ndarray:
-        """Read forecasts of samples start..stop-1, float32 (n, M, t, C_available, H, W)."""
+        """Read forecasts of samples start..stop-1, for the channels that the forecasts have.
+
+        Returns:
+            forecasts of M members at t lead times, float32 (n, M, t, C_available, H, W).
+        """
         steps = self.available.leads[leads]
         return np.stack([self._source.read(int(row), steps) for row in self.rows[start:stop]])
 
     def store(self, out: Path, recipe: Recipe, kept: np.ndarray) -> None:
-        """Read the forecasts to store again, and write them with their rows of the index."""
+        """Read some of the forecasts again, and write them as ``predictions.zarr``.
+
+        Args:
+            out: folder to write to.
+            recipe: recipe of the forecasts.
+            kept: indices of the samples whose forecasts are written.
+        """
         rows = np.sort(self.rows[kept])
         position = {int(row): i for i, row in enumerate(self.rows)}
         data = self._request.data

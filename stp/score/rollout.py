@@ -113,7 +113,7 @@ class Rollout(FrameSamples):
         self._part: _Part | None = None
 
     def forecasts(self, start: int, stop: int, leads: slice = ALL) -> np.ndarray:
-        """Compute forecasts of samples start..stop-1, float32 (n, M, t, C, H, W).
+        """Compute forecasts of n samples, start..stop-1: float32 (n, members, lead times, C, H, W).
 
         Forecasts are computed in whole batches, counted from the first sample, and the last batch
         stays in memory with all lead times. If a call reads only some lead times of a whole batch,
@@ -147,7 +147,7 @@ class Rollout(FrameSamples):
         return part.frames[:, :, : len(steps)]
 
     def store(self, out: Path) -> None:
-        """Write the stored forecasts with their rows of the index."""
+        """Write the forecasts that were kept as ``predictions.zarr``, with ``index.parquet``."""
         with SequentialWriter(self._source.create(out, self.kept)) as writer:
             for number in self.kept.tolist():
                 path = self._path(number)

@@ -114,7 +114,15 @@ def between(
     tries: int = TRIES,
     seed: int = 0,
 ) -> list[AtSize]:
-    """Compute distances between random subsets of two sets, (M, D) each; one try for size M."""
+    """Compute distances between random subsets of two sets.
+
+    Args:
+        x, y: features of the sets, (M, D) each.
+        sizes: sizes of a subset, up to M; for M itself, the whole sets are compared once.
+        distance: distance between two sets of the same size.
+        tries: number of pairs of subsets of each size.
+        seed: seed of the draws.
+    """
     summaries = []
     for n in sizes:
         values = []
@@ -127,9 +135,13 @@ def between(
 
 
 def why_no_line(count: int, dimensions: int) -> str:
-    """Reason that a distance cannot be extrapolated to infinite N; empty if it can.
+    """Reason that a distance cannot be extrapolated to infinitely many samples; empty if it can.
 
     With fewer samples than features, covariances are singular and values do not lie on a line.
+
+    Args:
+        count: number of samples in each set.
+        dimensions: number of features of a sample.
     """
     fewest = max(FEWEST, math.ceil(2.5 * dimensions))
     if count >= fewest:
@@ -140,7 +152,7 @@ def why_no_line(count: int, dimensions: int) -> str:
 def extrapolate(
     x: np.ndarray, y: np.ndarray, distance: Distance, *, tries: int = 10, seed: int = 0
 ) -> Extrapolated:
-    """Extrapolate a distance to infinite N.
+    """Extrapolate a distance between two sets to an infinite number N of samples.
 
     The standard error is that of a jackknife that leaves out one tenth of the samples of both sets
     in turn.

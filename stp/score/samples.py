@@ -99,8 +99,8 @@ class Samples(ABC):
             leads: range of the available lead times to read; all by default.
 
         Returns:
-            predicted frames, float32 (n, M, t, C_available, H, W), and observed frames, float32 (n,
-            t, C_available, H, W).
+            predicted frames of M members at t lead times, float32 (n, M, t, C_available, H, W), and
+            observed frames, float32 (n, t, C_available, H, W).
         """
 
     @abstractmethod
@@ -144,11 +144,14 @@ class FrameSamples(Samples):
 
     @abstractmethod
     def forecasts(self, start: int, stop: int, leads: slice = ALL) -> np.ndarray:
-        """Read or compute forecasts of samples start..stop-1, float32 (n, M, t, C_available, H, W).
+        """Read or compute forecasts of samples start..stop-1, for the channels that they have.
 
         Args:
             start, stop: range of samples.
             leads: range of the available lead times to return; all by default.
+
+        Returns:
+            forecasts of M members at t lead times, float32 (n, M, t, C_available, H, W).
         """
 
     def read(self, start: int, stop: int, leads: slice = ALL) -> tuple[np.ndarray, np.ndarray]:

@@ -43,6 +43,10 @@ def score(
         threads: number of blocks that are computed at the same time.
         spread: whether rows with standard deviations over samples are written too.
         densities: predicted densities of people, see `stp.metrics.comparison.Comparison`.
+
+    Returns:
+        numbers of samples, members, clusters and lead times, and, under ``values``, the overall
+        value of each convention by name.
     """
     networks = NetworkInputs(
         options.weights,

@@ -1,4 +1,4 @@
-"""Read and write the three Parquet files of a score artefact."""
+"""Read and write the three Parquet files of scores: values, single samples, sums over clusters."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -79,7 +79,13 @@ variables.
 
 
 def write_scores(path: Path, cell: CellValues, rows: Mapping[str, Sequence[Row]]) -> None:
-    """Write ``scores.parquet`` from the rows of each convention."""
+    """Write ``scores.parquet``: values and the ends of their intervals, a row each.
+
+    Args:
+        path: the file.
+        cell: model, dataset, setting and seed of the scores, written to each row.
+        rows: rows of each convention, by its name.
+    """
     named = [
         (convention.split(".")[0], convention, *row)
         for convention, of_convention in rows.items()
@@ -108,7 +114,7 @@ def write_samples(
 
     Args:
         path: the file.
-        cell: key of the cell.
+        cell: model, dataset, setting and seed of the scores, written to each row.
         variable: name of the variable in the rows of all channels together: None, or the name of
             the only channel.
         clips: clip of each of the N samples.
@@ -181,13 +187,14 @@ def write_clusters(
     defined: Mapping[str, np.ndarray] | None = None,
     lacks: Mapping[str, str] | None = None,
 ) -> None:
-    """Write ``cluster_sums.parquet``.
+    """Write ``cluster_sums.parquet``: sums of statistics over the samples of each cluster.
 
     Args:
         path: the file.
         names: names of the G clusters.
         counts: number of samples of each cluster, (G,).
-        sums: sums by convention, float64 (G, K, T') each.
+        sums: sums of the K statistics of each convention at T' lead times, by its name, float64 (G,
+            K, T').
         blocks: the clusters as blocks of time, if they are such blocks.
         defined: whether each sum is defined, by convention, bool (K, T'); all are by default.
         lacks: note on the variables that are missing, by convention, for conventions that pool

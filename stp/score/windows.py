@@ -17,7 +17,7 @@ class Frames(NamedTuple):
     """Frames of n samples, or means of frames over windows of lead times.
 
     Attributes:
-        predicted: predicted frames, float32 (n, M, T, C, H, W).
+        predicted: predicted frames of M members, float32 (n, M, T, C, H, W).
         observed: observed frames, float32 (n, T, C, H, W).
         leads: index of the lead time of each frame, from 0, (T,); for a mean, the last lead time of
             the window.
@@ -67,7 +67,8 @@ class WindowMeans:
         depend on the number of frames per call.
 
         Returns:
-            for the windows of each convention, the means over windows that end within ``frames``.
+            means over the windows that end within ``frames``, by the element of the argument
+            ``windows`` of this class; elements without such a window are left out.
         """
         ended: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
         every = {window for windows in self._windows for window in windows}

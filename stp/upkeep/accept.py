@@ -1,4 +1,7 @@
-"""Declare that artefacts of older code are current, or withdraw such declarations."""
+"""Declare that artefacts of older code are current, or withdraw such declarations.
+
+An accepted artefact is used in place of one that the current code would make.
+"""
 
 import getpass
 import time
@@ -20,8 +23,13 @@ from stp.upkeep.why import select_artefacts
 def accept(make_plan: Callable[[], Plan], words: list[str], reason: str) -> list[Accepted]:
     """Declare that older artefacts, which differ from planned ones only in code, are current.
 
-    Artefacts made from accepted artefacts can be accepted too, so the plan is made again until
-    nothing is left to accept.
+    Accepted artefacts are not made again. Artefacts made from them can then be accepted too, so the
+    plan is made again until nothing is left to accept.
+
+    Args:
+        make_plan: function that makes the plan.
+        words: words of the paths of selected artefacts, or paths of receipts; empty for all.
+        reason: why the current code gives the same results.
 
     Returns:
         the new entries, in the order of the plan.
@@ -63,7 +71,15 @@ def accept(make_plan: Callable[[], Plan], words: list[str], reason: str) -> list
 
 
 def undo(plan: Plan, words: list[str]) -> list[Accepted]:
-    """Withdraw declarations: the older artefacts are no longer current.
+    """Withdraw declarations of `accept`: the older artefacts are no longer current.
+
+    Args:
+        plan: a plan on the store of the artefacts.
+        words: words of the paths of accepted artefacts, their stages or fingerprints; all words
+            must apply.
+
+    Returns:
+        the withdrawn entries.
 
     Raises:
         StpError: no accepted artefact has these words.

@@ -1,4 +1,4 @@
-"""Claims of checkouts on the artefacts of a shared store.
+"""Claims: records of which artefacts of a shared store a checkout needs.
 
 `stp store gc` sees only the plans of its own checkout; claims name what other checkouts need.
 """
@@ -57,7 +57,9 @@ def made_from(plan: Plan) -> dict[str, list[str]]:
 
 
 def claim(plan: Plan, results: Path = RESULTS) -> Path:
-    """Write the claim of this checkout, in place of an older one for the same scale.
+    """Record in the store which artefacts this checkout needs for a scale.
+
+    The record (claim) replaces an older one of this checkout for the same scale.
 
     Args:
         plan: the plan of a run that begins.
@@ -84,7 +86,7 @@ def claim(plan: Plan, results: Path = RESULTS) -> Path:
 
 
 def read_claims(store: Path) -> list[Claim]:
-    """Read all claims on a store, the latest first.
+    """Read all claims (records of what checkouts need) on a store, the latest first.
 
     Raises:
         StpError: a claim cannot be read, so its artefacts are unknown.

@@ -122,7 +122,7 @@ def _optional(part: Json) -> Json:
 
 
 def write(folder: Path) -> Iterator[str]:
-    """Write the schemas of all kinds.
+    """Write a JSON schema for each kind of configuration file.
 
     Args:
         folder: folder of the files, ``<kind>.schema.json``.
@@ -196,7 +196,11 @@ def page() -> str:
 
 
 def kind_of(made: Json) -> Json:
-    """The JSON schema of one entry of a file, which may hold several entries."""
+    """The schema of a single entry, within the schema of a file that may hold several entries.
+
+    Args:
+        made: JSON schema of the whole file.
+    """
     inner = made.get("items", made.get("additionalProperties"))
     return inner if isinstance(inner, dict) and "properties" not in made else made
 

@@ -26,7 +26,7 @@ UNSET = "unset"
 
 @dataclass(frozen=True)
 class Difference:
-    """One reason why an artefact has another fingerprint.
+    """One reason why a planned artefact has another fingerprint than an older one.
 
     Attributes:
         kind: what differs: code, recipe, input or raw.
@@ -66,7 +66,11 @@ class Comparison:
 
 
 class OlderArtefacts:
-    """The older artefacts of a store, for comparisons with a plan."""
+    """The existing artefacts of a store, for comparisons with the artefacts of a plan.
+
+    Args:
+        plan: the plan, which names the store.
+    """
 
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
@@ -100,7 +104,13 @@ class OlderArtefacts:
         return min(comparisons, key=lambda c: (len(c.all), -finish_time(c.receipt)), default=None)
 
     def compare(self, artefact: Artefact, folder: str, receipt: Receipt) -> Comparison:
-        """Compare a planned artefact with an existing one."""
+        """Compare a planned artefact with an existing one.
+
+        Args:
+            artefact: the planned artefact.
+            folder: folder of the existing artefact, relative to the store.
+            receipt: receipt (record of recipe, inputs and code) of the existing artefact.
+        """
         key = artefact.folder, folder
         if key not in self._comparisons:
             own = list(_code(self.plan, artefact, receipt.code))

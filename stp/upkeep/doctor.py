@@ -32,7 +32,7 @@ class Check(NamedTuple):
 
     Attributes:
         what: name of what was checked.
-        state: `OK`, `ABSENT` or `WRONG`.
+        state: `OK`; `ABSENT`, if an optional part is missing; or `WRONG`, if a run cannot start.
         detail: result in words.
         remedy: advice about what to do; empty if the check passed.
     """

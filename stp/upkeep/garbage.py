@@ -1,4 +1,4 @@
-"""Find the garbage of a store, artefacts that no plan needs, and delete it on request.
+"""Find the garbage of a store, mostly artefacts that no plan needs, and delete it on request.
 
 Needed artefacts are those in the plans of this checkout, and those that any checkout claimed when
 it started a run (stp/upkeep/claims.py). Artefacts that are being made and recent artefacts are kept
@@ -35,7 +35,7 @@ class GarbageItem:
     """A folder that can be deleted.
 
     Attributes:
-        kind: one of `KINDS`.
+        kind: "artefact", "predictions", "leftover" (of a killed process) or "state" (of a job).
         folder: path of the folder, relative to the store.
         holder: folder with the lease of a process that may be using the folder.
         why: reason why the folder is not needed.
@@ -70,7 +70,15 @@ class Garbage:
 
 
 def needed(plans: Iterable[Plan], claims: Iterable[Claim]) -> Needed:
-    """All artefact folders that plans and claims need, with the folders of their inputs."""
+    """All artefacts that somebody needs, with their inputs.
+
+    Args:
+        plans: plans of this checkout.
+        claims: records of what the last runs of all checkouts need.
+
+    Returns:
+        folders of the inputs of each needed artefact, by folder of the artefact.
+    """
     folders: Needed = {}
     for part in (*(made_from(plan) for plan in plans), *(claim.artefacts for claim in claims)):
         folders |= part
@@ -138,7 +146,15 @@ _LEFT = {
 def find_predictions(
     root: Path, keep: Needed, older_than: float = 7 * DAY, report: Report = silent
 ) -> Garbage:
-    """Find predictions that can be deleted because all artefacts made from them are finished."""
+    """Find predictions that can be deleted because all artefacts made from them are finished.
+
+    Args:
+        root: the store.
+        keep: needed artefact folders with their inputs, from `needed`; only predictions among them
+            are examined.
+        older_than: minimum time since the last artefact was made from the predictions, in seconds.
+        report: callback that receives the number of examined folders.
+    """
     made_of: dict[str, list[str]] = {}
     for folder, inputs in keep.items():
         for source in inputs:
@@ -258,7 +274,16 @@ def collect(
     forget_after: float | None,
     yes: bool,
 ) -> None:
-    """List the garbage of the store, and with `yes` delete it (``stp store gc``)."""
+    """List the garbage of the store, and with `yes` delete it (``stp store gc``).
+
+    Args:
+        configfiles: scale files whose artefacts are kept; None for all of config/.
+        predictions: whether to select predictions that are fully scored, instead of artefacts that
+            no plan needs.
+        days: minimum age of garbage, days.
+        forget_after: ignore checkouts without a run in this number of days; None for all checkouts.
+        yes: whether to delete what is listed.
+    """
     plans = [Plan.load(path) for path in configfiles or scale_files()]
     stores = {plan.store for plan in plans}
     if len(stores) > 1:

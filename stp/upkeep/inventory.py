@@ -1,4 +1,4 @@
-"""List the folders of a store: artefacts, states and leftovers, which have different names.
+"""List the folders of a store: artefacts, states of interrupted jobs, and leftovers.
 
 Artefact folders are named by 16 hex digits. The names of leftovers of killed or superseded work
 begin with a dot and end with the reason.
@@ -37,14 +37,22 @@ def artefacts(store: Path) -> Iterator[str]:
 
 
 def states(store: Path) -> Iterator[str]:
-    """Yield the artefact folders that have a folder of state, relative to the store."""
+    """Yield the artefacts for which a job has saved its state, to continue after an interruption.
+
+    Yields:
+        folder of the artefact, which need not exist, relative to the store.
+    """
     for folder in _walk(store / "state", list(FOLDERS.values())):
         if FINGERPRINT.fullmatch(folder.rpartition("/")[2]):
             yield folder
 
 
 def leftovers(store: Path) -> Iterator[tuple[str, str]]:
-    """Yield each folder left by a killed job, with the folder of the intended artefact."""
+    """Yield each folder that was left by a killed job or set aside as damaged.
+
+    Yields:
+        the folder, and the folder of the artefact for which it was meant, relative to the store.
+    """
     for folder in _walk(store, [*FOLDERS.values(), "state"]):
         parent, _, name = folder.rpartition("/")
         if match := LEFTOVER.fullmatch(name):

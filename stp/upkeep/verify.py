@@ -1,4 +1,7 @@
-"""Verify all files of the store against the receipts, several files at once."""
+"""Verify the checksums of all files of the store, several files at once.
+
+The checksums are recorded in the receipts of artefacts.
+"""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -30,7 +33,10 @@ class Verification:
 def verify(
     folders: Iterable[Path], report: Report = silent, threads: int | None = None
 ) -> Verification:
-    """Check artefacts: receipts against their sealed copies, files against receipts.
+    """Check that finished artefacts are unchanged.
+
+    Each file must have the size and checksum that the receipt of its artefact records, and the
+    receipt must equal the sealed copy of it in the same folder.
 
     Args:
         folders: folders of artefacts.

@@ -16,7 +16,7 @@ from stp.upkeep.differences import Comparison, OlderArtefacts, finish_time, othe
 
 @dataclass(frozen=True)
 class Reason:
-    """Explanation of why an artefact would be made, or would not.
+    """Explanation of why the next run would make an artefact, or would not.
 
     Attributes:
         artefact: the artefact.
@@ -33,6 +33,11 @@ class Reason:
 
 def select_artefacts(plan: Plan, words: list[str]) -> list[Artefact]:
     """Select artefacts by words of their paths, or by paths of receipts.
+
+    Args:
+        plan: the plan of the artefacts.
+        words: words that must all occur in a path, such as a model and a dataset; a word with a
+            slash is the path of a receipt. All artefacts are selected without words.
 
     Raises:
         StpError: no artefact matches.
@@ -56,7 +61,7 @@ def select_artefacts(plan: Plan, words: list[str]) -> list[Artefact]:
 def explain(
     plan: Plan, artefact: Artefact, past: OlderArtefacts, standing: ArtefactState
 ) -> Reason:
-    """Explain why an artefact would be made, or would not.
+    """Explain why the next run would make an artefact, or would not.
 
     Args:
         plan: the plan that contains the artefact.
@@ -108,7 +113,7 @@ def _explain_present(plan: Plan, artefact: Artefact, receipt: Receipt) -> Reason
 
 
 def explain_missing(plan: Plan) -> list[Reason]:
-    """Explain all artefacts that would be made."""
+    """Explain why each unfinished artefact of a plan would be made."""
     past, standing = OlderArtefacts(plan), artefact_states(plan)
     return [
         explain(plan, artefact, past, standing[folder])

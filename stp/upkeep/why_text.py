@@ -71,7 +71,13 @@ def suggestion(reasons: Iterable[Reason]) -> Iterator[str]:
 
 
 def tell(plan: Plan, words: list[str]) -> None:
-    """Print why artefacts would be made."""
+    """Print why the next run would make artefacts.
+
+    Args:
+        plan: the plan of the artefacts.
+        words: words of the paths of selected artefacts; without words, all unfinished artefacts are
+            grouped by their reasons.
+    """
     if words:
         past, standing = OlderArtefacts(plan), artefact_states(plan)
         reasons = [

@@ -145,7 +145,7 @@ def is_default(context: typer.Context, parameter: typer.CallbackParam) -> bool:
 
 
 def tell_default(context: typer.Context, text: str) -> None:
-    """Print, once, which scale a verb uses if none was named."""
+    """Print, once per process, which scale file a verb uses although none was named."""
     if "stp.default" not in context.meta:
         context.meta["stp.default"] = text
         print(text, file=sys.stderr)
@@ -172,7 +172,13 @@ def examples(*commands: str) -> str:
 
 
 def load_plan(configfile: Path) -> Any:
-    """Make the plan of a scale file. During a run, it covers the targets of the run."""
+    """Make the plan of a scale file, which says what models and datasets are evaluated.
+
+    During a run, only artefacts that the targets of the run need count as its work.
+
+    Returns:
+        the plan, `stp.plan.cells.Plan`.
+    """
     if configfile in READY_PLANS:
         return READY_PLANS[configfile]
     from stp.plan.cells import Plan  # not at the top: `stp --help` is quick

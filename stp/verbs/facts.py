@@ -39,7 +39,8 @@ def facts(
 ) -> None:
     """Compare facts printed in the suite's paper with configuration, networks and data.
 
-    Differences come first, each with its explanation. The exit code is 3 if one has none.
+    Differences come first, each with its explanation. The exit code is 3 if a difference has no
+    explanation.
     """
     from stp.core import exit_codes
     from stp.core.errors import StpError

@@ -53,6 +53,8 @@ def metrics(
 ) -> None:
     """List metrics and their conventions, or show the trust card of a convention.
 
+    A convention is one exact definition of a metric, such as ssim.range2.
+
     The trust card of a convention says how the metric follows each distortion of
     real clips, with intervals; whether it sees the order of frames; how few clips
     bias it; and what it costs. It is made from the scores of a study

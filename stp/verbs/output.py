@@ -145,7 +145,7 @@ def put(
 
 
 def wrote(out: Path) -> None:
-    """Name the written file on the error stream: scripts read the other one."""
+    """Name the written file on standard error, because scripts read standard output."""
     print(f"wrote {out}", file=sys.stderr)
 
 
@@ -156,10 +156,14 @@ def put_rows(
     out: Path | None,
     types: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write rows.
+    """Write rows to a file or to the screen.
 
     Args:
-        types: Arrow types of columns that may be NULL in every row.
+        columns: names of the columns.
+        rows: values of each row.
+        format: output format; Parquet needs a file.
+        out: the file; None for the screen.
+        types: Arrow types of columns that may be NULL in every row, for Parquet.
     """
     from stp.collect.query import save_rows, text_columns, written
     from stp.page.text_table import answer
@@ -179,7 +183,13 @@ def put_rows(
 def answers(
     text: str, width: int, *tables: tuple[Sequence[str], Sequence[tuple[object, ...]]]
 ) -> "RenderableType":
-    """A text and several tables for a terminal of this width, in characters."""
+    """Arrange a text and several tables one below the other, for a terminal.
+
+    Args:
+        text: the text.
+        width: width of the terminal in characters.
+        *tables: names of the columns, and rows, of each table.
+    """
     from rich.console import Group
     from rich.text import Text
 
@@ -201,7 +211,19 @@ def put_answer(
     *,
     allow_files: bool = False,
 ) -> int:
-    """Ask a database and write the answer; return the number of rows."""
+    """Ask a database, and write the answer to a file or to the screen.
+
+    Args:
+        database: DuckDB file.
+        sql: the query.
+        format: output format; Parquet needs a file.
+        out: the file; None for the screen.
+        values: values of the parameters of the query.
+        allow_files: whether the query may read and write files.
+
+    Returns:
+        number of rows of the answer.
+    """
     from stp.collect.query import answer, save
 
     if format == "parquet":
@@ -248,7 +270,15 @@ def put_grid(grid: "Grid", format: FormatName, out: Path | None) -> None:
 
 
 def end_if_empty(rows: int, fail: bool) -> None:
-    """Exit with the code for an empty answer if the caller asked for that."""
+    """Exit with the code for an empty answer if the caller asked for that.
+
+    Args:
+        rows: number of rows of the answer.
+        fail: whether an empty answer ends the program with this code.
+
+    Raises:
+        typer.Exit: the answer is empty, and ``fail`` is set.
+    """
     from stp.core import exit_codes
 
     if fail and not rows:

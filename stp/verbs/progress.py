@@ -232,7 +232,10 @@ def status(
         typer.Option("--success", hidden=True, help="Record that the run has finished."),
     ] = False,
 ) -> None:
-    """Show the state of each cell of the plan: done, running, failed, partly done or missing."""
+    """Show the state of each cell of the plan: done, running, failed, partly done or missing.
+
+    A cell is one model, trained and tested on one dataset in one setting.
+    """
     from stp.core.disk import is_read_only
     from stp.run import progress
     from stp.run import status as status_of

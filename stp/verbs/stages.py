@@ -170,7 +170,7 @@ def predict(
     log: Log = None,
     device: Annotated[str | None, typer.Option(help="auto, cpu or cuda.")] = None,
 ) -> None:
-    """Predict the test clips of a cell into predictions.zarr."""
+    """Predict the test clips of one model on one dataset into predictions.zarr."""
     _make("predict", targets, configfile, log, **({"device": device} if device else {}))
 
 
@@ -224,7 +224,7 @@ def collect(
     configfile: ConfigFile = DEMO,
     log: Log = None,
 ) -> None:
-    """Collect the scores of all cells of a dimension, and build the DuckDB store.
+    """Collect all scores of a dimension (a question with its tables); build the DuckDB store.
 
     Without a manifest and --database: all dimensions of the scale file, into
     results/SCALE/results.duckdb. results/results.duckdb holds those of all scales.

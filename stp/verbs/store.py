@@ -39,8 +39,9 @@ def gc(
     """List the artefacts of a store that no plan needs; with --yes, delete them.
 
     The artefacts of the scale files are needed, and those of the last run of every checkout on this
-    store. Artefacts that are being made always stay. Of predictions, the data are deleted and the
-    receipts stay, so that tables can still be made; if a score needs the data, they are made again.
+    store. Artefacts that are being made always stay. With --predictions, the data of predictions
+    are deleted, but not their receipts, so that tables can still be made; if a score needs the
+    data, they are made again.
     """
     from stp.upkeep import garbage
 
@@ -72,8 +73,8 @@ def verify(
 ) -> None:
     """Verify the checksums of finished artefacts, and name damaged ones and the folders to delete.
 
-    Receipts are compared with their sealed copies, and files with the SHA-256 in the receipts. Raw
-    files are checked by `stp fetch --check`.
+    The receipt of an artefact has the SHA-256 of its files; a copy of the receipt shows whether it
+    was edited. Raw files are checked by `stp fetch --check`.
 
     Exit codes: 0 no damage, 1 something is damaged, 2 wrong usage.
     """

@@ -61,7 +61,8 @@ class Run:
         site: the site where jobs run.
         jobs: inputs and resources of jobs.
         configfile: the effective configuration of the plan.
-        manifests: paths of the manifests, by dimension.
+        manifests: paths of the manifests (files that list what a dimension's tables are made from),
+            by dimension.
         is_main: whether this is the main process of Snakemake, not the process of a job.
     """
 
@@ -75,7 +76,7 @@ class Run:
     @classmethod
     @snakemake_cli.exits_plainly()
     def begin(cls, workflow: Any, config: Json) -> "Run":
-        """Make the plan, and write the files that jobs and rules read; jobs write nothing.
+        """Make the plan and, in the main process, write the files that jobs and rules read.
 
         Args:
             workflow: the workflow of Snakemake (`snakemake.workflow.Workflow`).
@@ -126,7 +127,7 @@ class Run:
 
     @property
     def dimensions(self) -> list[str]:
-        """Names of the dimensions of the scale."""
+        """Names of the dimensions (questions with a table each) of the scale."""
         return list(self.plan.config.scale.dimensions)
 
     @cached_property
@@ -135,20 +136,29 @@ class Run:
         return workflow_files.data_origins(self.plan)
 
     def data_origin_of(self, wildcards: Any) -> str:
-        """The origin of the data of a figure."""
+        """The origin of the data of a figure, such as ``synthetic``, and the name of the scale."""
         return self.data_origin[wildcards.get("dimension") or "all"]
 
     @property
     def prepared(self) -> list[str]:
-        """Paths of the receipts of all prepared data of the scale."""
+        """Paths of the receipts of all prepared data of the scale; jobs that need the data wait
+        for these files.
+        """
         return [f"{self.plan.store}/{data.receipt}" for data in self.plan.prepared]
 
     def digest_of_data(self, wildcards: object) -> str:
-        """A digest of the inputs of the list of prepared data."""
+        """Hash of what the list of prepared data is made from; a change outdates the list."""
         return digest(self.prepared)
 
     def network_of(self, wildcards: Any) -> str:
-        """Path of the input file for the measurement of a network."""
+        """Path of the file that describes a network whose speed is measured.
+
+        The file is written only if its content changed, so that Snakemake repeats the measurement
+        only then.
+
+        Args:
+            wildcards: names of ``model`` and ``dataset``.
+        """
         names = wildcards.model, wildcards.dataset
         return str(workflow_files.write_profile_input(*names, self.is_main))
 
@@ -171,11 +181,13 @@ class Run:
 
     @property
     def collected(self) -> list[str]:
-        """Paths of the collected rows of all dimensions."""
+        """Paths of the files of collected scores, one for each dimension."""
         return [f"{self.results}/collected/{name}.parquet" for name in self.manifests]
 
     def digest_of_rows(self, dimension: str) -> Ask:
-        """Function that returns a digest of the inputs of the rows of a dimension."""
+        """Function of wildcards that returns a hash of what a dimension's scores are collected
+        from; a change outdates them.
+        """
         return lambda wildcards: manifest_digest(self.manifests[dimension])
 
     def _digest_of(self, module: str, files: Iterable[Path | str] = ()) -> str:
@@ -184,11 +196,11 @@ class Run:
         return digest([rows, code, [checksum(Path(path)) for path in files]])
 
     def digest_of_citation(self, wildcards: object) -> str:
-        """A digest of the inputs of the list of works to cite."""
+        """Hash of what the list of works to cite is made from; a change outdates the list."""
         return self._digest_of("stp.export.cite", [CONFIG_FOLDER / "references.yaml"])
 
     def digest_of_report(self, wildcards: object) -> str:
-        """A digest of the inputs of the report."""
+        """Hash of what the report is made from; a change outdates the report."""
         page = sorted(path for path in (SOURCE_FOLDER / "stp/report/page").iterdir())
         return self._digest_of("stp.report.build", page)
 
@@ -209,21 +221,24 @@ class Run:
 
     @property
     def study(self) -> Path:
-        """Path of the configuration of the study about the best of several predictions."""
+        """Path of the configuration of the study in which raters choose the best prediction."""
         return BEST_OF_FILE
 
     @property
     def paper(self) -> Path:
-        """Path of the scale file with the paper's protocol, whose networks are measured."""
+        """Path of the scale file with the paper's protocol; its networks can be measured."""
         return CONFIG_FOLDER / "paper.yaml"
 
     def digest_of_questionnaire(self, wildcards: object) -> str:
-        """A digest of the inputs of the questionnaire."""
+        """Hash of what the questionnaire is made from; a change outdates the questionnaire."""
         manifest = self.manifests.get(self.of_raters or "")
         return digest([checksum(self.study), manifest_digest(manifest) if manifest else None])
 
     def made_table(self, wildcards: Any) -> str:
-        """Path of the table that a copy in results/tables is made from.
+        """Path of the table of this scale that is copied to results/tables.
+
+        Args:
+            wildcards: name of the ``table``.
 
         Raises:
             StpError: the scale cannot make the table.
@@ -240,11 +255,18 @@ class Run:
         return self.tables[name]
 
     def outdated(self, path: str, digest_of: Callable[[Any], str]) -> Ask:
-        """Function that returns a further input, which makes Snakemake redo an outdated result.
+        """Make a function that tells Snakemake to redo a result whose inputs have changed.
+
+        Snakemake compares modification times only. If the hash of the inputs is not the one noted
+        beside the result, the function names the file `OUTDATED` as a further input of the rule;
+        this file is newer than all results.
 
         Args:
             path: path of the result, with wildcards.
-            digest_of: function that computes a digest of the inputs from wildcards.
+            digest_of: function that computes a hash of the inputs from wildcards.
+
+        Returns:
+            function of wildcards that returns the further input, or none.
         """
 
         def outdated(wildcards: Any) -> list[str]:
@@ -258,7 +280,14 @@ class Run:
         return outdated
 
     def outdated_copy(self, wildcards: Any) -> list[str]:
-        """A further input, which makes Snakemake redo a copy in results/tables that is outdated."""
+        """The input by which Snakemake redoes an outdated copy of a table (see `outdated`).
+
+        Args:
+            wildcards: name of the ``table``, whose copy is in results/tables.
+
+        Returns:
+            the file `OUTDATED`; none if the copy is current.
+        """
         table = self._table(wildcards.table)
         copy = Path(f"{COPIES}/{table.name}.csv")
         return (

@@ -144,9 +144,11 @@ class Figures:
         return self.plan.recipes.samples(case.tested_on)
 
     def ancient_of(self, rule: FigureRule) -> Callable[[Any], list[str]]:
-        """Function that returns those inputs of a figure whose modification times are ignored.
+        """Function of wildcards that returns inputs of a figure whose modification times are
+        ignored.
 
-        Pictures of forecasts wait for scores, which are made after forecasts.
+        These are the manifest of the dimension and, for pictures of forecasts, the receipts of its
+        scores. Pictures wait for the scores because these are made after the forecasts.
         """
 
         def ancient(wildcards: Any) -> list[str]:
@@ -157,7 +159,7 @@ class Figures:
         return ancient
 
     def rows_of(self, rule: FigureRule) -> Callable[[Any], list[str]]:
-        """Function that returns the paths of the collected rows that a figure shows."""
+        """Function of wildcards that returns the files of collected scores that a figure shows."""
 
         def rows(wildcards: Any) -> list[str]:
             if rule.category != "Figures":
@@ -168,7 +170,7 @@ class Figures:
         return rows
 
     def words_of(self, rule: FigureRule) -> Callable[[Any], list[str]]:
-        """Function that returns the arguments of `stp draw` for a figure."""
+        """Function of wildcards that returns the arguments of `stp draw` for a figure."""
 
         def words(wildcards: Any) -> list[str]:
             manifest = self.manifests[self._dimension(wildcards)]
@@ -180,7 +182,9 @@ class Figures:
         return words
 
     def digests_of(self, rule: FigureRule) -> Callable[[Any], str]:
-        """Function that returns a digest of all inputs of a figure."""
+        """Function of wildcards that returns a hash of all inputs of a figure; a change outdates
+        the figure.
+        """
 
         def digest_of(wildcards: Any) -> str:
             kind = wildcards.get("kind") or Path(rule.figure).parent.name
@@ -193,11 +197,12 @@ class Figures:
         return require_dimension(self.plan, wildcards.get("dimension") or self.on_maps or "")
 
     def digest_of(self, dimension: str, kind: str) -> str:
-        """A digest of all inputs of a figure, the same for all cases.
+        """Hash of all inputs of the figures of one kind; a change outdates these figures.
 
         Args:
-            dimension: dimension of the figure.
-            kind: one of `KINDS`, ``strips``, ``movies`` or ``trajectories``.
+            dimension: dimension of the figures.
+            kind: a kind of figures of scores (a key of `KINDS`), ``strips``, ``movies`` or
+                ``trajectories``.
         """
         if (dimension, kind) not in self._digests:
             code = self.plan.sources.code_of

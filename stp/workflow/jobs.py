@@ -37,7 +37,7 @@ LOCK = "raw/{dataset}/{release}.lock.json"
 
 
 def require_dimension(plan: Plan, dimension: str) -> str:
-    """Return a dimension, or refuse it if the scale does not have it.
+    """Check that a scale has a dimension (a question with a table of its own), and return it.
 
     Raises:
         StpError: the scale does not have the dimension.
@@ -80,35 +80,54 @@ class Jobs:
         self.named += [name for name in SITE_RESOURCES if self.resources.site_sets(name)]
 
     def receipt(self, stage: str) -> str:
-        """Path of the receipt that a stage makes, with wildcards."""
+        """Path of the receipt, the file by which Snakemake knows that an artefact is finished.
+
+        Args:
+            stage: key of `RECEIPTS`.
+
+        Returns:
+            the path, with wildcards.
+        """
         return f"{self.plan.store}/{RECEIPTS[stage]}"
 
     @property
     def lock(self) -> str:
-        """Path of the lock of raw files, with wildcards."""
+        """Path, with wildcards, of the lock file with the checksums of a dataset's raw files."""
         return f"{self.plan.store}/{LOCK}"
 
     def log(self, results: str, stage: str) -> str:
-        """Path of the log of the jobs of a stage, with wildcards."""
+        """Path of the log of the jobs of a stage, with wildcards.
+
+        Args:
+            results: folder of results of the scale.
+            stage: key of `RECEIPTS`.
+        """
         verb = stage.removesuffix(f"_{PERCEPTUAL}").split()[0]
         where = RECEIPTS[stage].removesuffix("/artefact.json").partition("/")[2]
         return f"{results}/logs/{verb}/{where}.log"
 
     def needed_by(self, receipt: str) -> Ask:
-        """Function that returns the paths of receipts and lock files that an artefact waits for."""
+        """Function of wildcards that returns the receipts and lock files that an artefact needs.
+
+        Args:
+            receipt: path of the receipt of the artefact, with wildcards.
+        """
         return lambda wildcards: _of_now(
             self.plan.inputs(self.plan.find(receipt.format(**wildcards)))
         )
 
     def scores_of(self, dimension: str) -> Ask:
-        """Function that returns the paths of the receipts of all scores of a dimension."""
+        """Function of wildcards that returns the receipts of all scores of a dimension."""
         return lambda wildcards: _of_now(self.plan.receipts(dimension))
 
     def asks(self, receipt: str) -> dict[str, Ask]:
-        """Functions that return the resources of a rule, by the names that the site uses.
+        """Functions that return the resources of a job, such as memory and time, by their names.
 
-        Snakemake calls them for each job and again before every retry
+        Snakemake calls them with the wildcards of each job, and again before every retry
         (stp/run/cluster/resources.py).
+
+        Args:
+            receipt: path of the receipt that the job makes, with wildcards.
         """
 
         def ask(name: str) -> Ask:
@@ -137,16 +156,30 @@ class Jobs:
         return {name: ask(name) for name in self.named}
 
     def threads_of(self, receipt: str) -> Ask:
-        """Function that returns the total number of CPU threads of all processes of a job."""
+        """Function of wildcards that returns the number of CPU threads of all processes of a job.
+
+        Args:
+            receipt: path of the receipt that the job makes, with wildcards.
+        """
         return lambda wildcards: self.resources.of(receipt.format(**wildcards))["threads"]
 
     def group_of(self, receipt: str) -> Ask:
-        """Function that returns the group in which a short job is submitted."""
+        """Function of wildcards that returns the group of a short job.
+
+        Short jobs of one group are submitted to the cluster together, as one job.
+
+        Args:
+            receipt: path of the receipt that the job makes, with wildcards.
+        """
         return lambda wildcards: self.resources.group(receipt.format(**wildcards))
 
     def predictions_of_study(self, dimension: str | None) -> Ask:
-        """Function that returns the receipts of the predictions that raters see, if the scale has
-        all.
+        """Function of wildcards that returns the receipts of the predictions that raters see.
+
+        It raises an error if the scale does not have all of these predictions.
+
+        Args:
+            dimension: dimension of the predictions; None if the suite has no such study.
         """
 
         @exits_plainly()

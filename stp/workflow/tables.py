@@ -36,7 +36,7 @@ CONFIGURED = ("datasets", "models")
 
 
 def nothing() -> None:
-    """Do nothing: the check for tables that any scale can make."""
+    """Default of `Table.demand`, for tables that any scale can make: it demands nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,8 @@ class Table:
     Attributes:
         name: name of the table, and of its files.
         folder: folder of its files.
-        made_from: function that describes all inputs as JSON, for a digest.
+        made_from: function that describes all inputs as JSON; a change of this description outdates
+            the table.
         words: arguments of `stp` that make the table, without ``--log``.
         ancient: inputs whose modification times are ignored: manifests, receipts.
         inputs: inputs that other rules make.
@@ -99,12 +100,13 @@ class Table:
 
     @cached_property
     def digest(self) -> str:
-        """A digest of all inputs of the table."""
+        """Hash of all inputs of the table; a change outdates the table."""
         return digest(self.made_from())
 
     def digested(self, wildcards: object) -> str:
-        """The digest of the table, as a function of wildcards for rules; only the main process
-        computes it.
+        """The `digest`, as a function of wildcards, which rules need so that it is computed late.
+
+        Only the main process of Snakemake computes it.
         """
         return self.digest
 
@@ -118,9 +120,10 @@ class Table:
         return True
 
     def configured(self, wildcards: object, input: Any) -> list[str]:
-        """The option that names the scale file; empty if the command takes none.
+        """Options of the command that name the scale file; empty if it takes none.
 
-        The option is not in `params`, because it would differ between runs of the same plan.
+        They depend on ``input`` because Snakemake ignores changes of such `params`: the path may
+        differ between runs of the same plan, and the table need not be made again.
         """
         return ["--configfile", str(input.configfile)] if self.takes_configfile else []
 

@@ -31,8 +31,15 @@ def lpips() -> Any:
         return importlib.import_module("lpips")
 
 
+@functools.cache
+def _network(name: str) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return lpips().LPIPS(net=name, pnet_rand=True, verbose=False).eval()
+
+
 def reference(name: str, state: dict[str, torch.Tensor]) -> Any:
-    """Build the package's network.
+    """The package's network with these weights.
 
     Args:
         name: alex, squeeze or vgg.
@@ -41,9 +48,7 @@ def reference(name: str, state: dict[str, torch.Tensor]) -> Any:
     Returns:
         a module from two batches of frames in [-1, 1] to (N, 1, 1, 1).
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        made = lpips().LPIPS(net=name, pnet_rand=True, verbose=False).eval()
+    made = _network(name)
     own = made.net.state_dict()
     assert [v.shape for v in own.values()] == [v.shape for v in state.values()]
     made.net.load_state_dict(dict(zip(own, state.values(), strict=True)))

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,7 +51,6 @@ TOLERANCE = 1e-5
 
 def frames(name: str) -> tuple[np.ndarray, np.ndarray]:
     """Predicted (N, M, T, C, H, W) and observed frames that the convention is made for."""
-    rng = np.random.default_rng(0)
     shape = (2, 48, 50)
     if any(part in name for part in OF_PEOPLE):
         shape = (2, 1, 6)
@@ -58,6 +58,12 @@ def frames(name: str) -> tuple[np.ndarray, np.ndarray]:
         shape = (1, 24, 48)
     elif name.startswith("ms_ssim") and "three" not in name:
         shape = (1, 176, 178)
+    return drawn(shape)
+
+
+@cache
+def drawn(shape: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
     observed = rng.random((SAMPLES, LEADS, *shape), dtype=np.float32)
     noise = rng.normal(0, 0.3, (SAMPLES, MEMBERS, LEADS, *shape))
     return (observed[:, None] + noise).astype(np.float32), observed
@@ -154,7 +160,7 @@ class Case(NamedTuple):
 
 
 def case_of(name: str) -> Case:
-    predicted, observed = frames(name)
+    predicted, observed = (values.copy() for values in frames(name))
     metric = bound(name, observed.shape[2:])
     assert not metric.reason
     return Case(name, metric, predicted, observed)

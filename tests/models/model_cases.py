@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -88,12 +89,17 @@ def make(name: str, *sizes: Any, seed: int = 0, **options: Any) -> nn.Module:
     return create(recipe(name, *sizes, **options)).eval()
 
 
+@cache
+def pictures() -> np.ndarray:
+    """Handwritten digits, (N, 8, 8)."""
+    return (load_digits().images * 15).astype(np.uint8)
+
+
 def moving_digits(clips: int) -> Tensor:
     """A handwritten digit of 8 x 8 pixels that drifts and bounces: (B, T, 1, 16, 16), 0..1."""
-    pictures = (load_digits().images * 15).astype(np.uint8)
     rows = np.arange(clips)
     stored = render(
-        pictures, rows, seed=0, epoch=0, length=CONTEXT + HORIZON, size=16, n_digits=1, step=0.2
+        pictures(), rows, seed=0, epoch=0, length=CONTEXT + HORIZON, size=16, n_digits=1, step=0.2
     )
     return torch.from_numpy(stored).float() / 255
 

@@ -1,5 +1,6 @@
 """Multiply-adds by hand, both conventions, and every number of the paper's Table 19."""
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -32,6 +33,7 @@ TABLE19 = {  # parameters of the twelve models, counted in the released modules
     "earthformer": 6_702_109,
     "mcvd": 54_288_074,
 }
+IN_EQUAL_STEPS = ("mau", "phydnet", "predrnn", "predrnnpp", "predrnnv2")
 CONVNET = {
     "model": "small_convnet",
     "options": {"width": 4, "layers": 1},
@@ -62,8 +64,19 @@ def paper():
 
 @pytest.fixture(scope="module")
 def as_counted(paper):
-    """Sizes by the conventions of Table 19; networks are counted once."""
-    return cache(lambda name: as_published(network(paper, name, DATASET)))
+    """Sizes by the conventions of Table 19; networks are counted once.
+
+    A forecast takes 19 equal steps; of the largest recurrent networks, three are counted.
+    """
+
+    def count(name):
+        recipe = network(paper, name, DATASET)
+        if name not in IN_EQUAL_STEPS:
+            return as_published(recipe)
+        short = as_published({**recipe, "context": 2, "horizon": 2})
+        return replace(short, multiply_adds=short.multiply_adds * 19 // 3)
+
+    return cache(count)
 
 
 @pytest.mark.parametrize("name", long_except({"predrnn", "tau"}, sorted(TABLE19), "learning"))

@@ -5,7 +5,9 @@ import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import eccodes
@@ -24,7 +26,7 @@ from stp.data.raw_files import RawFiles
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
 from stp.plan.cells import Plan
 from stp.plan.manifest import load_manifest, manifest_text
-from stp.plan.manifest_types import Cell
+from stp.plan.manifest_types import Cell, Manifest
 from stp.plan.manifests import manifest
 from stp.predict.source import ForecastRequest
 from stp.predict.sources import own_files
@@ -166,10 +168,15 @@ def other_names(d: xr.Dataset) -> xr.Dataset:
     return found.assign_coords(step=("step", hours, {"units": "hours"}))
 
 
-@pytest.mark.parametrize("form", [lambda d: d, upside_down, from_minus_180, other_units])
-@pytest.mark.parametrize("name", ["a.nc", "a.zarr"])
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [
+        *(("a.nc", form) for form in (lambda d: d, upside_down, from_minus_180, other_units)),
+        ("a.zarr", other_units),
+    ],
+)
 def test_forms_that_say_what_they_are_give_the_same_forecasts(
-    files: Files, form: Callable[[xr.Dataset], xr.Dataset], name: str
+    files: Files, name: str, form: Callable[[xr.Dataset], xr.Dataset]
 ) -> None:
     plain = forecasts(STARTS)
     files.write(name, form(plain))
@@ -668,11 +675,17 @@ def truth(data: Path, shift: int = 0) -> xr.Dataset:
     )
 
 
+@cache
+def of_ten_lines() -> Manifest:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "mine.yaml"
+        path.write_text(TEN_LINES)
+        return manifest(Plan.load(path), "s2s_control")
+
+
 def cell_of(scores: Path, members: int = 1) -> Cell:
     """The cell of these scores, as it is loaded for tables."""
-    path = scores.parent / "mine.yaml"
-    path.write_text(TEN_LINES)
-    described = manifest(Plan.load(path), "s2s_control")
+    described = of_ten_lines()
     (cell,) = [cell for cell in described.cells if cell.key.model == "my_model"]
     statistic = "mean_of_members" if members > 1 else None
     made = replace(cell, scores=str(scores), samples=members, statistic=statistic)

@@ -66,12 +66,12 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return prepare_days(folder, SHAPE, {"variables": VARIABLES, "land": ["t2m"]})
 
 
-def prepare_days(folder: Path, shape: list[int], variables: dict[str, Any]) -> Path:
+def prepare_days(folder: Path, shape: list[int], variables: dict[str, Any], days: int = 9) -> Path:
     """Prepare the raw days in a folder, into ``prepared`` beside them."""
     options = {
         **variables,
         "years": {"train": [2019, 2020], "val": [2021, 2021], "test": [2022, 2022]},
-        "days_per_year": 9,
+        "days_per_year": days,
         "subsets": {},
     }
     recipe = {
@@ -306,8 +306,8 @@ class Day(NamedTuple):
 def real(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Day]]:
     """Scores of a control forecast and an ensemble at lead time 3, and the days by variable."""
     folder = tmp_path_factory.mktemp("real")
-    chaosbench.generate(folder / "raw", {**REAL, "years": YEARS, "days": 9}, silent)
-    prepare_days(folder, [2, 121, 240], {"variables": {"z": [500], "t": [850]}})
+    chaosbench.generate(folder / "raw", {**REAL, "years": YEARS, "days": 6}, silent)
+    prepare_days(folder, [2, 121, 240], {"variables": {"z": [500], "t": [850]}}, days=6)
     past = [f"{year}-01-04" for year in YEARS[:2]]
     days = unpacked(folder / "raw", folder / "days")
     centre = {**REAL, "centre": "ecmwf", "starts": [START, START], "missing": 0}
@@ -325,6 +325,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Day]
         )
         names = SINGLE if name == "one" else SINGLE + SEVERAL
         job.recipe["conventions"] = defined(*names)
+        job.recipe["rollout"]["lead_times"] = LEAD
         (folder / f"scores-of-{name}").mkdir()
         run(replace(job, out=folder / f"scores-of-{name}", state=folder / f"state-of-{name}"))
 
@@ -527,7 +528,7 @@ def changed(root: Path, **options: Any) -> Path:
 @pytest.mark.parametrize(
     ("options", "samples", "said"),
     [
-        ({"starts": ["2021-01-01", "2021-01-02"]}, 1, r"\b4 starts"),
+        ({"starts": ["2021-01-01", "2021-01-01"]}, 1, r"\b4 starts"),
         ({"degrees": 22.5}, 1, "grid"),
         ({"members": 2}, 3, "2 .*number"),
         ({"members": 3}, 2, "3 .*number"),
@@ -537,7 +538,8 @@ def changed(root: Path, **options: Any) -> Path:
 def test_an_archive_that_does_not_fit_is_named(
     make: Callable[..., Job], tmp_path: Path, options: dict[str, Any], samples: int, said: str
 ) -> None:
-    archive = changed(tmp_path / "raw", **options)
+    one = {"starts": [START, START], "missing": 0}
+    archive = changed(tmp_path / "raw", **{**one, **options})
     with pytest.raises(StpError, match=said):
         run(make("centre_archive", archive, samples=samples))
 

@@ -92,7 +92,7 @@ def test_killed_in_the_middle_of_an_epoch(tmp_path, data_of, make_recipe):
         # until the second epoch has begun: two of its five steps, half a second each
         while saved_step(tmp_path / "killed", what) < STEPS_PER_EPOCH + 2:
             assert process.poll() is None, "the training ended before it could be killed"
-            time.sleep(0.02)
+            time.sleep(0.1)
     finally:
         process.kill()
     assert process.wait() == -signal.SIGKILL

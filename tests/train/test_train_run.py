@@ -244,7 +244,10 @@ def shown_in_training(data, folder, name, monkeypatch, ranks=1, **runtime) -> to
     """Which clips of a batch of 7 are shown in two steps, by whoever computes them."""
     found, draw = [[] for _ in range(ranks)], cdna.shown_clips
     prepared = Prepared(data)
-    what = {**tower_recipe(name, batch_size=7, iterations=2), "shape": list(prepared.shape)}
+    what = {
+        **tower_recipe(name, batch_size=7, iterations=2, max_val_clips=2),
+        "shape": list(prepared.shape),
+    }
     options = TrainOptions.from_recipe(what["train"])
     about = options, prepared, Normalisation.of(prepared.attrs)
     for rank, own in enumerate(found):

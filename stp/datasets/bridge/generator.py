@@ -71,7 +71,7 @@ class BridgeOptions:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``bridge/demos_8_17.zip``, or the files in it, and the lists; or TFRecord files.
+    """Write the trajectories, ``bridge/demos_8_17.zip`` or its files, and lists; or TFRecord files.
 
     Raises:
         StpError: an option is unknown or out of range.

@@ -53,7 +53,7 @@ class CaltechOptions:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``caltech/setNN/VNNN.seq``.
+    """Write the videos, ``caltech/setNN/VNNN.seq`` (NN, NNN: numbers of the set and the video).
 
     Raises:
         StpError: an option is unknown or out of range.
@@ -69,7 +69,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
 
 
 def header(height: int, width: int, frames: int) -> bytes:
-    """The 1024 bytes before the first frame."""
+    """Encode the header of a file, the 1024 bytes before the first frame."""
     content = bytearray(HEADER_BYTES)
     struct.pack_into("<I", content, 0, 0xFEED)
     content[4:24] = "Norpix seq".encode("utf-16-le")

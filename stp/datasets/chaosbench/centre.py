@@ -69,12 +69,14 @@ class CentreOptions(WorldOptions):
 
     @property
     def name(self) -> str:
-        """Name of the archive."""
+        """Name of the archive: the centre, followed by ``_ensemble`` if there are members."""
         return self.centre if self.members is None else f"{self.centre}_ensemble"
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``chaosbench/<archive>/<archive>_chunks.tar.gz.aa``, ...
+    """Write the archive, in the parts of one tar stream.
+
+    The parts are ``chaosbench/<archive>/<archive>_chunks.tar.gz.aa``, ``.ab`` and so on.
 
     Raises:
         StpError: an option is unknown or out of range.

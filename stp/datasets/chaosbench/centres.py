@@ -9,7 +9,7 @@ from stp.datasets.chaosbench import centre
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``chaosbench/<archive>/...`` of each centre.
+    """Write an archive for each centre, in the folder ``chaosbench/<archive>``.
 
     Args:
         out: folder below which files are written.

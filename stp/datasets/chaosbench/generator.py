@@ -85,7 +85,7 @@ class WorldOptions:
 
     @property
     def atmosphere(self) -> Atmosphere:
-        """The object that converts states to fields."""
+        """The object that converts states of the chaotic system to fields on this grid."""
         return Atmosphere(self.lat, self.lon, np.array(self.levels), self.variables)
 
     @property
@@ -144,7 +144,10 @@ Group = tuple[str, dict[str, Field]]
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``chaosbench/era5/era5_chunks.tar.gz.aa``, ..., also for lra5 and oras5, and a store.
+    """Write the days of ERA5, in the parts of one tar stream.
+
+    The parts are ``chaosbench/era5/era5_chunks.tar.gz.aa``, ``.ab`` and so on. Options may ask for
+    land (``chaosbench/lra5``), ocean (``chaosbench/oras5``) and a store of WeatherBench 2 as well.
 
     Raises:
         StpError: an option is unknown or out of range.

@@ -75,7 +75,9 @@ class LearnedOptions(WorldOptions):
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``chaosbench/<model>/<model>_chunks.tar.gz.aa``, ...
+    """Write the archive, in the parts of one tar stream.
+
+    The parts are ``chaosbench/<model>/<model>_chunks.tar.gz.aa``, ``.ab`` and so on.
 
     Raises:
         StpError: an option is unknown or out of range.

@@ -159,7 +159,7 @@ class SurfaceStream:
         return np.asarray(np.load(self._path(self._wanted[day])))
 
     def done(self, day: str) -> None:
-        """Delete the stored fields of a day, but not of a month."""
+        """Delete the stored fields of a day; those of a month, which other days share, are kept."""
         if self._wanted[day] == day:
             self._path(day).unlink(missing_ok=True)
 

@@ -55,7 +55,7 @@ class CityscapesOptions:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``cityscapes/leftImg8bit_sequence_trainvaltest.zip``.
+    """Write the snippets, ``cityscapes/leftImg8bit_sequence_trainvaltest.zip``.
 
     Raises:
         StpError: an option is unknown or out of range.

@@ -87,7 +87,7 @@ class Simulation(NamedTuple):
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``enso/CMIP_train.nc`` and ``enso/CMIP_label.nc`` below ``out``.
+    """Write the fields, ``enso/CMIP_train.nc``, and the Nino3.4 index, ``enso/CMIP_label.nc``.
 
     Raises:
         StpError: an option is unknown or out of range.

@@ -46,7 +46,7 @@ class Hmdb51Options:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``hmdb51/videos/<action>/*.avi`` and ``hmdb51/splits/*_test_split1.txt``.
+    """Write the videos, ``hmdb51/videos/<action>/*.avi``, and the lists, ``hmdb51/splits/*.txt``.
 
     Raises:
         StpError: an option is unknown or out of range.

@@ -74,7 +74,7 @@ class Human36mOptions:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``human36m/S<actor>.tar`` (or ``human36m/images``) and the lists of clips.
+    """Write the pictures, ``human36m/S<actor>.tar`` or ``human36m/images``, and the lists of clips.
 
     Raises:
         StpError: an option is unknown or out of range.

@@ -53,7 +53,7 @@ estimation; actor 8 was taken from its training set for validation."""
 
 @dataclass(frozen=True)
 class Human36mOptions:
-    """The reader has no options."""
+    """Options of the reader; there are none."""
 
 
 class Listed(NamedTuple):

@@ -49,7 +49,7 @@ class Kinetics400Options:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``kinetics400/videos/<split>/<label>/*.mp4`` and ``kinetics400/*.csv``.
+    """Write videos, ``kinetics400/videos/<split>/<label>/*.mp4``, and lists, ``kinetics400/*.csv``.
 
     Raises:
         StpError: an option is unknown or out of range.

@@ -58,7 +58,7 @@ class KittiOptions:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``kitti/<drive>_sync.zip`` and ``predbench_annotations/KITTI/kitti_<split>.json``.
+    """Write the drives, ``kitti/<drive>_sync.zip``, and PredBench's lists of drives.
 
     Raises:
         StpError: an option is unknown or out of range.

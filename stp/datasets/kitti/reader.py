@@ -67,8 +67,9 @@ class KittiOptions:
             ratio.
         strides: number of frames between the starts of windows, by split; from the same file.
         frames: for odometry, first frame of each split, and the frame after its last.
-        clusters: clusters of windows: recording, the whole drive (6 in the test, too few for
-            intervals), or blocks of a drive, such as block-60s.
+        clusters: which windows are one cluster (statistically dependent): all of a drive
+            (recording; 6 in the test, too few for intervals), or those of a block of a drive, such
+            as block-60s.
     """
 
     layout: Literal["raw", "odometry"] = "raw"

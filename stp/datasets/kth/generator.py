@@ -100,7 +100,7 @@ class _Person:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``kth/00sequences.txt`` and ``kth/<action>/personNN_<action>_dK_uncomp.avi``.
+    """Write the videos, ``kth/<action>/*.avi``, and their annotation, ``kth/00sequences.txt``.
 
     Raises:
         StpError: an option is unknown or out of range.
@@ -137,6 +137,12 @@ def sequence_spans(action: str, pace: float, frames: int, sequences: int) -> lis
 
     A sequence of a walker lasts as long as crossing the picture takes, but is shorter if the
     sequences do not fit into the clip.
+
+    Args:
+        action: name of the action.
+        pace: factor of the speed of the person, about 1.
+        frames: number of frames of the clip.
+        sequences: number of sequences.
     """
     if action not in _GAITS or sequences == 1:
         edges = np.linspace(0, frames, sequences + 1).astype(int).tolist()
@@ -157,6 +163,14 @@ def render(
     options: KthOptions,
 ) -> np.ndarray:
     """Draw all frames of a clip.
+
+    Args:
+        who: look and pace of the person.
+        action: name of the action.
+        scenario: number of the scenario, 1..4.
+        spans: frames of each sequence, from `sequence_spans`.
+        rng: generator of all random numbers.
+        options: options of the generator.
 
     Returns:
         grey levels, uint8 (T, 120, 160).

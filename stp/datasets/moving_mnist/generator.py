@@ -46,7 +46,7 @@ class MovingMnistOptions:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``mnist/{train,t10k}-{images-idx3,labels-idx1}-ubyte.gz`` below ``out``.
+    """Write the digits: ``mnist/{train,t10k}-{images-idx3,labels-idx1}-ubyte.gz`` below ``out``.
 
     Raises:
         StpError: an option is unknown or out of range.

@@ -61,7 +61,7 @@ class NuscenesOptions:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``nuscenes/{samples,sweeps}/CAM_FRONT/*.jpg``, the tables and PredBench's lists.
+    """Write pictures, ``nuscenes/{samples,sweeps}/CAM_FRONT/*.jpg``, tables and PredBench's lists.
 
     Raises:
         StpError: an option is unknown or out of range.

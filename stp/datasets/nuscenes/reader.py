@@ -67,14 +67,14 @@ class NuscenesOptions:
     Attributes:
         resize: height and width to which pictures are resized by linear interpolation before the
             centre is cropped.
-        released_crop: whether to resize validation and test pictures directly to the shape, as in
-            the released configuration. They are then squeezed horizontally, unlike training
-            pictures.
+        released_crop: whether to resize validation and test pictures to the shape of frames without
+            a crop, as in the released configuration. They are then squeezed horizontally, unlike
+            training pictures.
         stride: number of frames between the starts of windows.
-        subsets: number of frames in a window of each further test subset, whose windows are longer,
-            by name.
-        clusters: clusters of windows: recording, the whole log (5 in the test, too few for
-            intervals), or blocks of a log, such as block-60s.
+        subsets: further test subsets with longer windows: number of frames of a window, by name.
+        clusters: which windows are one cluster (statistically dependent): all of a log
+            (recording; 5 in the test, too few for intervals), or those of a block of a log, such as
+            block-60s.
     """
 
     resize: Size = (128, 228)

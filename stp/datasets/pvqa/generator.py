@@ -146,7 +146,13 @@ def _write(path: Path, header: list[str], rows: list[list[str]]) -> None:
 
 
 def video(source: str, number: int, options: PvqaOptions) -> MadeVideo:
-    """Make a video, which does not depend on the number of videos."""
+    """Make one video; it does not depend on how many videos are made.
+
+    Args:
+        source: name of the dataset that the video represents.
+        number: number of the video among those of this dataset.
+        options: options of the generator.
+    """
     which = [options.seed, list(COUNTS).index(source), number]
     rng = np.random.default_rng(which)
     height, width = SIZES[which[1] % options.sizes]

@@ -110,7 +110,7 @@ class RobonetOptions:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``robonet/hdf5/*.hdf5``, ``robonet/hdf5/meta_data.pkl`` and the lists.
+    """Write trajectories, ``robonet/hdf5/*.hdf5``, their table, ``meta_data.pkl``, and the lists.
 
     Raises:
         StpError: an option is unknown or out of range.

@@ -283,7 +283,13 @@ def scattered(
 
 
 def push_apart(places: np.ndarray, radii: np.ndarray, gap: float) -> None:
-    """Move units apart if their lobes are closer than a gap, and onto the map, in place."""
+    """Move units apart if their lobes are closer than a gap, and onto the map, in place.
+
+    Args:
+        places: positions of the units, (units, 2), 0..1; changed.
+        radii: radii of the units, (units,), in widths of the map.
+        gap: minimum distance between two units' lobes, in widths of the map.
+    """
     for _ in range(4):
         way = places[:, None] - places[None]
         distance = np.hypot(way[..., 0], way[..., 1])

@@ -68,7 +68,7 @@ class SevirOptions:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``sevir/CATALOG.csv`` and ``sevir/data/vil/<year>/*.h5`` below ``out``.
+    """Write the catalogue, ``sevir/CATALOG.csv``, and the events, ``sevir/data/vil/<year>/*.h5``.
 
     Raises:
         StpError: an option is unknown or out of range.

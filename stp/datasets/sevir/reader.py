@@ -55,7 +55,7 @@ CODE = (
 
 @dataclass(frozen=True)
 class SevirOptions:
-    """The reader has no options."""
+    """Options of the reader; there are none."""
 
 
 class Event(NamedTuple):
@@ -117,7 +117,7 @@ def read_catalog(path: Path) -> pd.DataFrame:
 
 
 def events_of(catalog: pd.DataFrame, path: Path) -> list[Event]:
-    """The events of a catalogue.
+    """Make an `Event` of each row of a catalogue.
 
     Raises:
         StpError: an event does not have 49 pictures at ascending times.

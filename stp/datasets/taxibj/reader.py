@@ -65,7 +65,7 @@ class Stretch(NamedTuple):
         file: name of the raw file.
         first: first row in the file.
         rows: number of rows.
-        slot: time of the first row, half hours since the epoch.
+        slot: time of the first row, half hours since 2013-01-01.
     """
 
     file: str
@@ -189,7 +189,7 @@ def find_stretches(raw: RawFiles | Lists, options: TaxiBJOptions) -> list[Stretc
 
 
 def read_dates(path: Path) -> np.ndarray:
-    """Read the half hours of a file, counted from the epoch, ascending.
+    """Read the half hours of a file, counted from 2013-01-01, ascending.
 
     Raises:
         StpError: the file is damaged, or a date is invalid, or dates do not ascend.
@@ -235,7 +235,7 @@ def unbroken(slots: np.ndarray, complete_days: bool) -> Iterator[tuple[int, int,
     """Find the series of consecutive half hours in a file.
 
     Args:
-        slots: half hours of the rows, counted from the epoch, ascending.
+        slots: half hours of the rows, counted from 2013-01-01, ascending.
         complete_days: whether to leave out days without all 48 half hours.
 
     Returns:

@@ -79,7 +79,7 @@ class Roads(NamedTuple):
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``traffic4cast2021/<CITY>/training/*_8ch.h5`` and the lists of files.
+    """Write the days, ``traffic4cast2021/<CITY>/training/*_8ch.h5``, and the lists of files.
 
     Raises:
         StpError: an option is unknown or out of range.

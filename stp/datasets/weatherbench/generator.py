@@ -72,7 +72,7 @@ class WeatherbenchOptions:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write ``weatherbench/<degrees>deg/<variable>/<variable>_<year>_<degrees>deg.nc``.
+    """Write a file for each variable and year, ``weatherbench/<degrees>deg/<variable>/*.nc``.
 
     Raises:
         StpError: an option is unknown or out of range.

@@ -75,7 +75,7 @@ class WeatherbenchOptions:
         years: for yearly, first and last year of each split.
         days_per_year: for yearly, number of days of each year in the files, from 1 January; null
             for whole years.
-        subsets: number of frames in a window of each further subset of the test years, by name.
+        subsets: further subsets of the test years: number of frames of a window, by name.
         file: for ensemble, name of the file.
         members: for ensemble, indices of the members of each split, from 0.
         cluster_days: number of days of a block of a year; windows that start in the same block are

@@ -32,7 +32,7 @@ class Size(Strict):
 
 
 class DatasetOptions(Strict):
-    """Declaration of a table of datasets.
+    """Options of a table of datasets.
 
     Attributes:
         sizes: where to find a size and its printed value, by name of the size.

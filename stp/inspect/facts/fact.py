@@ -1,4 +1,4 @@
-"""Rows of tables of printed facts, and readers of files of printed values."""
+"""Rows of tables that compare values printed in a paper with ours; readers of printed values."""
 
 import csv
 from collections.abc import Iterator, Mapping

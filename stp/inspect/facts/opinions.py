@@ -21,7 +21,7 @@ def facts(plan: Plan, source: FactSource) -> Facts:
     """Make the table: a row for each number of each database of opinions, beside the printed one.
 
     Raises:
-        StpError: the scale has no opinions, or they are not prepared or are damaged.
+        StpError: the run prepares no dataset of opinions, or its data are missing or damaged.
     """
     config = plan.config
     prepared = (artefact.dataset for artefact in plan.prepared)

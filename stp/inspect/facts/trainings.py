@@ -46,13 +46,13 @@ class Setting(Strict):
 
 
 class TrainingOptions(Strict):
-    """Declaration of a table of training runs.
+    """Options of a table of settings of training runs.
 
     Attributes:
         settings: where to find a setting and its printed value, by name of the setting.
         header: columns of the table.
-        long: columns of the file with the name and the value of a setting, if each setting has a
-            row; None if each training run has a row. Such values are shown as printed.
+        long: if each row of the file has one setting, the columns with its name and its value,
+            which is shown as printed; None if each row has all settings of a training run.
         also: names of settings that are listed although they are not printed.
         note: column of the file with remarks about differences of the release.
     """

@@ -46,7 +46,7 @@ class Unit(nn.Module):
         self.bn = nn.BatchNorm2d(out, eps=BATCH_NORM_EPSILON)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Map (N, channels, H, W) to (N, out, H', W')."""
+        """Map (N, channels, H, W) to (N, out, H', W'); stride and padding determine H' and W'."""
         return F.relu(self.bn(self.conv(x)), inplace=True)
 
 

@@ -58,7 +58,7 @@ TAPS = {
 
 
 class Trunk(nn.Module):
-    """The feature layers of a network up to the last tap.
+    """The feature layers of a network up to the last tap (layer whose output LPIPS compares).
 
     Args:
         name: name of the network: alexnet, squeezenet (1.1) or vgg16.

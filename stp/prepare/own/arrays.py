@@ -130,6 +130,8 @@ def raw_contents(
 ) -> RawContents:
     """Find the arrays, and compare their axes with the shape of the dataset's frames.
 
+    `shape` is channels, height and width; compressed arrays are unpacked into `folder`.
+
     Raises:
         StpError: there are no arrays, or an array is damaged or has an unexpected shape or type.
     """

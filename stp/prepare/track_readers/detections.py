@@ -318,7 +318,7 @@ def seconds(column: pd.Series, unit: float = 1.0) -> pd.Series:
         unit: seconds per unit of numbers.
 
     Returns:
-        seconds, (R,); NaN for other values.
+        seconds, one for each row; NaN for other values.
     """
     if pd.api.types.is_datetime64_any_dtype(column):
         return _of_dates(column)
@@ -349,7 +349,7 @@ def _place(path: Path, columns: Columns, row: int) -> str:
 
 
 def is_set(column: pd.Series) -> np.ndarray:
-    """Whether a mark such as ``lost`` is set, (R,)."""
+    """Whether each row is marked, such as ``lost``: its value is not 0, false, no or empty."""
     words = column.astype(str).str.strip().str.lower()
     return ~words.isin(["0", "0.0", "false", "no", "", "nan", "none"]).to_numpy()
 

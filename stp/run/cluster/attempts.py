@@ -1,8 +1,9 @@
 """Records of attempts to make artefacts: start, end, reason for the end, peak memory.
 
-``attempts.jsonl`` in the artefact's state folder gets a line when an attempt starts, and another
-line when it ends. A killed attempt writes no second line; the next attempt determines the cause and
-writes it. After success, the records move into the receipt.
+An unfinished artefact has a state folder for attempts, checkpoints and a lease, the claim of the
+process that makes it. ``attempts.jsonl`` in this folder gets a line when an attempt starts, and
+another line when it ends. A killed attempt writes no second line; the next attempt determines the
+cause and writes it. After success, the records move into the receipt.
 """
 
 import contextlib
@@ -186,7 +187,13 @@ def peak_memory_mb() -> int:
 
 
 def amend(state: Path, how: str, detail: str) -> None:
-    """Replace the recorded end of the last attempt."""
+    """Replace the recorded end of the last attempt at an artefact.
+
+    Args:
+        state: the artefact's state folder.
+        how: kind of end, such as `SAVED`.
+        detail: reason why it ended so.
+    """
     _append(state, len(read(state)), event="end", how=how, detail=detail)
 
 

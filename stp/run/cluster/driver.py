@@ -128,7 +128,11 @@ def read_driver(results: Path = RESULTS) -> Driver | None:
 
 
 def running_drivers(folder: Path) -> list[int]:
-    """List the IDs of all drivers of a working directory that run on this machine."""
+    """List the IDs of all drivers (Snakemake processes) of a folder that run on this machine.
+
+    Args:
+        folder: the working directory of the runs.
+    """
     pids = []
     for entry in _PROC.glob("[0-9]*"):
         try:

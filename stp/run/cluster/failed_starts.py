@@ -58,7 +58,7 @@ class FailedSubmission(NamedTuple):
 
 
 def watch(plan: Plan) -> None:
-    """Let this process, the driver, record jobs whose `stp` commands never began.
+    """Let this process, the driver of a run, record jobs whose `stp` commands never began.
 
     Snakemake's Slurm plugin (2.8) has no hook for failed jobs, so two methods of its executor are
     wrapped.

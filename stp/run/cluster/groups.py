@@ -10,7 +10,7 @@ from typing import Any
 
 
 def limit_cpus(cpus: int) -> None:
-    """Let this process, the driver, limit the CPUs of submissions of several jobs.
+    """Let this process, the driver of a run, limit the CPUs of submissions of several jobs.
 
     Jobs that do not fit in parallel run one after the other.
 

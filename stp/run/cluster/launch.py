@@ -1,8 +1,8 @@
 """Launch a training run in several processes, with srun in a Slurm job, else as child processes.
 
 The launching process holds the lease, reports and publishes. It starts the processes of the
-training (``python -m`` this module), which run the core and connect through a TCP store on the
-launching process.
+training (``python -m`` this module). These run the core, which is the function that trains, and
+connect through a TCP store on the launching process.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ Json = dict[str, Any]
 
 
 def run_ranks(core: str, job: Job, ranks: int, audit: ReadAudit) -> Json:
-    """Run a core in several processes, and return the result of the process with rank 0.
+    """Run a core (the function that makes an artefact) in several processes.
 
     Args:
         core: full name of a module with ``run(job)``, which connects to the other processes with
@@ -44,6 +44,9 @@ def run_ranks(core: str, job: Job, ranks: int, audit: ReadAudit) -> Json:
         job: the job; its state folder must be visible on all nodes of the Slurm job.
         ranks: number of processes; in a Slurm job, they are spread over the nodes.
         audit: audit of the files that the core reads.
+
+    Returns:
+        the return value of the core in the process with rank 0.
 
     Raises:
         StpError: the core raised this error, or a process died.
@@ -144,7 +147,8 @@ def main(path: Path) -> int:
         path: path of the file that describes the job.
 
     Returns:
-        the exit status: 0, 1 after an error, or `SAVED`.
+        the exit status: 0, 1 after an error, or `SAVED` if the core was interrupted and has saved
+        its state.
     """
     folder = path.parent
     work = json.loads(path.read_text())

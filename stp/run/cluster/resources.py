@@ -59,7 +59,11 @@ class JobResources:
         return self._requests[receipt, attempt]
 
     def site_sets(self, name: str) -> bool:
-        """Whether any job of this site requests a resource of `SITE_RESOURCES`."""
+        """Whether any job of this site requests a certain resource.
+
+        Args:
+            name: name of the resource, one of `SITE_RESOURCES`, such as ``slurm_partition``.
+        """
         if name == "gpu_model":
             return self.site.gpu.request == "gpus" and self.site.gpu.type is not None
         if name == "nodes":

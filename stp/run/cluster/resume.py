@@ -24,10 +24,13 @@ def is_locked(checkout: Path) -> bool:
 
 
 def last_driver(checkout: Path) -> Driver | None:
-    """Find the driver that holds the lock of a checkout; None if unknown.
+    """Find the driver (Snakemake process of a run) that holds the lock of a checkout.
 
     A lock that is newer than the record belongs to a run that ended before it could record its
     driver.
+
+    Returns:
+        the driver; None if it is unknown.
     """
     recorded = driver.read_driver(checkout / RESULTS)
     if recorded is not None and is_locked(checkout):

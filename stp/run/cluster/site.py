@@ -18,7 +18,7 @@ from stp.run.cluster import slurm
 
 
 def small_group(dataset: str) -> str:
-    """Name the group of short jobs of a dataset."""
+    """Name of the group of a dataset's short jobs, which are submitted to Slurm together."""
     return f"small-{dataset}"
 
 

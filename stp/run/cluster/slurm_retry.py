@@ -18,7 +18,10 @@ ASK_AGAIN_SECONDS = 10
 
 
 def wait_for_controller() -> None:
-    """Let this process, the driver, wait for the controller."""
+    """Make this process, which is Snakemake, wait while the Slurm controller does not answer.
+
+    Methods of Snakemake's Slurm plugin are replaced by ones that ask again later.
+    """
     import snakemake_executor_plugin_slurm as plugin
 
     executor: Any = plugin.Executor

@@ -16,7 +16,7 @@ from stp.run.workflow_files import data_origins
 
 
 def dimension_of(plan: Plan, table: str) -> str:
-    """Find the dimension of a table.
+    """Find the dimension (the question of a suite) that a table answers.
 
     Args:
         plan: the plan.
@@ -63,7 +63,7 @@ def lines(plan: Plan, dimension: str, cores: int | None = None) -> Iterator[str]
 
 
 def guesses(plan: Plan, waiting: Iterable[Entry]) -> Iterator[str]:
-    """Yield datasets whose numbers of clips are unknown, so that time and storage are guesses."""
+    """Yield a line for each dataset whose number of clips is unknown and was guessed."""
     bases = " ".join(entry.cost.basis for entry in waiting)
     for name in plan.config.datasets:
         if f" clips of {name} assumed" in bases:

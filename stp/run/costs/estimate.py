@@ -227,7 +227,7 @@ class Costs:
         return self._known[key]
 
     def of_raw(self, raw: Raw) -> Cost:
-        """The cost of fetching raw files: storage in the raw folder, and a lock in the store."""
+        """The cost of fetching raw files: storage of the files, and a lock file in the store."""
         if raw.lock not in self._known:
             work = self.workload.of_raw(raw)
             rate = getattr(self.constants.rates, work.rate)

@@ -100,8 +100,8 @@ class Facts:
     def size(self, model: str, dataset: str) -> Fact:
         """Costs of a network (see `Size`).
 
-        From lowest to highest precedence: the model's entry, its settings for the dataset, the
-        scale's entry, its settings for the dataset.
+        Declared costs of the scale file override those of the model's own file. In both, costs for
+        the dataset override those for all datasets.
         """
         if (model, dataset) not in self._sizes:
             facts: dict[str, Any] = {}
@@ -143,8 +143,9 @@ class Facts:
         return Fact(prepared, (f"raw {raw.dataset} assumed as large as prepared",))
 
     def prepared_mb(self, data: Artefact) -> float:
-        """Size of prepared frames in MB; clips are assumed to share no frames if these are not
-        counted.
+        """Size of all prepared frames of a dataset in MB.
+
+        If frames are not counted, clips are assumed to share none.
         """
         dataset, options = self.plan.config.datasets[data.recipe["dataset"]], data.recipe["options"]
         frames = self.counted(data).get("frames", dataset.counts.frames)

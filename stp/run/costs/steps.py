@@ -36,7 +36,7 @@ class Step:
 
 
 class Steps:
-    """File of the measured steps of a store, used by estimates only.
+    """File with the measured durations of networks, used by estimates only.
 
     Args:
         plan: the plan of the store.
@@ -48,12 +48,16 @@ class Steps:
         self._known = self._read()
 
     def of(self, artefact: Artefact) -> Step | None:
-        """The step of an artefact's network; None if it was not measured."""
+        """The measured durations of an artefact's network; None if they were not measured."""
         training = trained(artefact)
         return None if training is None else self._known.get(self._key(training))
 
     def add(self, training: Artefact, step: Step) -> None:
-        """Store the step of a network, which applies to all datasets with the same shape.
+        """Store the measured durations of a network, for all datasets with the same shape.
+
+        Args:
+            training: the trained model that the network belongs to.
+            step: the measured durations.
 
         Raises:
             StpError: the store cannot be written.
@@ -113,7 +117,7 @@ def device_of(plan: Plan, training: Artefact) -> str:
 
 
 def unmeasured(plan: Plan, folders: set[str] | None = None) -> Iterator[Artefact]:
-    """Yield one training run of each network whose speed is unknown from both jobs and steps.
+    """Yield one training run of each network whose speed neither a job nor a measurement shows.
 
     Args:
         plan: the plan.
