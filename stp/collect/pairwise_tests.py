@@ -24,7 +24,7 @@ OTHER_CLIPS = "they were scored on different clips; of those that both have"
 
 
 class Entrant(NamedTuple):
-    """A value that is ranked among other values.
+    """A value that is ranked among other values, such as the score of a model.
 
     Attributes:
         name: name of the model.
@@ -42,7 +42,7 @@ class Entrant(NamedTuple):
 
 
 class Rank(NamedTuple):
-    """Rank and confidence set of an entrant.
+    """Rank of an entrant (such as a model), and the confidence set of ranks that it may have.
 
     Attributes:
         rank: rank, 1 for the best value; equal values share the smallest rank; None without a value

@@ -87,7 +87,7 @@ def build_partial(
 
 
 def remove(out: Path) -> None:
-    """Remove an outdated partial store and its report."""
+    """Remove the outdated results store of an unfinished run, and its report."""
     for name in MADE:
         path = out / name
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)

@@ -549,7 +549,7 @@ class _Place:
 
 @dataclass(frozen=True, kw_only=True)
 class Stated:
-    """Columns of a value and its interval."""
+    """Columns of a stored value and its 95 % interval, which several tables share."""
 
     value: Annotated[
         float | None,

@@ -84,7 +84,7 @@ def is_temporal(curve: Curve) -> bool:
 
 
 def weakens(curve: Curve) -> bool:
-    """Whether the distortion changes less at higher intensities."""
+    """Whether a higher intensity of the distortion changes clips less."""
     return curve.distortion in DISTORTIONS and DISTORTIONS[curve.distortion].weakens
 
 

@@ -40,7 +40,7 @@ def identify(path: Path) -> dict[str, Any]:
 
 
 def require(path: Path, declared: Mapping[str, Any]) -> dict[str, Any]:
-    """Refuse a file that differs from its declaration.
+    """Refuse a file whose size or checksum differs from the declared one.
 
     Args:
         path: path of the file.

@@ -23,7 +23,7 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Subject:
-    """A subject for which works are cited.
+    """A subject for which works are cited, such as a dataset or a model.
 
     Attributes:
         kind: "software", "suite", "dataset", "model" or "metric".

@@ -160,7 +160,7 @@ def _read_index(path: Path) -> pd.DataFrame:
 
 
 def complete(where: Path, samples: list[int], count: int, clips: Mapping[int, str]) -> None:
-    """Require that every sample occurs exactly once.
+    """Require that a submission has every sample exactly once.
 
     Args:
         where: file or folder, for messages.

@@ -16,7 +16,7 @@ from stp.tasks.task import Task
 
 
 class Leakage(NamedTuple):
-    """Clips that splits of a dataset share.
+    """Facts about clips that splits of a dataset share, such as training and test.
 
     Attributes:
         shared: shared clips of each compared pair of splits.

@@ -175,7 +175,7 @@ def equal_widths(where: str, num_hidden: Any, least: int = 1) -> None:
 
 
 def odd(where: str, filter_size: Any) -> None:
-    """Refuse an even side of a convolution.
+    """Refuse a convolution whose kernel has an even side.
 
     Args:
         where: name of the option, for errors.

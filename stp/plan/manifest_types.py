@@ -172,7 +172,7 @@ class SuiteFacts:
 
 @dataclass(frozen=True)
 class RawFacts:
-    """The declared raw files of a dataset.
+    """Facts about the declared raw files of a dataset.
 
     Attributes:
         release: name of the release.

@@ -96,7 +96,7 @@ def refuse_files(folder: Path) -> None:
 
 
 def current_generator(name: str) -> str:
-    """Refuse the old name of a generator.
+    """Refuse the old name of a generator of raw files, and tell the new one.
 
     Raises:
         PydanticCustomError: the name is old; the message has the current one.

@@ -110,7 +110,7 @@ class Network(Strict):
 
 
 class State(NamedTuple):
-    """The weights of one network on this machine.
+    """Whether and where the weights of one network are on this machine.
 
     Attributes:
         network: name of the network.

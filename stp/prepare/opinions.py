@@ -152,7 +152,7 @@ class Source:
         return self.at(name) in self.raw.names
 
     def in_folder(self, folder: str) -> list[str]:
-        """Names of the videos in a folder."""
+        """List the names of the videos in a folder of the release."""
         at = f"{self.at(folder)}/"
         files = (Path(name) for name in self.raw.names if name.startswith(at))
         return [file.stem for file in files if file.suffix == ".mp4"]

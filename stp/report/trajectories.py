@@ -202,7 +202,7 @@ class Positions:
 
 
 def pieces(database: duckdb.DuckDBPyConnection, report: Report = silent) -> Pieces:
-    """Read the scenarios that the page draws.
+    """Read the scenarios (paths of people) that the page draws.
 
     Returns:
         blocks of data by name: ``trajectories``, the index, and ``trajectories-<n>``, the positions

@@ -57,7 +57,7 @@ class Checkpoint:
             yield part
 
     def is_due(self) -> bool:
-        """Whether it is time to save a part."""
+        """Whether it is time to save the statistics of the samples scored since the last save."""
         return time.monotonic() - self._saved_at >= self.every_s
 
     def save(self, after: int, part: dict[str, np.ndarray]) -> None:

@@ -74,7 +74,7 @@ def find_clips(folder: Path) -> list[Clip]:
 
 
 def read_clip(clip: Clip, frames: int | None = None, interval: int = 1) -> np.ndarray:
-    """Read the first frames of a clip.
+    """Read the first frames of a clip (short video) of a folder.
 
     Args:
         clip: the clip.

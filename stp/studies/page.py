@@ -62,7 +62,7 @@ class Page:
 
 @dataclass(frozen=True)
 class Draft:
-    """A questionnaire before its pictures are encoded.
+    """The content of a questionnaire before its pictures are encoded.
 
     Attributes:
         file: file of the configuration.

@@ -60,7 +60,7 @@ class PreparedTracks:
         seed: int = 0,
         fewest: int | None = None,
     ) -> Scenarios:
-        """Cut scenarios from a part of the dataset.
+        """Cut scenarios (moments with observed and future positions) from a part of the dataset.
 
         Args:
             part: ``calibration`` for the first detections, ``test`` for the others.
@@ -198,7 +198,7 @@ def _write(path: Path, table: pa.Table, about: dict[str, str]) -> None:
 
 
 def read(folder: Path) -> PreparedTracks:
-    """Read a prepared dataset from a folder.
+    """Read a prepared dataset of tracks (paths of people) from a folder.
 
     Raises:
         StpError: a file is missing or damaged.

@@ -269,7 +269,7 @@ class Jumps:
 
 
 def jumps(tracks: Tracks, fastest: float = FASTEST) -> Jumps:
-    """Find teleports between consecutive detections of a person.
+    """Find teleports: impossible jumps between consecutive detections of a person.
 
     Args:
         tracks: tracks with at most one detection of a person in a frame.

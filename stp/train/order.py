@@ -36,7 +36,7 @@ def draw(seed: int, purpose: int, number: int, count: int = 1) -> np.ndarray:
 
 
 def epoch_order(rows: np.ndarray, seed: int, epoch: int) -> np.ndarray:
-    """Shuffle the rows of clips for an epoch.
+    """Shuffle the training clips for an epoch.
 
     Args:
         rows: indices of the clips of a split, int64 (N,).

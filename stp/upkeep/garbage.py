@@ -86,7 +86,7 @@ def needed(plans: Iterable[Plan], claims: Iterable[Claim]) -> Needed:
 
 
 def find(root: Path, keep: Needed, older_than: float = 7 * DAY, report: Report = silent) -> Garbage:
-    """Find the folders that no plan needs.
+    """Find the folders in the store that no plan needs.
 
     Args:
         root: the store.

@@ -112,7 +112,7 @@ class Table:
 
     @property
     def is_possible(self) -> bool:
-        """Whether the scale can make the table."""
+        """Whether a run of the scale file can make the table."""
         try:
             self.demand()
         except StpError:

@@ -36,7 +36,7 @@ LISTING = "listing.json"
 
 
 class CentreArchive(Source):
-    """Forecasts in the archive of a centre.
+    """Forecasts of a weather centre, read from its archive.
 
     Args:
         request: request for forecasts. A clip has a forecast if the archive has one that starts at
