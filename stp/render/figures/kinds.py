@@ -98,7 +98,8 @@ def varied_setting(keys: Iterable[CellKey]) -> str | None:
         keys: keys of all cells (results of one predictor in one test).
 
     Returns:
-        the first such setting in the order of `VARIED`; None if there is none.
+        the first such setting in the order observe (length of the observation), noise, horizon,
+        people (minimum number of people); None if there is none.
     """
     values: dict[tuple[object, ...], dict[str, set[int | None]]] = {}
     for key in keys:
@@ -113,11 +114,11 @@ def varied_setting(keys: Iterable[CellKey]) -> str | None:
 
 
 def render(kind: str, manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
-    """Draw a figure of a dimension's scores, and write it as PNG and SVG.
+    """Draw a figure of the scores of a table (dimension), and write it as PNG and SVG.
 
     Args:
         kind: kind of the figure, one of `KINDS`.
-        manifest: path of the manifest with the cells of the dimension.
+        manifest: path of the manifest (JSON list of the results that the table is made from).
         results: folder of results with ``collected/<dimension>.parquet``.
         out: path of the PNG file; the SVG is written next to it.
         case: name of a test of the dimension, such as ``kitti-caltech`` (`CellKey.case_name`), for

@@ -20,7 +20,10 @@ OF_SEVERAL = ("ranks", "overview", "critical_difference", "speed")
 
 
 def figures(plan: Plan) -> list[str]:
-    """Paths of the PNG files of all figures of a plan, relative to the folder of results."""
+    """Paths of the PNG files of all figures that can be made from the results of a plan.
+
+    Paths are relative to the folder of results.
+    """
     files = []
     for dimension in plan.config.scale.dimensions:
         # Models and seeds do not matter to figures of frames.

@@ -72,9 +72,10 @@ class Scores:
     published: tuple[PublishedValue, ...]
 
     def over_leads(self) -> Self:
-        """Replace the columns of the table by those that figures over lead time show.
+        """Copy the scores, with the columns of figures over lead time instead of the table's.
 
-        Only some suites declare such columns (`curves`); for others, the result is unchanged.
+        Only some suites declare such columns, as ``curves`` in their configuration; for others, the
+        result is unchanged.
         """
         return replace(self, plan=over_leads(self.plan))
 

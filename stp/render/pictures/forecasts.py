@@ -117,10 +117,10 @@ class SampleForecasts:
 
 
 class Kept:
-    """The stored predictions of a cell, possibly for some samples only.
+    """The stored predictions of a cell (result of one model), possibly for some samples only.
 
     Args:
-        cell: cell with the predictions.
+        cell: the result whose predictions are read.
 
     Attributes:
         absent: reason why there are no predictions; empty if there are some.
@@ -222,7 +222,8 @@ def compare(
     Args:
         manifest: manifest of the dimension.
         case: name of the case, such as ``kitti-caltech``.
-        rule: rule or index of the sample, see `stp.render.pictures.sample_choice.choose`.
+        rule: index of the sample, or how to choose it by error: ``median``, ``hardest`` or
+            ``easiest``.
         models: names of the models to draw; all by default.
         variable: name of the only variable to draw. By default, the variables of the table columns
             are drawn; if columns have no variables, all variables of data with one or two, else the
@@ -239,12 +240,13 @@ class Case:
 
     Args:
         tested: the case, with the results of its models.
-        models, variable: see `compare`.
+        models: names of the models to read; all by default.
+        variable: name of the only variable to draw; None for the variables of the table columns.
         lenient: whether models with damaged predictions are left out, with a reason in `absent`; if
             not, they raise an error.
 
     Attributes:
-        cells: cell of each model's first seed, by label of the model.
+        cells: result of each model's first seed, by label of the model.
         kept: stored predictions, by label of the model.
         absent: reason why a model has no stored predictions, by label of the model.
         channels: number of channels of the data.
@@ -321,7 +323,11 @@ class Case:
             self.kept[label] = stored
 
     def sample(self, rule: str) -> SampleForecasts:
-        """Read one sample, chosen by rule or index, and its forecasts.
+        """Read one sample and its forecasts.
+
+        Args:
+            rule: index of the sample, or how to choose it by error: ``median``, ``hardest`` or
+                ``easiest``.
 
         Raises:
             StpError: the sample does not exist, or files are damaged.
@@ -416,7 +422,7 @@ class Case:
 
 
 def one_seed(tested: TestedCase) -> dict[str, StoredCell]:
-    """Select each model's cell with the first seed and the longest horizon, by label."""
+    """Select one result of each model: that of the first seed and the longest horizon, by label."""
     longest = max(setting_of(cell.key.setting)["horizon"] for cell in tested.cells)
     names = tested.names.models
     variants = {(cell.key.model, cell.key.variant) for cell in tested.cells}

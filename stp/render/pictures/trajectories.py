@@ -36,7 +36,7 @@ PARAMETERS = "In parentheses: calibrated here on the dataset shown, or released 
 
 
 def on_map(cell: StoredCell) -> bool:
-    """Whether forecasts of a cell are drawn as trajectories on a map."""
+    """Whether a result consists of predicted paths of people, which are drawn on a map."""
     return tasks.find(cell.kind).pictures == "trajectories"
 
 
@@ -118,8 +118,7 @@ class Compared:
         return np.asarray(of_people.sum(axis=1) / followed.sum(axis=1))
 
     def chosen(self, many: int) -> list[int]:
-        """Choose ``many`` scenarios by `RULE`: those with the largest difference between models
-        first.
+        """Choose ``many`` scenarios: those with the largest difference between models first.
 
         One scenario is chosen from each episode; if these are not enough, the scenarios with the
         next largest differences follow.
@@ -196,7 +195,7 @@ def compare(cells: Sequence[StoredCell], names: Names, *, lenient: bool = False)
     """Read the predictions of all models of a test.
 
     Args:
-        cells: cells of the test.
+        cells: results of the test, one for each model and seed.
         names: titles of models and datasets.
         lenient: whether models with missing or damaged predictions are left out; if not, they raise
             an error.
@@ -253,7 +252,14 @@ def observed_scenarios(cell: StoredCell) -> tuple[prepared.PreparedTracks, Scena
 
 
 def evaluation_of(manifest: Manifest, name: str | None = None) -> Compared:
-    """Read the predictions for a test of a manifest, given by name; None for the first test.
+    """Read what all models predicted in one test of a table, to compare their paths.
+
+    Args:
+        manifest: list of the results that the table is made from.
+        name: name of the test, such as ``atlas_eth-strict``; None for the first test.
+
+    Returns:
+        the scenarios of the test, with true and predicted positions and the map.
 
     Raises:
         StpError: the test is unknown, or no test is about people.
@@ -293,7 +299,7 @@ def labels_of_models(compared: Compared, models: Sequence[str]) -> list[str]:
 
 
 def calibrated_here(compared: Compared) -> list[str]:
-    """Select the models to draw: at most `MOST_MODELS` that were calibrated on the test dataset.
+    """Select the models to draw: at most seven that were calibrated on the test dataset.
 
     If no model was calibrated on that dataset, the first of all models are selected.
 
@@ -309,7 +315,7 @@ def calibrated_here(compared: Compared) -> list[str]:
 
 
 def draw_differing(manifest: Manifest, outs: Sequence[Path]) -> None:
-    """Draw the scenarios in which models differ most, a row for each of `MOST_TESTS` tests.
+    """Draw the scenarios in which models differ most, a row for each of at most four tests.
 
     If tests differ only in the setting, only the first one is drawn.
 

@@ -66,7 +66,7 @@ class Comparison:
     """One comparison that a criterion needs: a row of its query.
 
     Attributes:
-        side: origin of the compared values, `OURS` or `PUBLISHED`.
+        side: which values are compared: ``ours`` or ``published``.
         verdict: verdict on the finding on this side.
         about: data and protocol of this side, in words.
         part: part of the criterion, in words.
@@ -226,7 +226,7 @@ def verdict_text(finding: Finding, side: str) -> str:
 
     Args:
         finding: the finding, with its verdicts.
-        side: origin of the values, `OURS` or `PUBLISHED`.
+        side: which values the verdict is on: ``ours`` or ``published``.
     """
     verdict, parts = finding.verdicts[side], finding.parts[side]
     unfair = sum(part.verdict == "not comparable" for part in parts)
@@ -276,7 +276,7 @@ def undecided(finding: Finding, side: str) -> list[str]:
 
     Args:
         finding: the finding, with its evidence.
-        side: origin of the compared values, `OURS` or `PUBLISHED`.
+        side: which values are compared: ``ours`` or ``published``.
     """
     why_of_place: dict[tuple[str, str], tuple[dict[str, None], dict[str, None]]] = {}
     for row in finding.evidence:
@@ -301,7 +301,7 @@ def notable_comparisons(finding: Finding, side: str) -> list[str]:
 
     Args:
         finding: the finding, with its evidence.
-        side: origin of the compared values, `OURS` or `PUBLISHED`.
+        side: which values are compared: ``ours`` or ``published``.
     """
     lines_of_part: dict[str, list[str]] = {}
     for row in finding.evidence:
@@ -328,7 +328,8 @@ def render_findings(database: Path, folder: Path, out: Path) -> None:
     """Write all comparisons as .csv, and verdicts as .md, .html and .tex.
 
     Raises:
-        StpError: see `judge`; nothing is written.
+        StpError: the store is missing, was made by an older version, or a query is wrong; nothing
+            is written.
     """
     findings = judge(database, read_questions(folder).values())
     pages_grid = grid(findings, out.stem)

@@ -152,7 +152,11 @@ def _all_published(
 
 
 def read_column(values: Mapping[str, PublishedValue]) -> PublishedRuns:
-    """Make a column of published runs from its values by name: run1, run2, ..., std, pvalue."""
+    """Make a column of published runs.
+
+    Args:
+        values: printed values by their names: run1, run2, ..., std, pvalue.
+    """
     runs = [values[f"run{number}"] for number in range(1, len(values) - 1)]
     return PublishedRuns(
         runs=tuple(value.raw for value in runs),

@@ -28,7 +28,7 @@ class Card(NamedTuple):
     Attributes:
         dataset: name of the dataset.
         convention: name of the metric's exact definition.
-        of: the results of the card.
+        of: what was measured: values by distortion and intensity, bias, and run time.
         people: share of people's answers that agree with the metric, in per cent; None if unknown.
         why_no_people: reason why `people` is unknown; else empty.
     """

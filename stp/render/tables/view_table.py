@@ -58,7 +58,8 @@ def render_view(database: Path, view: str, layout: Layout, out: Path) -> None:
     """Write all rows as .csv, and pages as .md, .html and .tex.
 
     Raises:
-        StpError: as in `read` and `grid`; nothing is written.
+        StpError: the store is missing or lacks the view, or the layout names a column that the view
+            lacks; nothing is written.
     """
     view_rows = read(database, view, layout.pages)
     lines = [[number(v) if isinstance(v, float) else v for v in row] for row in view_rows.rows]

@@ -29,6 +29,10 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
 
     Each panel shows the coherence (colour) by octave of wavenumbers (y) and lead time (x).
 
+    Args:
+        scores: scores of all models in all tests of a table.
+        case: name of the test to draw.
+
     Returns:
         the figure, and notes to print below it.
     """
