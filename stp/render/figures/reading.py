@@ -124,11 +124,11 @@ class Scores:
         raise KeyError(name)
 
     def direction(self, case: str, column: str) -> Direction:
-        """Direction of better values in a column."""
+        """Direction of better values in a column, such as higher or lower."""
         return Direction.of(self.plan, self.column(case, column).convention)
 
     def heading(self, case: str, column: str) -> str:
-        """Name of a column, with a sign for the direction of better values."""
+        """Name of a column, with a sign for the direction of better values, as in ``SSIM ↑``."""
         return heading(column, self.direction(case, column))
 
     def unit(self, case: str, column: str) -> str:

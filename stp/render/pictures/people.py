@@ -405,7 +405,7 @@ def write(scene: Scene, out: Path, layout: Layout = "overlay") -> None:
     """Write a scenario as a picture or, with the suffix .gif or .mp4, as an animation.
 
     Raises:
-        StpError: the suffix is not one of `FORMATS`.
+        StpError: the suffix is not .png, .svg, .pdf, .gif or .mp4.
     """
     check_suffix(out)
     if out.suffix in MOVIES:
@@ -415,10 +415,10 @@ def write(scene: Scene, out: Path, layout: Layout = "overlay") -> None:
 
 
 def check_suffix(out: Path) -> None:
-    """Refuse a path with a suffix that is not one of `FORMATS`.
+    """Refuse a path whose suffix is not that of a picture or an animation.
 
     Raises:
-        StpError: the suffix is not one of `FORMATS`.
+        StpError: the suffix is not .png, .svg, .pdf, .gif or .mp4.
     """
     if out.suffix not in FORMATS:
         raise StpError(

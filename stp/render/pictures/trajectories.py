@@ -61,7 +61,10 @@ def evaluations(cells: Sequence[StoredCell]) -> dict[str, list[StoredCell]]:
 
 
 def label_of(cell: StoredCell, names: Names) -> str:
-    """Label of a cell's model, with its calibration data and its variant."""
+    """Label of the model of a cell, with the dataset that it was calibrated on, and its variant.
+
+    The label is the title alone for models without calibration.
+    """
     key = cell.key
     title = names.models.get(key.model, key.model)
     if not cell.models and key.variant == "default":
@@ -133,7 +136,7 @@ class Compared:
         return [int(number) for number in np.concatenate([leading, others])[:many]]
 
     def measure(self, number: int) -> str:
-        """Describe the value by which a scenario was chosen."""
+        """Describe the value by which a scenario was chosen, as in ``models 0.52 m apart``."""
         distance = f"{self.difference[number]:.2f} m"
         return f"error {distance}" if len(self.predicted) == 1 else f"models {distance} apart"
 
@@ -233,7 +236,12 @@ def compare(cells: Sequence[StoredCell], names: Names, *, lenient: bool = False)
 
 
 def observed_scenarios(cell: StoredCell) -> tuple[prepared.PreparedTracks, Scenarios]:
-    """Cut the scenarios of a cell as its model observed them, including any added noise.
+    """Cut the scenarios of a cell (result of one model) as the model observed them.
+
+    Noise that the test adds to observed positions is included.
+
+    Returns:
+        the prepared dataset, and the scenarios.
 
     Raises:
         StpError: the predictions are not stored, or the data are damaged.

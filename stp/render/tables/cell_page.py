@@ -32,7 +32,10 @@ from stp.render.direction import Direction
 
 
 def of_cell(database: Path, details: CellDetails) -> Grid:
-    """Make the page of a cell: data, scores, missing values, costs and provenance."""
+    """Make the page of a cell (results of one model on one dataset).
+
+    It shows data, scores, missing values, costs and provenance.
+    """
     cell = details.cell
     return Grid(
         name="cell",
@@ -61,7 +64,7 @@ def _of_commit(steps: Sequence[Step]) -> str:
 
 
 def of_artefact(database: Path, artefact: Artefact, steps: Sequence[Step]) -> Grid:
-    """Make the page of an artefact that several cells share.
+    """Make the page of an artefact (folder that a stage wrote) that several cells share.
 
     Args:
         database: the results store.
@@ -134,7 +137,7 @@ def of_missing(missing: Missing) -> Grid:
 
 
 def whose(row: Planned) -> str:
-    """Describe origin and protocol of a cell's data in a sentence."""
+    """Describe where the data of a planned result come from, and by which protocol it is tested."""
     release = f" (release {row.release})" if row.release else ""
     return f"{row.source.capitalize()} data{release}, {row.protocol} protocol, scale " + (
         f"{row.scale}."
@@ -227,7 +230,15 @@ def _reasons(scores: Sequence[RankedScoreRow]) -> Iterable[str]:
 def made_of(
     database: Path, steps: Sequence[Step], title: str = "Made of, and what it cost"
 ) -> Section:
-    """Make a section that lists artefacts by stage, with costs and, below, folders and logs."""
+    """Make a section that lists the artefacts behind a result by stage.
+
+    It states what each of them cost and, below, their folders and logs.
+
+    Args:
+        database: path of the results store.
+        steps: artefacts, each with its costs and attempts.
+        title: heading of the section.
+    """
     records = [
         {
             "stage": step.stage,

@@ -184,7 +184,7 @@ def pick(questions: dict[int, Question], number: int) -> Question:
 
 
 def judge(database: Path, questions: Iterable[Question]) -> list[Finding]:
-    """Judge findings on a results store.
+    """Judge whether findings of a paper hold on the results in a store, and on printed numbers.
 
     Raises:
         StpError: the store is missing, was made by an older version, or a query is wrong.
@@ -325,7 +325,12 @@ ALL = 12
 
 
 def render_findings(database: Path, folder: Path, out: Path) -> None:
-    """Write all comparisons as .csv, and verdicts as .md, .html and .tex.
+    """Write all comparisons as .csv, and verdicts on findings as .md, .html and .tex.
+
+    Args:
+        database: path of the results store.
+        folder: folder of the findings, ``config/suites/<suite>/findings``.
+        out: path of the CSV file; the pages are written next to it.
 
     Raises:
         StpError: the store is missing, was made by an older version, or a query is wrong; nothing

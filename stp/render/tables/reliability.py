@@ -97,7 +97,14 @@ class RepeatedRuns:
 
 
 def read_runs(manifest: Path) -> tuple[Manifest, list[RepeatedRuns]]:
-    """Read the repeated runs of every model that is trained with seeds, in the manifest's order.
+    """Read the repeated runs of every model that is trained with several seeds.
+
+    Args:
+        manifest: path of the manifest (JSON list of the results that the table is made from).
+
+    Returns:
+        the content of the manifest, reduced to such models; and the runs of each model on each
+        dataset, in the order of the manifest.
 
     Raises:
         StpError: a file is missing or damaged, there are fewer than four seeds, or a run has no
@@ -221,7 +228,7 @@ def render_reliability(manifest: Path, out: Path) -> None:
     """Write the table as .csv, .md, .tex and .html, and the plot as .png and .svg.
 
     Args:
-        manifest: path of the manifest.
+        manifest: path of the manifest (JSON list of the results that the table is made from).
         out: path of the CSV file; the other files are written next to it.
 
     Raises:

@@ -66,7 +66,7 @@ def render_trust_cards(manifest: Path, out: Path) -> None:
     """Write the table of trust cards (what each metric notices) as .csv, .md, .tex and .html.
 
     Args:
-        manifest: path of the study's manifest.
+        manifest: path of the manifest (JSON list of the results) of the distortion study.
         out: path of the CSV file; agreement with people is read from a table in the same folder.
 
     Raises:

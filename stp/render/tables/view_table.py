@@ -55,7 +55,13 @@ class ViewRows:
 
 
 def render_view(database: Path, view: str, layout: Layout, out: Path) -> None:
-    """Write all rows as .csv, and pages as .md, .html and .tex.
+    """Write the rows of a view (stored query of a results store) as .csv, .md, .html and .tex.
+
+    Args:
+        database: path of the results store.
+        view: name of the view.
+        layout: which rows the pages show, and in which sections; the CSV file has all rows.
+        out: path of the CSV file; the pages are written next to it.
 
     Raises:
         StpError: the store is missing or lacks the view, or the layout names a column that the view
