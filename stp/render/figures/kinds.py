@@ -13,7 +13,7 @@ from stp.plan.cell_key import CellKey
 from stp.plan.setting import setting_of
 
 SPECTRA = "spectral_divergence.mean_spectra"
-"""The convention whose sums are spectra."""
+"""Convention (exact definition of a metric) whose stored sums are power spectra."""
 
 FEWEST_MODELS, FEWEST_BLOCKS = 3, 5
 """Minimum numbers of models and of test datasets for a critical difference."""

@@ -33,7 +33,7 @@ NEVER = "NOT COMPARABLE WITH THE PAPER"
 """Words that queries use for other data or another protocol."""
 
 NOTHING = "nothing to compare"
-"""Verdict on a side without entries in the paper's tables."""
+"""Verdict on ours or on published values if the evidence has no comparison of them."""
 
 _KEYS = ("title", "paper", "criterion", "reading")
 

@@ -29,7 +29,7 @@ from stp.render.tables import people
 Place = tuple[CellKey, str, Part, str]
 """Cell key, convention, part and statistic."""
 Overall = dict[Place, ScoreRow]
-"""The row over all lead times, by place."""
+"""The chosen score row of each place."""
 
 
 class PrintedValue(NamedTuple):

@@ -21,7 +21,7 @@ FIGURE = {
 CONVENTION = "spectral_coherence.octaves_in_phase"
 """Name of the convention; its thresholds are the lowest wavenumber of each octave."""
 LOST = 0.5
-"""Coherence below which a scale is lost."""
+"""Coherence below which waves of a length count as lost."""
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
