@@ -45,7 +45,9 @@ class RecordedCode:
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """Who made an artefact, where and when; see `stp.core.provenance`. None stands for unknown.
+    """Who made an artefact, where and when. None stands for unknown.
+
+    The facts come from `stp.core.provenance.describe_machine`.
 
     Attributes:
         started, finished: Unix time of start and end.
@@ -70,7 +72,9 @@ class Provenance:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedAttempt:
-    """An attempt to make an artefact; see `stp.run.cluster.attempts`. None stands for unknown.
+    """One attempt to make an artefact, successful or not. None stands for unknown.
+
+    Attempts are logged by `stp.run.cluster.attempts` and copied to the receipt at the end.
 
     Attributes:
         attempt: number of the attempt, from 1.

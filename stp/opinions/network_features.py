@@ -1,4 +1,7 @@
-"""``seen.parquet``: network features of videos, a row for each video, a column for each part."""
+"""Read and write network features of videos, ``seen.parquet``.
+
+The file has a row for each video, and a column for each part of the features.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

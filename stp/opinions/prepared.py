@@ -75,7 +75,7 @@ SPLIT_COLUMNS = pa.schema(
 
 @dataclass(frozen=True)
 class Video:
-    """One video.
+    """The frames of one video, as predicted and, if known, as they really were.
 
     Attributes:
         predicted: context and predicted frames, uint8 (T, H, W, 3).
@@ -88,7 +88,7 @@ class Video:
 
 @dataclass(frozen=True)
 class Database:
-    """Videos and opinions.
+    """Prepared videos, with the mean opinion scores that raters gave them; see `open_database`.
 
     Attributes:
         folder: folder of the prepared data.

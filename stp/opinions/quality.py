@@ -1,4 +1,7 @@
-"""``quality.parquet``: predicted and observed opinions, a row for each test video of each split."""
+"""Read predicted and observed opinions of videos, ``quality.parquet``.
+
+The file has a row for each test video of each split.
+"""
 
 import json
 from pathlib import Path

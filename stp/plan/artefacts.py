@@ -33,7 +33,7 @@ PERCEPTUAL = "perceptual"
 
 @dataclass(frozen=True)
 class Raw:
-    """Raw files of one release; their checksums are locked at the first use.
+    """Raw files of one release (version of a dataset), whose checksums are recorded at first use.
 
     Attributes:
         dataset: name of the dataset.

@@ -41,7 +41,9 @@ PUBLISHED = (
 def render_preferences(
     key: BestOfKey, read: Answers, out: Path, *, manifest: Path | None = None
 ) -> None:
-    """Write shares and agreement as two CSV files, and both as one .md, .tex and .html.
+    """Write how often raters chose each model, and how often their choices agree with metrics.
+
+    These are two CSV files, and both tables together as .md, .tex and .html.
 
     Args:
         key: key of the questionnaire.

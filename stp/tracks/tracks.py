@@ -83,8 +83,9 @@ class Tracks:
     def decimated(self, rate: int) -> "Tracks":
         """Keep the detections of every ``rate``-th annotated frame, counted from the first frame.
 
-        Positions are not filtered beforehand, and frames are rounded down, as in the released code
-        of Atlas.
+        Detections in the other frames are dropped, without smoothing positions over them. Frame
+        numbers that are not whole (see `Tracks`) are rounded down first, as in the released code of
+        the benchmark Atlas.
         """
         kept = self.step * rate
         ahead = self.frame.astype(np.int64) - int(self.frame.min())

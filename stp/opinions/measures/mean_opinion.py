@@ -1,4 +1,4 @@
-"""The mean opinion of the training videos, predicted for every video: a baseline."""
+"""Predict the mean opinion (viewers' score) of the training videos for every video: a baseline."""
 
 import numpy as np
 

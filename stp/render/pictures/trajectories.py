@@ -36,7 +36,7 @@ PARAMETERS = "In parentheses: calibrated here on the dataset shown, or released 
 
 
 def on_map(cell: StoredCell) -> bool:
-    """Whether a result consists of predicted paths of people, which are drawn on a map."""
+    """Whether forecasts of a cell (one model in one test) are drawn as trajectories on a map."""
     return tasks.find(cell.kind).pictures == "trajectories"
 
 
@@ -61,10 +61,7 @@ def evaluations(cells: Sequence[StoredCell]) -> dict[str, list[StoredCell]]:
 
 
 def label_of(cell: StoredCell, names: Names) -> str:
-    """Label of the model of a cell, with the dataset that it was calibrated on, and its variant.
-
-    The label is the title alone for models without calibration.
-    """
+    """Label of a model in pictures: its title, the data of its calibration, and its variant."""
     key = cell.key
     title = names.models.get(key.model, key.model)
     if not cell.models and key.variant == "default":
@@ -74,7 +71,7 @@ def label_of(cell: StoredCell, names: Names) -> str:
 
 
 def short_label(label: str, cell: StoredCell) -> str:
-    """Leave calibration data out of the label of a cell's model if they are of the test dataset."""
+    """Shorten the label of a model: omit its calibration data if they are of the test dataset."""
     key = cell.key
     if "(" not in label or key.trained_on != key.tested_on:
         return label
@@ -281,7 +278,7 @@ def evaluation_of(manifest: Manifest, name: str | None = None) -> Compared:
 
 
 def labels_of_models(compared: Compared, models: Sequence[str]) -> list[str]:
-    """Find the labels of models of a test.
+    """Find the labels under which a test shows some models.
 
     Args:
         compared: the test.

@@ -13,7 +13,7 @@ from stp.render.tables.rows import Row, make_rows, overall
 
 @dataclass(frozen=True)
 class Leads:
-    """The rows of a table at each lead time.
+    """The rows of a table at each lead time (predicted frame), instead of over all lead times.
 
     Attributes:
         rows: rows as in the table over all lead times, by lead time in steps, ascending.

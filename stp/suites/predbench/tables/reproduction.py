@@ -71,7 +71,7 @@ class Value:
 
 @dataclass(frozen=True)
 class ReproducedTable:
-    """One table of the paper.
+    """One of the tables 13 to 16 of the paper, with our values.
 
     Attributes:
         number: number of the table in the paper.
