@@ -423,11 +423,7 @@ class Case:
 
 
 def one_seed(tested: TestedCase) -> dict[str, StoredCell]:
-    """Select one result of each model in a test: that of the first seed and the longest horizon.
-
-    Returns:
-        results (cells) by label of the model.
-    """
+    """Select one result of each model: that of the first seed and the longest horizon, by label."""
     longest = max(setting_of(cell.key.setting)["horizon"] for cell in tested.cells)
     names = tested.names.models
     variants = {(cell.key.model, cell.key.variant) for cell in tested.cells}
