@@ -284,7 +284,9 @@ def _module_files(folder: Path) -> dict[str, tuple[str, bool]]:
     modules: dict[str, tuple[str, bool]] = {}
     for root in (folder / PACKAGE, *own_modules()):
         of_root: dict[str, tuple[str, bool]] = {}
-        for parent, _, names in os.walk(root, followlinks=True):
+        for parent, folders, names in os.walk(root, followlinks=True):
+            if "__pycache__" in folders:
+                folders.remove("__pycache__")
             package = ".".join((PACKAGE, *Path(parent).relative_to(root).parts))
             for name in names:
                 if name == "__init__.py":

@@ -103,7 +103,7 @@ class RecordedAttempt:
 
 @dataclass(frozen=True, kw_only=True)
 class Receipt:
-    """The record of a finished artefact: what it was made from, and what it contains.
+    """The record of a finished artefact (folder of results): what it was made from and contains.
 
     Attributes:
         fingerprint: fingerprint of code, recipe and inputs, which is the name of the folder.
@@ -112,7 +112,7 @@ class Receipt:
         label: readable name of the artefact.
         recipe: all settings that may influence the artefact.
         inputs: paths of the input folders or lock files, relative to the store, by name.
-        extras: values that the core of the stage reported; the keys depend on the stage.
+        extras: values that the function of the stage reported; the keys depend on the stage.
         attempts: all attempts to make the artefact; the last one succeeded.
         files: size and checksum of each file, by its path in the folder.
     """

@@ -38,6 +38,7 @@ def create_array(
     chunk: tuple[int, ...],
     *,
     max_files: int = 16,
+    attrs: Mapping[str, Any] | None = None,
 ) -> zarr.Array[Any]:
     """Create an empty array that is sharded along its first axis.
 
@@ -50,6 +51,7 @@ def create_array(
         chunk: shape of a chunk, the smallest part that can be read. ``stp.data.zarr_rows`` reads
             arrays whose chunks are divided along the first axis only.
         max_files: maximum number of shards.
+        attrs: attributes of the array, JSON values.
 
     Returns:
         the array. Write to it in multiples of ``array.shards[0]`` rows or with `SequentialWriter`,
@@ -68,6 +70,7 @@ def create_array(
         compressors=None,
         filters=None,
         fill_value=0,
+        attributes=dict(attrs or {}),
         dimension_names=dims,
         # Without the chunks of zeros, rows would lie elsewhere than expected.
         config={"write_empty_chunks": True},

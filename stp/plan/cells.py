@@ -65,7 +65,8 @@ class Plan:
         """Read the configuration and make the plan.
 
         Args:
-            scale: path of a scale file, or content of one.
+            scale: path or content of a scale file, which says which models and datasets are
+                evaluated.
             where: name of the scale in errors; by default the path of the file.
 
         Raises:
@@ -146,8 +147,8 @@ class Plan:
         """Find the artefact of the plan that a receipt belongs to.
 
         Args:
-            receipt: path of the receipt, or of the artefact's folder, absolute or relative to the
-                store.
+            receipt: path of the receipt (``artefact.json``), or of the artefact's folder, absolute
+                or relative to the store.
 
         Raises:
             StpError: the artefact is not, or is no longer, part of the plan.
@@ -185,7 +186,7 @@ class Plan:
         ]
 
     def receipts(self, dimension: str) -> list[str]:
-        """Absolute paths of the files that exist once all scores of a dimension are computed.
+        """Absolute paths of the files that exist once a dimension (question) has all its scores.
 
         They are the receipts (``artefact.json``) of the scores; Snakemake lets the table of the
         dimension wait for them.

@@ -196,7 +196,7 @@ def load(
     """Read the whole configuration of a scale, which says what is evaluated.
 
     Args:
-        scale: path of a scale file, or content of one.
+        scale: path or content of a scale file, which says which models and datasets are evaluated.
         folder: folder of the configuration.
         where: name of the scale in errors; by default the path of the file.
 

@@ -1,7 +1,8 @@
 """Determine whether the raw files behind each cell (evaluation) are official and complete.
 
-They depend on locked files and prepared clips, which are in the store and which the plan does not
-read. They are therefore determined when a manifest is read, for tables, figures, views and reports.
+The answer depends on locked files and prepared clips, which are in the store and which the plan
+does not read. It is therefore found when a manifest (the file from which the tables of a dimension
+are made) is read.
 """
 
 from dataclasses import replace

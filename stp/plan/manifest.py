@@ -32,7 +32,7 @@ _SCHEMA = TypeAdapter(Manifest)
 
 
 def load_manifest(path: Path) -> Manifest:
-    """Read a manifest, and complete its cells from the store.
+    """Read a manifest, and complete its cells (evaluations) from the store.
 
     The authenticity of the data is determined (`stp.plan.data_origin`), notes on the scores are
     added (`stp.plan.score_notes`), and only one of several seeds with equal predictions is kept
@@ -89,7 +89,7 @@ def manifest_digest(path: Path) -> str:
 
 
 def manifest_text(manifest: Manifest) -> str:
-    """Serialise a manifest as JSON with one line for each cell, since it can have thousands."""
+    """Serialise a manifest as JSON with one line for each of its thousands of cells."""
     content = _SCHEMA.dump_python(manifest, mode="json", exclude_defaults=True)
     cells = ",\n".join(json.dumps(cell) for cell in content.pop("cells"))
     lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in content.items()]
@@ -138,8 +138,8 @@ def title_of(titles: Names, key: CellKey) -> str:
 def forecast_recipe(cell: StoredCell) -> Json:
     """All settings (the recipe) of the forecasts behind a cell, which is one model in one test.
 
-    See `stp.plan.recipe_records.PredictRecipe`. The recipe is read from the receipt of the
-    predictions, or of the scores if forecasts are scored without storing them.
+    Its keys are the fields of `stp.plan.recipe_records.PredictRecipe`. The recipe is read from the
+    receipt of the predictions, or of the scores if forecasts are scored without storing them.
 
     Raises:
         StpError: the receipt is missing.

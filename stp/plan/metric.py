@@ -164,7 +164,8 @@ class Metric(Strict):
     def is_higher_better(self, choice: str) -> bool | None:
         """Whether higher values of a convention are better.
 
-        None if the best value is ``best_at``, or if neither higher nor lower is better.
+        None if a certain value is the best (``best_at``, such as 1 for a ratio), or if neither
+        higher nor lower is better.
         """
         convention = self.conventions[choice]
         if convention.best_at is not None:

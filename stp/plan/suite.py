@@ -135,7 +135,8 @@ class FurtherTable(MadeTable):
 
 
 class SuiteTable(MadeTable):
-    """A table of a suite that belongs to no dimension; made from the results store by default.
+    """A table of a suite that belongs to none of its dimensions (the questions of the suite); made
+    from the results store by default.
 
     Attributes:
         facts: source of the rows of a table of facts that the paper prints.

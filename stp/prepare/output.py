@@ -86,12 +86,18 @@ def write_coordinate(
     """
     if values.dtype.kind in "OU":
         array = group.create_array(
-            name, shape=values.shape, dtype="str", chunks=values.shape, dimension_names=(dim,)
+            name,
+            shape=values.shape,
+            dtype="str",
+            chunks=values.shape,
+            attributes=attrs,
+            dimension_names=(dim,),
         )
     else:
-        array = create_array(group, name, values.shape, values.dtype, (dim,), values.shape)
+        array = create_array(
+            group, name, values.shape, values.dtype, (dim,), values.shape, attrs=attrs
+        )
     array[:] = values
-    array.attrs.update(attrs)
 
 
 def write_index(

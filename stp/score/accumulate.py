@@ -85,7 +85,8 @@ def accumulate(
         predictions: predicted and observed frames, read by one thread, in order.
         metrics: metrics, adapted to these data, by name of their convention.
         members: rule by which several forecasts of a sample are scored.
-        clusters: index of each sample's cluster, (N,).
+        clusters: index of each sample's cluster, (N,); samples of a cluster depend on each other,
+            such as clips of one video.
         count: number of clusters.
         threads: number of blocks that are computed at the same time.
 

@@ -45,6 +45,7 @@ class Row(NamedTuple):
 class Uncertainty(NamedTuple):
     """Uncertainty of the values of one metric, from a bootstrap over clusters.
 
+    A cluster holds samples that depend on each other, such as clips of one video.
     Arrays have an axis of the S series of the metric (its variables or thresholds), and an axis of
     the overall value followed by the values at T' lead times.
 

@@ -39,7 +39,7 @@ def intervals(
     seed: int,
     share: bool | np.ndarray = False,
 ) -> np.ndarray:
-    """Compute 95 % intervals over clusters by the bootstrap-t.
+    """Compute 95 % intervals by the bootstrap-t over clusters (samples that are not independent).
 
     Where it would fail, Student's t or, for shares, the exact interval takes its place (see the
     module).

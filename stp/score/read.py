@@ -26,18 +26,18 @@ from stp.score.scoring import score
 
 
 def run(job: Job) -> Extras:
-    """Score forecasts that others made, and store the forecasts of ``keep`` samples.
+    """Score forecasts that were made elsewhere, and store the forecasts of some samples.
 
-    Scores are written to the same files as by `stp.score.run`.
-    ``note.json`` (`stp.options.score.NOTE`) is a warning about forecasts that are suspiciously
-    close to the truth, and about equal members.
+    Scores are written to ``scores.parquet``, ``sample_scores.parquet`` and
+    ``cluster_sums.parquet`` (`stp.score.run`), forecasts to ``predictions.zarr``. ``note.json`` is
+    a warning about forecasts that are suspiciously close to the truth, and about equal members.
 
     Args:
         job: the recipe is a `ScoreOptions` with ``rollout``, a recipe of forecasts with ``source``,
             and optionally ``keep``, the number of samples whose forecasts are stored, or the names
-            of their clips (default 0). Inputs are ``data`` and, for
-            forecasts of an archive, its lock file ``archive``. Runtime: ``raw_roots`` of the
-            archive, ``block_samples``, ``block_leads``, ``checkpoint_every_s``.
+            of their clips (default 0). Inputs are ``data`` and, for forecasts of an archive, its
+            lock file ``archive``. Runtime: ``raw_roots`` of the archive, ``block_samples``,
+            ``block_leads``, ``checkpoint_every_s``.
 
     Returns:
         numbers of samples, members, clusters and lead times, the overall value of each convention,

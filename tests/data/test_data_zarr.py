@@ -42,7 +42,7 @@ def numbers(n: int, dtype: str = "uint8") -> np.ndarray:
 def test_xarray_reads_the_same_frames_with_named_dimensions(tmp_path):
     rows = numbers(40)
     write(tmp_path / "frames.zarr", rows)
-    dataset = xr.open_zarr(tmp_path / "frames.zarr", consolidated=False)
+    dataset = xr.open_zarr(tmp_path / "frames.zarr", consolidated=False, chunks=None)
     assert dataset["frames"].dims == ("frame", "channel", "y", "x")
     assert dataset.attrs == {"units": "1"}
     np.testing.assert_array_equal(dataset["frames"], rows)
@@ -165,7 +165,7 @@ def test_checksums_are_those_of_crc32c_and_other_readers_ignore_them(tmp_path):
     # 0xE3069283 is the check value of CRC-32C, as RFC 3720 and catalogues of CRCs print it.
     assert (folder / "crc32c").read_bytes() == bytes.fromhex("839206e3") * 2
     np.testing.assert_array_equal(
-        xr.open_zarr(tmp_path / "frames.zarr", consolidated=False)["frames"], rows
+        xr.open_zarr(tmp_path / "frames.zarr", consolidated=False, chunks=None)["frames"], rows
     )
 
 
@@ -202,7 +202,7 @@ def test_coordinates_are_read_whole(artefact):
     assert read_array(store / "lat").tolist() == [60.0, -60.0]
     assert read_array(store / "channel_units").tolist() == ["m s-1"]
     assert array_attributes(store / "time") == {"units": "days since 2000-01-01"}
-    with xr.open_zarr(store, consolidated=False) as opened:
+    with xr.open_zarr(store, consolidated=False, chunks=None) as opened:
         np.testing.assert_array_equal(read_decoded(store / "time"), opened["time"])
 
 

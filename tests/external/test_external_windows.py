@@ -83,7 +83,7 @@ def test_the_index_has_clips_times_and_checksums(world):
 
 def test_zarr_opens_in_xarray_with_its_coordinates(world, tmp_path):
     world.export("field", tmp_path / "w")
-    found = xr.open_zarr(tmp_path / "w" / "windows.zarr", consolidated=False)
+    found = xr.open_zarr(tmp_path / "w" / "windows.zarr", consolidated=False, chunks=None)
     assert found["context"].dims == ("sample", "time", "channel", "y", "x")
     assert found["time"].values.tolist() == [-1, 0]
     np.testing.assert_allclose(found["lat"], np.linspace(60, 10, 6))

@@ -15,7 +15,7 @@ from test_generator_bair import split_records, walk
 from stp.fetch.raw import run_generator
 
 OPTIONS = {
-    **{"trajectories": 15, "elsewhere": 1, "cameras": 2, "frames": 12, "long_frames": 37},
+    **{"trajectories": 9, "elsewhere": 1, "cameras": 2, "frames": 12, "long_frames": 37},
     **{"height": 24, "width": 32},
 }
 VIEW = re.compile(
@@ -64,7 +64,7 @@ def test_the_archive_holds_what_the_lists_say(made: Path, lists: dict[str, dict[
                 f"{top}/im_{t}.jpg" for t in range(frames)
             }
     folders = {name.rsplit("/", 1)[0] for name in found if name.endswith(".txt")}
-    assert len(folders) == 15 + 3
+    assert len(folders) == 9 + 3
     for folder in folders:
         beside = {n.removeprefix(f"{folder}/") for n in found if n.startswith(f"{folder}/")}
         plain = {name for name in beside if "/" not in name}

@@ -46,7 +46,10 @@ SMALL: dict[str, dict[str, Any]] = {
     "moving_mnist": {"test_images": 20, "side": 12},
     "nuscenes": {"logs": SPLITS, "scenes": 1, "frames": 2, "height": 18, "width": 32},
     "pvqa": {"videos": 20, "sizes": 1, "raters": 8, "random": 2, "ratings": 4, "splits": 1},
-    "robonet": {"robots": ["google"], "train": 1, "shrink": 8, "most_frames": 2, "most_cameras": 1},
+    "robonet": {
+        **{"robots": ["google"], "train": 1, "val": 1, "test": 1, "shrink": 8},
+        **{"most_frames": 2, "most_cameras": 1},
+    },
     "scv": {"scenario": "move_unit_to_border", "size": 16, "train": 1, "valid": 1, "test": 1},
     "sevir": {"years": [2018], "events": 1, "size": 8},
     "taxibj": {"days": [1, 1, 1, 1], "grid": [4, 4]},

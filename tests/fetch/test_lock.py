@@ -180,6 +180,8 @@ def test_a_second_lab_knows_that_it_has_the_same_bytes(tmp_path: Path, monkeypat
     """What one lab writes with --lock-out is in config/locks of the other."""
     facts, raw, written = (tmp_path / name for name in ("config", "raw", "toy-official.json"))
     shutil.copytree(ROOT / "config", facts)
+    for unused in {*(facts / "models").iterdir()} - {facts / "models" / "persistence.yaml"}:
+        unused.unlink()
     monkeypatch.setattr(config, "CONFIG_FOLDER", facts)
     toy = {
         **{"title": "Toy", "shape": [1, 4, 4], "context": 1, "horizon": 1, "release": "official"},

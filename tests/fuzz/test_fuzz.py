@@ -11,7 +11,7 @@ import pytest
 from mutate import try_many
 from readers import READERS
 
-SHORT = 12
+SHORT = 8
 LOOPS = ("NetCDF", "NetCDF, own data")
 """Readers where HDF5 loops forever in a few files: those with a damaged heap of attributes."""
 MANY = int(os.environ.get("STP_FUZZ_CASES", "1000"))

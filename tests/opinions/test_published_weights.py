@@ -18,7 +18,7 @@ from stp.metrics.networks.trunks import DEVIATION, MEAN, TAPS, read_trunk
 from stp.opinions import network_features
 from stp.opinions.prepared import open_database
 
-MANY, CONTEXT, FRAMES = 20, 4, 20
+MANY, CONTEXT, FRAMES = 12, 4, 20
 
 
 @pytest.mark.real_weights

@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -210,22 +211,27 @@ def found(path: Path, number: int) -> Finding:
     return finding
 
 
+@pytest.fixture(scope="module")
+def tables(base: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store, with tables in the place of the views of ratings and predictions."""
+    path = tmp_path_factory.mktemp("tables") / "results.duckdb"
+    one = "CREATE TABLE one AS FROM pvqa_scores WHERE model = 'sharpness'"
+    views = table_for("opinion_ratings"), table_for("predicted_opinions")
+    return with_edits(base, path, one, *views)
+
+
+def with_edits(store: Path, copy: Path, *statements: str) -> Path:
+    shutil.copy(store, copy)
+    with duckdb.connect(str(copy)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+    return copy
+
+
 @pytest.fixture
-def edited(base: Path, tmp_path: Path) -> Callable[..., Path]:
-    """The store, with a table in the place of the view of predictions, and edits of it."""
-
-    def make(*statements: str) -> Path:
-        path = Path(shutil.copy(base, tmp_path / "results.duckdb"))
-        with duckdb.connect(str(path)) as connection:
-            for statement in (
-                table_for("opinion_ratings"),
-                table_for("predicted_opinions"),
-                *statements,
-            ):
-                connection.execute(statement)
-        return path
-
-    return make
+def edited(tables: Path, tmp_path: Path) -> Callable[..., Path]:
+    """The store with tables, and edits of them."""
+    return partial(with_edits, tables, tmp_path / "results.duckdb")
 
 
 OWN = ("squeezenet_mcs_rfd", "alexnet_mcs_rfd")
@@ -284,15 +290,13 @@ LEARNT = {("quality_training", "squeezenet_mcs_rfd", 10): 0.6}
 
 def scores_of(values: dict[tuple[str, str, int], float]) -> list[str]:
     """Statements that leave these median SROCC alone, by dimension, measure and training."""
-    row = "SELECT * REPLACE ('{}' AS dimension, '{}' AS model, {} AS training, {} AS value)"
+    rows = ", ".join(str((*key, value)) for key, value in values.items())
     return [
-        "CREATE TABLE one AS FROM pvqa_scores WHERE model = 'sharpness'",
         "DROP VIEW pvqa_scores",
-        "CREATE TABLE pvqa_scores AS FROM one LIMIT 0",
-        *(
-            f"INSERT INTO pvqa_scores {row.format(*key, value)} FROM one"
-            for key, value in values.items()
-        ),
+        "CREATE TABLE pvqa_scores AS SELECT one.* REPLACE "
+        "(given.dimension AS dimension, given.model AS model, given.training AS training, "
+        "given.value::DOUBLE AS value) FROM one, "
+        f"(VALUES {rows}) AS given(dimension, model, training, value)",
     ]
 
 

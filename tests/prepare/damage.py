@@ -1,5 +1,6 @@
 """Random damage to raw files: a reader must refuse it, or not have needed what was damaged."""
 
+import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -39,7 +40,7 @@ def _in_turn(paths: Iterable[Path]) -> list[Path]:
 
 
 def damage(path: Path, rng: np.random.Generator) -> str:
-    """Damage one file.
+    """Damage one file, of which others may be hard links.
 
     Returns:
         a description of the damage.
@@ -57,6 +58,7 @@ def damage(path: Path, rng: np.random.Generator) -> str:
             new[position : position + 1] = bytes([new[position] ^ int(rng.integers(1, 256))])
     else:
         new[at : at + 512] = bytes(len(new[at : at + 512]))
+    path.unlink()
     path.write_bytes(bytes(new))
     return f"{path.name}: {kind} (at {at} of {len(old)})"
 
@@ -97,7 +99,7 @@ def check_damage(
     for trial in range(trials):
         rng = np.random.default_rng([0, trial])
         damaged = root.parent / f"damaged-{trial}"
-        shutil.copytree(root, damaged)
+        shutil.copytree(root, damaged, copy_function=os.link)
         how = damage(damaged / names[trial // 2 % len(names)], rng)
         locked = trial % 2 == 0
         job = make_job(

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
-import dask.threaded
 import numpy as np
 import pytest
 import xarray as xr
@@ -95,7 +94,7 @@ def test_windows_frames_and_climatology_of_generated_days(
     assert test["clip"].tolist() == [f"2022-01-0{d}" for d in (1, 2, 3, 4)]
     assert test["start"].tolist() == [27, 28, 29, 30] and set(test["length"]) == {5}
     assert test["cluster_start"].tolist() == [27, 28, 29, 30] and set(test["cluster_length"]) == {1}
-    frames = xr.open_zarr(job.out / "frames.zarr", consolidated=False)
+    frames = xr.open_zarr(job.out / "frames.zarr", consolidated=False, chunks=None)
     assert frames["time"].dt.strftime("%m-%d").to_numpy()[27] == "01-01"
     np.testing.assert_array_equal(frames["lat"], [90, 45, 0, -45, -90])
     assert frames["variable"].to_numpy().tolist() == ["z_500", "z_850", "t_850", "t_500"]
@@ -104,7 +103,7 @@ def test_windows_frames_and_climatology_of_generated_days(
     assert frames["channel_units"].to_numpy().tolist() == ["gpm", "gpm", "K", "K"]
     names = frames["channel_standard_name"].to_numpy().tolist()
     assert names == ["geopotential_height"] * 2 + ["air_temperature"] * 2
-    climatology = xr.open_zarr(job.out / "climatology.zarr", consolidated=False)
+    climatology = xr.open_zarr(job.out / "climatology.zarr", consolidated=False, chunks=None)
     third = frames["frames"].to_numpy()[[2, 11]]  # 3 January of 2019 and 2020
     mean = climatology["without_validation"].to_numpy()[2]
     np.testing.assert_allclose(mean, third.mean(axis=0), rtol=1e-6)
@@ -261,13 +260,13 @@ def test_published_climatology_and_normalisation_and_a_window(
     job = make_job("chaosbench", [8, 5, 8], options, horizon=HORIZON, root=surface)
     extras = run(job)
     assert extras["climatology"]["published"] == [2021, 2022]
-    frames = xr.open_zarr(job.out / "frames.zarr", consolidated=False).load()
+    frames = xr.open_zarr(job.out / "frames.zarr", consolidated=False, chunks=None).load()
     fields = frames["frames"].to_numpy().astype(float)
     filled = np.nan_to_num(fields)  # zeros of sea and land count
     of = frames.attrs["normalisation"]
     np.testing.assert_allclose(of["offset"], filled.mean(axis=(0, 2, 3)), rtol=1e-6, atol=1e-12)
     np.testing.assert_allclose(of["scale"], filled.std(axis=(0, 2, 3)), rtol=1e-4)
-    there = xr.open_zarr(job.out / "climatology.zarr", consolidated=False).load()
+    there = xr.open_zarr(job.out / "climatology.zarr", consolidated=False, chunks=None).load()
     third = fields[[11, 20]]  # 3 January of 2021 and 2022
     np.testing.assert_allclose(there["published"][2], third.mean(axis=0), rtol=1e-6)
     around = fields[1:4]  # 2 to 4 January 2019
@@ -299,7 +298,7 @@ def test_land_and_ocean_stand_beside_levels_and_are_nan_where_they_are_not(
         job = make_job("chaosbench", [8, 5, 8], options, horizon=HORIZON, root=surface)
         run(job)
         assert not list(job.state.glob("surface-*"))
-        found[month] = xr.open_zarr(job.out / "frames.zarr", consolidated=False).load()
+        found[month] = xr.open_zarr(job.out / "frames.zarr", consolidated=False, chunks=None).load()
     one = found["published"]
     assert one["variable"].to_numpy().tolist()[4:] == ["swvl1", "t2m", "sd", "sosstsst"]
     assert one["channel_units"].to_numpy().tolist()[4:6] == ["m**3 m**-3", "K"]
@@ -338,13 +337,6 @@ def test_a_stream_of_land_or_ocean_that_ends_early_is_an_error(
             run(job)
 
 
-def run_afresh(job: Job) -> None:
-    """Prepare in a process that was forked: the threads of Dask's pools stayed behind."""
-    dask.threaded.pools.clear()
-    dask.threaded.default_pool = None
-    run(job)
-
-
 @pytest.mark.long(part="processes")
 def test_a_preparation_that_is_killed_at_any_time_ends_in_the_same_bytes(
     make_job: Callable[..., Job], surface: Path
@@ -359,7 +351,7 @@ def test_a_preparation_that_is_killed_at_any_time_ends_in_the_same_bytes(
     run(whole)
     expected = contents(whole.out)
     shutil.rmtree(whole.state)
-    out, killed = run_until_it_ends(job, run_afresh)
+    out, killed = run_until_it_ends(job, run)
     assert len(killed) >= 5
     assert not any((folder / "index.parquet").exists() for folder in killed)
     found = contents(out)
@@ -482,7 +474,7 @@ def test_a_store_of_weatherbench_2_gives_the_same_arrays(
     for options in (OPTIONS, {**OPTIONS, "store": pattern}):
         job = make_job("chaosbench", SHAPE, options, context=1, horizon=HORIZON, root=root)
         run(job)
-        found.append(xr.open_zarr(job.out / "frames.zarr", consolidated=False).load())
+        found.append(xr.open_zarr(job.out / "frames.zarr", consolidated=False, chunks=None).load())
     gravity = Prepared(job.out).attrs["conventions"]["gravity of the release"]
     assert gravity == 1  # the store has geopotential as it is
     stream, store = found

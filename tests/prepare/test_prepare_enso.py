@@ -92,7 +92,7 @@ def test_rows_are_unfolded_into_months(make_job, cmip):
 def test_coordinates_are_kept(make_job, cmip):
     job = make_job("enso", SHAPE, CMIP)
     run(job)
-    dataset = xr.open_zarr(job.out / "frames.zarr", consolidated=False)
+    dataset = xr.open_zarr(job.out / "frames.zarr", consolidated=False, chunks=None)
     assert dataset["lat"].dims == ("y",) and dataset["lon"].dims == ("x",)
     np.testing.assert_array_equal(dataset["lat"], np.arange(-55, 61, 5))
     np.testing.assert_array_equal(dataset["lon"], np.arange(95, 331, 5))
@@ -255,7 +255,7 @@ def test_observed_anomalies_use_the_climatology_of_the_training_months(make_job,
     assert (first[:, 0] == 0).all(), "land"
     assert prepared.attrs["notes"]["missing"]
     assert test.phases([0, 1]).tolist() == [2, 3]
-    frames = xr.open_zarr(job.out / "frames.zarr", consolidated=False)["frames"]
+    frames = xr.open_zarr(job.out / "frames.zarr", consolidated=False, chunks=None)["frames"]
     dates = pd.date_range("2011-03-01", periods=72, freq="MS")
     assert pd.DatetimeIndex(frames["time"].to_numpy()).equals(dates.as_unit("ns"))
     np.testing.assert_array_equal(frames["month"], dates.month)

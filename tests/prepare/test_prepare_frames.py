@@ -66,7 +66,7 @@ def test_frames_notes_and_statistics_in_the_order_of_the_pieces(job):
     assert found["std"] == pytest.approx(chosen.std((0, 2, 3)))
     assert found["min"] == chosen.min((0, 2, 3)).tolist()
     assert found["max"] == chosen.max((0, 2, 3)).tolist()
-    opened = xr.open_zarr(one.out / "frames.zarr", consolidated=False)
+    opened = xr.open_zarr(one.out / "frames.zarr", consolidated=False, chunks=None)
     np.testing.assert_array_equal(opened["frames"], frames)
 
 

@@ -81,7 +81,7 @@ def test_windows_values_and_times(make_job, raw):
         test, np.broadcast_to(expected[..., None, None, None], test.shape)
     )
     assert data.attrs["fps"] == 10 and data.attrs["stored_scale"] == 1 / 255
-    opened = xr.open_zarr(job.out / "frames.zarr", consolidated=False)["frames"]
+    opened = xr.open_zarr(job.out / "frames.zarr", consolidated=False, chunks=None)["frames"]
     times = opened["time"].values
     assert times.shape == (24,)
     assert times[0] == np.datetime64("2011-09-26T13:02:25.964389", "us")

@@ -65,7 +65,7 @@ def test_clips_are_those_of_the_renderer(make_job, raw):
 def test_the_store_is_plain_zarr_and_the_index_plain_parquet(make_job, raw):
     job = make_job("moving_mnist", [1, 16, 16], OPTIONS)
     run(job)
-    dataset = xr.open_zarr(job.out / "frames.zarr", consolidated=False)
+    dataset = xr.open_zarr(job.out / "frames.zarr", consolidated=False, chunks=None)
     assert dict(dataset["frames"].sizes) == {"frame": 24, "channel": 1, "y": 16, "x": 16}
     assert dataset.attrs["raw"] == {NAME: hashlib.sha256(raw.read_bytes()).hexdigest()}
     assert dataset.attrs["source"] == "synthetic" and dataset.attrs["phases"] == 1

@@ -111,7 +111,7 @@ def test_windows_splits_and_values(make_job, raw):
 
 def test_times_and_places_are_kept(make_job, raw):
     job, _ = prepare(make_job)
-    data = xr.open_zarr(job.out / "frames.zarr", consolidated=False)["frames"]
+    data = xr.open_zarr(job.out / "frames.zarr", consolidated=False, chunks=None)["frames"]
     times = pd.DatetimeIndex(data["time"].to_numpy())
     assert times[0] == pd.Timestamp("2018-06-01 18:05") and times[1] - times[0] == pd.Timedelta(
         "5min"

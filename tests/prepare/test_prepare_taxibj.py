@@ -123,7 +123,7 @@ def test_strict_windows_share_no_day_with_others(make_job, raw):
 def test_it_opens_in_xarray_with_time_and_names(make_job, raw):
     job = make_job("taxibj", SHAPE, OPTIONS)
     run(job)
-    data = xr.open_zarr(job.out / "frames.zarr", consolidated=False)
+    data = xr.open_zarr(job.out / "frames.zarr", consolidated=False, chunks=None)
     frames = data["frames"]
     assert frames.attrs["units"] == "1/(30 min)"
     assert frames["variable"].values.tolist() == ["inflow", "outflow"]

@@ -130,7 +130,7 @@ def test_windows_and_values(plain):
 
 def test_coordinates_and_units_in_plain_xarray(plain):
     job, _ = plain
-    frames = xr.open_zarr(job.out / "frames.zarr", consolidated=False)["frames"]
+    frames = xr.open_zarr(job.out / "frames.zarr", consolidated=False, chunks=None)["frames"]
     np.testing.assert_array_equal(frames["lat"], LAT)
     np.testing.assert_array_equal(frames["lon"], LON)
     assert frames["lat"].attrs["units"] == "degrees_north"
@@ -184,7 +184,7 @@ def test_published_constants_are_used_and_compared(make_job, intact, plain):
 def test_the_climatology_of_each_day(plain):
     job, extras = plain
     assert extras["climatology"] == {"with validation": [2014, 2015, 2016], "without": [2014, 2015]}
-    found = xr.open_zarr(job.out / "climatology.zarr", consolidated=False)
+    found = xr.open_zarr(job.out / "climatology.zarr", consolidated=False, chunks=None)
     assert found["day"].to_numpy().tolist() == ["01-01", "01-02", "01-03"]
     for name, years in (("with_validation", YEARS[:3]), ("without_validation", YEARS[:2])):
         for number in range(3):
@@ -216,7 +216,7 @@ def test_the_climatology_of_whole_years_has_29_february(tmp_path, workers):
     means = [Means(name, its, name) for name, its in years.items()]
     steps = []
     write_climatology(out, frames, hours, means, {}, lambda *step: steps.append(step), workers)
-    found = xr.open_zarr(out, consolidated=False)
+    found = xr.open_zarr(out, consolidated=False, chunks=None)
     assert found["day"].size == 366 and found["day"].to_numpy()[59] == "02-29"
     assert steps[-1] == ("days of the climatology", 366, 366)
     table = pd.DataFrame(values[:, 0, :, 0], index=stamps)
@@ -376,16 +376,18 @@ def nan(data, hour):
 )
 def test_bad_files(make_job, raw, change, message):
     write(raw, "tp", 2015, change(field("tp", 2015)))
+    alone = {**OPTIONS, "variables": {"tp": []}}
     with pytest.raises(StpError, match=message):
-        prepare(make_job)
+        run(make_job("weatherbench", [1, 4, 8], alone))
 
 
 @pytest.mark.parametrize("levels", [[500, 1000], [500, 850, 850]])
 def test_levels_that_are_missing_or_twice(make_job, raw, levels):
     data = field("z", 2015).isel(level=slice(0, len(levels)))
     write(raw, "z", 2015, data.assign_coords(level=np.array(levels, np.int32)))
+    alone = {**OPTIONS, "variables": {"z": [850, 500]}}
     with pytest.raises(StpError, match=r"geopotential_2015_45deg\.nc: z has the levels(.|\n)*850"):
-        prepare(make_job)
+        run(make_job("weatherbench", [2, 4, 8], alone))
 
 
 def test_a_classic_file_that_was_cut_off(make_job, raw):
@@ -447,7 +449,7 @@ def test_members_of_an_ensemble(make_job, tmp_path):
     # time 1 of member 2; z at 500, z at 850, t at 850; the south first
     np.testing.assert_allclose(second[0, :, 0, 0], [210.75, 211.1, 5211.1], rtol=1e-6)
     np.testing.assert_allclose(second[:, 0, 2, 5], [210.5, 220.5, 230.5])
-    frames = xr.open_zarr(job.out / "frames.zarr", consolidated=False)["frames"]
+    frames = xr.open_zarr(job.out / "frames.zarr", consolidated=False, chunks=None)["frames"]
     np.testing.assert_array_equal(frames["lat"], [-90, 0, 90])
     assert pd.Timestamp(frames["time"].to_numpy()[4]) == pd.Timestamp("2017-01-01")
 

@@ -211,11 +211,9 @@ def test_a_third_answer_counts_only_where_two_disagree(study: Study, tmp_path: P
             moment = f"2026-01-31T12:0{number}:00Z"
             lines = [line(key, asked, choice, rng, rater, answered_at=moment)]
             write(folder / f"{9 - number}.csv", lines)
-        out = folder / "table.csv"
-        render_agreement(key, read_answers([folder], key, study.key_path), out)
         return {
             (row.metric, row.counting): (row.value, row.answers)
-            for row in read_agreements(out)
+            for row in agreements(key, read_answers([folder], key, study.key_path), [])
             if row.scenario == "spr. FVD" and row.metric in ("FVD", "Among raters")
         }
 
