@@ -28,7 +28,7 @@ def cells_of(plan: Manifest) -> dict[str, Cell]:
 
 
 def where(plan: Manifest, cell: Cell) -> list[str]:
-    """Origin of the data, scale, protocol and dataset of a cell: values of the columns `WHERE`."""
+    """Texts for the first four columns of a table: source of the data, scale, protocol, dataset."""
     return [cell.source, plan.scale, cell.protocol, cell.key.tested_on]
 
 
