@@ -67,7 +67,9 @@ FINGERPRINT = "data_fingerprint"
 
 
 def files(plans: Iterable[Manifest], kept: KeptRows) -> list[Path]:
-    """Check the schemas of the files of a view, and return their absolute paths.
+    """Check the schemas of the Parquet files that a view (an SQL query) reads; return their paths.
+
+    Paths are absolute.
 
     Args:
         plans: manifests, each with the cells of one dimension.
@@ -84,7 +86,9 @@ def files(plans: Iterable[Manifest], kept: KeptRows) -> list[Path]:
 
 
 def file_of(folder: Path, kept: KeptRows) -> Path:
-    """Check the schema of the file of an artefact, and return its absolute path.
+    """Check the schema of the file in an artefact (folder that a job wrote); return its path.
+
+    The path is absolute.
 
     Raises:
         StpError: the file is missing or damaged.

@@ -57,7 +57,7 @@ ORDER BY o.metric, o.convention, o.variable NULLS FIRST, o.level NULLS FIRST,
 
 @dataclass(frozen=True, kw_only=True)
 class RankedScoreRow(OverallRow):
-    """A score from the query `OVERALL`, with unit and direction of its convention, and rank."""
+    """A score from the query `OVERALL`, with unit and direction of its metric, and rank."""
 
     title: str | None
     unit: str | None
@@ -88,7 +88,7 @@ class Missing:
 
 @dataclass(frozen=True, kw_only=True)
 class Step(LineageRow):
-    """An artefact that a cell depends on.
+    """An artefact (folder that a job wrote, such as a trained model) behind a result (cell).
 
     Attributes:
         attempts: attempts to make the artefact.
@@ -137,7 +137,7 @@ def every(database: Path) -> list[Planned]:
 
 
 def begins_fingerprint(database: Path, word: str) -> bool:
-    """Whether a word is the beginning of the fingerprint of any scored cell's artefact."""
+    """Whether a word begins the fingerprint (hash in the path) of any result's files."""
     return is_fingerprint(word) and any(
         name.startswith(word)
         for cell in ask(database, CellRow, "FROM cells")
@@ -256,7 +256,10 @@ def name_of(cell: Planned) -> str:
 
 
 def names(cells: Sequence[Planned]) -> list[str]:
-    """Short names of cells; suite and setting are added to names that would be equal."""
+    """Short names of cells (one model on one dataset each), in the same order.
+
+    Suite (benchmark) and setting are added to names that would be equal.
+    """
     short = [name_of(cell) for cell in cells]
     return [
         name if short.count(name) == 1 else f"{cell.suite}/{name}/{cell.setting}"
@@ -357,7 +360,7 @@ def raw_files(database: Path, lock: str) -> tuple[int, int, str]:
 
 
 def command(cell: CellRow) -> str:
-    """Shell command that makes the scores of a cell again, and all artefacts that they need."""
+    """Shell command that makes the scores of a result (cell) again, with all that they need."""
     folder = Path(cell.perceptual_folder or cell.scores_folder)
     return (
         f"snakemake --profile local --configfile config/{cell.scale}.yaml -- "

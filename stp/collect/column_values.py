@@ -34,7 +34,7 @@ def shown_rows(
     wanted: Sequence[tuple[str, Part]],
     options: Mapping[str, Any],
 ) -> list[ScoreRow]:
-    """Compute the scores of a cell that table columns need and that are not stored.
+    """Compute the scores of a result (cell) that table columns need and that are not stored.
 
     Args:
         cell: the cell: one model on one dataset in one setting.

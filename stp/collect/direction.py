@@ -17,7 +17,9 @@ NO_DIRECTION = "neither value is better than the other"
 
 @dataclass(frozen=True)
 class Direction:
-    """The direction of better values of a convention; unknown if both attributes are None.
+    """Which values of a metric are better: higher, lower, or those near a given one.
+
+    The direction is unknown if both attributes are None.
 
     Attributes:
         higher: whether higher values are better.
@@ -29,7 +31,7 @@ class Direction:
 
     @classmethod
     def of(cls, manifest: Manifest, convention: str, part: Part | None = None) -> "Direction":
-        """Look up the direction of a convention in a manifest.
+        """Look up which values of a convention, such as ``ssim.range2``, are better.
 
         Args:
             manifest: list of the evaluated cells, with facts about their conventions.

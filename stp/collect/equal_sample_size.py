@@ -120,7 +120,7 @@ def _scored(plans: list[Manifest], scores: pa.Table) -> list[_Scored]:
 
 
 def compared(plans: Iterable[Manifest]) -> dict[str, str]:
-    """Find the dimensions whose tests are compared with other tests of the same trained models.
+    """Find the dimensions (tables) whose tests are compared with other tests of the same models.
 
     For instance, tests at other frame intervals are compared with the test at the usual interval.
     Dimensions with clips of different lengths are left out.

@@ -50,7 +50,7 @@ class RowValue(NamedTuple):
 
 
 class LeftOut(NamedTuple):
-    """A value, and its values with each cluster left out in turn.
+    """A value, and its values with each cluster (set of dependent clips) left out in turn.
 
     Attributes:
         clusters: the G clusters.
@@ -66,7 +66,7 @@ class LeftOut(NamedTuple):
 def left_out(
     asked: Sequence[RowValue], samples: frozenset[str] | None = None
 ) -> list[LeftOut | str]:
-    """Compute each value with each cluster left out in turn.
+    """Compute each value with each cluster (set of dependent clips) left out in turn.
 
     Args:
         asked: values of table rows.
@@ -168,7 +168,9 @@ def _answer(
 
 
 def without_each(by_place: dict[Place, Sums | str]) -> dict[Place, LeftOut | str]:
-    """Leave-one-out values of a cell, or the reason why there are none.
+    """Compute values of one result (cell) with each cluster of clips left out in turn.
+
+    Where that is impossible, the reason is returned instead.
 
     Args:
         by_place: sums over clusters, or the reason why there are none, by the key of the value.

@@ -1,4 +1,4 @@
-"""Find planned cells without scores, the stage at which each stopped, and the reason.
+"""Find planned cells (one model on one dataset each) without scores, and where they stopped.
 
 Planned cells are listed in the manifests of all dimensions (results/plan). Their progress is read
 from the state folders of the store, as in `stp status`. State folders are not read if every planned
@@ -37,7 +37,9 @@ NOT_RUN, RUNNING, NOT_USABLE, NOT_COLLECTED = "not run", "running", "not usable"
 
 @dataclass(frozen=True)
 class Stopped:
-    """The artefact at which the work on a cell stopped; columns of `stp.collect.schema.MISSING`.
+    """The artefact (folder of one job) at which the work on a planned evaluation stopped.
+
+    The fields are columns of `stp.collect.schema.MISSING`.
 
     Attributes:
         stage: stage of the missing artefact.
@@ -60,7 +62,7 @@ class Stopped:
 
 
 def planned(folder: Path, scale: str) -> list[Manifest]:
-    """Read the manifests of all dimensions of a scale.
+    """Read the manifests of a scale: for each table, the file that lists its evaluations.
 
     Args:
         folder: folder of manifests (results/plan); other files, and manifests of other scales, are
@@ -92,7 +94,7 @@ def gaps(
     logs: Path,
     unusable: Mapping[CellKey, str] | None = None,
 ) -> Gaps:
-    """Find planned cells that were not collected, with their states.
+    """Find planned cells (one model on one dataset each) that have no scores, with their states.
 
     Args:
         plans: manifests of all dimensions.

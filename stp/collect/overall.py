@@ -10,7 +10,7 @@ _COLUMNS = ("convention", "lead", "statistic", "value", "reason")
 
 
 def overall(cell: StoredCell, convention: str) -> tuple[float | None, str]:
-    """Read the value of a cell over all lead times.
+    """Read the value of a metric over all lead times, for one model in one test (a cell).
 
     Args:
         cell: a scored cell: one model on one dataset in one setting.

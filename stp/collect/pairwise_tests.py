@@ -65,7 +65,7 @@ class Rank(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """The comparison of two entrants.
+    """The comparison of two entrants, such as two models, by a paired test.
 
     Attributes:
         one: index of the first entrant.
@@ -113,7 +113,7 @@ def ranks_of(values: Sequence[float], direction: Direction) -> list[int]:
 
 
 def contest(entrants: Sequence[Entrant], direction: Direction) -> tuple[list[Rank], list[Pair]]:
-    """Rank values, and compare each pair.
+    """Rank entrants (such as models) by their values, and compare each pair of them.
 
     Args:
         entrants: comparable values.

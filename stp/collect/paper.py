@@ -10,7 +10,7 @@ from stp.plan.manifest import Manifest
 
 
 def paper_columns(plans: list[Manifest]) -> Iterable[PaperColumnRow]:
-    """Make a row for each column of each main table, with the column's convention.
+    """Make a row for each column of each main table, with the exact definition of its metric.
 
     Args:
         plans: manifests, each of a dimension: one question of a suite, with a table of its own.

@@ -65,7 +65,7 @@ def note_makings(rows: Path, made: dict[str, str]) -> None:
 
 
 def made_again(rows: Path) -> list[str] | None:
-    """List the score artefacts that have changed or are missing since rows were read from them.
+    """List the folders of scores that have changed or are missing since their rows were read.
 
     Returns:
         folders of these artefacts; None if no record exists beside the rows.
@@ -129,7 +129,7 @@ def artefact_row(receipt: Receipt) -> ArtefactRow:
 
 
 def attempt_rows(attempted: Iterable[AttemptedArtefact]) -> Iterable[AttemptRow]:
-    """Make a row for each attempt to make one of the artefacts."""
+    """Make a row for each attempt to make one of the artefacts (folders of jobs)."""
     for artefact in attempted:
         for attempt in artefact.attempts:
             began, ended = attempt.time, attempt.ended

@@ -43,7 +43,7 @@ def collect_dimension(manifest: Path, rows: Path) -> None:
 def build_database(
     collected: Path, database: Path, report: Report | None = None
 ) -> tuple[list[str], dict[str, str]]:
-    """Build the database from all collected dimensions of the most recently collected scale.
+    """Build the database from all collected dimensions (tables) of the scale collected last.
 
     Concurrent processes wait for each other, and the last of them includes all rows. Scores that
     have changed since they were collected are collected again.

@@ -51,7 +51,7 @@ Reason = Annotated[str | None, "Why value is NULL."]
 
 @dataclass(frozen=True, kw_only=True)
 class KeyRow:
-    """Columns that identify a cell: a model, its training, the test, the setting and the seed."""
+    """Columns that identify a result (cell): model, its training, test, setting and seed."""
 
     suite: Suite
     dimension: Dimension
@@ -72,7 +72,7 @@ class KeyRow:
 
 @dataclass(frozen=True, kw_only=True)
 class About:
-    """Columns about a cell besides its key: origin of the data, scale and protocol."""
+    """Columns about a result (cell) besides its key: origin of the data, scale and protocol."""
 
     source: Source
     release: Release
@@ -220,8 +220,8 @@ class _ToBeTested:
 
 @dataclass(frozen=True, kw_only=True)
 class MissingRow(About, _ToBeTested, KeyRow):
-    """One row per planned cell without scores in this store: the stage at which it stopped, and the
-    reason. Empty if no cell is missing.
+    """One row per planned cell (a model on a dataset in a setting) without scores in this store:
+    the stage at which it stopped, and the reason. Empty if no cell is missing.
     """
 
     stage: Annotated[str, "Where it stopped: prepare, train, predict, score or collect."]
@@ -239,8 +239,8 @@ class MissingRow(About, _ToBeTested, KeyRow):
 
 @dataclass(frozen=True, kw_only=True)
 class ArtefactRow:
-    """One row per artefact that scored or missing cells depend on, from its receipt: how, where and
-    when it was made.
+    """One row per artefact (a folder that a job wrote) that scored or missing cells depend on, from
+    its receipt: how, where and when it was made.
     """
 
     stage: Annotated[str, "Stage that made it: prepare, train, predict, features or score."]

@@ -18,7 +18,7 @@ _ADDED = ("leads", "scores_fingerprint")
 
 @dataclass(frozen=True, slots=True)
 class ScoreRow:
-    """A row of collected scores; see `stp.collect.views.SCORES`.
+    """One value of one model in one test, as collected; see `stp.collect.views.SCORES`.
 
     Attributes:
         key: key of the cell.

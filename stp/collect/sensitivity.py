@@ -132,7 +132,7 @@ def _intensity(cell: Cell) -> int:
 
 
 def clips_of(cell: Cell) -> Clips:
-    """Read the clusters, and the cluster of each clip, from the scores of a cell's samples.
+    """Read the clusters (sets of dependent clips) of a test, and the cluster of each clip.
 
     Raises:
         StpError: the cell is not scored.
@@ -243,7 +243,7 @@ def resampled(cell: Cell, convention: str, clips: Clips, drawn: np.ndarray) -> n
 
 
 class Looked(NamedTuple):
-    """Network features of a cell's clips, which a distance between sets of clips compares.
+    """Network features of clips, which a distance between sets of clips (such as FVD) compares.
 
     Attributes:
         pair: features of observed and distorted clips.

@@ -37,7 +37,7 @@ FEWEST = 3
 
 
 class Interval(NamedTuple):
-    """Ends of a 95 % interval."""
+    """Ends of the 95 % interval of a correlation."""
 
     low: float
     high: float

@@ -40,7 +40,7 @@ def keyed(
 
 
 def suites(plans: Sequence[Manifest]) -> Iterable[SuiteRow]:
-    """Make the rows of the table of suites."""
+    """Make the rows of the table of suites (benchmarks)."""
     titles = {plan.suite.name: plan.suite.title for plan in plans}
     return (SuiteRow(suite=name, title=title) for name, title in sorted(titles.items()))
 

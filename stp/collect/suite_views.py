@@ -28,7 +28,7 @@ def head_of(sql: str) -> Any:
 
 
 def views_of(suites: Iterable[tuple[str, dict[str, str]]]) -> list[View]:
-    """Make the views of suites, in the order in which they have to be created.
+    """Make the views (SQL queries) of suites (benchmarks), in the order of their creation.
 
     Args:
         suites: pairs of the name of a suite and the SQL of its views by name.
@@ -56,6 +56,6 @@ def views_of(suites: Iterable[tuple[str, dict[str, str]]]) -> list[View]:
 
 
 def views_of_plans(plans: Iterable[Manifest]) -> list[View]:
-    """Make the views of all suites to which the manifests belong; see `views_of`."""
+    """Make the views (SQL queries) of all suites (benchmarks) that were evaluated."""
     suites = {plan.suite.name: plan.suite.views for plan in plans}
     return views_of(sorted(suites.items()))

@@ -1,4 +1,4 @@
-"""Run times of predictions of tracks, for the results store."""
+"""Collect the run times of predictions of tracks, for the results store."""
 
 from collections.abc import Iterable
 from pathlib import Path

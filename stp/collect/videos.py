@@ -1,4 +1,4 @@
-"""Read videos of a cell: the observed frames, followed by the stored prediction."""
+"""Read videos of a model in a test: the observed frames, followed by the stored prediction."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def place(cell: CellRow) -> Path | None:
 
 
 def predictions(cell: CellRow) -> Predictions:
-    """Open the stored predictions of a cell.
+    """Open the stored predictions of one model in one test (a cell).
 
     Raises:
         StpError: predictions are not stored, are not videos, or are damaged.

@@ -84,7 +84,7 @@ def _dump(node: object) -> str:
 
 
 def hash_of(trees: list[ast.stmt], digits: int = DIGITS) -> str:
-    """Hash statements of a module.
+    """Hash the syntax trees of some statements of a module.
 
     Args:
         trees: syntax trees of the statements, hashed together.

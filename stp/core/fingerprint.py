@@ -44,7 +44,7 @@ def digest(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Code:
-    """The code that can influence an artefact.
+    """The code that can influence an artefact (folder that a stage wrote), and its hash.
 
     Attributes:
         fingerprint: one hash of all `modules`.

@@ -49,7 +49,7 @@ class Meaning:
 
 @cache
 def meaning(source: bytes) -> Meaning:
-    """Analyse the source text of one module.
+    """Analyse the source text of one module: its imports and what it defines.
 
     Raises:
         SyntaxError: the text is not Python.

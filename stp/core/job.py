@@ -35,7 +35,7 @@ the core."""
 
 @dataclass(frozen=True)
 class Job:
-    """One run of one stage, which makes one artefact.
+    """One run of one stage (such as ``train``), which makes one artefact (an immutable folder).
 
     Attributes:
         recipe: all settings that may influence the result; JSON values only.

@@ -67,7 +67,7 @@ def limits() -> Limits:
 
 
 def require(what: str, size: float, name: str, unit: str = "") -> None:
-    """Refuse a size above a limit.
+    """Refuse data of an untrusted file whose size is above a limit.
 
     Args:
         what: description of the measured object, with the name of its file, for the error.

@@ -115,7 +115,7 @@ def lock_text(
 
 
 def read_lock(path: Path, header: Mapping[str, str]) -> Lock | None:
-    """Read a lock file: sizes and checksums of the raw files of a release of a dataset.
+    """Read a lock file: sizes and checksums of the raw files of one version (release) of a dataset.
 
     Args:
         path: path of the file.

@@ -58,7 +58,7 @@ def generators() -> list[str]:
 
 
 def module_of(room: str, name: str, folder: Path = SOURCE_FOLDER) -> str:
-    """Find the module of a metric, model, table or figure, in its package or in a suite.
+    """Find the module of a metric, model, table or figure, in its package or a benchmark (suite).
 
     Args:
         room: full name of a package, such as ``stp.metrics``. The folder ``metrics`` of each suite
@@ -76,7 +76,7 @@ def module_of(room: str, name: str, folder: Path = SOURCE_FOLDER) -> str:
 
 
 def names_in(room: str) -> list[str]:
-    """Names of all modules of a package, and of the modules that suites add to it.
+    """Names of all modules of a package, and of the modules that suites (benchmarks) add to it.
 
     Args:
         room: full name of the package, such as ``stp.metrics``. The modules in the folder

@@ -1,4 +1,4 @@
-"""Where an artefact comes from: machine, versions, commit and times."""
+"""Record where an artefact (folder that a stage wrote) comes from: machine, versions, commit."""
 
 import getpass
 import os

@@ -21,7 +21,7 @@ SEALED = ".sealed.json"
 
 @dataclass(frozen=True)
 class RecordedFile:
-    """Size in bytes and SHA-256 of a file of an artefact."""
+    """Size in bytes and SHA-256 of a file of an artefact (folder that a stage wrote)."""
 
     bytes: int
     sha256: str
@@ -29,7 +29,7 @@ class RecordedFile:
 
 @dataclass(frozen=True)
 class RecordedCode:
-    """The code that could influence an artefact.
+    """The code that could influence an artefact (folder that a stage wrote), as hashes.
 
     Attributes:
         fingerprint: fingerprint of all modules.
@@ -45,7 +45,7 @@ class RecordedCode:
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """Who made an artefact, where and when. None stands for unknown.
+    """Who made an artefact (folder that a stage wrote), where and when; None if unknown.
 
     The facts come from `stp.core.provenance.describe_machine`.
 
@@ -272,7 +272,7 @@ def require_receipt(folder: Path) -> Receipt:
 
 
 def check_file(folder: Path, receipt: Receipt, name: str) -> Path:
-    """Check that a file of an artefact has the size and SHA-256 that the receipt records.
+    """Check that a file has the size and SHA-256 that the receipt of its artefact records.
 
     Returns:
         the path of the file.

@@ -50,7 +50,9 @@ def list_files(folder: Path) -> dict[str, RecordedFile]:
 
 
 def is_complete(folder: Path) -> bool:
-    """Whether an artefact is finished: it has every file of its receipt, with the recorded size.
+    """Whether an artefact (folder that a stage wrote) is finished.
+
+    It then has every file that its receipt records, with the recorded size.
 
     A folder with an altered receipt is not complete, because the receipt is not trusted.
     """
@@ -74,7 +76,7 @@ def missing_files(folder: Path, receipt: Receipt) -> list[str]:
 
 
 def verify(folder: Path) -> None:
-    """Check that every file of an artefact has the size and checksum that its receipt records.
+    """Verify an artefact (folder of results): its files must have the sizes and checksums recorded.
 
     Raises:
         StpError: the receipt or a file is missing, or a file differs from the receipt.
@@ -117,7 +119,9 @@ def check_input(folder: Path, chunk_sums: str) -> None:
 
 
 def drop(folder: Path, why: str) -> None:
-    """Delete the data of an artefact, but keep its receipt, because tables show where it came from.
+    """Delete the data of an artefact (folder that a stage wrote), but keep its receipt.
+
+    Tables need the receipt to show where results came from.
 
     Args:
         folder: folder of the artefact.
@@ -132,7 +136,7 @@ def drop(folder: Path, why: str) -> None:
 
 
 def is_dropped(folder: Path) -> bool:
-    """Whether the data of an artefact were deleted on purpose, and its receipt kept."""
+    """Whether the data of an artefact (folder of results) were deleted and its receipt kept."""
     return (folder / DROPPED).exists()
 
 
@@ -186,7 +190,7 @@ def temporary_folder(final: Path) -> Path:
 
 
 def remove_leftovers(final: Path) -> None:
-    """Remove the temporary folders that killed processes left beside an artefact.
+    """Remove the temporary folders that killed processes left beside an artefact (of one job).
 
     Only the process that holds the `lease` of the artefact may call this.
     """
@@ -195,7 +199,9 @@ def remove_leftovers(final: Path) -> None:
 
 
 def publish(temporary: Path, final: Path, receipt: Receipt) -> bool:
-    """Write the receipt into a folder and move the folder into the store, replacing nothing.
+    """Publish a written folder as an artefact: add its receipt, and move it into the store.
+
+    An existing artefact is never replaced. The receipt records what the artefact was made from.
 
     Args:
         temporary: the written folder.

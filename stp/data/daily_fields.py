@@ -88,7 +88,7 @@ def read_fields(
     outer: Sequence[str] = (),
     at: Mapping[str, Any] | None = None,
 ) -> np.ndarray:
-    """Read some variables of a group.
+    """Read the fields of some variables from the Zarr group of a day.
 
     Args:
         name: name of the group, for errors.

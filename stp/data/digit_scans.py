@@ -18,7 +18,7 @@ MOST = 16
 
 
 def digit_scans() -> tuple[np.ndarray, np.ndarray]:
-    """Read all scans.
+    """Read all scans of handwritten digits.
 
     Returns:
         scans (1797, 8, 8) in 0..1, background 0, and their digits, int64 (1797,).

@@ -236,7 +236,7 @@ def switching(
 
 
 class Distortion(NamedTuple):
-    """A kind of distortion.
+    """A kind of distortion of clips, with what its function needs.
 
     Attributes:
         apply: function that maps a clip, an intensity, a generator and, if needed, other clips to

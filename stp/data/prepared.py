@@ -1,4 +1,4 @@
-"""Prepared data, read as clips of splits."""
+"""Read prepared data of frames as clips of a split, such as the test clips."""
 
 import copy
 import importlib
@@ -198,7 +198,7 @@ class Clips:
         epoch: int = 0,
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Read clips by their indices.
+        """Read the frames of clips by the indices of the clips.
 
         Args:
             rows: indices of B clips, 0..len-1, in any order.

@@ -24,7 +24,7 @@ _ZEROS = 1024
 
 
 class Folder(NamedTuple):
-    """A folder of the stream.
+    """A folder in a tar archive that is read as a stream.
 
     Attributes:
         name: name of the folder, such as "era5_full_1.5deg_20220101.zarr".

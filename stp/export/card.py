@@ -1,4 +1,4 @@
-"""The model card of a submission bundle: its README.md."""
+"""Write the model card (README.md) of a bundle: a model's scores, with files that explain them."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby

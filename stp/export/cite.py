@@ -119,7 +119,7 @@ def of_results(database: Path, model: str | None = None) -> list[Citation]:
 
 
 def of_names(names: Sequence[str]) -> list[Citation]:
-    """Citations for suites, datasets, models, metrics or conventions of config/, by name.
+    """Citations for suites (benchmarks), datasets, models, metrics and conventions, by name.
 
     Raises:
         StpError: a name is unknown.

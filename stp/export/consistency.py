@@ -1,4 +1,4 @@
-"""Check that the files of a bundle, and the scores in them, do not contradict each other."""
+"""Check that the files of a submission bundle, and the scores in them, do not contradict."""
 
 import csv
 import io

@@ -146,7 +146,7 @@ class ResultRow:
 
 @dataclass(frozen=True)
 class WithoutValue:
-    """A reason for missing values.
+    """A reason why values of a model are missing, and the metrics without them.
 
     Attributes:
         reason: the reason.

@@ -1,4 +1,4 @@
-"""Read the receipts of the artefacts behind a model's scores, without machines and paths."""
+"""Read how a model's scores were made: receipts of all jobs, without machines and paths."""
 
 import json
 import re
@@ -46,12 +46,12 @@ class Lineage:
         return [receipt for receipt in self.receipts.values() if receipt.stage == stage]
 
     def folder(self, receipt: Receipt) -> Path:
-        """Folder of an artefact on this machine."""
+        """Folder of an artefact (results of one job) on this machine."""
         return self.store / receipt.path
 
 
 def lineage(database: Path, model: str) -> Lineage:
-    """Read the receipts of all artefacts behind a model's scores, including data of training runs.
+    """Read the receipts of all jobs behind a model's scores, including data of training runs.
 
     Raises:
         StpError: there is no database, or a receipt is missing or damaged.

@@ -1,4 +1,7 @@
-"""Read works to cite from config/references.yaml and from suites; format as BibTeX or text."""
+"""Read works to cite, from config/references.yaml and suites (benchmarks), and format them.
+
+The formats are BibTeX and text.
+"""
 
 import re
 import unicodedata
@@ -24,7 +27,7 @@ _NEEDED = {"article": "journal", "inproceedings": "booktitle"}
 
 
 class Reference(Strict):
-    """A work to cite.
+    """A work to cite, such as a paper, with the subjects for which it is cited.
 
     Attributes:
         of: subjects for which the work is cited, such as ``dataset kth`` or ``metric crps.fair``.
@@ -65,7 +68,7 @@ class Reference(Strict):
 
 
 def load_all() -> dict[str, Reference]:
-    """Read the works of the configuration and of suites with a file of their own.
+    """Read the works to cite of the configuration, and of suites (benchmarks) with own files.
 
     Raises:
         StpError: a file is malformed, or two files have the same key.

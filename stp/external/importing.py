@@ -57,7 +57,7 @@ class Statement(NamedTuple):
 
 
 class Imported(NamedTuple):
-    """The result of an import.
+    """The result of an import of predictions.
 
     Attributes:
         entry: path of the file of the model.

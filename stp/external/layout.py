@@ -40,7 +40,7 @@ FULL_CIRCLE = 360.0
 
 
 class Mistake(NamedTuple):
-    """A likely mistake of the layout.
+    """A likely mistake of the layout of submitted frames, such as exchanged axes.
 
     Attributes:
         what: description of the mistake.
@@ -54,7 +54,7 @@ class Mistake(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """A wrong layout of frames.
+    """A wrong layout that submitted frames may have, and how to undo it.
 
     Attributes:
         what: description of the layout.

@@ -55,7 +55,7 @@ SPLITS = "random"
 
 @dataclass(frozen=True)
 class Clip:
-    """A video to rate.
+    """A video whose quality a measure rates: observed and predicted frames.
 
     Attributes:
         name: name of the video.
@@ -344,7 +344,9 @@ def find_cell(database: Path, what: str) -> CellRow:
 
 
 def of_cell(cell: CellRow, count: int | None = None) -> Iterator[Clip]:
-    """Yield each clip of a cell: its observed frames, and the first of its stored predictions.
+    """Yield the clips that a model predicted in a test: observed frames, then the prediction.
+
+    Of several stored predictions of a clip, the first is used.
 
     For distortions of whole clips, which have no observed frames, the first frames are taken from
     the real clip.

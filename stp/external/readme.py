@@ -10,7 +10,7 @@ READ = {
 
 
 def readme(description: dict[str, Any], kind: str) -> str:
-    """Make the text of the README.
+    """Make the text of the README beside exported windows: what to predict and to submit.
 
     Args:
         description: content of ``windows.json``, which describes the windows.

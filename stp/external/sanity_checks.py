@@ -42,7 +42,7 @@ class UnitMistake(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """A failed check.
+    """A failed check of submitted predictions.
 
     Attributes:
         sample: index of the first sample that has the problem.
@@ -114,7 +114,7 @@ class SampleStatistics:
         self.forecasts, self.latest, self.observed = np.zeros((3, samples, size), np.float32)
 
     def add(self, start: int, forecasts: np.ndarray, latest: np.ndarray, truth: np.ndarray) -> None:
-        """Record the statistics of n samples.
+        """Record the statistics of n samples of a submission.
 
         Args:
             start: index of the first sample.

@@ -114,7 +114,7 @@ class ExportedWindows(NamedTuple):
 
 
 def read_windows(folder: Path) -> ExportedWindows:
-    """Read the windows of a submission.
+    """Read which windows (clips to forecast) a submission has predictions for.
 
     Raises:
         StpError: a file is missing or damaged, a sample is missing or repeated, or the index does
@@ -264,7 +264,7 @@ class FileSource:
         self.samples: list[int] | None = list(range(len(clips)))
 
     def read(self, rows: list[int]) -> np.ndarray:
-        """Read samples by index."""
+        """Read submitted predictions of samples by index."""
         return np.stack([self._load(row) for row in rows])
 
     def _load(self, sample: int) -> np.ndarray:

@@ -29,7 +29,7 @@ def find(name: str, roots: Iterable[Path]) -> Path | None:
 
 @dataclass(frozen=True)
 class Archive:
-    """An archive of a release.
+    """An archive (zip or tar) of raw files of a dataset's release.
 
     Attributes:
         declared: its entry in the configuration of the dataset, with ``path``, ``url`` and so on.
@@ -90,14 +90,14 @@ class Archives:
         self.find = partial(find, roots=roots)
 
     def all(self) -> list[Archive]:
-        """All archives, with their current paths."""
+        """All declared archives of a dataset, with their current paths."""
         return [
             Archive(entry, self.find(entry["path"]), is_unpacked(self._listing(entry), self.find))
             for entry in self.declared
         ]
 
     def absent(self) -> list[Archive]:
-        """Archives that are neither present nor unpacked."""
+        """Find the archives of a dataset that are neither present nor unpacked."""
         return [archive for archive in self.all() if archive.path is None and not archive.unpacked]
 
     def can_be_downloaded(self, missing: Iterable[Missing]) -> bool:

@@ -41,7 +41,7 @@ class NotTriedError(StpError):
 
 
 class FileToFetch(NamedTuple):
-    """A file to download.
+    """A file to download: its addresses, and where it will be stored.
 
     Attributes:
         name: name of the file, for messages.

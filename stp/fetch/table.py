@@ -14,7 +14,7 @@ WIDTH = 120
 
 
 class FileState(NamedTuple):
-    """State of a file.
+    """State of a raw file, such as present, missing or damaged.
 
     Attributes:
         path: path below a raw folder; a pattern, if too few files match it.

@@ -41,7 +41,7 @@ class Motion(NamedTuple):
 
 @dataclass(frozen=True)
 class Camera:
-    """A view of the table.
+    """A camera's view of the table.
 
     Attributes:
         turn: rotation of the table about its centre, radians.

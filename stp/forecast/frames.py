@@ -156,7 +156,7 @@ class FrameModel:
 
 @dataclass(frozen=True)
 class Recordings:
-    """The last frames of recordings.
+    """The last frames of the user's recordings, from which a model forecasts.
 
     Attributes:
         names: names of the N recordings.

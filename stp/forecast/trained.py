@@ -24,7 +24,7 @@ PARAMETERS = "parameters.json"
 
 
 def load(source: str | Path, configfile: Path) -> FrameModel | TrackModel:
-    """Load a model.
+    """Load a trained model, to forecast from the user's own data.
 
     Args:
         source: folder of a trained model, ``model.pt`` or snapshot file, words that select a

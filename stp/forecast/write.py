@@ -78,7 +78,7 @@ def _panels(names: list[str], sequences: np.ndarray) -> list[Panel]:
 
 
 def tracks(folder: Path, crowd: Crowd, forecasts: np.ndarray, model: str) -> list[Path]:
-    """Write forecasts of people.
+    """Write forecasts of the paths of people, with a picture and a movie.
 
     Args:
         folder: folder of the files, which replace those of an earlier forecast.

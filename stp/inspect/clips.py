@@ -96,7 +96,7 @@ def protocol_text(dataset: Dataset) -> str:
 
 
 def section(dataset: Dataset) -> Iterator[str]:
-    """Lines of Markdown about the number of clips of each split of a dataset, and its subsets."""
+    """Lines of Markdown about the number of clips of each split and test subset of a dataset."""
     counts = dataset.counts
     splits = ", ".join(_split_text(dataset, split) for split in SPLITS)
     yield f"- **Clips:** {splits}." + (f" Source: {counts.source}." if counts.source else "")

@@ -97,7 +97,7 @@ class Draft:
     more_clusters: str | None = None
 
     def all_options(self) -> dict[str, Any]:
-        """All options of the reader, in the order of recipes."""
+        """All options of the reader, in the order of recipes (settings of jobs)."""
         return in_order({"kind": self.kind, **self.options})
 
 

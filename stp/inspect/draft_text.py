@@ -85,7 +85,7 @@ def _note(draft: Draft, key: str) -> str:
 
 
 def scale_text(draft: Draft) -> str:
-    """Text of a scale file that trains a few small models on the drafted dataset."""
+    """Text of a scale file (what is evaluated) that trains a few small models on a new dataset."""
     mirror = None if draft.root in raw_folders() else draft.root
     dimension = draft_for("frames")[1]
     lines = [

@@ -39,7 +39,7 @@ class Shared:
 
 
 def compare(index: pd.DataFrame, split: str, against: str) -> Shared:
-    """Compare the clips of two splits.
+    """Compare the clips of two splits, to find frames that both have (leakage).
 
     Args:
         index: table with columns split, start, stride, length and cluster. A clip consists of the

@@ -25,7 +25,7 @@ there.
 
 
 def page(config: Config, networks: Mapping[str, Network]) -> str:
-    """Write the page, in Markdown.
+    """Make the page of licences of datasets, models and weights, in Markdown.
 
     Args:
         config: configuration of any scale; datasets and models are the same in all.

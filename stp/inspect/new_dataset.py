@@ -16,7 +16,7 @@ from stp.prepare.output import SPLITS
 def new_dataset(
     path: Path, name: str | None, folder: Path = Path("config"), fps: float | None = None
 ) -> Iterator[str]:
-    """Write drafts of a dataset file and a scale file, and yield lines to print.
+    """Write drafts of a dataset file and a scale file (what is evaluated); yield lines to print.
 
     Args:
         path: path of a file or a folder of files.

@@ -67,8 +67,9 @@ def dataset_text(name: str, root: Path, names: Sequence[str], guess: TrackGuess)
 
 
 def scale_text(name: str, mirror: Path | None, guess: TrackGuess) -> str:
-    """Text of a scale file with predictions for the dataset, and calibrations if there are enough
-    data.
+    """Text of a scale file (what is evaluated) with predictions for the new dataset.
+
+    Calibrations are added if there are enough data.
     """
     calibrates = guess.scenarios.get("calibration", NONE)["scenarios"] > 0
     protocol, (suite, dimension) = guess.protocol, draft_for("tracks")

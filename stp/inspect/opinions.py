@@ -66,7 +66,7 @@ Printed = dict[tuple[str, str], str]
 
 
 def printed_of(plan: Plan, name: str) -> Printed:
-    """Numbers that the suite's paper prints about a database, in Tables 1 and 2 and in its text.
+    """Numbers that the paper of the suite (benchmark) prints about a database, in tables and text.
 
     Returns:
         the printed texts, by printed name and metric.
@@ -137,7 +137,7 @@ def of_sources(rows: list[dict[str, Any]], printed: Printed) -> list[Number]:
 
 @dataclass(frozen=True)
 class Group:
-    """Opinions of a group of videos.
+    """Opinions about the videos of a group, such as one kind of damage.
 
     Attributes:
         title: title of the group in tables.

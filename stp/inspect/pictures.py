@@ -1,4 +1,4 @@
-"""Pictures of the clips of a planned dataset."""
+"""Draw pictures of the clips of a prepared dataset, for ``stp draw clips``."""
 
 from importlib import import_module
 from pathlib import Path

@@ -20,7 +20,7 @@ SMALL_LENGTHS = {"m": 1.0, "cm": 0.01, "mm": 0.001}
 
 @dataclass(frozen=True)
 class Clock:
-    """The rate of detections.
+    """The time between detections of people in a file, and whether it is regular.
 
     Attributes:
         every: interval between two detections of a person, in frames or seconds.

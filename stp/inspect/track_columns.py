@@ -51,7 +51,7 @@ MOST_ROWS = 5000
 
 @dataclass
 class Guessed:
-    """The columns of a file.
+    """The guessed columns of a file of detections of people.
 
     Attributes:
         columns: name or number of a column by its role: frame, time, person, x, y or lost.

@@ -1,4 +1,4 @@
-"""Write lines of YAML that all drafts share."""
+"""Write lines of YAML that all drafts (generated configuration files to edit) share."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -25,7 +25,7 @@ def release_lines(files: Iterable[Mapping[str, object]]) -> Iterator[str]:
 
 
 def scale_lines(name: str, models: str, table: str) -> Iterator[str]:
-    """Lines at the head of a scale file: purpose, the command that makes its table, its name.
+    """Lines at the head of a scale file (what is evaluated): purpose, command, name.
 
     Args:
         name: name of the dataset and of the scale file.

@@ -98,7 +98,7 @@ def linear_weights(name: str) -> State:
 
 
 def compare(network: Lpips, predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    """Distances between predicted and observed frames.
+    """Compute LPIPS distances between predicted and observed frames.
 
     Args:
         network: the network, on its device.

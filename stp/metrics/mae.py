@@ -1,4 +1,4 @@
-"""Mean absolute error."""
+"""Mean absolute error of forecasts of frames."""
 
 from typing import Literal
 

@@ -229,7 +229,7 @@ class Metric(NamedTuple):
         return bool(self.variables)
 
     def by_variable(self, statistics: np.ndarray) -> dict[str | None, np.ndarray]:
-        """Split statistics by variable.
+        """Split statistics by variable (one channel or several).
 
         Args:
             statistics: the K statistics of N samples at T' lead times, (N, K, T').

@@ -1,4 +1,4 @@
-"""Mean squared error."""
+"""Mean squared error of forecasts of frames."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""Root mean squared error (RMSE); conventions differ in the mean under the root."""
+"""Root mean squared error (RMSE); its definitions differ in the mean under the root."""
 
 from typing import Literal
 

@@ -17,7 +17,9 @@ RECIPE_KEYS = ("model", "class", "options", "shape", "context", "horizon")
 
 
 def create(recipe: Mapping[str, Any]) -> ForecastModel:
-    """Build the model of a recipe, with random weights from torch's global generator.
+    """Build a model from its recipe (name, options, frame shape), with random weights.
+
+    Weights are drawn with torch's global generator.
 
     Calling the model raises an StpError if its forecast has the wrong shape.
 

@@ -326,7 +326,7 @@ class UNet(nn.Module):
     def forward(
         self, noisy: Tensor, index: Tensor, modulations: Iterable[tuple[Modulation, ...]]
     ) -> Tensor:
-        """Estimate the noise in frames.
+        """Estimate the noise that was added to frames.
 
         Args:
             noisy: noisy frames, (B, frames, H, W); H and W divisible by 2^(resolutions - 1).

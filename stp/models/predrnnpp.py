@@ -137,7 +137,7 @@ class Model(Recurrent):
     def step(
         self, frame: Tensor, memory: tuple[Memory, Tensor] | None
     ) -> tuple[Tensor, tuple[Memory, Tensor]]:
-        """Predict the next frame.
+        """Predict the next frame from the latest one and the memory of earlier ones.
 
         Args:
             frame: latest frame, (B, C, H, W).

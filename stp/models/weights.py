@@ -56,7 +56,7 @@ def save(
 
 
 def load(path: Path, recipe: Mapping[str, Any]) -> tuple[dict[str, Tensor], Normalisation]:
-    """Read a trained model, and check that it fits a recipe.
+    """Read a trained model, and check that it fits a recipe (the settings of a training).
 
     Args:
         path: path of a file written by `save`.

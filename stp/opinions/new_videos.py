@@ -18,7 +18,7 @@ LEVEL = 0.95
 def fit(
     parts: Sequence[np.ndarray], observed: np.ndarray, splits: np.ndarray, kind: str, count: int
 ) -> Learnt:
-    """Train on all rated videos.
+    """Train a measure of quality on all rated videos, to rate new ones.
 
     Args:
         parts: features of the V rated videos, float (V, D) each.

@@ -134,7 +134,7 @@ class Database:
             yield Video(films[0], films[1] if has_truth else None)
 
     def splits(self, family: str) -> tuple[np.ndarray, np.ndarray]:
-        """The splits of the videos into training and test that belong to a family.
+        """The splits of the videos into training and test of one family, such as ``random``.
 
         Args:
             family: a way to split the videos, a key of `FAMILIES`, such as ``random``.

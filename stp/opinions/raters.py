@@ -72,7 +72,7 @@ def assignment(videos: int, raters: int, ratings: int, seed: int) -> list[np.nda
 
 @dataclass(frozen=True)
 class Crowd:
-    """Simulated raters.
+    """Simulated raters of videos, with a bias and errors of their own.
 
     Attributes:
         raters: number of raters.

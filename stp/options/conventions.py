@@ -39,7 +39,7 @@ def function_of(definition: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def module_of(definition: Mapping[str, Any], folder: Path = named_modules.SOURCE_FOLDER) -> str:
-    """The full name of the module that has the function of a convention.
+    """The full name of the module with the function of a convention (definition of a metric).
 
     Args:
         definition: definition of the convention.
@@ -54,7 +54,7 @@ def module_of(definition: Mapping[str, Any], folder: Path = named_modules.SOURCE
 def modules_of(
     definition: Mapping[str, Any], folder: Path = named_modules.SOURCE_FOLDER
 ) -> list[str]:
-    """The full names of all modules that a convention needs.
+    """The full names of all modules that a convention (exact definition of a metric) needs.
 
     These are the modules with its function and with its compositions, such as ``region``.
 

@@ -110,7 +110,7 @@ class ScoreOptions(Options):
 
     @classmethod
     def from_recipe(cls, recipe: Recipe) -> "ScoreOptions":
-        """Build the options from a recipe.
+        """Build the options from a recipe (all settings of a job).
 
         Raises:
             StpError: a key is unknown or missing, or a value is out of range.

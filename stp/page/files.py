@@ -1,4 +1,4 @@
-"""Writing files that belong together."""
+"""Write files that belong together: none is put in place before all are written."""
 
 from collections.abc import Mapping
 from contextlib import ExitStack

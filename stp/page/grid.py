@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Item:
-    """One cell of a table.
+    """One entry of a table: a text, and how it is highlighted.
 
     Attributes:
         text: plain text without the signs of any format.
@@ -27,7 +27,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Section:
-    """Rows that share columns.
+    """A part of a table: rows that share columns.
 
     Attributes:
         title: heading; empty for the only section.
@@ -82,7 +82,7 @@ def section_of_records(
 
 @dataclass(frozen=True)
 class Grid:
-    """A table.
+    """A table with headings and notes, independent of the format in which it is written.
 
     Attributes:
         name: base name of the files, and label in LaTeX.

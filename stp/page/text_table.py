@@ -23,7 +23,7 @@ GAP = 2
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table.
+    """A column of a table on a terminal.
 
     Attributes:
         heading: name of the column.

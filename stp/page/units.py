@@ -1,4 +1,4 @@
-"""Readable units of data and of the values of conventions."""
+"""Readable units of data and of the values of metrics."""
 
 import re
 

@@ -17,7 +17,7 @@ FOLDER = "accepted"
 
 
 class Accepted(Strict):
-    """A declaration that an artefact of older code is current.
+    """A user's declaration that an artefact (folder of one job) made by older code is current.
 
     Attributes:
         stage: stage of the artefact.

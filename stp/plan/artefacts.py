@@ -103,7 +103,7 @@ class Artefact:
 
     @property
     def words(self) -> frozenset[str]:
-        """Words by which commands select the artefact: its stage and the parts of its path."""
+        """Words by which commands select the artefact: stage and parts of its path."""
         return frozenset((*self.folder.split("/"), self.stage))
 
     @property
@@ -136,7 +136,7 @@ class Artefact:
 
     @property
     def is_resumable(self) -> bool:
-        """Whether the job of the artefact can be stopped at any time and resumed."""
+        """Whether the job that makes the artefact can be stopped at any time and resumed."""
         is_scored_rollout = self.is_rollout and self.stage == "score" and not self.is_perceptual
         return is_scored_rollout or self.recipe.get("fit") in ("sgd", "calibrate")
 

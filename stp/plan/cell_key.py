@@ -1,4 +1,4 @@
-"""Keys of cells: the columns that identify a cell in all tables.
+"""Define the key of a cell: the columns that identify it in all tables.
 
 A cell is one model, trained on one dataset, tested on one dataset, in one setting, with one seed.
 """
@@ -10,7 +10,7 @@ from stp.plan.setting import ROBUSTNESS, setting_of
 
 @dataclass(frozen=True)
 class CellKey:
-    """Key of a cell: one training run of a model and one test. Its fields are table columns.
+    """Key of a cell (result): one training run of a model and one test. Fields are table columns.
 
     Attributes:
         suite: name of the suite, the benchmark of one paper.
@@ -38,7 +38,7 @@ class CellKey:
 
     @property
     def path(self) -> str:
-        """Relative path of the cell: unique and readable."""
+        """Relative path of a cell (one model in one test), unique and readable."""
         return "/".join(
             [
                 self.suite,

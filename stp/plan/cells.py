@@ -200,7 +200,7 @@ class Plan:
         ]
 
     def pictured(self, dimension: str) -> list[str]:
-        """List the evaluations of a dimension for which forecasts of a model are stored.
+        """List the tests of a dimension (one table) for which forecasts of a model are stored.
 
         Returns:
             names such as ``kitti-caltech`` (`CellKey.case_name`), of which pictures can be drawn.
@@ -209,7 +209,7 @@ class Plan:
         return list(dict.fromkeys(made.cell.case_name for made in cells if made.keep != 0))
 
     def count(self, dimensions: Collection[str]) -> None:
-        """Set the dimensions whose artefacts count as work of a run; initially all of them.
+        """Set the dimensions (tables) whose artefacts count as work of a run; initially all.
 
         Progress and status then leave out artefacts that no table of the run needs.
 

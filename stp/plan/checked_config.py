@@ -105,7 +105,7 @@ SUITE_FILE = "suite.yaml"
 
 
 def entries(kind: str, folder: Path = CONFIG_FOLDER) -> dict[str, Path]:
-    """Find the YAML files of all datasets, models, conventions or suites.
+    """Find the YAML files of all datasets, models, metric conventions or suites (benchmarks).
 
     The configuration is searched, and installed extensions.
 
@@ -187,7 +187,7 @@ have more levels, or that have aliases."""
 
 
 def read_yaml(path: Path) -> Any:
-    """Read a YAML or JSON file.
+    """Read a YAML or JSON file of the configuration.
 
     Raises:
         ConfigurationError: the file is missing, or not YAML.
@@ -287,7 +287,7 @@ _UNKNOWN_KEY = ("extra_forbidden", "unexpected_keyword_argument")
 
 
 def check(kind: type[S], value: object, where: str) -> S:
-    """Check a mapping against its schema.
+    """Check a mapping from a configuration file against its schema.
 
     Args:
         kind: class that defines the schema.

@@ -55,8 +55,7 @@ ConventionName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]*\.[a-z0-9][a-
 
 
 class Column(Strict):
-    """A column of a table; the name of a convention, as text, is short for a column with that
-    heading.
+    """A column of a table; the name of its convention (exact metric) suffices if it is the heading.
 
     Attributes:
         heading: text after the variable, which also matches published values; the name of the

@@ -33,7 +33,7 @@ from stp.plan.suite import Suite, read_suites, suite_for
 
 
 class Config(Strict):
-    """The checked configuration of a scale, from which a plan is made.
+    """The checked configuration of a run: what a scale file evaluates, and how.
 
     Attributes:
         scale: the scale file, which says what is evaluated.

@@ -76,7 +76,7 @@ class Settings(Strict):
 
 @dataclass(frozen=True)
 class Case:
-    """One evaluation of several models: datasets, subsets, variant and setting.
+    """One evaluation of several models: datasets, subsets of clips, variant and setting.
 
     Attributes:
         trained_on: dataset of the training.

@@ -32,7 +32,9 @@ _SCHEMA = TypeAdapter(Manifest)
 
 
 def load_manifest(path: Path) -> Manifest:
-    """Read a manifest, and complete its cells (evaluations) from the store.
+    """Read a manifest, the file that a dimension's tables are made from.
+
+    Its cells (one model in one test each) are completed from the store.
 
     The authenticity of the data is determined (`stp.plan.data_origin`), notes on the scores are
     added (`stp.plan.score_notes`), and only one of several seeds with equal predictions is kept
@@ -89,7 +91,10 @@ def manifest_digest(path: Path) -> str:
 
 
 def manifest_text(manifest: Manifest) -> str:
-    """Serialise a manifest as JSON with one line for each of its thousands of cells."""
+    """Serialise a manifest (what a dimension's tables are made from) as JSON.
+
+    Each of its cells (evaluations), possibly thousands, has one line.
+    """
     content = _SCHEMA.dump_python(manifest, mode="json", exclude_defaults=True)
     cells = ",\n".join(json.dumps(cell) for cell in content.pop("cells"))
     lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in content.items()]

@@ -65,7 +65,7 @@ class StoredCell:
     official_paper_protocol: bool = False
 
     def folders(self, stages: Iterable[str]) -> list[Path]:
-        """List the artefact folders of stages, in the given order.
+        """List the folders that stages wrote for this cell (one result), in the given order.
 
         Args:
             stages: names of fields of this class that contain folders, such as ``models`` and
@@ -128,7 +128,7 @@ class Cell(StoredCell):
 
 @dataclass(frozen=True)
 class DimensionFacts:
-    """Facts about a dimension, one question of a suite, from `stp.plan.suite.Dimension`.
+    """Facts about a dimension (one question of a benchmark), from `stp.plan.suite.Dimension`.
 
     Attributes:
         title: name in reports and cards.
@@ -229,7 +229,7 @@ class ConventionFacts:
 
 @dataclass(frozen=True)
 class TableColumns:
-    """The columns of a table.
+    """The columns of a table of results, by dataset.
 
     Attributes:
         columns: columns, by dataset.
@@ -260,7 +260,7 @@ class Names:
     variants: dict[str, str] = field(default_factory=dict)
 
     def of_model(self, key: CellKey) -> str | None:
-        """The title of a cell's model, or of its variant."""
+        """The title of the model of a result (cell), or of the model's variant."""
         if key.variant == "default":
             return self.models.get(key.model)
         return self.variants.get(f"{key.model}:{key.variant}")
@@ -431,5 +431,5 @@ class Manifest:
     published_names: Names
 
     def kind_of(self, cell: StoredCell) -> KindFacts:
-        """Facts about the task of a cell: whether samples are frames, tracks or opinions."""
+        """Facts about the task of a cell (result): are samples frames, tracks or opinions?"""
         return self.kinds[cell.kind]

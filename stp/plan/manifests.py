@@ -119,7 +119,7 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Manife
 
 
 def suite_facts(name: str, suite: Suite) -> SuiteFacts:
-    """Collect the facts about a suite that tables, the results store and reports need.
+    """Collect the facts about a suite (benchmark) that tables, the results store and reports need.
 
     Args:
         name: name of the suite.
@@ -161,7 +161,7 @@ def _steps(plan: Plan, datasets: list[str]) -> dict[str, float]:
 
 
 class Paper:
-    """The evaluations of a suite's paper and their settings, from the scale file that has them.
+    """The evaluations of a paper, with their settings, from the scale file that repeats them.
 
     Args:
         name: name of the suite.
@@ -179,7 +179,7 @@ class Paper:
             self.evaluations = {_evaluation(cell) for cell, _ in enumerate_cells(config)}
 
     def is_followed(self, recipes: Recipes, cell: CellKey) -> bool:
-        """Whether the paper evaluates like a cell, with the same data, training and forecasts.
+        """Whether the paper has an evaluation with the same data, training and forecasts.
 
         Args:
             recipes: recipes (settings of all artefacts) of the plan that has the cell.

@@ -94,7 +94,7 @@ class Convention(Strict):
 
     @property
     def features(self) -> NetworkFeatures | None:
-        """The network features that the convention compares; None if it compares none."""
+        """The network features that a distance between sets of clips compares; else None."""
         if self.layer is None or self.network is None:
             return None
         return NetworkFeatures(
@@ -118,7 +118,7 @@ class Convention(Strict):
 
 
 class Metric(Strict):
-    """Common properties of a metric's conventions (config/conventions/<name>.yaml).
+    """Common properties of a metric's conventions (its exact definitions).
 
     Attributes:
         title: heading in tables.
@@ -155,7 +155,7 @@ class Metric(Strict):
         return self.conventions[choice].unit or self.unit
 
     def success_of(self, choice: str) -> str | None:
-        """How a convention rates predicted events: `strict` or `graded`; None if it rates none.
+        """How a convention (metric) rates predicted events: `strict` or `graded`; None if not.
 
         A strict one rates a sample as right or wrong. A graded one can rate it as partly right.
         """

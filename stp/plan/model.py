@@ -133,7 +133,7 @@ class OwnForecasts(Strict):
 
 
 class Submission(Strict):
-    """Imported predictions of one cell (written by `stp external import`).
+    """Imported predictions of one model in one test (a cell), written by `stp external import`.
 
     Attributes:
         dimension, trained_on, train_subset, tested_on, subset, setting: key of the cell; the
@@ -405,7 +405,7 @@ class Model(ModelSettings):
         return self.model_copy(update={"variants": variants})
 
     def named(self, variant: str) -> tuple[str, ...]:
-        """The variants that a name in `cells` stands for: one variant, or all of a grid."""
+        """The variants that a name in a scale file stands for: one variant, or all of a grid."""
         return tuple(self.grids[variant].variants()) if variant in self.grids else (variant,)
 
     @model_validator(mode="after")

@@ -78,7 +78,7 @@ def source_of(class_name: str, where: str) -> Path:
 
 
 def package_of(recipe: Json) -> list[Path]:
-    """Find the package that contains the class of a recipe's model, if it is not this package.
+    """Find the package with the class of a model (named in its recipe), if not this package.
 
     Returns:
         the folders of the top-level package, or its only file; empty if the class is in this

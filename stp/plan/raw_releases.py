@@ -1,4 +1,4 @@
-"""Raw files of a plan: releases, archives of forecasts, weights, imported predictions."""
+"""List the raw files of a plan: of datasets, forecast archives, weights, imported predictions."""
 
 from pathlib import Path
 

@@ -94,7 +94,7 @@ class TrainRecipe(NetworkRecipe):
 
 @dataclass(frozen=True, kw_only=True)
 class PredictRecipe(NetworkRecipe):
-    """Recipe of the forecasts of a split or subset.
+    """Recipe (settings) of the forecasts of all clips of a split or test subset.
 
     Attributes:
         lead_times: number of lead times of a forecast.

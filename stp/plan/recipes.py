@@ -1,4 +1,4 @@
-"""Recipes of all artefacts, resolved from the configuration.
+"""Make the recipes (all settings) of all artefacts, such as trained models, of a configuration.
 
 Every value of a recipe may influence the artefact, and is therefore part of the fingerprint.
 """
@@ -115,7 +115,7 @@ class Recipes(ScoredConventions):
         return self._prepare[name, release]
 
     def prepare_digest(self, name: str) -> str:
-        """Hash of a dataset's recipe: it says for which data imported predictions were made."""
+        """Hash of how a dataset is prepared; imported predictions state it."""
         return digest(as_json(self.prepare(name)))
 
     def samples(self, dataset: str) -> Task:
@@ -446,7 +446,7 @@ class Recipes(ScoredConventions):
         )
 
     def video_features(self, network: str, dataset: str) -> VideoOptions | None:
-        """Make the recipe of network features of a dataset's videos; None without the weights."""
+        """Make the recipe (settings) of network features of videos; None without the weights."""
         if network not in self._at_hand:
             return None
         return VideoOptions(

@@ -18,7 +18,7 @@ from stp.plan.model import ModelSettings, OwnForecasts
 
 
 class DimensionCells(Strict):
-    """The cells of a dimension: every model in every evaluation.
+    """The cells (evaluations) of a dimension (question): every model in every evaluation listed.
 
     Attributes:
         models: names of models.

@@ -29,7 +29,9 @@ class ScoredConventions:
         self._networks_of: dict[tuple[str, ...], tuple[dict[str, NetworkFeatures], list[str]]] = {}
 
     def conventions(self, dataset: str, samples: int = 1) -> list[str]:
-        """List the conventions computed for a dataset, those of the table's columns first.
+        """List the conventions (definitions of metrics) that are computed for a dataset.
+
+        Those of the table's columns come first.
 
         Args:
             dataset: dataset of the test.
@@ -111,7 +113,7 @@ class ScoredConventions:
             check_known(column.variable, sorted(variables), f"variable of {dataset}", where)
 
     def columns(self, dataset: str) -> tuple[Column, ...]:
-        """Columns of a dataset's table: those of its suite, then those of its own entry."""
+        """Columns of a dataset's table: those of its suite (benchmark), then its own."""
         row = self.config.suite.datasets.get(dataset, "")
         return (*self.config.suite.columns.get(row, ()), *self.config.datasets[dataset].metrics)
 

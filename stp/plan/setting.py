@@ -21,7 +21,7 @@ _PATH = re.compile(f"{WILDCARD}(/{WILDCARD})*")
 
 
 def current_name(name: str) -> str:
-    """Convert the older name of a setting or variant, with commas, to the current one."""
+    """Convert the older name of a setting or variant, parts joined by commas, to one with ``+``."""
     return name.replace(",", JOINT)
 
 

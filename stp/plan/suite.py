@@ -98,7 +98,7 @@ class FactSource(Strict):
 
 
 class NamedTable(Strict):
-    """A table of a suite that is not the main table of a dimension.
+    """A table of a suite (benchmark) that is not the main table of a dimension (question).
 
     Attributes:
         about: content of the table, in a few words.
@@ -124,7 +124,7 @@ class MadeTable(NamedTable):
 
 
 class FurtherTable(MadeTable):
-    """A further table of a dimension, made from the rows of the main table.
+    """A further table of a dimension (question), made from the rows of its main table.
 
     Attributes:
         demands: condition on a scale: enough `seeds` for a study of repeated runs, or cells for
@@ -203,7 +203,7 @@ class Dimension(Strict):
 
 
 class Suite(Strict):
-    """A suite (config/suites/<name>/suite.yaml).
+    """A suite, the benchmark of one paper (config/suites/<name>/suite.yaml).
 
     The published values of its paper are in ``published.csv`` beside this file.
 
@@ -267,16 +267,16 @@ class Suite(Strict):
 
     @property
     def folder(self) -> Path:
-        """The folder of the suite's files: config/suites/<name>."""
+        """The folder of the files of the suite (benchmark): config/suites/<name>."""
         return self._folder
 
     @property
     def queries(self) -> list[Path]:
-        """The SQL files of the suite's findings, in their order; empty without findings."""
+        """The SQL files that judge the paper's findings (statements), in order; may be empty."""
         return sorted((self.folder / FINDINGS).glob("*.sql")) if self.findings else []
 
     def all_tables(self) -> dict[str, NamedTable]:
-        """All tables of the suite, by name.
+        """All tables of the suite (benchmark), by name.
 
         The main tables of all dimensions come first. They are followed by the further tables of
         dimensions, and by the tables that belong to no dimension.
@@ -290,7 +290,7 @@ class Suite(Strict):
         return {**tables, **self.tables, **self.view_tables}
 
     def table_of(self, table: str) -> str | None:
-        """The dimension from whose rows a further table is made.
+        """The dimension (question with a main table) from whose rows a further table is made.
 
         Returns:
             the name of the dimension; None if ``table`` is not a further table of a dimension.
@@ -348,7 +348,7 @@ def suite_for(dimensions: Collection[str], suites: Mapping[str, Suite]) -> str:
 
 
 def draft_for(kind: str, suites: Mapping[str, Suite] | None = None) -> tuple[str, str]:
-    """Find the suite and the dimension into which `stp new-dataset` drafts a user's own data.
+    """Find the benchmark and its question (dimension) to which `stp new-dataset` adds own data.
 
     Args:
         kind: name of the task, such as frames.
@@ -372,7 +372,7 @@ def draft_for(kind: str, suites: Mapping[str, Suite] | None = None) -> tuple[str
 
 
 def suites_with(table: str) -> dict[str, Suite]:
-    """Find the suite that has a table of this name which belongs to no dimension.
+    """Find the suite (benchmark) with a certain table that belongs to no dimension.
 
     Returns:
         the suite by its name; empty if no suite has such a table.

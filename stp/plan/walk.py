@@ -154,7 +154,7 @@ class Walk:
         return [f"stp.data.{renderer}"] if renderer else []
 
     def data(self, name: str) -> Artefact:
-        """Build the artefact with the prepared data of a dataset."""
+        """Add the prepared data of a dataset to the plan, as an artefact (folder of one job)."""
         if name not in self.prepared:
             recipe = self.recipes.prepare(name)
             core = named_modules.reader(recipe.reader, self.code.source)
@@ -174,7 +174,7 @@ class Walk:
         variant: str = "default",
         lead: int | None = None,
     ) -> Artefact | None:
-        """Return the artefact of a trained model; None if the model is not trained on the dataset.
+        """Add a trained model to the plan, as an artefact; None if not trained on the dataset.
 
         Args:
             model: name of the model.

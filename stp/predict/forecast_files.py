@@ -59,7 +59,7 @@ zeros."""
 
 
 def open_forecasts(path: Path, names: Mapping[str, str]) -> xr.Dataset:
-    """Open a file without reading fields.
+    """Open a file of forecasts without reading its fields.
 
     Args:
         path: path of the file or Zarr store.

@@ -1,4 +1,4 @@
-"""Predict the paths of the people in scenarios."""
+"""Predict the paths of people in scenarios (moments of a recording, with observed people)."""
 
 import json
 from importlib import import_module

@@ -15,7 +15,7 @@ from stp.options.predict import PredictOptions
 
 
 class ForecastRequest(NamedTuple):
-    """A request for forecasts.
+    """A request for the forecasts of the clips of a split, made to a `Source`.
 
     Attributes:
         data: the prepared data.
@@ -92,7 +92,7 @@ class Source(ABC):
 
 
 def request_for(job: Job, recipe: Recipe, data: Prepared) -> ForecastRequest:
-    """Make the request for the forecasts of a recipe.
+    """Make the request for the forecasts that a recipe (all settings of one result) describes.
 
     Args:
         job: job whose inputs may have an ``archive``, with ``raw_roots`` in its runtime.
@@ -115,7 +115,7 @@ def request_for(job: Job, recipe: Recipe, data: Prepared) -> ForecastRequest:
 
 
 def open_source(recipe: Recipe, request: ForecastRequest) -> Source:
-    """Open the source that a recipe names.
+    """Open the source of forecasts that a recipe (all settings of one result) names.
 
     Args:
         recipe: recipe with ``source``, the name of a module of stp.predict.sources, and its

@@ -67,7 +67,7 @@ def find(raw: RawFiles, pattern: str) -> dict[tuple[str, ...], Member]:
 
 
 def read(raw: RawFiles, member: Member) -> bytes:
-    """Read the content of a member.
+    """Read the content of one file, packed in an archive or not.
 
     Raises:
         StpError: the member is missing or damaged.

@@ -35,7 +35,7 @@ FOLDERS = PREDICTED, TRUE = "Predicted_Videos", "True_Videos"
 
 @dataclass(frozen=True)
 class OpinionsOptions:
-    """Options of the reader.
+    """Options of the reader of people's opinions of videos.
 
     Attributes:
         folder: folder of the database, below a raw folder.
@@ -158,7 +158,7 @@ class Source:
         return [file.stem for file in files if file.suffix == ".mp4"]
 
     def rows(self, name: str, needed: Iterable[str]) -> list[dict[str, str]]:
-        """The rows of a CSV file.
+        """Read the rows of a CSV file of the release.
 
         Args:
             name: name of the file in the folder of the database.

@@ -17,7 +17,7 @@ Options = TypeVar("Options")
 
 
 class Inputs(NamedTuple, Generic[Options]):
-    """Inputs of a reader, from the recipe of a job.
+    """Inputs of a reader of pictures, from the recipe (all settings) of a job.
 
     Attributes:
         options: options of the reader.
@@ -35,7 +35,7 @@ class Inputs(NamedTuple, Generic[Options]):
 
 
 def read_inputs(job: Job, kind: type[Options], channels: int) -> Inputs[Options]:
-    """Read from the recipe of a job what all readers of pictures need.
+    """Read from the recipe (all settings) of a job what all readers of pictures need.
 
     Args:
         job: job of the stage that prepares data.

@@ -57,7 +57,7 @@ message_type { name: "SequenceExample"
 
 
 class Record(NamedTuple):
-    """Location of a record.
+    """Location of a record in a TFRecord file.
 
     Attributes:
         offset: offset of the length field in the file or archive, bytes.
@@ -118,7 +118,7 @@ def read_record(path: Path, record: Record, name: str | None = None) -> bytes:
 
 
 class Feature:
-    """One feature of an example.
+    """One feature (named list of values) of an example in a TFRecord file.
 
     Args:
         message: ``tf.train.Feature``.

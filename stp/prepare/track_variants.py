@@ -32,7 +32,7 @@ class Variant:
 
 @dataclass(frozen=True)
 class CirculatingFile:
-    """A known version of a file.
+    """A known version of a raw file of which several circulate, with other contents.
 
     Attributes:
         variant: counts that distinguish the version.

@@ -40,7 +40,7 @@ UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "km": 1000.0, "ft": 0.3048, "in": 0.
 
 @dataclass(frozen=True, kw_only=True)
 class TracksOptions:
-    """Options of the reader; docs/own_data.md has an example.
+    """Options of the reader of the user's tracks of people; docs/own_data.md has an example.
 
     Attributes:
         files: raw names of the recordings, in order; by default, all files that are not maps or
@@ -237,7 +237,7 @@ MOST_NAMED = 100
 
 
 def grouped(names: Sequence[str], recording: str) -> dict[str, list[str]]:
-    """Group files into recordings.
+    """Group the raw files of tracks into recordings.
 
     Args:
         names: raw names of all files, in order.
@@ -259,7 +259,7 @@ def grouped(names: Sequence[str], recording: str) -> dict[str, list[str]]:
 
 
 def read_recording(paths: Sequence[Path], options: TracksOptions) -> Recording:
-    """Read the files of one recording.
+    """Read the tracks of people in the files of one recording.
 
     Raises:
         StpError: a file cannot be read, or contradicts the options.

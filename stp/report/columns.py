@@ -21,7 +21,7 @@ Value = float | str | list["Value"] | None
 
 @dataclass(frozen=True)
 class Words:
-    """A column of texts.
+    """A column of texts, in which repeated texts are stored once.
 
     Attributes:
         words: distinct texts.

@@ -23,7 +23,7 @@ SIGNED = "RdBu_r"
 
 
 class Look(NamedTuple):
-    """Encoding of pictures.
+    """How pictures are encoded in the page: size and quality.
 
     Attributes:
         side: maximum length of the longer side of a frame, in pixels; None keeps the size.
@@ -172,7 +172,7 @@ def is_upside_down(sample: SampleForecasts) -> bool:
 
 @dataclass(frozen=True)
 class Coast:
-    """The coastline of a map.
+    """The coastline that is drawn over a map.
 
     Attributes:
         path: data of an SVG path; the unit is a cell of the grid.

@@ -36,7 +36,7 @@ ORDER BY ALL"""
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
-    """Query values of each cell, distances at equal sample size, and printed values.
+    """Query the values of each result (cell), distances at equal sample size, and printed values.
 
     Returns:
         ``values``: a row for each cell (one model on one dataset), convention, variable, level and

@@ -1,4 +1,4 @@
-"""Records of failures: the error of the last attempt at an artefact."""
+"""Records of failures: the error of the last attempt to make an artefact (folder of one job)."""
 
 import contextlib
 import json
@@ -16,7 +16,7 @@ FILE = "failure.json"
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """A failed attempt.
+    """A failed attempt to run a job, with its error.
 
     Attributes:
         stage: stage of the artefact.

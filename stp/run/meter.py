@@ -1,4 +1,4 @@
-"""Progress line for commands that make no artefact."""
+"""Progress line for commands that make no artefact (folder of results), such as exports."""
 
 import sys
 import time

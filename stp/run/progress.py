@@ -162,7 +162,7 @@ def start_file(plan: Plan) -> Path:
 
 
 def mark_start(plan: Plan) -> None:
-    """Record that a run begins now."""
+    """Record that a run begins now, for estimates of its remaining time."""
     path = start_file(plan)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()

@@ -8,7 +8,7 @@ LAST_RUN = RESULTS / "plan" / "last-run"
 
 
 def last_scale() -> str | None:
-    """The name of the scale of the last run in the working directory; None without a run."""
+    """The scale (such as ``demo``) of the last run in the working directory; None without a run."""
     try:
         return LAST_RUN.read_text().strip() or None
     except OSError:
@@ -21,7 +21,7 @@ def last_results() -> Path:
 
 
 def rows_of(manifest: Path) -> Path:
-    """Path of the file with the scores collected for a manifest, in the same folder of results.
+    """Path of the file with the collected scores of one table, in the same folder of results.
 
     Args:
         manifest: path of the manifest, which lists the cells of a table.

@@ -47,7 +47,7 @@ REQUEUE_SECONDS = 300
 
 
 def state_folder(plan: Plan, folder: str) -> Path:
-    """Folder with checkpoints and attempts of the artefact at `folder`, relative to the store."""
+    """Folder with the checkpoints and attempts of the job that writes `folder` of the store."""
     return plan.store / "state" / folder
 
 
@@ -321,7 +321,7 @@ def requeue(state: Path, stop: Stop, lines: progress_lines.Progress) -> None:
 
 
 def refuse_missing_code(artefact: Artefact) -> None:
-    """Refuse to make an artefact if a module that it needs (stage, model or reader) is missing.
+    """Refuse to run a job if a module that it needs (stage, model or reader) is missing.
 
     Raises:
         StpError: a module is missing.

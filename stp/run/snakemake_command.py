@@ -19,7 +19,7 @@ def arguments(
     cluster: str | None = None,
     passed: Sequence[str] = (),
 ) -> list[str]:
-    """Make the arguments with which Snakemake makes targets of a scale.
+    """Make the command line of Snakemake that makes targets, such as tables.
 
     Args:
         targets: names of tables, ``all``, ``tables``, ``figures``, ``report``, ``data``, or paths.
@@ -56,7 +56,7 @@ def _path_of(target: str, results: Path) -> str:
 
 
 def scale_file(scale: str) -> Path:
-    """Find the file of a scale by name or path.
+    """Find a scale file (which says what is evaluated), such as config/demo.yaml, by name or path.
 
     Raises:
         StpError: the scale is unknown; the message names the most similar one.

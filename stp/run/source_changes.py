@@ -7,7 +7,7 @@ from stp.plan.code_fingerprint import CodeOfPlan
 
 
 def refuse_if_changed(plan: Plan, artefact: Artefact) -> None:
-    """Refuse to publish an artefact whose code changed while it was being made.
+    """Refuse to publish an artefact (results of a job) whose code changed while it was being made.
 
     Changes of code that made only inputs of the artefact are ignored, because the next plan has
     other paths for these inputs and the artefact.

@@ -25,7 +25,7 @@ BAD_ENDS = (attempts.FAILED, attempts.KILLED, attempts.OUT_OF_MEMORY, attempts.T
 
 @dataclass(frozen=True)
 class ArtefactState:
-    """The state of an artefact.
+    """The state of an artefact (folder that a job writes).
 
     Attributes:
         state: done, running, failed, partly (begun, can be resumed) or missing.
@@ -43,7 +43,7 @@ class ArtefactState:
 
 
 def artefact_states(plan: Plan) -> dict[str, ArtefactState]:
-    """Determine the states of all artefacts of a plan, by folder."""
+    """Determine the states of all artefacts (folders that jobs write) of a plan, by folder."""
     root = str(plan.store)
     states = {}
     for folder, artefact in plan.artefacts.items():

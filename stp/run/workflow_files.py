@@ -21,7 +21,9 @@ from stp.run.results import LAST_RUN, RESULTS
 
 
 def write_config(plan: Plan, results: Path = RESULTS) -> Path:
-    """Write the effective content of the scale file, so that all commands make the same plan.
+    """Write the effective content of the scale file (what is evaluated) of a run.
+
+    All commands of the run read it, and so make the same plan.
 
     Returns:
         path of the file; its name contains a hash of the content.
@@ -49,7 +51,7 @@ def write_counted(plan: Plan, targets: Iterable[str], results: Path = RESULTS) -
 
 
 def read_counted(results: Path = RESULTS) -> list[str] | None:
-    """Names of the dimensions whose tables the current run needs; None for all."""
+    """Names of the dimensions (questions) whose tables the current run needs; None for all."""
     dimensions: list[str] | None = json_or_none(results / "plan" / "counted.json")
     return dimensions
 

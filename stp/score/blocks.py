@@ -101,7 +101,7 @@ def summed(values: np.ndarray, groups: np.ndarray) -> np.ndarray:
 
 
 def few(clusters: int, needed: int, lead: int | None) -> str:
-    """Explain that an interval is missing because there are too few clusters.
+    """Explain that an interval is missing because there are too few clusters (dependent samples).
 
     Args:
         clusters: number of clusters.

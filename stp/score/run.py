@@ -1,4 +1,4 @@
-"""Score stored predictions."""
+"""Score stored predictions: compare them with the observations by all metrics of the recipe."""
 
 from stp.core.job import Extras, Job
 from stp.data.prepared import Prepared

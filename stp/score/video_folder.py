@@ -30,7 +30,7 @@ _KINDS = "films (.mp4, .gif, ...), arrays (.npy, .npz) or folders of pictures (.
 
 
 class Clip(NamedTuple):
-    """A clip of a folder.
+    """A clip (short video) in a folder of videos, and where it is stored.
 
     Attributes:
         path: the film, array file or folder of pictures.

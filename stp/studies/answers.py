@@ -28,7 +28,7 @@ SIMULATED = "simulated-"
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer to a question.
+    """The answer of a rater to one question of a questionnaire.
 
     Attributes:
         rater: random name of the rater.

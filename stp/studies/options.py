@@ -92,7 +92,7 @@ class BestOf(Study):
 
 
 class Measure(Strict):
-    """A metric that is compared with people.
+    """A metric whose judgement of videos is compared with that of people.
 
     Attributes:
         convention: exact definition of the metric in the results store, such as ``ssim.range2``, or

@@ -42,7 +42,7 @@ PRINTED_COMPARISONS = (
 def render_agreement(
     key: PairKey, read: Answers, out: Path, *, published: Path | None = None
 ) -> None:
-    """Write the table as .csv, .md, .tex and .html, and the figure as .png and .svg.
+    """Write the table of agreement as .csv, .md, .tex, .html, and the figure as .png and .svg.
 
     Args:
         key: key of the questionnaire.

@@ -23,7 +23,7 @@ CHUNK = 500  # resamples computed at once
 
 
 class Vote(NamedTuple):
-    """An answer that counts.
+    """A rater's answer that counts in the shares.
 
     Attributes:
         hit: 1 for a hit, 0 for none; a tie counts in part.
@@ -48,7 +48,7 @@ class Interval(NamedTuple):
 
 
 class Share(NamedTuple):
-    """A share of answers.
+    """A share of raters' answers, with its interval.
 
     Attributes:
         hits: number of answers that are hits; ties count in part.

@@ -1,4 +1,4 @@
-"""Code of single suites, in one folder for each suite: metrics, models, tables, figures, checks.
+"""Code of single suites (benchmarks): metrics, models, tables, figures, checks; a folder for each.
 
 Modules are found by name, after generic modules; other packages never import them.
 """

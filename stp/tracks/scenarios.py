@@ -108,7 +108,7 @@ def extract(
     name: str = "",
     decimate: int = 1,
 ) -> Scenarios:
-    """Cut scenarios from tracks.
+    """Cut scenarios (moments with observed and future positions of people) from tracks.
 
     Args:
         tracks: detections of a part of a dataset.

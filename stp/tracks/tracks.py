@@ -249,7 +249,7 @@ class Jumps:
         return len(self.person)
 
     def of(self, person: int) -> "Jumps":
-        """Select the teleports of one person."""
+        """Select the teleports (impossible jumps) of one person."""
         rows = self.person == person
         return replace(
             self,
@@ -291,7 +291,7 @@ def without(tracks: Tracks, people: np.ndarray) -> Tracks:
 
 
 def check(tracks: Tracks, name: str) -> None:
-    """Refuse unusable detections, and teleports.
+    """Refuse unusable detections, and teleports (impossible jumps of a person).
 
     Raises:
         StpError: detections are unusable, for example not finite or at a wrong rate

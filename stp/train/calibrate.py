@@ -59,7 +59,7 @@ class Predictor(Protocol):
 
 @dataclass(frozen=True)
 class Calibrated:
-    """Result of a calibration.
+    """Result of a calibration of a predictor of people's paths.
 
     Attributes:
         parameters: the best parameters.

@@ -50,7 +50,7 @@ class Checkpoint:
             beside.unlink(missing_ok=True)
 
     def load(self, say: Callable[[str], None]) -> dict[str, Any] | None:
-        """Read the state.
+        """Read the state of the training run.
 
         A file that is damaged or belongs to another recipe is renamed, and reported to `say`.
 

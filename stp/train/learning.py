@@ -71,7 +71,7 @@ class Objective(Protocol):
 
 @dataclass(frozen=True)
 class Learned:
-    """Result of a training run.
+    """Result of training a network that predicts people's paths.
 
     Attributes:
         weights: weights of the best step.
@@ -125,7 +125,7 @@ def learn(
     report: Report = silent,
     interrupted: Callable[[], bool] = never,
 ) -> Learned:
-    """Train a network that predicts people.
+    """Train a network that predicts the paths of people.
 
     Args:
         build: function that builds the network, with random weights.

@@ -93,7 +93,7 @@ def run(job: Job) -> Extras:
 
 
 def checked(job: Job) -> Training:
-    """Read and check the recipe and the data of a training run.
+    """Read and check the recipe (all settings) and the data of a training run.
 
     Raises:
         StpError: the recipe is wrong, or the data are damaged or have another shape.

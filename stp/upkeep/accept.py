@@ -21,7 +21,7 @@ from stp.upkeep.why import select_artefacts
 
 
 def accept(make_plan: Callable[[], Plan], words: list[str], reason: str) -> list[Accepted]:
-    """Declare that older artefacts, which differ from planned ones only in code, are current.
+    """Declare older artefacts (folders of results) current if only code differs from planned ones.
 
     Accepted artefacts are not made again. Artefacts made from them can then be accepted too, so the
     plan is made again until nothing is left to accept.
@@ -71,7 +71,7 @@ def accept(make_plan: Callable[[], Plan], words: list[str], reason: str) -> list
 
 
 def undo(plan: Plan, words: list[str]) -> list[Accepted]:
-    """Withdraw declarations of `accept`: the older artefacts are no longer current.
+    """Withdraw declarations of `accept`: the older artefacts (results) are no longer current.
 
     Args:
         plan: a plan on the store of the artefacts.

@@ -22,7 +22,7 @@ from stp.run.results import RESULTS
 
 @dataclass(frozen=True)
 class Claim:
-    """A record of the artefacts that a checkout needs for a scale.
+    """A record of the artefacts (folders in a shared store) that one checkout needs.
 
     Attributes:
         path: path of the file of the claim in the store.
@@ -49,7 +49,7 @@ class Claim:
 
 
 def made_from(plan: Plan) -> dict[str, list[str]]:
-    """Folders of the inputs of each artefact of a plan, by folder of the artefact."""
+    """Folders of the inputs of each artefact (folder of one job) of a plan, by its folder."""
     return {
         folder: [v.folder for v in artefact.inputs.values() if isinstance(v, Artefact)]
         for folder, artefact in plan.artefacts.items()

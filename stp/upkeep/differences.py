@@ -26,7 +26,7 @@ UNSET = "unset"
 
 @dataclass(frozen=True)
 class Difference:
-    """One reason why a planned artefact has another fingerprint than an older one.
+    """One reason why a planned artefact (folder of results) has another hash than an older one.
 
     Attributes:
         kind: what differs: code, recipe, input or raw.
@@ -39,7 +39,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A planned artefact beside an older one.
+    """A planned artefact (folder of results) beside an older one, and their differences.
 
     Attributes:
         folder: folder of the older artefact, relative to the store.
@@ -66,7 +66,7 @@ class Comparison:
 
 
 class OlderArtefacts:
-    """The existing artefacts of a store, for comparisons with the artefacts of a plan.
+    """The existing artefacts (folders of results) of a store, to compare with those of a plan.
 
     Args:
         plan: the plan, which names the store.

@@ -28,7 +28,7 @@ OLDEST_PYTHON = (3, 11)
 
 
 class Check(NamedTuple):
-    """The result of one check.
+    """The result of one check of this machine for ``stp doctor``.
 
     Attributes:
         what: name of what was checked.

@@ -70,7 +70,7 @@ class Garbage:
 
 
 def needed(plans: Iterable[Plan], claims: Iterable[Claim]) -> Needed:
-    """All artefacts that somebody needs, with their inputs.
+    """All artefacts (folders that jobs wrote) that somebody needs, with their inputs.
 
     Args:
         plans: plans of this checkout.

@@ -30,14 +30,14 @@ def require(store: Path) -> None:
 
 
 def artefacts(store: Path) -> Iterator[str]:
-    """Yield all artefact folders, finished or not, relative to the store."""
+    """Yield all artefacts (folders that jobs write), finished or not, relative to the store."""
     for folder in _walk(store, list(FOLDERS.values())):
         if FINGERPRINT.fullmatch(folder.rpartition("/")[2]):
             yield folder
 
 
 def states(store: Path) -> Iterator[str]:
-    """Yield the artefacts for which a job has saved its state, to continue after an interruption.
+    """Yield the artefacts whose jobs saved their state, to continue after an interruption.
 
     Yields:
         folder of the artefact, which need not exist, relative to the store.

@@ -44,7 +44,7 @@ GENERATED = re.compile(r"-([0-9a-f]{16})\.lock\.json$")
 
 @dataclass
 class Import:
-    """The result of an import.
+    """The result of an import of artefacts (folders of results).
 
     Attributes:
         taken: imported artefacts.
@@ -58,7 +58,7 @@ class Import:
 
 
 def receive(plan: Plan, source: Path, report: Report = silent) -> Import:
-    """Import all artefacts of a folder or tar file into the store of a plan.
+    """Import all artefacts (results of jobs) of a folder or tar file into the store of a plan.
 
     Raises:
         StpError: the source contains no artefacts, or their raw files differ from those of this

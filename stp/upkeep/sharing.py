@@ -30,7 +30,7 @@ SUMS = "SHA256SUMS"
 
 @dataclass(frozen=True)
 class Export:
-    """The contents of an export.
+    """The contents of an export of artefacts (folders of results).
 
     Attributes:
         whole: artefacts that are packed with all files.
@@ -79,7 +79,7 @@ class _Hashing:
 def export(
     plan: Plan, words: list[str], out: Path, scores_only: bool = False, report: Report = silent
 ) -> Export:
-    """Export artefacts with all of their inputs.
+    """Export artefacts (folders of results), with all of their inputs, to another store.
 
     Args:
         plan: the plan of the artefacts.

@@ -17,7 +17,7 @@ from stp.core.store import is_dropped
 
 @dataclass
 class Verification:
-    """The result of a verification.
+    """The result of a verification of artefacts (folders of results).
 
     Attributes:
         artefacts: number of verified artefacts.
@@ -33,7 +33,7 @@ class Verification:
 def verify(
     folders: Iterable[Path], report: Report = silent, threads: int | None = None
 ) -> Verification:
-    """Check that finished artefacts are unchanged.
+    """Check that finished artefacts (folders of results) are unchanged.
 
     Each file must have the size and checksum that the receipt of its artefact records, and the
     receipt must equal the sealed copy of it in the same folder.
@@ -89,7 +89,7 @@ def _problems_of_receipt(folder: Path, receipt: Receipt | None) -> Iterator[str]
 
 
 def lines(result: Verification) -> Iterator[str]:
-    """Yield lines about damaged artefacts, with commands that delete them."""
+    """Yield lines of text about damaged artefacts (results), with commands that delete them."""
     for folder, problems in result.damaged.items():
         yield f"damaged: {folder}"
         yield from (f"  {problem}" for problem in problems)

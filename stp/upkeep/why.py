@@ -61,7 +61,7 @@ def select_artefacts(plan: Plan, words: list[str]) -> list[Artefact]:
 def explain(
     plan: Plan, artefact: Artefact, past: OlderArtefacts, standing: ArtefactState
 ) -> Reason:
-    """Explain why the next run would make an artefact, or would not.
+    """Explain why the next run would make an artefact (the folder of one job), or would not.
 
     Args:
         plan: the plan that contains the artefact.
@@ -113,7 +113,7 @@ def _explain_present(plan: Plan, artefact: Artefact, receipt: Receipt) -> Reason
 
 
 def explain_missing(plan: Plan) -> list[Reason]:
-    """Explain why each unfinished artefact of a plan would be made."""
+    """Explain why each unfinished artefact (the folder of one job) of a plan would be made."""
     past, standing = OlderArtefacts(plan), artefact_states(plan)
     return [
         explain(plan, artefact, past, standing[folder])

@@ -1,4 +1,4 @@
-"""Format the output of ``stp why``."""
+"""Format the output of ``stp why``: why the next run would make artefacts (folders of jobs)."""
 
 import time
 from collections.abc import Iterable, Iterator
@@ -14,7 +14,7 @@ LISTED = 12
 
 
 def lines_of_one(reason: Reason) -> Iterator[str]:
-    """Yield lines about an artefact and its reasons."""
+    """Yield lines of text about an artefact (folder of one job), and why it would be made."""
     artefact = reason.artefact
     yield f"{artefact.stage} of {artefact.label}: {reason.verdict}"
     yield f"  {artefact.folder}"
@@ -40,7 +40,7 @@ def lines_of_one(reason: Reason) -> Iterator[str]:
 
 
 def lines_of_groups(reasons: Iterable[Reason]) -> Iterator[str]:
-    """Yield lines about many artefacts, grouped by their reasons."""
+    """Yield lines of text about many artefacts, grouped by the reasons why they would be made."""
     groups: dict[tuple[str, ...], list[Artefact]] = {}
     for reason in reasons:
         groups.setdefault((reason.verdict, *reason.because), []).append(reason.artefact)
@@ -63,7 +63,7 @@ def _indented(text: str, mark: str) -> Iterator[str]:
 
 
 def suggestion(reasons: Iterable[Reason]) -> Iterator[str]:
-    """Yield advice to accept artefacts, if only code differs from older ones."""
+    """Yield advice to declare older artefacts current, if only code differs."""
     if any(reason.older and reason.older.only_code for reason in reasons):
         yield ""
         yield "If this code computes the same as before, declare it to avoid computing again:"
@@ -71,7 +71,7 @@ def suggestion(reasons: Iterable[Reason]) -> Iterator[str]:
 
 
 def tell(plan: Plan, words: list[str]) -> None:
-    """Print why the next run would make artefacts.
+    """Print why the next run would make artefacts (folders of one job each).
 
     Args:
         plan: the plan of the artefacts.

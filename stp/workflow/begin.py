@@ -117,12 +117,12 @@ class Run:
 
     @property
     def results(self) -> str:
-        """Path of the folder of results of the scale."""
+        """Path of the folder of results, such as ``results/demo``."""
         return str(workflow_files.results_of(self.plan))
 
     @property
     def database(self) -> str:
-        """Path of the results store of the scale."""
+        """Path of the results store, such as ``results/demo/results.duckdb``."""
         return f"{self.results}/results.duckdb"
 
     @property
@@ -132,7 +132,7 @@ class Run:
 
     @cached_property
     def data_origin(self) -> dict[str, str]:
-        """The origin of the data of each dimension, and of all of them together, for captions."""
+        """The origin of the data of each dimension (table), and of all together, for captions."""
         return workflow_files.data_origins(self.plan)
 
     def data_origin_of(self, wildcards: Any) -> str:
@@ -164,30 +164,28 @@ class Run:
 
     @cached_property
     def tables(self) -> dict[str, Table]:
-        """All tables that the suite of the scale has, by name."""
+        """All tables of the suite (benchmark) that is evaluated, by name."""
         return {table.name: table for table in Tables(self.plan, self.manifests)}
 
     @cached_property
     def figures(self) -> Figures:
-        """The figures of the scale."""
+        """The figures that the run can draw."""
         return Figures(self.plan, self.manifests)
 
     @property
     def all_tables(self) -> list[str]:
-        """Paths, in results/tables, of all tables that the scale can make."""
+        """Paths, in results/tables, of all tables that this configuration can make."""
         tables = self.tables.values()
         made_here = [table for table in tables if table.is_possible and not table.on_demand]
         return [f"{COPIES}/{table.name}.csv" for table in made_here]
 
     @property
     def collected(self) -> list[str]:
-        """Paths of the files of collected scores, one for each dimension."""
+        """Paths of the files of collected scores, one for each dimension (main table)."""
         return [f"{self.results}/collected/{name}.parquet" for name in self.manifests]
 
     def digest_of_rows(self, dimension: str) -> Ask:
-        """Function of wildcards that returns a hash of what a dimension's scores are collected
-        from; a change outdates them.
-        """
+        """Function of wildcards that returns a hash of a table's manifest, which rows depend on."""
         return lambda wildcards: manifest_digest(self.manifests[dimension])
 
     def _digest_of(self, module: str, files: Iterable[Path | str] = ()) -> str:
@@ -206,9 +204,7 @@ class Run:
 
     @property
     def of_raters(self) -> str | None:
-        """Name of the dimension whose forecasts are in the questionnaire; None without a
-        questionnaire.
-        """
+        """Name of the dimension (table) whose forecasts people rate; None if there is none."""
         dimensions = self.plan.config.suite.dimensions.items()
         return next(
             (
@@ -226,7 +222,10 @@ class Run:
 
     @property
     def paper(self) -> Path:
-        """Path of the scale file with the paper's protocol; its networks can be measured."""
+        """Path of the configuration (scale file) that repeats the paper's experiments.
+
+        The networks in it can be measured.
+        """
         return CONFIG_FOLDER / "paper.yaml"
 
     def digest_of_questionnaire(self, wildcards: object) -> str:
@@ -235,7 +234,7 @@ class Run:
         return digest([checksum(self.study), manifest_digest(manifest) if manifest else None])
 
     def made_table(self, wildcards: Any) -> str:
-        """Path of the table of this scale that is copied to results/tables.
+        """Path of a table of this run, which is copied to results/tables.
 
         Args:
             wildcards: name of the ``table``.

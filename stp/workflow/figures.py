@@ -1,4 +1,4 @@
-"""Declare the figures of a scale (of scores, forecasts, people) and their inputs.
+"""Declare the figures (of scores, forecasts, people) that a run can draw, and their inputs.
 
 There are hundreds of figures, so rules have wildcards: one rule for each kind of file name.
 """
@@ -24,7 +24,7 @@ DRAWN = ("dimension", "cells", "names", "tables")
 
 @dataclass(frozen=True)
 class FigureRule:
-    """A rule that draws figures.
+    """A Snakemake rule that draws figures of one kind.
 
     Attributes:
         name: name of the rule.
@@ -50,7 +50,7 @@ class FigureRule:
 
     @property
     def files(self) -> dict[str, str]:
-        """Paths of all files of the rule, by ending."""
+        """Paths of all files that the rule draws, by ending."""
         return {ending: f"{self.figure}.{ending}" for ending in self.endings}
 
     @property
@@ -67,7 +67,7 @@ class FigureRule:
 
 @dataclass(frozen=True)
 class Figures:
-    """All figures of a scale.
+    """All figures that a run can draw, and the rules that draw them.
 
     Args:
         plan: the plan of the scale.
@@ -117,7 +117,7 @@ class Figures:
 
     @property
     def paths(self) -> list[str]:
-        """Paths of the first file of each figure of the scale."""
+        """Paths of the first file of each figure."""
         results, paths = results_of(self.plan), figures(self.plan)
         for dimension in self.manifests:
             if self._task(dimension).pictures == "strips":
@@ -131,7 +131,7 @@ class Figures:
 
     @property
     def on_maps(self) -> str | None:
-        """Name of the dimension whose forecasts are drawn over maps; None without such a dimension.
+        """Name of the dimension (table) whose forecasts are drawn over maps; None without one.
 
         Models that are tested on a dataset predict the same scenarios in all dimensions; the first
         dimension of the scale has most models.

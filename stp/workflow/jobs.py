@@ -117,7 +117,7 @@ class Jobs:
         )
 
     def scores_of(self, dimension: str) -> Ask:
-        """Function of wildcards that returns the receipts of all scores of a dimension."""
+        """Function of wildcards that returns the receipts of all scores behind one table."""
         return lambda wildcards: _of_now(self.plan.receipts(dimension))
 
     def asks(self, receipt: str) -> dict[str, Ask]:

@@ -1,4 +1,4 @@
-"""Declare the tables of a scale: their inputs, and the commands of `stp` that make them.
+"""Declare the tables that a run can make: their inputs, and the commands of `stp` that make them.
 
 The suite declares what a table needs (`stp.plan.suite.MadeTable`), and the module of a table has
 the name of the table.
@@ -41,7 +41,7 @@ def nothing() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A table that a rule makes.
+    """A table that a Snakemake rule makes.
 
     Attributes:
         name: name of the table, and of its files.
@@ -138,7 +138,7 @@ class Table:
 
 
 class Tables:
-    """All tables of a scale.
+    """All tables that a run can make.
 
     Args:
         plan: plan of the scale.

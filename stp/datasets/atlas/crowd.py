@@ -36,7 +36,7 @@ LONGEST = 40.0
 
 @dataclass(frozen=True, kw_only=True)
 class CrowdOptions:
-    """Options of the generator.
+    """Options of the generator of synthetic crowds.
 
     Attributes:
         format: one of `FORMATS`.

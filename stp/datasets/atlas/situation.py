@@ -33,7 +33,7 @@ SITUATIONS: dict[str, Callable[..., Any]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class SituationOptions:
-    """Options of the generator.
+    """Options of the generator of situations of Atlas, such as two people who cross.
 
     Attributes:
         situation: one of `SITUATIONS`.

@@ -26,7 +26,7 @@ ARCHIVE = "bair/bair_robot_pushing_dataset_v0.tar"
 
 @dataclass(frozen=True)
 class BairOptions:
-    """Options of the generator.
+    """Options of the generator of synthetic BAIR.
 
     Attributes:
         train: number of trajectories in the training files (officially 43,264).

@@ -35,7 +35,7 @@ FILES = r"softmotion30_44k/(train|test)/traj_(\d+)_to_(\d+)\.tfrecords"
 
 @dataclass(frozen=True)
 class BairOptions:
-    """Options of the reader.
+    """Options of the reader of BAIR.
 
     Attributes:
         frames: number of frames of a trajectory (30 in the official files).

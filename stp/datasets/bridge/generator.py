@@ -38,7 +38,7 @@ _OLD = (1980, 1, 1, 0, 0, 0)  # time of the files in the archive, so that equal 
 
 @dataclass(frozen=True)
 class BridgeOptions:
-    """Options of the generator.
+    """Options of the generator of synthetic BridgeData.
 
     Attributes:
         layout: format of the files, raw or rlds.
@@ -116,7 +116,7 @@ def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
 def trajectory(
     rng: np.random.Generator, chosen: BridgeOptions, frames: int
 ) -> tuple[dict[str, bytes], list[str]]:
-    """Make a trajectory.
+    """Make a synthetic trajectory: a robot arm, filmed by several cameras.
 
     Args:
         rng: generator of all random numbers.

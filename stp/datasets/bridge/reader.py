@@ -64,7 +64,7 @@ MOST_FRAMES = 1000  # of a view; views in the lists have up to 39
 
 @dataclass(frozen=True)
 class BridgeOptions:
-    """Options of the reader.
+    """Options of the reader of BridgeData.
 
     Attributes:
         layout: raw (pictures and PredBench's lists) or rlds (TFRecord files).

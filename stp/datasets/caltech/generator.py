@@ -27,7 +27,7 @@ _FIRST = 1_213_000_000  # seconds since 1970: June 2008
 
 @dataclass(frozen=True)
 class CaltechOptions:
-    """Options of the generator.
+    """Options of the generator of synthetic Caltech Pedestrian.
 
     Attributes:
         sets: numbers of the sets to generate; 6-10 are the official test sets.

@@ -27,7 +27,7 @@ _PADDING = 8
 
 
 class Header(NamedTuple):
-    """Contents of the header of a file.
+    """Contents of the header of a Norpix video file (.seq).
 
     Attributes:
         width: width of a frame, pixels.

@@ -42,7 +42,7 @@ about 39,000."""
 
 @dataclass(frozen=True)
 class CaltechOptions:
-    """Options of the reader.
+    """Options of the reader of Caltech Pedestrian.
 
     Attributes:
         sets: numbers of the sets; 6-10 are the official test sets.

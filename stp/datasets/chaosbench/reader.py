@@ -65,7 +65,7 @@ Years = Annotated[list[Annotated[int, Field(ge=1678, le=2261)]], Field(min_lengt
 @with_config(ConfigDict(extra="forbid"))
 @dataclass(frozen=True)
 class Starts:
-    """Rule for the starts of a subset, which may be limited to days of the month or to months.
+    """Rule for the starts of a test subset, which may be limited to days of the month or to months.
 
     Attributes:
         years: first and last year.
@@ -80,7 +80,7 @@ class Starts:
 
 @dataclass(frozen=True)
 class ChaosbenchOptions:
-    """Options of the reader; the defaults are those of the paper and its released code.
+    """Options of the reader of ChaosBench; defaults are those of the paper and its released code.
 
     Attributes:
         store: pattern of the folder of a store of WeatherBench 2 (`stp.datasets.chaosbench.levels`)
@@ -180,12 +180,12 @@ class ChaosbenchOptions:
         return [*self.land, *self.ocean]
 
     def years_of(self, split: str) -> range:
-        """The years of a split or subset."""
+        """The years of a split or test subset."""
         first, last = self._span(split)
         return range(first, last + 1)
 
     def starts_on(self, split: str, day: str) -> bool:
-        """Whether windows of a split or subset start on a day, "2022-01-15"."""
+        """Whether windows of a split or test subset start on a day, such as "2022-01-15"."""
         subset = self.subsets.get(split)
         if not isinstance(subset, Starts):
             return True
@@ -211,7 +211,7 @@ class ChaosbenchOptions:
 
 
 def cut(options: ChaosbenchOptions, span: int) -> tuple[list[Clip], dict[str, tuple[int, int]]]:
-    """Cut the windows of all splits and subsets, and locate their clusters.
+    """Cut the windows of all splits and test subsets, and locate their clusters.
 
     Windows contain no days that are not read. Each window is a cluster (the unit of statistical
     tests), which lasts until the next window starts. Since overlapping forecasts depend on each

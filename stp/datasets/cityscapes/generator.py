@@ -34,7 +34,7 @@ _DATE = (2016, 1, 1, 0, 0, 0)  # date of all files in the package, for reproduci
 
 @dataclass(frozen=True)
 class CityscapesOptions:
-    """Options of the generator.
+    """Options of the generator of synthetic CityScapes.
 
     Attributes:
         snippets: number of snippets of each split, which are assigned to its cities in turn.

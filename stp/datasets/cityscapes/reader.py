@@ -43,7 +43,7 @@ and validation snippet: windows of 7 frames (2 -> 5) start every 10."""
 
 @dataclass(frozen=True)
 class CityscapesOptions:
-    """Options of the reader.
+    """Options of the reader of CityScapes.
 
     Attributes:
         snippets: required number of snippets in each split; null for any number. Official numbers
@@ -60,7 +60,7 @@ class CityscapesOptions:
 
 
 class Snippet(NamedTuple):
-    """Thirty consecutive frames.
+    """A snippet of video: thirty consecutive frames, each a picture file.
 
     Attributes:
         split: train, val or test.

@@ -39,7 +39,7 @@ SAME = 1e-4  # degC; overlapping rows of the same simulation agree to rounding
 
 @dataclass(frozen=True)
 class EnsoOptions:
-    """Options of the reader.
+    """Options of the reader of sea surface temperatures (El Nino).
 
     Attributes:
         layout: "cmip" or "ersst".
@@ -326,7 +326,7 @@ def decode_ersst(raw: RawFiles, task: np.ndarray) -> np.ndarray:
 
 
 def fold(rows: np.ndarray, name: str) -> np.ndarray:
-    """Join overlapping rows to one series.
+    """Join overlapping rows of months to one series of months.
 
     Args:
         rows: rows of 36 months, (years, 36, ...); each starts 12 months after the previous one.

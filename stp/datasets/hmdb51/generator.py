@@ -25,7 +25,7 @@ FPS = 30
 
 @dataclass(frozen=True)
 class Hmdb51Options:
-    """Options of the generator.
+    """Options of the generator of synthetic HMDB51.
 
     Attributes:
         actions: number of actions, at most four.

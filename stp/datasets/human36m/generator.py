@@ -39,7 +39,7 @@ Performance = Annotated[str, Field(pattern=r"^[A-Za-z]+(_\d)?$")]
 
 @dataclass(frozen=True)
 class Human36mOptions:
-    """Options of the generator.
+    """Options of the generator of synthetic Human3.6M.
 
     Attributes:
         actors: numbers of the actors; officially 1, 5, 6, 7, 8, 9 and 11.

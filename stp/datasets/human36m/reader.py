@@ -53,7 +53,7 @@ usual protocol of pose estimation; actor 8 was taken from its training set for v
 
 @dataclass(frozen=True)
 class Human36mOptions:
-    """Options of the reader; there are none."""
+    """Options of the reader of Human3.6M; there are none."""
 
 
 class Listed(NamedTuple):

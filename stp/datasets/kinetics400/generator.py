@@ -28,7 +28,7 @@ SPLITS = ("train", "validate", "test")
 
 @dataclass(frozen=True)
 class Kinetics400Options:
-    """Options of the generator.
+    """Options of the generator of synthetic Kinetics-400.
 
     Attributes:
         videos: number of listed videos of all splits (officially about 306,000).

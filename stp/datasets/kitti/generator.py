@@ -34,7 +34,7 @@ _DATE = (2012, 1, 1, 0, 0, 0)  # date of all files in the archives, for reproduc
 
 @dataclass(frozen=True)
 class KittiOptions:
-    """Options of the generator.
+    """Options of the generator of synthetic KITTI.
 
     Attributes:
         frames: by split, the numbers of frames of its drives, at most three drives.

@@ -58,7 +58,7 @@ FOLDER = "kitti/odometry_seq1/image_0"
 
 @dataclass(frozen=True)
 class KittiOptions:
-    """Options of the reader.
+    """Options of the reader of KITTI.
 
     Attributes:
         layout: raw (the drives) or odometry (one folder of pictures).

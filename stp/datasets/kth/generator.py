@@ -34,7 +34,7 @@ _PERIODS = {"boxing": 22.0, "handclapping": 18.0, "handwaving": 32.0}  # frames
 
 @dataclass(frozen=True)
 class KthOptions:
-    """Options of the generator.
+    """Options of the generator of synthetic KTH.
 
     Attributes:
         persons: numbers of the persons, 1..25.

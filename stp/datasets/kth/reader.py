@@ -35,7 +35,7 @@ FPS = 25
 
 @dataclass(frozen=True)
 class KthOptions:
-    """Options of the reader.
+    """Options of the reader of KTH.
 
     Attributes:
         splits: ``{"by": "person", "train": [...], "val": [...], "test": [...]}`` assigns persons

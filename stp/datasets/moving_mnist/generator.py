@@ -30,7 +30,7 @@ _IMAGES_MAGIC, _LABELS_MAGIC = 2051, 2049
 
 @dataclass(frozen=True)
 class MovingMnistOptions:
-    """Options of the generator.
+    """Options of the generator of a substitute for MNIST.
 
     Attributes:
         test_images: number of digits in the t10k files; the remaining ones of all 1797 are in the

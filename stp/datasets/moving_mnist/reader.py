@@ -27,7 +27,7 @@ BATCH = 256  # clips drawn or copied at a time: 20 MB
 
 @dataclass(frozen=True)
 class MovingMnistOptions:
-    """Options of the reader.
+    """Options of the reader of Moving-MNIST.
 
     Attributes:
         digits: pictures from which the clips of each split are drawn: ``{"file": raw name, "from":

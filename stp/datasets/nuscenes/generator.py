@@ -37,7 +37,7 @@ _BETWEEN_SCENES = 30_000_000
 
 @dataclass(frozen=True)
 class NuscenesOptions:
-    """Options of the generator.
+    """Options of the generator of synthetic nuScenes.
 
     Attributes:
         logs: number of logs of each split.

@@ -62,7 +62,7 @@ _MOST_ENTRY = 1 << 16  # characters; an entry has about 600
 
 @dataclass(frozen=True)
 class NuscenesOptions:
-    """Options of the reader; the defaults are those of configs/_base_/datasets/nuscenes.py.
+    """Options of the reader of nuScenes; the defaults are PredBench's (datasets/nuscenes.py).
 
     Attributes:
         resize: height and width to which pictures are resized by linear interpolation before the

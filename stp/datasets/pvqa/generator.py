@@ -38,7 +38,7 @@ CONTEXT, FRAMES = 4, 20
 
 @dataclass(frozen=True)
 class PvqaOptions:
-    """Options of the generator.
+    """Options of the generator of synthetic PVQA.
 
     Attributes:
         folder: folder of the database, below a raw folder.
@@ -77,7 +77,7 @@ class PvqaOptions:
 
 @dataclass(frozen=True)
 class MadeVideo:
-    """A synthetic video.
+    """A synthetic video of a prediction, with damaged and true frames.
 
     Attributes:
         name: name of the video, such as ``BAIR_001``.

@@ -82,7 +82,7 @@ ROBOTS = {
 
 @dataclass(frozen=True)
 class RobonetOptions:
-    """Options of the generator.
+    """Options of the generator of synthetic RoboNet.
 
     Attributes:
         robots: names of the robots.

@@ -52,7 +52,7 @@ _HEAP = b"GCOL\x01\0\0\0"
 
 @dataclass(frozen=True)
 class RobonetOptions:
-    """Options of the reader.
+    """Options of the reader of RoboNet.
 
     Attributes:
         splits: lists of file names, ``{val: [...], test: [...]}``, optionally with ``train``; null

@@ -29,7 +29,7 @@ LOOPS = 8
 
 @dataclass(frozen=True)
 class ScvOptions:
-    """Options of the generator.
+    """Options of the generator of synthetic StarCraft 2 Videos.
 
     Attributes:
         scenario: move_unit_to_border, collect_mineral_shards, brawl or road_trip_with_medivac.

@@ -44,7 +44,7 @@ SPLITS = {"train": "train", "val": "valid", "test": "test"}
 
 @dataclass(frozen=True)
 class ScvOptions:
-    """Options of the reader.
+    """Options of the reader of StarCraft 2 Videos.
 
     Attributes:
         raw_size: height and width of a raw frame, pixels.

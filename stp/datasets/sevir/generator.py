@@ -47,7 +47,7 @@ _INCOMPLETE = 8  # one event in so many lacks pixels
 
 @dataclass(frozen=True)
 class SevirOptions:
-    """Options of the generator.
+    """Options of the generator of synthetic SEVIR.
 
     Attributes:
         years: years, from 2017, 2018 and 2019; splits by date need 2018 and 2019.

@@ -55,7 +55,7 @@ CODE = (
 
 @dataclass(frozen=True)
 class SevirOptions:
-    """Options of the reader; there are none."""
+    """Options of the reader of SEVIR; there are none."""
 
 
 class Event(NamedTuple):

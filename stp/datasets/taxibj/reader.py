@@ -40,7 +40,7 @@ PIECE = 1024  # half hours: 16 MB of float64
 
 @dataclass(frozen=True)
 class TaxiBJOptions:
-    """Options of the reader.
+    """Options of the reader of TaxiBJ.
 
     Attributes:
         complete_days: whether days without all 48 half hours are left out, as in the authors' code
@@ -59,7 +59,7 @@ class TaxiBJOptions:
 
 
 class Stretch(NamedTuple):
-    """Consecutive half hours of a file.
+    """A stretch of consecutive half hours in a file, without a gap.
 
     Attributes:
         file: name of the raw file.

@@ -40,7 +40,7 @@ _STEPS, _HEADINGS = 288, 4
 
 @dataclass(frozen=True)
 class Traffic4CastOptions:
-    """Options of the generator.
+    """Options of the generator of synthetic Traffic4Cast.
 
     Attributes:
         days: number of files of each split; the official lists have 1280, 160, 161 and 92.

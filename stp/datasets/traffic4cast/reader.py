@@ -46,7 +46,7 @@ VARIABLES = [f"{what}_{way}" for way in ("NE", "NW", "SE", "SW") for what in ("v
 
 @dataclass(frozen=True)
 class Traffic4CastOptions:
-    """Options of the reader.
+    """Options of the reader of Traffic4Cast.
 
     Attributes:
         grid: numbers of rows and columns of the raw data.

@@ -32,7 +32,7 @@ class RawField(NamedTuple):
 
 
 class Axes(NamedTuple):
-    """Axes of a file.
+    """Axes of a WeatherBench file: times, levels, latitudes and longitudes.
 
     Attributes:
         hours: times, hours since 1970-01-01 UTC, ascending.

@@ -61,7 +61,7 @@ SURFACE = ("t2m", "u10", "v10", "tp")
 
 @dataclass(frozen=True)
 class WeatherbenchOptions:
-    """Options of the reader.
+    """Options of the reader of WeatherBench.
 
     The defaults are PredBench's: configs/_base_/datasets/weatherbench128x256_69.py and
     predbench/datasets/weatherbench_np.py.

@@ -14,7 +14,7 @@ from stp.plan.suite import FactSource, Suite
 
 
 class BenchmarkOptions(Strict):
-    """Where the values in the suite's own row of the table come from.
+    """Where the values in this benchmark's own row of a table of benchmarks come from.
 
     Attributes:
         reader: name of the module that reads the suite's raw files.
@@ -35,7 +35,7 @@ class BenchmarkOptions(Strict):
 
 
 def facts(plan: Plan, source: FactSource) -> Facts:
-    """Make the table: printed rows of all benchmarks, then a row of the suite, counted here.
+    """Make a table of benchmarks: rows as a paper prints them, then its own, counted here.
 
     Raises:
         StpError: the file of printed values is damaged.

@@ -25,7 +25,7 @@ UNEXPLAINED = "UNEXPLAINED"
 
 
 def tables_of(suite: Suite) -> dict[str, FactSource]:
-    """Declarations of those tables of a suite that compare printed facts with ours, by name."""
+    """Find the tables of a suite (benchmark) that compare printed facts with ours, by name."""
     return {name: about.facts for name, about in suite.tables.items() if about.facts}
 
 

@@ -133,7 +133,7 @@ def facts(plan: Plan, source: FactSource) -> Facts:
 
 
 def source_of(suite: Suite) -> FactSource:
-    """Find a suite's declaration of the (first) table that compares settings of training runs."""
+    """Find where a benchmark (suite) declares the table that compares settings of training runs."""
     sources = (about.facts for about in suite.tables.values() if about.facts)
     return next(source for source in sources if source.source == MODULE)
 
@@ -230,7 +230,7 @@ def _printed_text(setting: Setting, row: Mapping[str, str]) -> str:
 
 
 def ours(recipe: Json, names: list[str], options: TrainingOptions) -> dict[str, str]:
-    """Our settings of a training run.
+    """Look up our settings of a training run, to compare them with printed ones.
 
     Args:
         recipe: recipe of the training.

@@ -48,7 +48,7 @@ class _ArraysOnly(pickle.Unpickler):
 
 
 def read_pickled_arrays(path: Path) -> dict[str, Tensor]:
-    """Read the convolutions of AlexNet or VGG-16 from such a file.
+    """Read the convolutions of AlexNet or VGG-16 from a pickle of arrays.
 
     Returns:
         float32 tensors with torchvision's names and axes: ``features.0.weight``

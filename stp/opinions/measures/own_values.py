@@ -10,7 +10,7 @@ from stp.opinions.prepared import Database
 
 
 def read(path: Path, database: Database) -> np.ndarray:
-    """Read values of all videos.
+    """Read the user's own values of all videos from a file.
 
     Returns:
         values, float64 (V, D), one column for each column of the file except ``video``. Several

@@ -49,7 +49,7 @@ DAMAGE = (
 
 @dataclass(frozen=True, kw_only=True)
 class ArrayOptions(Common):
-    """Options for arrays.
+    """Options of the reader of the user's arrays (.npy, .npz, .h5 and others).
 
     Attributes:
         axes: letters of the axes in their order; N and C may be missing.
@@ -88,7 +88,7 @@ class ArrayOptions(Common):
 
 
 class Location(NamedTuple):
-    """Location of an array.
+    """Location of an array of the user: a file, and for some formats a name in it.
 
     Attributes:
         file: the raw file.

@@ -40,7 +40,7 @@ class Clock:
 
     @classmethod
     def joined(cls, clocks: Sequence["Clock"]) -> "Clock":
-        """Concatenate the times of files.
+        """Concatenate the times of the frames of several files.
 
         Raises:
             StpError: the calendars of the files differ.
@@ -164,7 +164,7 @@ class Clock:
 
 
 def read_times(time: xr.DataArray, path: Path) -> Clock:
-    """Read the times of a file.
+    """Read the times of the frames of a file.
 
     Raises:
         StpError: the times are not dates.

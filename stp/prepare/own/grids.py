@@ -31,7 +31,7 @@ EXPVER = "expver"
 
 @dataclass(frozen=True, kw_only=True)
 class GridOptions(Common):
-    """Options for grids.
+    """Options of the reader of the user's grids, such as weather fields.
 
     Attributes:
         variables: levels of each variable, in the order of the channels: {t2m: , z: [500, 850]}

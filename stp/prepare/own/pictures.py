@@ -24,7 +24,7 @@ GAPS = ("error", "cut", "ignore")
 
 @dataclass(frozen=True, kw_only=True)
 class PictureOptions(Common):
-    """Options for folders of pictures.
+    """Options of the reader of the user's folders of pictures.
 
     Attributes:
         crop: crop before resizing: centre (the largest middle part with the aspect ratio of

@@ -40,7 +40,7 @@ UNEVEN = "videos with frames at uneven times"
 
 @dataclass(frozen=True, kw_only=True)
 class VideoOptions(Common):
-    """Options for videos.
+    """Options of the reader of the user's videos.
 
     Attributes:
         crop: crop before resizing: centre (the largest middle part with the aspect ratio of

@@ -31,7 +31,7 @@ THOUSANDS = r"[-+]?[1-9]\d{0,2}([.,]\d{3})+"
 
 @dataclass(frozen=True)
 class Layout:
-    """Layout of a text table.
+    """Layout of a text table: separator, decimal sign and names of columns.
 
     Attributes:
         separator: separator of columns, in the form of ``sep`` in pandas.
@@ -96,7 +96,7 @@ def table(
     most: int | None = None,
     words: Collection[str | int] = (),
 ) -> pd.DataFrame:
-    """Read the rows of a table.
+    """Read the rows of a text table.
 
     Args:
         path: path of the file.

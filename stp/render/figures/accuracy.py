@@ -36,7 +36,7 @@ SCALED = f"under {RELEASED} noise is divided by the annotations per second, as i
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
-    """Draw errors against the setting in which the tests of the dimension differ.
+    """Draw errors against the setting, such as the noise, in which the tests of a table differ.
 
     There is a row of panels for each test dataset and protocol. A row has a panel for the average
     and one for the final displacement error (ADE, FDE).

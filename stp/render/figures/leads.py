@@ -1,4 +1,4 @@
-"""Figure of scores over lead time: a panel for each column of the table.
+"""Draw the figure of scores over lead time: a panel for each column of the table.
 
 A suite may declare other panels for this figure than the columns of its table.
 """

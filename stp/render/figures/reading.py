@@ -99,7 +99,7 @@ class Scores:
         return title_of(self.plan.names, self.cases[case][0].cells[0].key)
 
     def about(self, cases: Iterable[str] | None = None) -> str:
-        """Name the dimension, and describe origin and protocol of its data, for a note.
+        """Name the dimension (table), and describe origin and protocol of its data, for a note.
 
         Args:
             cases: names of the tests whose data are described; None for all tests.
@@ -111,7 +111,7 @@ class Scores:
         return columns_of(self.plan, self.plan.dimension, self.cases[case][0].cells[0])
 
     def column(self, case: str, name: str) -> Column:
-        """Find a column of the table by name, in any model's results in a case.
+        """Find a column of the table by name, in any model's results in a case (one test).
 
         All models are searched, since models with several forecasts of each clip may have columns
         that the other models lack.
@@ -219,7 +219,7 @@ def by_lead(scores: Scores, case: str) -> dict[str, dict[int, dict[str, Entry]]]
 
 
 def printed_by_lead(scores: Scores, case: str, column: str) -> dict[str, dict[int, float]]:
-    """Select the published values of a column that belong to the same test as a case.
+    """Select the published values of a column for one test (a case), at each lead time.
 
     Models with a value at only one lead time are left out.
 
@@ -295,6 +295,6 @@ def _mean(statistics: dict[str, list[float]], statistic: str) -> float | None:
 
 
 def variables_of(scores: Scores, case: str) -> list[str]:
-    """Names of the variables that the columns of a case show, in the order of the columns."""
+    """Names of the variables that the columns for a test show, in the order of the columns."""
     names = (column.variable for column in scores.columns(case).values())
     return [name for name in dict.fromkeys(names) if name is not None]

@@ -204,7 +204,7 @@ def redraw(image_drawn: AxesImage | QuadMesh, image: np.ndarray) -> None:
 
 
 def frame_of(axes: Axes, colour: str) -> None:
-    """Colour the border of a panel."""
+    """Colour the border of a panel by the kind of its frame: context or horizon."""
     for spine in axes.spines.values():
         spine.set(color=colour, linewidth=1.2)
 

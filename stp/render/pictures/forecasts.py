@@ -35,7 +35,7 @@ NOT_OF_IT = "no prediction of this sample is kept"
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable to draw.
+    """A variable of forecasts to draw, from one channel, or from three as colours.
 
     Attributes:
         name: name of the variable; empty for video.
@@ -50,7 +50,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Forecast:
-    """The forecast of one model.
+    """The forecast of one model for the drawn sample.
 
     Attributes:
         label: title of the model.

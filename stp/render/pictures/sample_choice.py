@@ -22,7 +22,7 @@ CRITERIA = (
 
 
 class Chosen(NamedTuple):
-    """A chosen sample.
+    """A sample that was chosen to be drawn, and the reason.
 
     Attributes:
         name: the rule, or ``sample-<index>``; part of file names.

@@ -36,7 +36,7 @@ class Mixture:
 
 @dataclass(frozen=True)
 class Predicted:
-    """The prediction of one model.
+    """The predicted paths of one model for the people of a scene.
 
     Attributes:
         label: title of the model.
@@ -64,7 +64,7 @@ class Predicted:
 
 @dataclass(frozen=True)
 class Scene:
-    """A scenario with its map and predictions.
+    """A scenario (observed and future paths of people), with its map and predictions, to draw.
 
     Attributes:
         title: title of the scenario.

@@ -7,7 +7,7 @@ import numpy as np
 
 
 class Scale(NamedTuple):
-    """A colour scale.
+    """A colour scale for values of fields.
 
     Attributes:
         low: value of the first colour.
@@ -57,7 +57,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Sheet:
-    """Content of a drawing of clips.
+    """Content of a sheet: a drawing of clips whose frames are in rows.
 
     Attributes:
         title: dataset, source and split.

@@ -11,7 +11,7 @@ ROOM = "stp.render.tables"
 
 
 def module_of(table: str) -> str:
-    """Full name of a table's module, in `stp.render.tables` or in a suite.
+    """Full name of a table's module, in `stp.render.tables` or that of a benchmark (suite).
 
     Raises:
         StpError: no module, or more than one module, has the name of the table.

@@ -1,4 +1,4 @@
-"""Page of all metrics and conventions, and of their use in suites: docs/metrics.md."""
+"""Make docs/metrics.md: all metrics, their conventions (exact definitions), and their use."""
 
 from collections.abc import Iterator
 

@@ -52,7 +52,7 @@ def render_table(manifest: Path, database: Path, out: Path) -> None:
 
 
 def render_partial(manifest: Path, failures: Mapping[str, "Failure"], out_dir: Path) -> list[str]:
-    """Write the finished part of every table of a manifest, directly from score artefacts.
+    """Write the finished part of incomplete tables, directly from the folders of scores.
 
     Args:
         manifest: path of the manifest with the cells of the tables.
@@ -171,7 +171,7 @@ class PaperTable(NamedTuple):
 
 
 def make(plan: Manifest, table: str, scores: pa.Table, absent: dict[CellKey, str]) -> PaperTable:
-    """Make the rows of a table, with standings.
+    """Make the rows of a table, with the ranks of their values and tests against the best.
 
     Args:
         plan: manifest of the dimension.

@@ -29,7 +29,7 @@ class Counted(NamedTuple):
 
 
 def counted(cell: Cell) -> Counted:
-    """Read the numbers of scenarios, people and episodes on which a cell was tested.
+    """Read the numbers of scenarios, people and episodes on which a predictor was tested.
 
     Raises:
         StpError: the predictions have no receipt.

@@ -225,7 +225,7 @@ def _metrics(
 
 
 def render_reliability(manifest: Path, out: Path) -> None:
-    """Write the table as .csv, .md, .tex and .html, and the plot as .png and .svg.
+    """Write the table of runs as .csv, .md, .tex and .html, and the strip plot as .png and .svg.
 
     Args:
         manifest: path of the manifest (JSON list of the results that the table is made from).

@@ -167,7 +167,7 @@ def overall(scores: pa.Table, lead: int | None = None) -> Overall:
 
 
 def gaps(manifest: Manifest, table: str, rows: pa.Table, scores: Overall) -> list[str]:
-    """Describe, in a line each, the cells of a table without scores, or without some columns.
+    """Describe, in a line each, the results (cells) that a table lacks, wholly or in some columns.
 
     Args:
         manifest: manifest of the dimension, with all cells (one model on one dataset each).

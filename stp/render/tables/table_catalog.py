@@ -52,7 +52,7 @@ class KnownTable(NamedTuple):
 
 
 def tables() -> dict[str, KnownTable]:
-    """All tables by name, in the order of the suites; tables common to all suites come last."""
+    """All tables by name, in the order of the benchmarks (suites); common tables come last."""
     tables_of_suites = {
         name: KnownTable(
             suite.title,
@@ -70,12 +70,12 @@ def tables() -> dict[str, KnownTable]:
 
 
 def of_findings() -> set[str]:
-    """Names of the tables of findings of all suites."""
+    """Names of the tables that judge papers' findings (statements on their results)."""
     return {suite.findings for suite in read_suites().values() if suite.findings}
 
 
 def needs_store(name: str) -> bool:
-    """Whether the page of a table is made from the whole results store.
+    """Whether the page of a table is made from the whole results store (DuckDB).
 
     Other tables are made from the scores of one dimension, or from files.
     """

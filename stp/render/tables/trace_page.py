@@ -1,4 +1,4 @@
-"""Terminal page of the provenance of a printed number."""
+"""Make the terminal page that shows where a printed number comes from (``stp trace``)."""
 
 from collections.abc import Sequence
 from pathlib import Path

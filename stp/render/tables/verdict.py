@@ -1,4 +1,4 @@
-"""Derive the verdict on a finding from its evidence, with the same SQL for every finding.
+"""Derive, in SQL, the verdict on a finding (a statement of a paper) from its evidence.
 
 A part of a criterion holds if enough comparisons agree with the finding, fails if too many
 disagree, and is undecided otherwise. A finding holds if all of its parts hold.

@@ -1,4 +1,4 @@
-"""Make a table from a view of the results store.
+"""Make a table from a view (a stored SQL query) of the results store.
 
 The CSV file has all rows. Because views may have thousands of rows, pages show only rows that meet
 a condition, in sections.
@@ -20,7 +20,7 @@ from stp.render.tables.data_origin import DataUsed, data_used
 
 
 class Layout(NamedTuple):
-    """Layout of the pages of a view.
+    """Layout of the pages that show a view (SQL query) of the results store.
 
     Attributes:
         title: heading of the page.

@@ -50,7 +50,7 @@ _SLURM_ENDS = {
 
 @dataclass
 class AttemptProgress:
-    """The progress of a running attempt.
+    """The progress of a running attempt at a job.
 
     Attributes:
         peak_mb: peak memory so far, in MB.
@@ -66,7 +66,7 @@ class AttemptProgress:
 
 
 def read(state: Path) -> list[RecordedAttempt]:
-    """Read the attempts at an artefact, oldest first.
+    """Read the attempts to make an artefact (folder that a job writes), oldest first.
 
     Args:
         state: the artefact's state folder.
@@ -91,7 +91,7 @@ def read(state: Path) -> list[RecordedAttempt]:
 
 
 def count(state: Path, how: str) -> int:
-    """Count the attempts at an artefact that ended in a given way.
+    """Count the attempts to make an artefact (folder that a job writes) that ended in a given way.
 
     Args:
         state: the artefact's state folder.
@@ -107,7 +107,7 @@ def history(state: Path) -> str:
 
 
 def read_progress(state: Path) -> AttemptProgress | None:
-    """The progress of a running attempt; None if unknown."""
+    """Read the progress of a running attempt; None if unknown."""
     try:
         return AttemptProgress(**json.loads((state / PROGRESS).read_text()))
     except (OSError, ValueError, TypeError):
@@ -115,7 +115,7 @@ def read_progress(state: Path) -> AttemptProgress | None:
 
 
 class Attempt:
-    """This process's attempt to make an artefact.
+    """This process's attempt to make an artefact (folder that a job writes).
 
     Creating it records the start of the attempt, and begins to watch the memory.
 
@@ -187,7 +187,7 @@ def peak_memory_mb() -> int:
 
 
 def amend(state: Path, how: str, detail: str) -> None:
-    """Replace the recorded end of the last attempt at an artefact.
+    """Replace the recorded end of the last attempt to make an artefact (folder of a job).
 
     Args:
         state: the artefact's state folder.
@@ -221,7 +221,7 @@ def _append(state: Path, number: int, **entry: str | float | None) -> None:
 
 
 def settle_vanished(state: Path) -> None:
-    """Record the ends of attempts that left no record, with their probable causes.
+    """Record how attempts at a job ended that left no record of it, with their probable causes.
 
     The processes of these attempts must have ended: the caller holds the lease, or knows that the
     job has ended.

@@ -126,7 +126,10 @@ def command(checkout: Path, passed: list[str]) -> tuple[list[str], dict[str, str
 
 
 def living_jobs(plan: Plan) -> Iterator[str]:
-    """Yield descriptions of jobs of the old driver that still run; their results will be used."""
+    """Yield descriptions of jobs of the old driver (Snakemake) that still run.
+
+    Their results will be used.
+    """
     for folder, step in artefact_states(plan).items():
         if step.state == RUNNING:
             artefact = plan.artefacts[folder]

@@ -36,7 +36,7 @@ def dimension_of(plan: Plan, table: str) -> str:
 
 
 def lines(plan: Plan, dimension: str, cores: int | None = None) -> Iterator[str]:
-    """Yield a summary of the remaining work for the table of a dimension.
+    """Yield a summary, in lines, of the remaining work for one main table.
 
     Args:
         plan: the plan.
@@ -74,7 +74,7 @@ def guesses(plan: Plan, waiting: Iterable[Entry]) -> Iterator[str]:
 
 
 def jobs(plan: Plan, dimension: str) -> list[Entry]:
-    """List the jobs that make the table of a dimension, and all jobs on which it depends."""
+    """List the jobs that make the table of a dimension (one question), and those they need."""
     outputs = set()
     for made in plan.cells:
         if made.cell.dimension != dimension:

@@ -217,7 +217,7 @@ class Costs:
         return Steps(self.plan)
 
     def of(self, artefact: Artefact) -> Cost:
-        """The cost of making an artefact."""
+        """Estimate the cost of the job that makes an artefact (folder of results)."""
         # Seeds cost alike; the folder of prepared data has none.
         key = artefact.folder
         if artefact.stage != "prepare":

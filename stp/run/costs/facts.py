@@ -70,7 +70,7 @@ class Facts:
         return self._counted[data.folder]
 
     def clips(self, data: Artefact) -> Fact:
-        """Number of clips of each split and subset of a dataset.
+        """Number of clips of each split and test subset of a dataset.
 
         The numbers were counted when the dataset was prepared; if it is not prepared, they are
         taken from the options of its reader, else from the declared counts. A subset without a

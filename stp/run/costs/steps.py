@@ -48,7 +48,7 @@ class Steps:
         self._known = self._read()
 
     def of(self, artefact: Artefact) -> Step | None:
-        """The measured durations of an artefact's network; None if they were not measured."""
+        """Find the measured durations of the network of a job's result; None if not measured."""
         training = trained(artefact)
         return None if training is None else self._known.get(self._key(training))
 

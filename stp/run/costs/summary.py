@@ -77,7 +77,7 @@ class Line:
     files: int = 0
 
     def add(self, entry: Entry, counted: bool) -> None:
-        """Add a job to the sums.
+        """Add a job's cost to the sums of its rule.
 
         Args:
             entry: the job.

@@ -58,7 +58,7 @@ def show(console: Console, entries: list[Entry], everything: bool) -> None:
 
 
 def jobs(entries: list[Entry]) -> Table:
-    """Make a table of the numbers of jobs, by stage and dimension."""
+    """Make a table of the numbers of jobs, by stage and dimension (the table they are for)."""
     counted = by_dimension(entries)
     used = list(dict.fromkeys([SHARED, *(entry.dimension for entry in entries)]))
     table = Table(title="jobs by stage and dimension, done or not")

@@ -104,7 +104,7 @@ class Workload:
         self.per_gmac, self.per_mb = per_gmac, per_mb
 
     def of(self, artefact: Artefact) -> Work:
-        """Compute the work of the job that makes an artefact."""
+        """Compute the work of the job that makes an artefact (folder of results)."""
         if artefact.kind.is_light:
             return self._light(artefact)
         work: Work = getattr(self, f"_{artefact.stage}")(artefact)

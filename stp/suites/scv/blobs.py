@@ -51,7 +51,7 @@ class Blob(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """The blobs of a video.
+    """The blobs (areas of one colour) seen in the frames of a video.
 
     Attributes:
         cover: for each colour, the share of each pixel that the colour covers, (T, H, W) in 0..1; a

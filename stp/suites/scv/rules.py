@@ -60,7 +60,7 @@ class Judged(NamedTuple):
 
 
 class Game(NamedTuple):
-    """A game with rules.
+    """A game whose rules its videos must keep.
 
     Attributes:
         colours: possible colours, keys of `stp.datasets.scv.appearance.COLOURS`.

@@ -1,4 +1,4 @@
-"""Mean squared error."""
+"""Training loss: mean squared error of predicted frames."""
 
 import torch.nn.functional as F
 from torch import Tensor

@@ -28,7 +28,7 @@ HEADER = (
 
 
 def render_content_motion(manifest: Path, out: Path) -> None:
-    """Write the table as .csv, .md, .tex and .html.
+    """Write the table of motion against content as .csv, .md, .tex and .html.
 
     Args:
         manifest: path of the manifest (JSON list of the results) of the distortion study.

@@ -117,7 +117,7 @@ def _pair(
 
 
 def render_metric_correlations(manifest: Path, out: Path) -> None:
-    """Write the table as .csv, .md, .tex and .html.
+    """Write the table of correlations between metrics as .csv, .md, .tex and .html.
 
     Args:
         manifest: path of the manifest (JSON list of the results) of the distortion study.

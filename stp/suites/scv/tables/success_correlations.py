@@ -19,7 +19,7 @@ HEADER = (
 
 
 def render_success_correlations(manifest: Path, out: Path) -> None:
-    """Write the table as .csv, .md, .tex and .html.
+    """Write the table of correlations of metrics with success as .csv, .md, .tex and .html.
 
     Args:
         manifest: path of the manifest (JSON list of the results) of the scores of all models.
