@@ -453,6 +453,7 @@ def test_learns_four_moving_digits_by_heart(name):
 
 ONE_EPOCH = {"batch_size": 8, "lr": 0.01, "schedule": "onecycle"}  # 5 steps
 BUDGET = {name: ({**ONE_EPOCH, "epochs": 15}, {}) for name in TWELVE} | {
+    "simvpv2": ({**ONE_EPOCH, "epochs": 8}, {}),
     "phydnet": ({"epochs": 4, "batch_size": 4, "lr": 0.004}, {}),
     "earthformer": ({"epochs": 15, "batch_size": 4, "lr": 0.004}, SHALLOW),
     "mcvd": ({**ONE_EPOCH, "lr": 0.005, "epochs": 20}, {**NOISE, "sampler": {"steps": 10}}),
