@@ -141,8 +141,8 @@ def _training(contents: Contents, checkpoints: Sequence[Checkpoint]) -> Iterable
         differing = sum(bool(training.deviations) for training in contents.trainings)
         printed = sum(training.published is not None for training in contents.trainings)
         yield (
-            f"The column *deviations* lists differences from the paper's recipe (PredBench, "
-            f"appendix D): {differing} of {printed} printed trainings deviate. "
+            "The column *deviations* lists differences from the settings that the suite's paper "
+            f"prints: {differing} of {printed} printed trainings deviate. "
             "`training_protocol.csv` has all settings."
         )
         yield ""

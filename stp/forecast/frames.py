@@ -1,4 +1,4 @@
-"""Forecasts of frames: a model, and the last frames of recordings."""
+"""Forecasts of frames: a model, and the last frames of recordings that it starts from."""
 
 import tempfile
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class FrameModel:
 
     @property
     def shape(self) -> tuple[int, int, int] | None:
-        """(C, H, W) of the training data; None for a model that takes any shape."""
+        """Channels, height and width of frames; None for a model that takes any shape."""
         shape = self.recipe.get("shape")
         return None if shape is None else (shape[0], shape[1], shape[2])
 

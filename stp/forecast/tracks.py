@@ -1,4 +1,4 @@
-"""Forecasts of people: a predictor, and the last positions of tracks."""
+"""Forecasts of people's paths: a predictor, and the last observed positions of people."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +23,7 @@ OBSERVE, PREDICT = 8, 12
 
 @dataclass(frozen=True)
 class TrackModel:
-    """A predictor of people.
+    """A predictor of people's paths.
 
     Attributes:
         name: name of the predictor, a module of stp.tracks.predictors.
@@ -50,14 +50,15 @@ class TrackModel:
         """Predict the next positions of people.
 
         Args:
-            positions: observed positions of all people present, (N, observed, 2), metres.
+            positions: observed positions of the N people present, (N, observed, 2), metres.
             leads: number of predicted positions T; by default as in training.
             dt: seconds between two positions.
             person: numbers that identify the people, (N,); seeds for predictors that draw paths.
             obstacles: obstacles of the scene.
 
         Returns:
-            positions, float64 (M, N, T, 2), metres; M is 1 unless the predictor draws samples.
+            positions, float64 (M, N, T, 2), metres. M is the number of samples of a predictor that
+            returns samples, otherwise 1.
 
         Raises:
             StpError: positions have another shape, are too few or not finite.
@@ -91,7 +92,7 @@ class TrackModel:
 
 @dataclass(frozen=True)
 class Crowd:
-    """The people who are present at the end of a recording.
+    """The N people who are present at the end of a recording.
 
     Attributes:
         person: numbers of the people, (N,).

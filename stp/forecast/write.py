@@ -26,7 +26,8 @@ def frames(folder: Path, recordings: Recordings, forecasts: np.ndarray, model: s
     Args:
         folder: folder of the files, which replace those of an earlier forecast.
         recordings: observed frames.
-        forecasts: M forecasts of each recording, (N, M, T, C, H, W), in the dataset's units.
+        forecasts: M forecasts of each of N recordings over T lead times, (N, M, T, C, H, W), in
+            the dataset's units.
         model: name of the model.
 
     Returns:
@@ -80,7 +81,7 @@ def tracks(folder: Path, crowd: Crowd, forecasts: np.ndarray, model: str) -> lis
     Args:
         folder: folder of the files, which replace those of an earlier forecast.
         crowd: observed positions.
-        forecasts: M forecasts of each person, (M, N, T, 2), metres.
+        forecasts: M forecasts of N people over T steps, (M, N, T, 2), metres.
         model: name of the model.
 
     Returns:

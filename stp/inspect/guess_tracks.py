@@ -393,17 +393,19 @@ def _tried(
     tracks: Tracks, recordings: list[Recording], prepare: dict[str, Any], notes: dict[str, str]
 ) -> TrackGuess:
     """Choose the first lengths with scenarios in both parts, or otherwise in the test part."""
-    surveys: dict[tuple[int, int, int], Any] = {}
+    surveys: dict[tuple[int, int, int, str], Any] = {}
     people = count_people([recording.tracks.person for recording in recordings])
 
     def counted(context: int, horizon: int, fewest: int, protocol: str) -> Any:
-        key = (context, horizon, fewest)
+        key = (context, horizon, fewest, protocol)
         if key not in surveys:
             about = {**RULES, "fewest": fewest, "decimate": prepare.get("decimate", 1)}
             sizes = [len(recording.tracks) for recording in recordings]
             prepared = PreparedTracks(tracks, None, {**about, "recordings": sizes})
-            surveys[key] = survey(prepared, observe=context, predict=horizon)
-        return surveys[key][protocol]
+            surveys[key] = survey(prepared, observe=context, predict=horizon, protocols=[protocol])[
+                protocol
+            ]
+        return surveys[key]
 
     choices = product(PROTOCOLS, (("calibration", "test"), ("test",)), (2, 1), LENGTHS)
     for protocol, parts, fewest, (context, horizon) in choices:

@@ -2,9 +2,12 @@
 
 
 def table_command(scale: str, table: str) -> str:
-    """The command that makes a table and all of its inputs at a scale.
+    """The command that makes a table and all of its inputs.
 
-    The command names the scale file, without which Snakemake would plan the demo.
+    Args:
+        scale: name of the scale file (which models and datasets are evaluated), which the command
+            names, since Snakemake would plan the demo without it.
+        table: name of the table.
     """
     return (
         f"snakemake --profile local --configfile config/{scale}.yaml -- results/tables/{table}.csv"
@@ -12,5 +15,11 @@ def table_command(scale: str, table: str) -> str:
 
 
 def trust_command(scale: str, dimension: str, convention: str) -> str:
-    """The command that shows the trust card of a metric from a distortion study."""
+    """The command that shows the trust card of a metric: which distortions of clips it notices.
+
+    Args:
+        scale: name of the scale file of the study.
+        dimension: name of the study's table.
+        convention: exact definition of the metric, such as ``ssim.range2``.
+    """
     return f"stp list metrics {convention} --study results/{scale}/plan/{dimension}.json"

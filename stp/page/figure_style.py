@@ -74,7 +74,7 @@ def styles(models: Sequence[str], baselines: Iterable[str] = ()) -> dict[str, St
 
 
 def baselines(cells: Iterable[StoredCell]) -> set[str]:
-    """Names of the models of cells without a seed, which are not trained by gradient descent."""
+    """Names of the models without a seed, since they are not trained by gradient descent."""
     return {cell.key.model for cell in cells if cell.key.seed is None}
 
 
@@ -99,10 +99,11 @@ def paper_size() -> AbstractContextManager[Any]:
 
 
 class RepeatableLayout(ConstrainedLayoutEngine):
-    """Constrained layout whose result is the same in each process.
+    """Constrained layout of matplotlib with rounded positions, so that files are reproducible.
 
-    The solver visits its variables in the order of their addresses in memory, so that positions
-    differ in the last bit, and names of clip paths in SVG, which are hashes of positions, differ.
+    The solver of the layout visits its variables in the order of their addresses in memory. Without
+    rounding, positions differ in the last bit from process to process, and so do names of clip
+    paths in SVG files, which are hashes of positions.
     """
 
     def execute(self, fig: Figure) -> None:
@@ -122,8 +123,9 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def origin_note(cells: Iterable[StoredCell]) -> str:
-    """Text that every figure must state: origin and protocol of the cells' data, with shares of
-    cells.
+    """Text below every figure: origin and protocol of the data, ``synthetic data, demo protocol``.
+
+    If they differ between cells (results of one model on one dataset), the text counts the cells.
     """
     texts = []
     for cell in cells:

@@ -46,9 +46,9 @@ class Section:
     notes: list[str] = field(default_factory=list)
 
     def with_aside(self) -> list[bool]:
-        """For each column, whether it is numeric and has items with a second text.
+        """Whether each column is numeric and has items with a second text (`Item.aside`).
 
-        The second texts are written in a separate column, so that numbers are aligned.
+        The second texts are then written in a separate column, so that numbers are aligned.
         """
 
         def has_aside(column: int) -> bool:
@@ -66,7 +66,7 @@ def section_of_records(
     intro: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> Section:
-    """A section of rows that map the same columns to their items.
+    """Make a section from rows that are mappings from the heading of a column to its item.
 
     Args:
         title: heading of the section.

@@ -20,7 +20,7 @@ def share(part: int, whole: int) -> str:
 
 
 def folded(line: str, width: int) -> str:
-    """Wrap a line at blanks, with an indent that keeps bullets and leading blanks free."""
+    """Wrap a line at blanks; further lines are indented as far as the text after a bullet."""
     if len(line) <= width:
         return line
     start = len(line) - len(line.lstrip(" -"))
@@ -42,7 +42,8 @@ def table(
         header: names of the columns.
         rows: cells of each row.
         width: length of a line, in characters.
-        left: number of columns, from the first, that are aligned to the left, as the last one is.
+        left: number of columns, from the first, that are aligned to the left. The last column is
+            always aligned to the left, and those between them to the right.
     """
     *fixed, last = header
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(fixed))]

@@ -24,7 +24,7 @@ def visible(text: str) -> str:
 
 
 class Visible:
-    """A renderable with visible control characters.
+    """A renderable (something that Rich prints) whose control characters are made visible.
 
     Args:
         shown: renderable that contains texts from data; its styles are kept.

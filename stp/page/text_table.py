@@ -144,11 +144,12 @@ _RULE = box.Box("    \n    \n ── \n    \n    \n    \n    \n    \n")
 
 
 def answer(columns: Sequence[Column], width: int) -> RenderableType:
-    """Make a table from the result of a query; the first column need not identify rows.
+    """Lay out the result of a query for a terminal of some width in characters.
 
     If the table does not fit and has few rows, each row is written as a record with a line for each
     column. If it has more rows, columns with the same cell in all rows are written once, and the
-    other columns are divided into several tables with numbered rows.
+    other columns are divided into several tables. Their rows are numbered, since the first column
+    of a result need not identify them.
     """
     if _needed(columns) <= width:
         return styled(columns, width)

@@ -20,7 +20,7 @@ def readable(units: str) -> str:
 
 
 def of_convention(unit: str, convention: str, of_data: str) -> str:
-    """The unit of a convention's values for given data.
+    """The unit of a metric's values for given data, under one convention (exact definition).
 
     Args:
         unit: unit as the metric declares it: "m", "of the variable", "of the variable, squared",

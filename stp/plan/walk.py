@@ -5,6 +5,7 @@ No other module builds paths of artefacts.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import NamedTuple
 
 from stp.core import named_modules, provenance
@@ -482,12 +483,13 @@ class Walk:
 
     def _entries_of_network(self, features: NetworkFeatures) -> tuple[str, ...]:
         """Configuration files of all metrics that share the features of a network's module."""
-        metrics = [
-            name
-            for name, metric in self.config.metrics.items()
-            if any(
-                entry.features and entry.features.code == features.code
-                for entry in metric.conventions.values()
-            )
-        ]
-        return entries_of("conventions", *sorted(metrics))
+        return entries_of("conventions", *sorted(self._metrics_by_network[features.code]))
+
+    @cached_property
+    def _metrics_by_network(self) -> dict[str, set[str]]:
+        metrics: dict[str, set[str]] = {}
+        for name, metric in self.config.metrics.items():
+            for entry in metric.conventions.values():
+                if entry.features:
+                    metrics.setdefault(entry.features.code, set()).add(name)
+        return metrics

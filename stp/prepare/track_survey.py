@@ -4,6 +4,7 @@ A scenario, one sample, is a moment at which all people present were seen long e
 a set of rules for this. Scenarios that overlap in time are one episode.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -22,12 +23,15 @@ FEW = "too few people"
 REASONS = (NOBODY, COMES, LEAVES, GAP, FEW)
 
 
-def survey(data: PreparedTracks, *, observe: int, predict: int) -> dict[str, Any]:
+def survey(
+    data: PreparedTracks, *, observe: int, predict: int, protocols: Iterable[str] = PROTOCOLS
+) -> dict[str, Any]:
     """Count scenarios, episodes and people, and the moments that are left out.
 
     Args:
         data: the dataset.
         observe, predict: numbers of observed and predicted positions.
+        protocols: names of protocols.
 
     Returns:
         for each protocol and part (``calibration`` or ``test``): numbers of moments, scenarios,
@@ -39,7 +43,7 @@ def survey(data: PreparedTracks, *, observe: int, predict: int) -> dict[str, Any
             part: _part(data, part, protocol, observe, predict)
             for part in data.filled_parts(protocol)
         }
-        for protocol in PROTOCOLS
+        for protocol in protocols
     }
 
 

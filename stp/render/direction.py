@@ -6,5 +6,5 @@ __all__ = ["Direction", "heading"]
 
 
 def heading(column: str, direction: Direction) -> str:
-    """Append a sign for the direction of better values to the heading of a column."""
+    """Append a sign for the direction of better values to a column heading, as in ``SSIM ↑``."""
     return f"{column} {direction.sign}".rstrip()

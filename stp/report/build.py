@@ -109,7 +109,7 @@ def page(pieces: Mapping[str, object]) -> str:
     """The HTML of the page, with its data and scripts.
 
     Args:
-        pieces: data that the scripts read, by name.
+        pieces: data that the scripts read, by name: lists, dicts or dataclasses, written as JSON.
     """
     return (
         (PARTS / "page.html")

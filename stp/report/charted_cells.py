@@ -1,4 +1,8 @@
-"""SQL that several sections with charts use: numbers of cells, and conventions of the tables."""
+"""Fragments of SQL that several sections with charts use.
+
+They number cells (results of one model on one dataset), and select the conventions (exact
+definitions of metrics) that tables of results show.
+"""
 
 from stp.options.score import CELL_KEYS
 

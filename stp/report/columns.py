@@ -1,4 +1,4 @@
-"""Write query results as compact JSON: by columns, each distinct text once."""
+"""Write results of queries as compact JSON: column by column, with each distinct text once."""
 
 import json
 import math
@@ -117,7 +117,12 @@ def _column(values: tuple[Any, ...], digits: int | None) -> Words | list[Value]:
 
 
 def plain(value: object, digits: int | None = DIGITS) -> Any:
-    """Convert a value of DuckDB to a value of JSON; ``digits`` is as for `columnar`."""
+    """Convert a value of DuckDB to a value of JSON.
+
+    Args:
+        value: the value.
+        digits: number of significant digits of numbers; None keeps all.
+    """
     if isinstance(value, Decimal):
         value = float(value)
     if isinstance(value, float):

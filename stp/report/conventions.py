@@ -24,5 +24,10 @@ ORDER BY e.metric, e.convention, e.other, e.dimension, c.tested, e.setting, e.va
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
-    """A row for each evaluation and pair of conventions, from the view ``convention_effects``."""
+    """Query how ranks and values of models differ between two exact definitions of a metric.
+
+    Returns:
+        ``effects``: a row for each pair of conventions (exact definitions) of a metric and each
+        evaluation (models that are ranked together), from the view ``convention_effects``.
+    """
     return {"effects": columnar(database, EFFECTS)}

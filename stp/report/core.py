@@ -1,4 +1,4 @@
-"""Data that all sections of the report use: cells, dimensions, names, conventions, origins."""
+"""Data that all sections of the report use: what was evaluated, on which data, by which metrics."""
 
 from pathlib import Path
 
@@ -29,7 +29,13 @@ FROM noise_correlations GROUP BY convention, tested_on ORDER BY convention, test
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
-    """Descriptions of cells, dimensions, settings, models, datasets and conventions."""
+    """Query descriptions of what was evaluated.
+
+    Returns:
+        by name, tables of the store such as ``cells`` (one model on one dataset each), ``models``,
+        ``datasets`` and ``conventions`` (exact definitions of metrics); ``trust``, what metrics
+        notice, if the store has such a study; and ``styles``, the look of each model in charts.
+    """
     named = database.execute(
         # Models without a seed are baselines, except those that are calibrated, or were trained or
         # run by others.

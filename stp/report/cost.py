@@ -1,4 +1,4 @@
-"""Section on costs: time, memory and size behind each cell, and totals over artefacts."""
+"""Section on costs: time, memory and size of what was computed, by result and in total."""
 
 from functools import cache
 from pathlib import Path
@@ -86,14 +86,15 @@ FROM attempts WHERE how <> 'done' GROUP BY ALL ORDER BY ALL"""
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
-    """Cost of cells, of models, of stages and of failed attempts.
+    """Query the cost of cells (one model on one dataset each), models, stages and failed attempts.
 
     Returns:
         ``cells``: a row for each cell with seconds of its stages, peak memory in MB, total bytes
         and parameters of its trained models, and number of test clips; a training run that several
         cells share is in the row of each. ``models``: cost by model and training dataset over all
         tests, without preparation. ``totals``: cost by stage and device. ``models`` and ``totals``
-        count each artefact once. ``lost``: failed attempts by stage and kind of end.
+        count each training run and prediction once. ``lost``: failed attempts by stage and kind of
+        end.
 
     Raises:
         StpError: the store is older than the code.

@@ -19,5 +19,9 @@ ORDER BY d.difference IS NULL, d.dimension, d.tested, d.metric, d.model, d.train
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
-    """A row for each of our values with a printed value, from the view ``deltas``."""
+    """Query our values beside those that papers print.
+
+    Returns:
+        ``deltas``: a row for each of our values with a printed value, from the view ``deltas``.
+    """
     return {"deltas": columnar(database, DELTAS)}

@@ -15,7 +15,7 @@ MANY = 4
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> list[dict[str, object]]:
-    """Each question with its query and its result."""
+    """Run the queries; return the text, the query and the result of each question."""
     answered = []
     for question, about, sql in QUESTIONS:
         names, rows = asked(database, sql)

@@ -1,11 +1,14 @@
-"""Data classes of the forecasts in the page: evaluations, samples, and sheets of pictures."""
+"""Data classes of the forecasts in the page: evaluations, samples, and sheets of pictures.
+
+An evaluation is a test in which models were compared. A sheet is one picture of several frames.
+"""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class ShownMetric:
-    """A metric of single samples: column heading, convention and variable."""
+    """A metric of single samples: heading, exact definition (convention) and variable."""
 
     title: str
     convention: str
@@ -31,12 +34,12 @@ class ShownSample:
         clip: name of the clip.
         times: times of context and lead times, in words.
         gaps: for each model, the reason why pictures are missing; empty if there are pictures.
-        remarks: for each model, a remark; may be empty.
+        remarks: for each model, a remark on its forecast; may be empty.
         scales: for each variable, two scales, of values and of errors: lowest and highest value,
             and the colours.
         metrics: metrics of the scores.
         scores: values over lead times, for each model and metric.
-        piece: name of the block of data in the page with the sheets.
+        piece: name of the block of data in the page that has the pictures.
     """
 
     rule: str
@@ -54,14 +57,16 @@ class ShownSample:
 
 @dataclass(frozen=True, kw_only=True)
 class ShownEvaluation:
-    """An evaluation; without pictures unless it is a `PicturedEvaluation`.
+    """A test in which models were compared, in the list of forecasts of the page.
+
+    It has no pictures, for a reason, unless it is a `PicturedEvaluation`.
 
     Attributes:
         dimension: name of the dimension.
         case: name of the test.
         tested: title of the test.
         dataset: name of the dataset.
-        origin: origins of the data of its cells, see `stp.plan.manifest.ORIGIN_FIELDS`.
+        origin: origins of the data (official, synthetic, ...) of its results.
         gap: reason why there are no pictures; empty with pictures.
         samples: samples with pictures.
     """
@@ -77,7 +82,9 @@ class ShownEvaluation:
 
 @dataclass(frozen=True, kw_only=True)
 class PicturedEvaluation(ShownEvaluation):
-    """An evaluation with pictures.
+    """A test in which models were compared, with pictures of their forecasts.
+
+    Frames are stored in sheets: pictures with several frames side by side.
 
     Attributes:
         look: encoding and size of the pictures, in words.
@@ -112,8 +119,12 @@ class PicturedEvaluation(ShownEvaluation):
 
 @dataclass(frozen=True)
 class VariableSheets:
-    """Sheets of a variable as data URIs: context, truth, and values and errors by label of the
-    model.
+    """Sheets (pictures of several frames) of one variable, as data URIs.
+
+    Attributes:
+        context: context frames.
+        truth: true frames.
+        models: two sheets of each model, forecast and errors, by label of the model.
     """
 
     context: str
@@ -123,6 +134,6 @@ class VariableSheets:
 
 @dataclass(frozen=True)
 class SampleSheets:
-    """Sheets of a sample, by variable."""
+    """Sheets (pictures of several frames) of a sample, for each variable."""
 
     variables: list[VariableSheets]

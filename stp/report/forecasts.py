@@ -80,17 +80,19 @@ class _Evaluation(NamedTuple):
 def pieces(
     database: duckdb.DuckDBPyConnection, pictures: Pictures, report: Report = silent
 ) -> Pieces:
-    """Make the pictures of all evaluations.
+    """Make the pictures of all evaluations (tests in which models were compared).
 
     Every evaluation may use an equal part of the total size; large evaluations also use what small
     ones leave. All pictures of an evaluation have the same encoding, the best of ``LOOKS`` that
     fits. If pictures of acceptable quality do not fit, samples are left out first.
 
     Args:
+        database: the open results store.
         pictures: number and size of the pictures.
+        report: callback for the progress.
 
     Returns:
-        blocks of data by name: ``forecasts``, the index, and ``forecasts-<n>``, the sheets of one
+        blocks of data by name: ``forecasts``, the index, and ``forecasts-<n>``, the pictures of one
         sample each, which the page parses when it shows them.
 
     Raises:

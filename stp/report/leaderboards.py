@@ -74,7 +74,14 @@ ORDER BY l.convention, l.variable, l.level, l.threshold, l.leads, l.rank NULLS L
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
-    """Make a row for each evaluation, part and model (indices of `stp.report.row_keys`)."""
+    """Query the ranks of all models.
+
+    Returns:
+        ``board``: a row for each model in each ranking, with value, interval, rank and printed
+        value. ``evaluations`` and ``parts``: what the indices in these rows stand for. Models are
+        ranked within an evaluation (such as a test dataset and setting) for one part (a metric's
+        exact definition, with variable, level, threshold and lead times).
+    """
     numbers, parts = evaluations(database), Numbers(PART)
     _, board = asked(database, BOARD)
     first, behind = len(ALIKE), len(_PLACE)

@@ -45,11 +45,12 @@ FROM numbered GROUP BY ALL ORDER BY ALL"""
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
-    """Values over lead times.
+    """Query values at each lead time.
 
     Returns:
-        ``lines``: a row for each cell and part of a convention. Its ``values``, ``low`` and
-        ``high`` are lists, or NULL with a ``reason``; ``at_leads`` is the first lead time if they
+        ``lines``: a row for each cell (one model on one dataset), convention (exact definition of a
+        metric), variable, level and threshold. Its ``values``, ``low`` and ``high`` are lists over
+        lead times, or NULL with a ``reason``; ``at_leads`` is the first lead time if lead times
         are consecutive, else a list. ``complete``: whether all conventions are included, not only
         those in tables of results. ``steps``: seconds from one lead time to the next by index of
         the cell, if known.

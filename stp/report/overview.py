@@ -1,4 +1,4 @@
-"""Overview section: planned and evaluated cells, with dates, machines and versions of the code."""
+"""Overview section: what was evaluated, when, on which machines, and by which code."""
 
 from pathlib import Path
 
@@ -38,7 +38,13 @@ FROM missing ORDER BY rowid"""
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
-    """Facts about the whole store, and a row for each planned cell without scores."""
+    """Query facts about the whole store.
+
+    Returns:
+        ``facts``: numbers of scores and artefacts, first and last date, total time and size.
+        ``commits``, ``stages``, ``machines``: artefacts by commit, stage and machine. ``missing``:
+        a row for each planned cell (one model on one dataset) without scores, and why.
+    """
     names, rows = asked(database, FACTS)
     return {
         "facts": dict(zip(names, rows[0], strict=True)),

@@ -1,4 +1,4 @@
-"""Encode sheets of the report's pictures: values and errors as 8-bit levels.
+"""Encode the report's pictures as sheets: all frames of a clip in one picture, side by side.
 
 A field is stored as levels, to which the page applies a colour map: level 0 is a missing value, and
 1..255 run evenly from one limit of the scale to the other. Brightness and colours in [0, 1] are
@@ -69,7 +69,7 @@ def scales_of(sample: SampleForecasts, variable: Variable) -> tuple[Scale, Scale
 def values(
     sample: SampleForecasts, frames: np.ndarray, variable: Variable, scale: Scale, look: Look
 ) -> str:
-    """The sheet of values of some frames, as a data URI.
+    """The sheet (one picture of several frames) of the values of some frames, as a data URI.
 
     Args:
         sample: the sample that the frames belong to.
@@ -88,7 +88,10 @@ def values(
 def errors(
     sample: SampleForecasts, forecast: Forecast, variable: Variable, scale: Scale, look: Look
 ) -> str:
-    """The sheet of errors of a forecast, as a data URI; see `values`."""
+    """The sheet (one picture of several frames) of a forecast's errors, as a data URI.
+
+    Arguments are as in `values`; ``scale`` is the scale of the errors.
+    """
     if len(variable.channels) == 1:
         channel = variable.channels[0]
         fields = forecast.frames[:, channel].astype(np.float64) - sample.truth[:, channel]
@@ -112,7 +115,12 @@ def colours(name: str) -> str:
 
 
 def size_of(height: int, width: int, look: Look) -> tuple[int, int]:
-    """Height and width of a frame as stored, in pixels."""
+    """Height and width of a frame as stored, in pixels.
+
+    Args:
+        height, width: size of a frame of the data, in pixels.
+        look: encoding, which limits the longer side.
+    """
     longer = max(height, width)
     if look.side is None or longer <= look.side:
         return height, width

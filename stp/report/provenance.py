@@ -1,6 +1,7 @@
-"""Section on provenance: the values of every cell with all digits, and the artefacts behind it.
+"""Section on provenance: all values with all digits, and what they were made from.
 
-Each artefact is listed once; cells and other artefacts refer to it by index.
+A cell is one model on one dataset. An artefact is a folder that a stage wrote, such as trained
+weights. Each artefact is listed once; cells and other artefacts refer to it by index.
 """
 
 import json
@@ -39,13 +40,14 @@ FROM cells ORDER BY rowid"""
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
-    """The values of all cells, and the artefacts behind them.
+    """Query the values of all cells (one model on one dataset each), and what they were made from.
 
     Returns:
-        ``values``: values of cells; ``cell`` is an index in ``core.cells``, and ``part`` an index
-        in ``parts``. ``artefacts``: ``inputs`` are indices of artefacts; ``lock`` is the index of
-        the raw files in ``locks``, or -1. ``behind``: indices of the artefacts behind each cell.
-        ``first_files``: the first three raw files of each of ``locks``.
+        ``values``: a row for each value, with the index of its cell in ``core.cells`` of the page
+        and of its metric and variable in ``parts``. ``artefacts``: a row for each artefact (folder
+        that a stage wrote), with the indices of its ``inputs`` and of its raw files (``lock``,
+        -1 without any). ``behind``: indices of the artefacts behind each cell. ``locks``: a row
+        for each set of raw files. ``first_files``: the first three files of each set.
     """
     numbers, parts = cells(database), Numbers(PART)
     keys, behind = len(CELL_KEYS), len(CELL_KEYS) + len(PART)

@@ -1,7 +1,7 @@
-"""Replace keys that repeat in every row by indices: cells, evaluations, and parts of a score.
+"""Replace keys that repeat in every row by indices, so that the page is smaller.
 
-Models are ranked within an evaluation; a part is a convention with its variable, level, threshold
-and lead times.
+There are indices of cells (one model on one dataset), of evaluations (within which models are
+ranked), and of parts (a metric's exact definition, with variable, level, threshold and lead times).
 """
 
 import duckdb
@@ -17,7 +17,11 @@ PART = ("convention", "variable", "level", "threshold", "leads")
 
 
 class Numbers:
-    """Indices of tuples, in the order of their first occurrence."""
+    """Numbers tuples (keys of rows) in the order of their first occurrence.
+
+    Args:
+        names: names of the tuples' items.
+    """
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self.names = names
@@ -33,12 +37,12 @@ class Numbers:
 
 
 def cells(database: duckdb.DuckDBPyConnection) -> Numbers:
-    """Indices of the cells, in the order of the store and of ``core.cells`` in the page."""
+    """Indices of the cells (one model on one dataset each) in the page, by key of the cell."""
     return _numbered(database, CELL_KEYS, "")
 
 
 def evaluations(database: duckdb.DuckDBPyConnection) -> Numbers:
-    """Indices of the evaluations, in the order of their first cells."""
+    """Indices of the evaluations (within which models are ranked), in the order of the store."""
     return _numbered(database, ALIKE, f"GROUP BY {', '.join(ALIKE)}")
 
 

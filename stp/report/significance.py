@@ -19,11 +19,12 @@ WHERE = "suite, dimension, trained_on, train_subset, tested_on, subset, setting"
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
-    """Comparisons and ranks of the store.
+    """Query comparisons of two models, and ranks of models.
 
     Returns:
-        ``comparisons`` and ``ranks``: rows of the tables of the same names. ``complete``: whether
-        all conventions are included, not only those in tables of results.
+        ``comparisons`` and ``ranks``: rows of the store's tables of the same names. ``complete``:
+        whether all conventions (exact definitions of metrics) are included, not only those in
+        tables of results.
 
     Raises:
         StpError: the store is older than the code.

@@ -29,13 +29,13 @@ GROUP BY ALL ORDER BY min(n.cell)"""
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
-    """Spectra averaged over samples, then over seeds, from sums that are stored beside the scores.
+    """Compute spectra, averaged over samples, then over seeds, from sums stored beside the scores.
 
     Returns:
-        ``lines``: a line for each model and evaluation, with ``cells`` (their indices), ``leads``
-        (the first and the last), and for each lead time ``forecast`` and ``truth``: power by
-        wavenumber from 1 on. ``unread``: reason why spectra cannot be read, by index of the first
-        cell.
+        ``lines``: a line for each model and test, with ``cells`` (indices of the results of all
+        seeds), ``leads`` (the first and the last lead time), and for each of these ``forecast`` and
+        ``truth``: power by wavenumber from 1 on. ``unread``: reason why spectra cannot be read, by
+        index of the first of these results.
 
     Raises:
         StpError: the store is older than the code.

@@ -84,7 +84,9 @@ class ShownScenario:
 
 @dataclass(frozen=True, kw_only=True)
 class ShownTest:
-    """A test; without drawings unless it is a `DrawnTest`.
+    """A test of predictors of people's paths, in the list of trajectories of the page.
+
+    It has no drawings, for a reason, unless it is a `DrawnTest`.
 
     Attributes:
         dataset: name of the dataset.
@@ -130,7 +132,13 @@ class DrawnTest(ShownTest):
 
 @dataclass(frozen=True)
 class DrawnObstacles:
-    """Discs, or cells of a grid: positions, and their diameters or width, in centimetres."""
+    """The obstacles of a scene: discs, or cells of a grid.
+
+    Attributes:
+        kind: ``discs`` or ``grid``.
+        position: centres (x, y, x, y, ...), in centimetres.
+        size: diameter of each disc, or width of all cells, in centimetres.
+    """
 
     kind: str
     position: list[int]
@@ -152,7 +160,9 @@ class DrawnPrediction:
     Attributes:
         path: mean predicted path of each person.
         samples: paths of all people in each sample; empty if there is a single sample.
-        ellipses: ellipses of the predicted mixture, see `_ellipses`; empty without a mixture.
+        ellipses: ellipses of two standard deviations, by person, step and component of the
+            predicted mixture: x, y and two radii, an angle in degrees, and the weight in per cent;
+            empty without a mixture.
         errors: error of each person at each step, in millimetres.
     """
 
@@ -164,7 +174,16 @@ class DrawnPrediction:
 
 @dataclass(frozen=True, kw_only=True)
 class DrawnScene:
-    """The positions of a scenario: paths (x, y, x, y, ...) of people, in centimetres."""
+    """The positions of people in a scenario; a path is a list x, y, x, y, ... in centimetres.
+
+    Attributes:
+        person: identifiers of the people.
+        observed: observed path of each person.
+        future: true path of each person after the observation.
+        neighbours: paths of people who are observed but not predicted.
+        extent: left, bottom, right and top of the drawing.
+        predicted: predictions of the models.
+    """
 
     person: list[str]
     observed: list[list[int]]
@@ -176,7 +195,7 @@ class DrawnScene:
 
 @dataclass(frozen=True)
 class Positions:
-    """All positions that are drawn for a test."""
+    """All positions that are drawn for a test: the map, and the scenarios."""
 
     place: DrawnPlace
     scenes: list[DrawnScene]

@@ -1,4 +1,4 @@
-"""Determine units of values from conventions and variables."""
+"""Determine the units of values for readers, such as ``K`` or ``m² s⁻²``."""
 
 from pathlib import Path
 
@@ -18,7 +18,11 @@ ORDER BY ALL"""
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> Columnar:
-    """Units by dataset, convention, variable and level; values without a unit are left out."""
+    """Determine the unit of each dataset, convention (exact definition of a metric) and variable.
+
+    Returns:
+        a row for each dataset, convention, variable and level; values without a unit are left out.
+    """
     _, rows = asked(database, VALUES)
     units = []
     for tested_on, convention, variable, level, declared, stated, folder in rows:

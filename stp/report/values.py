@@ -1,4 +1,7 @@
-"""Values over all lead times for the conventions of tables, for sections that compare tests."""
+"""Values over all lead times, for sections of the report that compare tests with each other.
+
+Only conventions (exact definitions of metrics) that tables of results show are included.
+"""
 
 from pathlib import Path
 
@@ -33,12 +36,14 @@ ORDER BY ALL"""
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> dict[str, object]:
-    """Values of each cell, distances at equal sample size, and printed values.
+    """Query values of each cell, distances at equal sample size, and printed values.
 
     Returns:
-        ``values``: a row for each cell and part of a convention. ``matched``: a row for each
-        comparison, cell and convention. ``printed``: a row for each entry of the paper's tables for
-        which we also have a value; NULL with a reason if the two are not comparable.
+        ``values``: a row for each cell (one model on one dataset), convention, variable, level and
+        threshold. ``matched``: distances between sets of clips, such as FVD, of equally many clips,
+        so that tests with different numbers of clips can be compared. ``printed``: a row for each
+        value in the paper's tables for which we also have one; NULL with a reason if the two are
+        not comparable.
     """
     return {
         "values": columnar(database, VALUES),

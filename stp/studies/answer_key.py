@@ -1,4 +1,7 @@
-"""Read keys of questionnaires, which list the model or video behind each choice."""
+"""Read keys of questionnaires, which list the model or video behind each choice.
+
+Pages of a questionnaire name no models, so answers can be read only with its key.
+"""
 
 import json
 import math
@@ -23,11 +26,12 @@ REMEDY = "name the key.json that was written with the questionnaire"
 
 
 class Question(Strict):
-    """A question of a questionnaire.
+    """A question of a questionnaire, with the models or the video that it is about.
 
     Attributes:
         id: identifier of the question on the page.
-        choices: name of the model by id of its picture; for a rating, name of the video.
+        choices: names of the models by id of the picture on the page. If a single video is rated,
+            there is one picture, with the name of the video.
     """
 
     id: str
@@ -51,7 +55,12 @@ class ClipQuestion(Question):
 
 
 class PairQuestion(Question):
-    """A question about two videos of a clip, with the names of the pair's scenarios."""
+    """A question about a pair of videos: two models' predictions of the same clip.
+
+    Attributes:
+        clip: name of the clip.
+        scenarios: names of the scenarios (see `Scenario`) whose models the pair belongs to.
+    """
 
     clip: str
     scenarios: list[str]
@@ -69,7 +78,7 @@ class VideoQuestion(Question):
 
 
 class Source(Strict):
-    """The cell behind the predictions of a model for a dataset.
+    """The origin of a model's predictions for a dataset.
 
     Attributes:
         dataset: name of the dataset.
@@ -109,11 +118,14 @@ class ScoredModel(Strict):
 
 
 class Scenario(Strict):
-    """The models that were chosen for one column of Table 1, or one point of Figure 5.
+    """A group of models whose videos raters compare: a column of Table 1, or a point of Figure 5.
+
+    The table and the figure are those of the paper on FVD. Models are chosen by their values of one
+    metric: about equal values, evenly spread values, or values with a given gap.
 
     Attributes:
         name: name of the scenario, as printed: ``eq. FVD``, ``spr. FVD``, ``base200 +10``.
-        kind: the rule by which models were chosen.
+        kind: the rule by which models were chosen: ``equal``, ``spread`` or ``gap``.
         metric: heading of the metric by which models were chosen.
         models: names of the models; for a gap, the base comes first.
         reason: reason why models are missing, or fewer than configured; empty otherwise.
@@ -135,14 +147,14 @@ class Scenario(Strict):
 
 
 class Key(Strict):
-    """The key of a questionnaire.
+    """The key of a questionnaire: what is behind each question. Raters never get it.
 
     Attributes:
         study: checksum of the pages without raters' names, which identifies the study; empty before
             pages are written.
         pictures: encoding of the pictures.
         about: configuration of the study.
-        questions: questions sorted by id.
+        questions: all questions, sorted by id.
     """
 
     in_rounds: ClassVar[bool] = True
@@ -169,10 +181,10 @@ class BestOfKey(Key):
     """The key of a study of the best of several predictions.
 
     Attributes:
-        scale: scale of the predictions.
+        scale: name of the scale file by which the models were evaluated.
         models: title of a model by its name.
         datasets: title of a dataset by its name.
-        sources: cells of the predictions.
+        sources: origin of the predictions of each model for each dataset.
     """
 
     in_rounds: ClassVar[bool] = False
@@ -204,8 +216,8 @@ class PairKey(Key):
     """The key of a study of pairs.
 
     Attributes:
-        scale: scale of the results store; empty for a CSV file.
-        population: the file that models were chosen from.
+        scale: name of the scale file of the results store; empty if models are from a CSV file.
+        population: path of the results store or CSV file that models were chosen from.
         size: number of models in the population.
         models: chosen models by name.
         scenarios: all scenarios of the configuration.
@@ -224,7 +236,15 @@ class PairKey(Key):
         return f"{len(self.questions)} questions, {len(self.models)} models of {self.size}"
 
     def better(self, metric: str, question: PairQuestion) -> str | None:
-        """The model with the better score; None if a score is missing, or both are equal."""
+        """Find which of a pair's two models is better by a metric.
+
+        Args:
+            metric: heading of the metric.
+            question: question about the pair.
+
+        Returns:
+            name of the model; None if a score is missing, or both are equal.
+        """
         first, second = question.choices.values()
         a, b = (self.models[name].values.get(metric) for name in (first, second))
         if a is None or b is None or a == b:
@@ -284,12 +304,21 @@ K = TypeVar("K", bound=Key)
 
 
 def kept_path(key: Path, study: str) -> Path:
-    """Path of the copy of a key, which later questionnaires do not overwrite."""
+    """Path of the copy of a key, which later questionnaires do not overwrite.
+
+    Args:
+        key: path of the key.
+        study: checksum that identifies the study, which names the copy.
+    """
     return key.parent / "keys" / f"{study}.json"
 
 
 def load_key(path: Path, kind: type[K]) -> K:
-    """Read a key.
+    """Read the key of a questionnaire.
+
+    Args:
+        path: path of the key.
+        kind: expected class of the key.
 
     Raises:
         StpError: the key is missing or damaged, or is of another kind.

@@ -89,7 +89,7 @@ def read_answers(paths: Sequence[Path], key: Key, key_path: Path) -> Answers:
     """Read files of answers.
 
     Two answers of a rater to one question are refused, since people must decide which one counts;
-    so are two files of a rater, unless the study has rounds.
+    so are two files of a rater, unless raters of the study answer several pages.
 
     Args:
         paths: paths of files, or of folders of ``*.csv`` files.

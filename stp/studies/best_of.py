@@ -39,8 +39,11 @@ def best_of(manifest: Path, out: Path, study_file: Path, report: Report) -> Draf
         study_file: file of the configuration of the study.
         report: callback for the progress.
 
+    Returns:
+        the questionnaire, without pictures yet.
+
     Raises:
-        StpError: the scale lacks datasets or models of the study, or data or predictions are
+        StpError: datasets or models of the study were not evaluated, or data or predictions are
             damaged.
     """
     plan = load_manifest(manifest)

@@ -18,7 +18,7 @@ Count = Annotated[int, Field(ge=1)]
 
 
 class Study(Strict):
-    """Keys of every study.
+    """Options of every study with people.
 
     Attributes:
         item: kind of question: `best_of` (several predictions), `pair` (of videos) or `rating` (of
@@ -66,11 +66,11 @@ class BestOf(Study):
         return names
 
     def demand(self, scale: str, planned: Iterable[tuple[str, str]], path: Path) -> None:
-        """Check that a scale has all models and datasets of the study.
+        """Check that a scale (file of what is evaluated) has all models and datasets of the study.
 
         Args:
             scale: name of the scale.
-            planned: model and dataset of each short-term cell of the scale.
+            planned: pairs of model and dataset that the scale evaluates in the short term.
             path: file of the configuration, for the message.
 
         Raises:
@@ -95,7 +95,8 @@ class Measure(Strict):
     """A metric that is compared with people.
 
     Attributes:
-        convention: name of the convention in the results store, or of a column of a CSV file.
+        convention: exact definition of the metric in the results store, such as ``ssim.range2``, or
+            name of a column of a CSV file.
         higher_is_better: whether larger values are better.
     """
 
@@ -104,11 +105,13 @@ class Measure(Strict):
 
 
 class Gaps(Strict):
-    """The study of the smallest difference that people notice.
+    """Options of a study of the smallest difference of a metric that people notice.
+
+    A base model is compared with models that are worse by a given step.
 
     Attributes:
         metric: heading of the metric.
-        bases: values of the metric of base models, which other models are compared with.
+        bases: values that the metric of base models should have.
         steps: differences by which the other models are worse than the base.
         models: number of other models at each step.
         tolerance: maximum difference between the value of a model and the value that its base or
@@ -127,7 +130,7 @@ class Pairs(Study):
 
     Attributes:
         metrics: metrics by heading in the table.
-        models: number of models of each scenario.
+        models: number of models in each group of models that are compared.
         videos: number of videos of each model; all models have the same clips.
         equal: headings of metrics for which models with equal values are chosen.
         spread: headings of metrics for which models with evenly spread values are chosen.
@@ -208,11 +211,12 @@ BEST_OF_FILE = CONFIG_FOLDER / "human_study.yaml"
 
 
 def load_study(path: Path, scale: str = "") -> Item:
-    """Read a study.
+    """Read the configuration of a study.
 
     Args:
-        path: path of the file; its key ``scales`` contains keys that differ at a scale.
-        scale: name of the scale; empty without a scale.
+        path: path of the file. Its key ``scales`` has options that replace others at a scale (the
+            file of what is evaluated), for example fewer clips in the demo.
+        scale: name of the scale; empty for none.
 
     Raises:
         StpError: the file is missing or not a study.
@@ -232,7 +236,7 @@ def load_study(path: Path, scale: str = "") -> Item:
 
 
 def load_item(kind: type[S], path: Path, scale: str = "") -> S:
-    """Read a study of one kind of item, as `load_study` does.
+    """Read the configuration of a study of one kind of item (`kind`), as `load_study` does.
 
     Raises:
         StpError: the file is missing, not a study, or a study of another kind of item.

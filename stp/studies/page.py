@@ -50,7 +50,7 @@ class Page:
     Attributes:
         path: path of the file.
         questions: ids of the questions.
-        own: data of this page only, such as the name of the rater.
+        own: data that only this page has, such as the name of the rater.
         training: ids of questions whose answers do not count.
     """
 
@@ -70,8 +70,8 @@ class Draft:
         words: texts and settings of the pages besides those of the configuration.
         pages: all pages.
         pictures: function that returns 8-bit frames (T, H, W, 3), by id of the picture.
-        others: ids of further pictures by id of the question: ``given``, the context frames;
-            ``beside``, the video beside the choices.
+        others: ids of pictures that a question shows besides its choices, by id of the question:
+            ``given``, the context frames, or ``beside``, a natural video.
     """
 
     file: Path
@@ -107,7 +107,13 @@ def _pictures(content: Json) -> list[str]:
 
 
 def write_pages(draft: Draft, key_path: Path, report: Report) -> Key:
-    """Write all pages with the best pictures that fit, and the key with a copy named after it.
+    """Write all pages of a questionnaire, and its key.
+
+    Pictures have the best quality with which no page is larger than allowed. A copy of the key is
+    named after the checksum of the pages, so that later questionnaires do not overwrite it.
+
+    Returns:
+        the key, with the checksum.
 
     Raises:
         StpError: there is already a key for another kind of item, or a page would be larger than
@@ -197,7 +203,7 @@ def _encoded(
 
 
 def html(payload: Json) -> str:
-    """HTML of a page with its data; the page loads no other files."""
+    """HTML of a page with its data (`payload`); the page loads no other files."""
     # "</script>" in a text must not end the script.
     study = json.dumps(payload, separators=(",", ":")).replace("<", "\\u003c")
     parts = {
@@ -214,7 +220,7 @@ def html(payload: Json) -> str:
 
 
 def read_page(path: Path) -> Json:
-    """Read the data in a page.
+    """Read the data that are embedded in a page of a questionnaire.
 
     Raises:
         StpError: the file is missing, or is not a page of a questionnaire.

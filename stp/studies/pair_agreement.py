@@ -1,4 +1,8 @@
-"""Compute how often metrics agree with people, by scenario (Table 1 and Figure 5 of the paper)."""
+"""Compute how often metrics agree with people about which of two videos looks better.
+
+Shares of agreement are computed for each scenario: a group of models that were chosen by their
+values of a metric (Table 1 and Figure 5 of the paper on FVD).
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -27,7 +31,7 @@ def answers_by_question(key: PairKey, read: Answers) -> dict[int, list[Answer]]:
 
 
 def needs_rater(answers: list[Answer]) -> Literal["second", "third"] | None:
-    """Whether a pair still needs a second or third rater; None if it needs none."""
+    """Which further rater a pair of videos needs, given its answers so far; None if none."""
     if len(answers) < 2:
         return "second"
     return "third" if len(answers) == 2 and not agree(answers) else None
@@ -60,7 +64,16 @@ class Judged(NamedTuple):
 def agreements(
     key: PairKey, read: Answers, published: Iterable[PublishedValue]
 ) -> list[AgreementRow]:
-    """Compare answers with each metric by scenario, and the first two raters with each other."""
+    """Compare answers with each metric, and the first two raters with each other.
+
+    Args:
+        key: key of the questionnaire.
+        read: all answers.
+        published: values of the paper, which stand beside ours.
+
+    Returns:
+        a row for each scenario (group of models), metric and way of counting answers.
+    """
     judged = _judged(key, read)
     printed: dict[tuple[str, str], float] = {}
     for entry in published:
@@ -87,10 +100,14 @@ def agreements(
 
 
 def over_bases(scenarios: Iterable[Scenario]) -> list[tuple[Scenario, list[Scenario]]]:
-    """For each step of Figure 5, a scenario with the models of all bases, and its original
-    scenarios.
+    """Merge the scenarios (groups of models) of Figure 5 that have the same step.
 
-    One base and five models give five pairs, too few for an interval; two bases give ten.
+    A scenario has a base model, and models that are worse by the step. One base and five models
+    give five pairs, too few for an interval; two bases give ten.
+
+    Returns:
+        for each step with several bases, the merged scenario, and the scenarios that it consists
+        of.
     """
     steps: dict[float, list[Scenario]] = {}
     for scenario in scenarios:

@@ -1,4 +1,7 @@
-"""Write tables of the agreement of metrics with people (Table 1, Figure 5 of the FVD paper)."""
+"""Write the table and the figure of the agreement of metrics with people about pairs of videos.
+
+They correspond to Table 1 and Figure 5 of the paper on FVD.
+"""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path

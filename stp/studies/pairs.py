@@ -50,8 +50,11 @@ def pairs(
         study_file: the file of the configuration.
         report: callback for the progress.
 
+    Returns:
+        the questionnaire, without pictures yet.
+
     Raises:
-        StpError: the population is damaged or too small, or videos differ in length or size.
+        StpError: the source is damaged or has too few models, or videos differ in length or size.
     """
     population = read_population(source, study.metrics, where)
     scenarios = choose(study, population.models)

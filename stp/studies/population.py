@@ -1,4 +1,7 @@
-"""Read populations of models to compare, from cells of a results store or from a CSV file."""
+"""Read populations: the models among which a study of pairs chooses those to compare.
+
+Models are cells of a results store (one model on one dataset), or lines of a CSV file.
+"""
 
 import math
 from abc import ABC, abstractmethod
@@ -30,10 +33,10 @@ WHERE s.leads IS NULL AND s.variable IS NULL AND s.threshold IS NULL
 
 
 class Population(ABC):
-    """Models to compare, with scores and videos.
+    """Models to choose from for a study, with scores and videos.
 
     Attributes:
-        scale: scale of a results store; empty for a CSV file.
+        scale: name of the scale file of a results store; empty for a CSV file.
         models: models by name.
     """
 
@@ -42,18 +45,23 @@ class Population(ABC):
 
     @abstractmethod
     def clusters(self, model: str) -> pd.Series:
-        """Name of the cluster of each clip of a model, by name of the clip."""
+        """Name of the cluster (such as a video) of each clip of a model, by name of the clip."""
 
     @abstractmethod
     def video(self, model: str, clip: str) -> np.ndarray:
-        """The video of a model, float32 (T, C, H, W) in [0, 1], C is 1 or 3.
+        """The frames of a model's video of a clip, float32 (T, C, H, W) in 0..1; C is 1 or 3.
 
         Raises:
             StpError: the video is missing or damaged.
         """
 
     def clips(self, models: Sequence[str], count: int, seed: int) -> list[str]:
-        """Draw names of clips for which all given models have videos.
+        """Draw names of clips for which all given models have videos, at random.
+
+        Args:
+            models: names of the models.
+            count: number of clips.
+            seed: seed of the draw.
 
         Raises:
             StpError: there are too few clips, or videos are missing or damaged.
@@ -66,7 +74,9 @@ class Population(ABC):
 
 
 class StorePopulation(Population):
-    """Population of the cells of a results store with stored predictions; each cell is a model.
+    """The models of a results store: its cells whose predictions are still stored.
+
+    A cell is one model, trained and tested on some data; each counts as a model of its own.
 
     Args:
         path: path of the results store.
@@ -136,8 +146,9 @@ class StorePopulation(Population):
 
 
 class TablePopulation(Population):
-    """Population of a CSV file: ``model``, ``clips`` (a folder), and a column per metric.
+    """The models of a CSV file, one in each line.
 
+    Columns are ``model``, ``clips`` (the folder of the model's videos), and one for each metric.
     A column is named after the heading or the convention of a metric; a value may be empty. Clips
     of different models are matched by their position in the alphabetical order of names.
 
@@ -195,7 +206,7 @@ class TablePopulation(Population):
 
 
 def read_population(path: Path, metrics: Mapping[str, Measure], where: str = "") -> Population:
-    """Read a population.
+    """Read the models among which a study chooses, with their scores and videos.
 
     Args:
         path: path of a results store (.duckdb) or a CSV file (.csv).

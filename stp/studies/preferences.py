@@ -45,7 +45,8 @@ class Tally(NamedTuple):
         dataset: name of the dataset; empty for all datasets together.
         group: group of raters, such as ``age: 25-34``; empty for all raters.
         convention: convention of the metric.
-        chance: expected share of random choices; None if the subject is not a model.
+        chance: expected share of random choices; None for ``CANNOT_TELL``, and for a metric without
+            answers.
         won: number of questions in which no other model was chosen more often; if k models
             share the first place, each gets 1/k of the question.
         reason: reason why a metric has no share, or a share of some questions only; empty
@@ -79,7 +80,12 @@ def _about(key: BestOfKey, answers: Iterable[Answer], dataset: str) -> list[Answ
 
 
 def counts(key: BestOfKey, read: Answers) -> list[Tally]:
-    """Shares of the models among all answers, by dataset, and by group of enough raters."""
+    """Compute the share of answers that name each model as the best.
+
+    Returns:
+        shares over all datasets, over each dataset, and over each group of raters (by age or
+        gender) that is large enough.
+    """
     tallies = [
         tally._replace(dataset=dataset)
         for dataset in ["", *key.datasets]
@@ -149,7 +155,9 @@ def _won(answers: Iterable[Answer]) -> Mapping[str, float]:
 
 
 def agreements(key: BestOfKey, read: Answers, manifest: Manifest | None) -> list[Tally]:
-    """Compare answers with each metric, for all datasets together and for each.
+    """Compute the share of answers that name the model that is best by a metric.
+
+    Shares are computed for each metric, over all datasets and over each dataset.
 
     Args:
         key: key of the study.

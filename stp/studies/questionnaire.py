@@ -1,4 +1,4 @@
-"""Write questionnaires of any kind of item."""
+"""Write questionnaires: pages for raters, and the key, which says which model made what."""
 
 from pathlib import Path
 
@@ -14,11 +14,12 @@ from stp.studies.ratings import ratings
 def write_questionnaire(
     source: Path, out: Path, *, study_file: Path, where: str = "", report: Report = silent
 ) -> Key:
-    """Write the page or pages, and the key, with a copy named after the study.
+    """Write the pages of a questionnaire, and its key, with a copy named after the study.
 
     Args:
-        source: path of a manifest of short-term cells (best_of), a results store or CSV file of
-            models (pair), or a folder of videos (rating).
+        source: what is compared. For the best of several predictions, path of the manifest of a
+            short-term dimension; for pairs, of a results store or a CSV file of models; for
+            ratings, of a folder of videos.
         out: path of the page, with ``key.json`` beside it; for ratings, the folder of both.
         study_file: file of the configuration of the study.
         where: SQL condition on table ``cells``, for pairs from a results store.

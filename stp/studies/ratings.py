@@ -69,6 +69,9 @@ def ratings(study: Ratings, folder: Path, out: Path, study_file: Path, report: R
         study_file: the file of the configuration.
         report: callback for the progress.
 
+    Returns:
+        the questionnaire, without pictures yet.
+
     Raises:
         StpError: there are too few videos, a video cannot be read or has no class, or no natural
             video has its class and size.

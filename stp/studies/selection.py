@@ -16,7 +16,16 @@ NOBODY = np.empty(0, np.int64)
 
 
 def choose(study: Pairs, models: Mapping[str, ScoredModel]) -> list[Scenario]:
-    """Choose the models of every scenario; an impossible scenario gets a reason instead."""
+    """Choose the models of every scenario (group of models whose videos raters compare).
+
+    Args:
+        study: configuration of the study.
+        models: all models with their scores, by name.
+
+    Returns:
+        scenarios, those of equal values first; a scenario for which there are too few models has a
+        reason instead of models.
+    """
     scenarios = []
     columns: list[tuple[Kind, str]] = [("equal", heading) for heading in study.equal]
     columns += [("spread", heading) for heading in study.spread]

@@ -51,7 +51,7 @@ class Share(NamedTuple):
     """A share of answers.
 
     Attributes:
-        hits: sum of the hits.
+        hits: number of answers that are hits; ties count in part.
         answers: number of answers.
         value: hits / answers; None without answers.
         clustered: interval of the bootstrap over raters and questions.
@@ -66,7 +66,12 @@ class Share(NamedTuple):
 
 
 def wilson(hits: float, answers: int) -> Interval:
-    """The score interval of a proportion (Wilson 1927)."""
+    """Wilson's 95 % interval of a share of answers, which assumes that answers are independent.
+
+    Args:
+        hits: number of answers that are hits.
+        answers: number of all answers.
+    """
     if not answers:
         return Interval(None, None, "no answers")
     z = NormalDist().inv_cdf(TAILS[1])
@@ -79,7 +84,7 @@ def wilson(hits: float, answers: int) -> Interval:
 
 
 def share(votes: Sequence[Vote], *, of_raters: bool = True, resamples: int = RESAMPLES) -> Share:
-    """The share of hits among votes.
+    """The share of hits among votes, with intervals.
 
     Args:
         votes: one per answer.

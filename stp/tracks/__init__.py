@@ -1,5 +1,5 @@
-"""Human motion: tracks, scenarios, maps, densities, and predictors, one file each.
+"""Human motion: tracks (who was where, when), scenarios, maps, and predictors of people's paths.
 
-This room does for people what `data` and `models` do for frames. Readers of tracks are in
+A scenario is a moment in which all people present were seen long enough. Readers of tracks are in
 `prepare`, calibration and training in `train`, metrics in `metrics`.
 """

@@ -24,11 +24,10 @@ SUM_TOLERANCE = 1e-4
 
 @dataclass(frozen=True)
 class Mixture:
-    """Mixtures of Gaussians, one for each person and step.
+    """Predicted mixtures of Gaussians, one for each of N people in S scenarios at each of T steps.
 
     Attributes:
-        weights: weights of the M components, (S, N, T, M), with sum 1; NaN for absent people. S
-            scenarios, N people, T steps.
+        weights: weights of the M components, (S, N, T, M), with sum 1; NaN for absent people.
         means: means of components, (S, N, T, M, 2), metres.
         covariances: covariances of components, (S, N, T, M, 2, 2), square metres.
     """
@@ -38,7 +37,11 @@ class Mixture:
     covariances: np.ndarray
 
     def point(self) -> np.ndarray:
-        """Point prediction: mean of the component with the largest weight, (S, N, T, 2), metres."""
+        """Predicted positions: the mean of the component with the largest weight.
+
+        Returns:
+            positions of N people in S scenarios at T steps, (S, N, T, 2), metres.
+        """
         heaviest = self.weights.argmax(axis=-1)[..., None, None]
         return np.asarray(np.take_along_axis(self.means, heaviest, axis=-2)[..., 0, :])
 
@@ -46,7 +49,7 @@ class Mixture:
         """Evaluate the log-density at positions.
 
         Args:
-            truth: true positions, (S, N, T, 2), metres.
+            truth: true positions of N people in S scenarios at T steps, (S, N, T, 2), metres.
 
         Returns:
             log-densities, (S, N, T), nats (of a density per square metre); NaN for absent people.
@@ -64,7 +67,7 @@ class Mixture:
 
 @dataclass(frozen=True)
 class Grid:
-    """Probabilities of the cells of a grid, one grid for each person and step.
+    """Predicted probabilities of the cells of a grid, for N people in S scenarios at T steps.
 
     Attributes:
         origin: corner of each person's grid with the smallest x and y, (S, N, 2), metres.
@@ -78,7 +81,11 @@ class Grid:
     probability: np.ndarray
 
     def point(self) -> np.ndarray:
-        """Point prediction: centre of the most probable cell, (S, N, T, 2), metres."""
+        """Predicted positions: the centre of the most probable cell.
+
+        Returns:
+            positions of N people in S scenarios at T steps, (S, N, T, 2), metres.
+        """
         width, height = self.probability.shape[-2:]
         flat = self.probability.reshape(*self.probability.shape[:-2], width * height)
         cell = np.stack(np.unravel_index(flat.argmax(axis=-1), (width, height)), axis=-1)
@@ -89,7 +96,7 @@ class Grid:
         """Evaluate the log-density at positions: probability of the cell divided by its area.
 
         Args:
-            truth: true positions, (S, N, T, 2), metres.
+            truth: true positions of N people in S scenarios at T steps, (S, N, T, 2), metres.
 
         Returns:
             log-densities, (S, N, T), nats; minus infinity outside of the grid; NaN for absent
@@ -112,7 +119,10 @@ Density = Mixture | Grid
 def stated(
     prediction: np.ndarray | Density, scenarios: Scenarios, steps: int, predictor: object
 ) -> np.ndarray:
-    """Convert a prediction to positions or samples of positions; a density to its point prediction.
+    """Convert what a predictor returns to positions.
+
+    Positions and samples of positions are checked and returned. A density becomes one position: the
+    mean of the heaviest Gaussian, or the centre of the most probable cell.
 
     Args:
         prediction: return value of a predictor.
@@ -121,7 +131,8 @@ def stated(
         predictor: module of the predictor, for errors.
 
     Returns:
-        positions, (S, N, T, 2), or K samples, (K, S, N, T, 2), metres.
+        positions of N people in S scenarios, (S, N, T, 2), or K samples of positions, (K, S, N, T,
+        2), metres.
 
     Raises:
         StpError: the prediction has another shape.
@@ -262,7 +273,10 @@ def _grid(rows: pa.Table, scenarios: Scenarios) -> Grid:
 
 
 def keys(scenarios: Scenarios, **inner: int) -> pd.MultiIndex:
-    """Row keys of a file of predictions: scenario, person, lead, and optionally a further key.
+    """Keys of the rows that a file of predictions must have, to check or to sort its rows.
+
+    There is a key for each scenario, present person and lead time and, if `inner` is given, for
+    each value of a further key.
 
     Args:
         scenarios: predicted scenarios.

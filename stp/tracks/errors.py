@@ -11,7 +11,8 @@ def displacement(predicted: np.ndarray, future: np.ndarray) -> np.ndarray:
     """Distances between predicted and true positions.
 
     Args:
-        predicted: predicted positions, (S, N, T, 2), or (K, S, N, T, 2) for K samples, metres.
+        predicted: predicted positions of N people in S scenarios at T steps, (S, N, T, 2), or (K,
+            S, N, T, 2) for K samples, metres.
         future: true positions, (S, N, T, 2), metres; NaN for absent people.
 
     Returns:
@@ -21,10 +22,10 @@ def displacement(predicted: np.ndarray, future: np.ndarray) -> np.ndarray:
 
 
 def by_scenario(of_people: np.ndarray) -> np.ndarray:
-    """Mean over the people of each scenario, (S,), as in the Atlas benchmark.
+    """Mean error over the people of each of S scenarios, (S,), as in the Atlas benchmark.
 
     Args:
-        of_people: error of each person, (S, N), metres; NaN for absent people.
+        of_people: error of each of N people, (S, N), metres; NaN for absent people.
     """
     present = np.isfinite(of_people)
     return np.asarray(np.where(present, of_people, 0).sum(axis=1) / present.sum(axis=1))
@@ -34,7 +35,8 @@ def ade(errors: np.ndarray) -> np.ndarray:
     """Average displacement error (ADE) of each person: mean over steps and samples.
 
     Args:
-        errors: displacement errors, (S, N, T) or (K, S, N, T), metres.
+        errors: distances from the truth of N people in S scenarios at T steps, (S, N, T), or (K, S,
+            N, T) for K samples, metres.
 
     Returns:
         errors, (S, N), metres.
@@ -47,7 +49,8 @@ def fde(errors: np.ndarray) -> np.ndarray:
     """Final displacement error (FDE) of each person: mean over samples at the last step.
 
     Args:
-        errors: displacement errors, (S, N, T) or (K, S, N, T), metres.
+        errors: distances from the truth of N people in S scenarios at T steps, (S, N, T), or (K, S,
+            N, T) for K samples, metres.
 
     Returns:
         errors, (S, N), metres.

@@ -51,7 +51,14 @@ def length(vectors: np.ndarray) -> np.ndarray:
 
 
 def others(present: np.ndarray) -> np.ndarray:
-    """Mask of the pairs of two different present people, bool (S, N, N)."""
+    """Find the pairs of different people who are both present.
+
+    Args:
+        present: whether each of N people is present in each of S scenarios, bool (S, N).
+
+    Returns:
+        whether each pair is such a pair, bool (S, N, N).
+    """
     pairs = present[:, :, None] & present[:, None, :]
     return np.asarray(pairs & ~np.eye(present.shape[1], dtype=bool))
 
@@ -75,7 +82,7 @@ def drive(velocity: np.ndarray, wanted: np.ndarray, body: Body) -> np.ndarray:
     """Force that accelerates people towards their desired velocity, (S, N, 2), newtons.
 
     Args:
-        velocity: velocity, (S, N, 2), metres per second.
+        velocity: velocity of N people in S scenarios, (S, N, 2), metres per second.
         wanted: desired velocity, (S, N, 2), metres per second.
         body: constants of a person's body.
     """
@@ -89,14 +96,16 @@ def walk(
     body: Body,
     jitter: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Integrate the motion of all people from their last observed positions (semi-implicit Euler).
+    """Predict the motion of people under forces, by integration from their last observed positions.
+
+    The integration is semi-implicit Euler; speeds are limited to a multiple of the desired speed.
 
     Args:
-        scenarios: observed scenarios.
+        scenarios: S observed scenarios with up to N people.
         steps: number of future positions.
         force: function that returns the force on each person, (S, N, 2), newtons, without `drive`.
         body: constants of a person's body, the same for all people.
-        jitter: additional displacement at each step, (S, N, steps, 2), metres.
+        jitter: random displacement at each step, (S, N, steps, 2), metres; None for none.
 
     Returns:
         predicted positions, (S, N, steps, 2), metres.

@@ -1,4 +1,4 @@
-"""Fill gaps in tracks, as in Atlas."""
+"""Fill gaps in tracks, moments in which a person was not detected, as in the Atlas benchmark."""
 
 from dataclasses import replace
 
@@ -11,13 +11,15 @@ LONGEST_GAP = 4.0
 
 
 def unlike(frames: np.ndarray) -> np.ndarray:
-    """Find gaps in a person's detections: indices after which an unusually long interval follows.
+    """Find gaps in a person's detections: intervals longer than the person's shortest interval.
 
-    An interval is a gap if it is longer than the person's shortest interval. The last interval is
-    ignored, as in the released code, whose results depend on this.
+    The last interval is ignored, as in the released code of Atlas, whose results depend on this.
 
     Args:
-        frames: frames of the person's detections, ascending, (n,).
+        frames: frame numbers of the person's detections, ascending.
+
+    Returns:
+        index of the detection before each gap.
     """
     intervals = np.diff(frames)[:-1]
     return np.flatnonzero(intervals != intervals.min()) if len(intervals) else np.empty(0, int)

@@ -36,7 +36,11 @@ class Walk:
     stays: bool = False
 
     def path(self, seconds: np.ndarray) -> np.ndarray:
-        """Positions (n, 2), metres, at times ``seconds`` (n,)."""
+        """Positions at the given times, in metres, with a row for each time.
+
+        Args:
+            seconds: times since the start, seconds.
+        """
         velocity = np.array(self.velocity)
         speed = np.linalg.norm(velocity)
         left = np.array([-velocity[1], velocity[0]]) / (speed if speed > 0 else 1)

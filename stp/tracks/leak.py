@@ -1,7 +1,8 @@
-"""Measure how much of the future leaks into the observations of predictors, by protocol.
+"""Measure how much of the future leaks into what predictors of people's paths observe.
 
 All positions after the last observed one are moved, and scenarios are cut again. If observed or
-predicted positions then move too, the protocol leaks the future.
+predicted positions then move too, the protocol by which scenarios are cut leaks the future, for
+example since it smooths whole tracks.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +29,7 @@ class Leak:
     """Movements of observed and predicted positions caused by moving the future.
 
     Attributes:
-        protocol: protocol of the scenarios.
+        protocol: name of the protocol by which scenarios are cut, such as ``strict``.
         scenarios: number of scenarios whose future was moved.
         observed: largest movement of an observed position, metres.
         predicted: largest movement of a predicted position, metres, by name of the predictor.
@@ -42,10 +43,12 @@ class Leak:
 
 @dataclass(frozen=True)
 class Effect:
-    """Displacement errors of a predictor under a protocol.
+    """Displacement errors of a predictor in scenarios that were cut by one protocol.
+
+    Protocols yield different scenarios, so errors are also given for those that all have in common.
 
     Attributes:
-        protocol: protocol of the scenarios.
+        protocol: name of the protocol, such as ``strict``.
         predictor: name of the predictor.
         scenarios, people: numbers of scenarios, and of people over all scenarios.
         ade, fde: average and final displacement error, mean over scenarios, metres.
@@ -66,7 +69,7 @@ class Effect:
 
 
 def shifted(positions: np.ndarray) -> np.ndarray:
-    """Move positions (n, 2) by `SHIFT` along x."""
+    """Move positions, a row (x, y) each, by `SHIFT` metres along x."""
     return positions + np.array([SHIFT, 0.0])
 
 
@@ -84,7 +87,8 @@ def pairs(
         place: the dataset; its test part is used.
         protocol: name of the protocol of the scenarios.
         observe, predict: numbers of observed and of future positions.
-        change: function that changes all positions after the observation, (n, 2), metres.
+        change: function of all positions after the observation, a row (x, y) each in metres, that
+            returns the changed positions.
         most: maximum number of scenarios.
 
     Raises:
@@ -110,7 +114,11 @@ def pairs(
 
 
 def spans(tracks: Tracks) -> tuple[np.ndarray, np.ndarray]:
-    """First and last frame in which the person of each of R detections is seen, (R,) each."""
+    """For each detection, the first and the last frame in which its person is seen.
+
+    Returns:
+        first frames and last frames, with an element for each detection.
+    """
     _, person = np.unique(tracks.person, return_inverse=True)
     begin = np.full(person.max(initial=0) + 1, np.inf)
     end = np.full(len(begin), -np.inf)
@@ -167,7 +175,9 @@ def effects(
     predict: int,
     predictors: Mapping[str, Predict],
 ) -> list[Effect]:
-    """Compute the errors of predictors under protocols, on all and on common scenarios.
+    """Compute the errors of predictors in scenarios that were cut by several protocols.
+
+    Errors are means over all scenarios, and over those that all protocols have in common.
 
     Args:
         place: the dataset; its test part is used.

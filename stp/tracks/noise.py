@@ -1,4 +1,7 @@
-"""Random numbers for people that depend only on seed, purpose, scenario and person."""
+"""Random numbers for people that depend only on seed, purpose, scenario and person.
+
+They do not depend on which scenarios are predicted together.
+"""
 
 from collections.abc import Iterator
 
@@ -20,7 +23,7 @@ def normal(scenarios: Scenarios, shape: tuple[int, ...], seed: int, purpose: int
         purpose: purpose of the numbers, `JITTER`, `LATENT` or `STEPS`.
 
     Returns:
-        numbers, (S, N, *shape); 0 for absent people.
+        numbers for N people in S scenarios, (S, N, *shape); 0 for absent people.
     """
     numbers = np.zeros((*scenarios.person.shape, *shape))
     for place, random in _streams(scenarios, seed, purpose):

@@ -92,8 +92,13 @@ class PreparedTracks:
         return scenarios
 
     def part(self, part: str, protocol: str) -> Tracks:
-        """Select the detections for calibration or test, with recordings joined as the protocol
-        demands.
+        """Select the detections of one part of the dataset.
+
+        Protocols differ in how recordings follow one another in time, and in how they are split.
+
+        Args:
+            part: ``calibration`` or ``test``.
+            protocol: name of the protocol, one of `PROTOCOLS`.
 
         Raises:
             StpError: the part or protocol is unknown, or the part is empty.
@@ -140,7 +145,15 @@ class PreparedTracks:
         return len(np.intersect1d(before.person, after.person)), lacking
 
     def rules(self, protocol: str, fewest: int | None = None) -> dict[str, Any]:
-        """Keyword arguments of `stp.tracks.scenarios.extract` for this dataset and a protocol."""
+        """Options by which scenarios of this dataset are cut under a protocol.
+
+        Args:
+            protocol: name of the protocol, one of `PROTOCOLS`.
+            fewest: minimum number of people in a scenario; None for the dataset's default.
+
+        Returns:
+            keyword arguments of `stp.tracks.scenarios.extract`.
+        """
         return {
             "protocol": protocol,
             "smooth": self.about["smooth"],

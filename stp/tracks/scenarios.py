@@ -33,7 +33,9 @@ from stp.tracks.tracks import Tracks
 
 @dataclass(frozen=True)
 class Scenarios:
-    """S scenarios of one dataset, padded to N people, the maximum over scenarios.
+    """S scenarios of one dataset: people's positions at O observed and T future moments.
+
+    Scenarios are padded to N people, the maximum over scenarios.
 
     Attributes:
         start: first observed frame of each scenario, int64 (S,).
@@ -66,12 +68,12 @@ class Scenarios:
 
     @property
     def present(self) -> np.ndarray:
-        """Whether each person is present, bool (S, N)."""
+        """Whether each of N people is present in each of S scenarios, bool (S, N)."""
         return self.person >= 0
 
     @property
     def followed(self) -> np.ndarray:
-        """Whether each person is present and has a known future, bool (S, N)."""
+        """Whether each of N people is present and has a known future, by scenario, bool (S, N)."""
         return np.asarray(np.isfinite(self.future).all(axis=(2, 3)))
 
     def batches(self, size: int) -> Iterator["Scenarios"]:
@@ -122,8 +124,8 @@ def extract(
         seed: seed of the noise, which depends on ``seed``, ``name``, ``noise`` and start frame
             only.
         name: name of the dataset.
-        decimate: interval n, to use only every n-th annotation. Scenarios may still start at every
-            annotation, as in the released code.
+        decimate: interval n of annotations: of a scenario, only every n-th annotation is used.
+            Scenarios may still start at every annotation, as in the released code.
 
     Raises:
         StpError: there are no tracks, or ``observe`` or ``predict`` is too small.

@@ -12,7 +12,7 @@ def box(positions: np.ndarray, width: int) -> np.ndarray:
     """Moving average over ``width`` samples; positions without a full window stay unchanged.
 
     Args:
-        positions: consecutive positions, (..., n, 2).
+        positions: n consecutive positions of each person, (..., n, 2).
         width: odd number of samples; 0 for no smoothing.
 
     Returns:

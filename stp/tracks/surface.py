@@ -1,4 +1,4 @@
-"""Semantic grid: the class of the ground in each cell of a scene."""
+"""Semantic grid: the class of the ground, such as road or grass, in each cell of a scene."""
 
 from dataclasses import dataclass
 

@@ -83,7 +83,7 @@ def person_names(person: np.ndarray, names: Mapping[int, str]) -> pa.DictionaryA
     """Make a dictionary-encoded column with the identifiers of people.
 
     Args:
-        person: number of the person of each row, (R,).
+        person: number of the person of each row.
         names: identifiers by number; a number without an entry is itself the identifier.
     """
     people, rows = np.unique(person, return_inverse=True)
@@ -138,7 +138,8 @@ def error_table(
 
     Args:
         scenarios: the predicted scenarios.
-        errors: displacement errors, (K, S, N, T) or (S, N, T), metres.
+        errors: displacement errors of N people in S scenarios at T steps, (S, N, T), or (K, S, N,
+            T) for K samples, metres.
         cell: names and values of additional first columns, which are the same in all rows.
 
     Returns:

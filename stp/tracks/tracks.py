@@ -21,7 +21,10 @@ previous one."""
 
 @dataclass(frozen=True)
 class Tracks:
-    """R detections of people, in the order of their file (which only `atlas-paper` depends on).
+    """R detections of people: who was where in which frame.
+
+    Detections are in the order of their file, on which only the protocol ``atlas-paper`` depends.
+    An annotation is a frame in which people were located; others may lie between annotations.
 
     Attributes:
         frame: frame of each detection, float64 (R,). Frames are whole numbers, except after gaps
@@ -77,9 +80,10 @@ class Tracks:
         return {int(people[i]): rows[i] for i in appearance}
 
     def decimated(self, rate: int) -> "Tracks":
-        """Keep every ``rate``-th annotation, counted from the first frame, without a filter.
+        """Keep the detections of every ``rate``-th annotated frame, counted from the first frame.
 
-        Frames are rounded down, as in the released code of Atlas.
+        Positions are not filtered beforehand, and frames are rounded down, as in the released code
+        of Atlas.
         """
         kept = self.step * rate
         ahead = self.frame.astype(np.int64) - int(self.frame.min())
@@ -90,7 +94,7 @@ def labels(person: np.ndarray, names: Mapping[int, str]) -> list[str]:
     """Look up the identifiers of people in the raw data.
 
     Args:
-        person: number of the person of each row, (R,).
+        person: number of the person of each row.
         names: identifiers by number; a number without an entry is itself the identifier.
     """
     return [names.get(number, str(number)) for number in person.tolist()]
@@ -100,7 +104,7 @@ def count_people(recordings: Sequence[np.ndarray]) -> int:
     """Number of people; equal numbers in different recordings are different people.
 
     Args:
-        recordings: number of the person of each detection, by recording, (R,) each.
+        recordings: for each recording, the number of the person of each detection.
     """
     return sum(len(np.unique(person)) for person in recordings)
 
@@ -338,10 +342,12 @@ def check_speed(tracks: Tracks, name: str, fastest: float = FASTEST) -> None:
 
 
 def check_moving(tracks: Tracks, name: str) -> None:
-    """Refuse tracks in which nobody moves as fast as `SLOWEST`; all may stand still.
+    """Refuse tracks whose fastest person is implausibly slow, as with positions in wrong units.
+
+    Tracks in which nobody moves at all are accepted.
 
     Raises:
-        StpError: everybody is too slow.
+        StpError: the fastest person is slower than `SLOWEST`.
     """
     speed = jumps(tracks, 0).speed
     if len(speed) and speed.max() < SLOWEST:

@@ -10,7 +10,7 @@ SIGMA = 1.5
 
 
 def weights(velocities: int, mode: Mode = "gaussian") -> np.ndarray:
-    """Weights of observed velocities, oldest first, with sum 1, (velocities,).
+    """Weights of observed velocities, oldest first, with sum 1, one for each velocity.
 
     As in the released code, the weights are normalised; the formula in the paper is not, and would
     give 0.37 of the speed (Atlas, section IV-A).
@@ -33,7 +33,7 @@ def filtered(observed: np.ndarray, dt: float, mode: Mode = "gaussian") -> np.nda
     """Compute the weighted mean of the observed velocities.
 
     Args:
-        observed: observed positions, (..., O, 2), metres.
+        observed: O observed positions of each person, (..., O, 2), metres.
         dt: seconds between two positions.
         mode: weights of the velocities, see `weights`.
 

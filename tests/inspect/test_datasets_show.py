@@ -138,9 +138,10 @@ def test_files_can_be_opened_and_have_all_frames(tmp_path, write_prepared, kind,
         with Image.open(out) as image:
             assert image.format == "PNG" and min(image.size) > 100
             content = np.asarray(image.convert("RGB"))
-        first = out.read_bytes()
-        drawing.contact_sheet(sheet, out)
-        assert out.read_bytes() == first, "the same data give the same bytes"
+        if kind == "map":
+            first = out.read_bytes()
+            drawing.contact_sheet(sheet, out)
+            assert out.read_bytes() == first, "the same data give the same bytes"
     elif suffix == ".gif":
         movie.write(sheet, out)
         with Image.open(out) as image:

@@ -107,7 +107,7 @@ FORMS = {
 @pytest.mark.parametrize("name", FORMS)
 def test_the_usual_forms_of_tables_are_read_alike(tmp_path, name):
     """Whatever separates columns, and wherever their names are."""
-    table = walks(6)
+    table = walks(4)
     (tmp_path / name).write_text(FORMS[name](table), encoding="utf-8", newline="")
     looked, tracks = drafted(tmp_path, name, fps=25)
     assert same(tracks, table), looked.prepare
@@ -178,7 +178,7 @@ START = 1_714_557_640
     ],
 )  # fmt: skip
 def test_units_of_time_and_dates(tmp_path, column, of_seconds, unit, is_sure):
-    table = walks(6)
+    table = walks(4)
     timed = table.assign(frame=of_seconds(table.frame / 25)).rename(columns={"frame": column})
     timed.to_csv(tmp_path / "a.csv", index=False)
     looked, tracks = drafted(tmp_path, "a.csv")
@@ -319,25 +319,26 @@ def crowd(folder: Path, table: pd.DataFrame, path: str, **options) -> list[str]:
     [("p{:02}.csv", NAMES), ("{:02}/track.csv", NAMES), ("p{:02}.csv", ["frame", "x", "y"])],
 )
 def test_a_file_for_each_person_of_a_crowd(tmp_path, path, columns):
-    names = crowd(tmp_path, walks(), path, columns=columns)
+    names = crowd(tmp_path, walks(6), path, columns=columns)
     looked, tracks = drafted(tmp_path, *names, fps=25)
     assert looked.prepare["recording"] == "all" and "CHECK" in looked.notes["recording"]
-    assert same(tracks, walks())
+    assert same(tracks, walks(6))
     assert [one.relative_to(tmp_path).as_posix() for one in members(tmp_path)] == names
 
 
 def test_a_file_for_each_person_whose_numbers_are_all_the_same(tmp_path):
-    names = crowd(tmp_path, walks(), "p{:02}.csv")
+    names = crowd(tmp_path, walks(6), "p{:02}.csv")
     for name in names:
         pd.read_csv(tmp_path / name).assign(id=1).to_csv(tmp_path / name, index=False)
     looked, tracks = drafted(tmp_path, *names, fps=25)
-    assert "id" in looked.notes["columns"] and same(tracks, walks())
+    assert "id" in looked.notes["columns"] and same(tracks, walks(6))
 
 
 def test_a_folder_for_each_crowd(tmp_path):
-    names = crowd(tmp_path, walks(), "one/p{:02}.csv") + crowd(tmp_path, walks(), "two/p{:02}.csv")
+    table = walks(6)
+    names = crowd(tmp_path, table, "one/p{:02}.csv") + crowd(tmp_path, table, "two/p{:02}.csv")
     looked, tracks = drafted(tmp_path, *names, fps=25)
-    assert looked.prepare["recording"] == "folder" and len(tracks) == 2 * len(walks())
+    assert looked.prepare["recording"] == "folder" and len(tracks) == 2 * len(table)
 
 
 @pytest.mark.parametrize("metres", [1, 0.01])

@@ -1,4 +1,4 @@
-"""Formats of a grid, each a module with ``text(grid) -> str``; tables are written in each."""
+"""Formats in which tables are written, each a module with ``text(grid) -> str``."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A grid as one self-contained HTML file without scripts, fonts or pictures.
+"""A table as one self-contained HTML file without scripts, fonts or pictures.
 
 The file suits screen readers (captions, headings of rows and columns), phones (tables scroll, names
 of rows stay in view), light and dark mode, and print.

@@ -1,4 +1,4 @@
-r"""A grid as LaTeX: a ``table`` with a booktabs ``tabular`` for each section.
+r"""A table as LaTeX: a ``table`` with a booktabs ``tabular`` for each section.
 
 ``\input`` it in a document with ``\usepackage{booktabs,graphicx}``; pdfLaTeX needs no other
 packages. The best is bold, the second best underlined.

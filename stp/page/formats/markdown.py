@@ -1,4 +1,4 @@
-"""A grid as Markdown (GitHub's): best in bold, second best in italics."""
+"""A table as Markdown (GitHub's): best values in bold, second best in italics."""
 
 import re
 from collections.abc import Iterable

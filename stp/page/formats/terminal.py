@@ -1,4 +1,4 @@
-"""A grid in a terminal, or as plain text without styles.
+"""A table in a terminal, or as plain text without styles.
 
 The best value of a column is bold, the second best underlined; plain text uses the marks of
 Markdown (``**0.91**``, ``*0.90*``). Numbers are aligned regardless of these marks. Texts in

@@ -1,4 +1,8 @@
-"""Errors of predictors of people against a varied setting (Atlas, Figures 4-7, Tables I, II)."""
+"""Figure of the errors of predictors of people's paths against one setting of the test.
+
+The setting is the length of the observation, the noise added to it, the horizon, or the minimum
+number of people in a scenario (Atlas, Figures 4-7, Tables I, II).
+"""
 
 from pathlib import Path
 
@@ -32,15 +36,16 @@ SCALED = f"under {RELEASED} noise is divided by the annotations per second, as i
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
-    """Draw errors against the length of the observation, the noise or the horizon.
+    """Draw errors against the setting in which the tests of the dimension differ.
 
-    There is a row of panels for each evaluation, and a panel for each column of the table.
+    There is a row of panels for each test dataset and protocol. A row has a panel for the average
+    and one for the final displacement error (ADE, FDE).
 
     Returns:
         the figure, and notes to print below it.
 
     Raises:
-        StpError: no setting is varied.
+        StpError: no predictor was tested with several values of a setting.
     """
     varied = varied_setting(cell.key for cell in scores.cells())
     if varied is None:

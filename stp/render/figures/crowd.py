@@ -1,8 +1,8 @@
 """Read the errors of predictors of people by scenario, for figures.
 
 The Atlas paper shows mean and standard deviation over scenarios. Because scenarios overlap in time,
-bands are here 95 % intervals over episodes if there are enough episodes, else they span one
-standard deviation to either side.
+bands are here 95 % intervals over episodes (groups of overlapping scenarios) if there are enough
+episodes, else they span one standard deviation to either side.
 """
 
 from collections.abc import Iterable, Sequence
@@ -37,7 +37,7 @@ MARKED = "hollow: as printed in the paper, from its own data"
 
 @dataclass(frozen=True)
 class Scenes:
-    """Errors of one predictor in the S scenarios of one test.
+    """Errors of one predictor in the S scenarios of one test, at each of T lead times.
 
     Attributes:
         final: mean displacement error over people, by scenario and lead time, in metres, (S, T).
@@ -57,17 +57,21 @@ class Scenes:
         return np.asarray(self.final.cumsum(axis=1) / np.arange(1, self.final.shape[1] + 1))
 
     def of(self, column: Column) -> np.ndarray:
-        """ADE or FDE of the forecasts, if cut after each lead time, in metres, (S, T)."""
+        """Errors of forecasts that are cut off after each of T lead times, in metres, (S, T).
+
+        Args:
+            column: ``ADE``, the mean error up to the cut, or ``FDE``, the error at the cut.
+        """
         return self.average if column == "ADE" else self.final
 
     @property
     def episodes(self) -> int:
-        """Number of episodes."""
+        """Number of episodes, which are groups of scenarios that overlap in time."""
         return len(np.unique(self.episode))
 
 
 class Band(NamedTuple):
-    """Means over scenarios and the ends of a band around them, (T,) each."""
+    """Means over scenarios at each of T lead times, and both ends of a band around them, (T,)."""
 
     mean: np.ndarray
     low: np.ndarray
@@ -76,14 +80,14 @@ class Band(NamedTuple):
 
 @dataclass(frozen=True)
 class Course:
-    """One predictor in one evaluation, with all seeds.
+    """The results of one predictor of people's paths in one test, with all seeds.
 
     Attributes:
         label: title of the predictor, with its calibration data.
-        evaluation: title of the test.
-        cells: cells of the predictor, one for each seed.
-        setting: setting of the cells.
-        published: published values, by column.
+        evaluation: title of the test: dataset and protocol.
+        cells: results of the predictor, one cell for each seed.
+        setting: values that the test changes, by name, such as the horizon and the noise.
+        published: values of the paper, by column.
     """
 
     label: str
@@ -107,7 +111,7 @@ class Course:
 
 
 def enough(courses: Iterable[Course]) -> bool:
-    """Whether all predictors of a panel have enough episodes for intervals.
+    """Whether all predictors of a panel have enough episodes (groups of scenarios) for intervals.
 
     If not, no band of the panel is an interval, so that all bands have the same meaning.
     """
@@ -169,14 +173,17 @@ def joined(bands: Sequence[Band]) -> Band:
 
 
 def courses(scores: Scores, case: str | None = None) -> list[Course]:
-    """Read the predictors of all evaluations, or of one, in the order of the manifest.
+    """Read the courses (results of one predictor in one test) of all tests, or of one test.
 
     Args:
         scores: scores of a dimension.
-        case: name of the evaluation, see `stp.render.figures.kinds.evaluation_name`; None for all.
+        case: name of the test, such as ``atlas_eth-strict``; None for all tests.
+
+    Returns:
+        courses by test, then in the order of the manifest.
 
     Raises:
-        StpError: no evaluation has this name.
+        StpError: no test has this name.
     """
     names = scores.plan.names.datasets
     by_evaluation: dict[str, list[Course]] = {}
@@ -227,7 +234,11 @@ def _label(scores: Scores, cell: Cell) -> str:
 
 
 def base(courses: Iterable[Course]) -> list[Course]:
-    """Select one course of each predictor and evaluation: the longest forecast, for all people."""
+    """Select one course (results of a predictor in a test) of each predictor and test.
+
+    A predictor may be tested with several horizons and minimum numbers of people. The course with
+    the longest horizon is selected and, of these, the one with the smallest number of people.
+    """
     best: dict[tuple[str, str], Course] = {}
     for course in courses:
         key = course.evaluation, course.label
@@ -237,7 +248,7 @@ def base(courses: Iterable[Course]) -> list[Course]:
 
 
 def drawable(courses: Iterable[Course]) -> list[Course]:
-    """Select the courses of `base` with predictions that are still stored."""
+    """Select courses as `base` does, and leave out those whose predictions are no longer stored."""
     return [course for course in base(courses) if course.cells[0].predictions]
 
 
@@ -261,14 +272,22 @@ def observed(cell: Cell) -> int:
 def draw_band(
     axes: Axes, x: Sequence[float], bands: Sequence[Band], style: Style, label: str
 ) -> None:
-    """Draw a curve through the value of each band at its last lead time, with the bands' ends."""
+    """Draw a curve of errors at the last lead time, with a band around it.
+
+    Args:
+        axes: the panel.
+        x: value of the setting at each point of the curve.
+        bands: mean and ends at each point, of which the last lead time is drawn.
+        style: colour, line and marker of the curve.
+        label: name of the curve in the legend.
+    """
     means = [float(band_of_x.mean[-1]) for band_of_x in bands]
     ends = [(float(band_of_x.low[-1]), float(band_of_x.high[-1])) for band_of_x in bands]
     curve(axes, x, means, ends, style, label)
 
 
 def draw_published(axes: Axes, x: float, value: PrintedValue, style: Style, label: str) -> None:
-    """Draw a published value as a marker."""
+    """Draw a published value as a hollow marker at the horizontal position ``x``."""
     axes.plot(
         [x],
         [value.value],
@@ -283,7 +302,10 @@ def draw_published(axes: Axes, x: float, value: PrintedValue, style: Style, labe
 
 
 def counted(scenes: Iterable[Scenes]) -> str:
-    """The numbers of scenarios and episodes, in words."""
+    """The numbers of scenarios and episodes, in words: ``20 to 31 scenarios of 4 episodes``.
+
+    An episode is a group of scenarios that overlap in time.
+    """
     all_scenes = list(scenes)
     scenarios = [len(scene.final) for scene in all_scenes]
     episodes = [scene.episodes for scene in all_scenes]

@@ -49,8 +49,11 @@ INK, PAPER = "#000000", "#ffffff"
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw predicted densities: a row of panels for each predictor, up to three lead times.
 
+    Returns:
+        the figure, and notes to print below it.
+
     Raises:
-        StpError: no evaluation has the name ``case``, or predictions or data are damaged.
+        StpError: no test has the name ``case``, or predictions or data are damaged.
     """
     courses, left_out = crowd.at_home(crowd.drawable(crowd.courses(scores, case)))
     surroundings, scenarios = observed_scenarios(courses[0].cells[0])

@@ -45,17 +45,22 @@ class Pair:
 
 
 def draw(ensembles: Scores, case: str) -> tuple[Figure, list[str]]:
-    """Draw the ratio of ensemble to single-forecast scores over lead time, for one case.
+    """Draw the scores of ensembles, divided by those of single forecasts, over lead time.
 
-    There is a panel for each column that has a direction, and values in both the dimension of the
-    ensembles and the dimension of the single forecasts.
+    The single forecasts are scored in a dimension (a table) of their own, which the dimension of
+    the ensembles declares. There is a panel for each column with values in both dimensions, if
+    higher or lower values are better.
+
+    Args:
+        ensembles: scores of the dimension of the ensembles.
+        case: name of the test to draw.
 
     Returns:
         the figure, and notes to print below it.
 
     Raises:
         StpError: the dimension of the ensembles declares no dimension of single forecasts, or one
-            of the two lacks the case.
+            of the two has no such test.
     """
     if ensembles.plan.controls is None:
         raise StpError(

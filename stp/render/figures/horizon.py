@@ -1,4 +1,4 @@
-"""Errors of predictors of people over lead time: ADE and FDE of forecasts cut at each step."""
+"""Figure of the errors (ADE and FDE) of predictors of people's paths over the horizon."""
 
 from matplotlib.figure import Figure
 
@@ -17,13 +17,15 @@ FIGURE = {
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
-    """Draw errors over lead time, a panel for each column (ADE, FDE).
+    """Draw errors over the horizon: a panel for the average, one for the final error (ADE, FDE).
+
+    Errors at a shorter horizon are those of the same forecasts, cut off there.
 
     Returns:
         the figure, and notes to print below it.
 
     Raises:
-        StpError: no evaluation has the name ``case``.
+        StpError: no test has the name ``case``.
     """
     courses, left_out = crowd.at_home(crowd.base(crowd.courses(scores, case)))
     style_of = crowd.dressed(courses)

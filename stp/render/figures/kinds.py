@@ -26,8 +26,8 @@ class Kind(NamedTuple):
         module: name of the module. Its function ``draw(scores)`` or, with `of_case`, ``draw(scores,
             case)`` makes the figure, and the notes below it, from the scores of a dimension
             (`stp.render.figures.reading.Scores`).
-        of_case: whether each case of a dimension has its own figure, instead of one figure for all
-            cases.
+        of_case: whether each case of a dimension (one of its tests, such as ``kitti-caltech``) has
+            its own figure, instead of one figure for all cases.
         about: content of the figure, in a few words.
         caption: caption of the figure in `snakemake --report`.
         of_scenarios: whether the figure shows predictions of people, where cases are named by
@@ -72,7 +72,10 @@ KINDS = _kinds()
 
 
 def evaluation_name(key: CellKey) -> str:
-    """Name of a test of predictors of people, used as the case of their figures."""
+    """Name of a test of predictors of people's paths in the paths of figures: ``atlas_eth-strict``.
+
+    The name consists of the test dataset and the protocol.
+    """
     return f"{key.tested_on}-{key.subset}"
 
 
@@ -89,7 +92,14 @@ SLOPES = {
 
 
 def varied_setting(keys: Iterable[CellKey]) -> str | None:
-    """The first key in `VARIED` with several values in tests of the same predictor, or None."""
+    """Find the setting, such as ``noise``, of which predictors were tested with several values.
+
+    Args:
+        keys: keys of all cells (results of one predictor in one test).
+
+    Returns:
+        the first such setting in the order of `VARIED`; None if there is none.
+    """
     values: dict[tuple[object, ...], dict[str, set[int | None]]] = {}
     for key in keys:
         predictor = (key.model, key.variant, key.trained_on, key.train_subset)
@@ -110,7 +120,8 @@ def render(kind: str, manifest: Path, results: Path, out: Path, case: str | None
         manifest: path of the manifest with the cells of the dimension.
         results: folder of results with ``collected/<dimension>.parquet``.
         out: path of the PNG file; the SVG is written next to it.
-        case: name of the case (`CellKey.case_name`), for kinds with a figure per case.
+        case: name of a test of the dimension, such as ``kitti-caltech`` (`CellKey.case_name`), for
+            kinds with a figure for each; None for other kinds.
 
     Raises:
         StpError: the kind or case is unknown, a file is missing or damaged, or there is nothing to

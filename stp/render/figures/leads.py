@@ -1,4 +1,7 @@
-"""Scores over lead time: a panel for each column of the table, or for each curve of the suite."""
+"""Figure of scores over lead time: a panel for each column of the table.
+
+A suite may declare other panels for this figure than the columns of its table.
+"""
 
 from collections.abc import Iterable
 
@@ -26,7 +29,7 @@ FIGURE = {
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
-    """Draw the scores of all models of a case over lead time.
+    """Draw the scores of all models over lead time, for one case (a test of the dimension).
 
     Returns:
         the figure, and notes to print below it.

@@ -1,4 +1,4 @@
-"""Overview of all scores of a dimension: a dot plot for each column of each case."""
+"""Overview of all scores of a dimension: a dot plot for each test and metric."""
 
 from itertools import groupby
 from textwrap import fill
@@ -31,7 +31,7 @@ FAR = 1.0
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
-    """Draw a panel for each case and column, with a dot and a 95 % interval for each model.
+    """Draw a panel for each test and metric, with a dot and a 95 % interval for each model.
 
     Models are sorted by mean rank, the best on top. Baselines are vertical lines, unless no model
     is trained; they are then dots too.

@@ -35,7 +35,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
         the figure, and notes to print below it.
 
     Raises:
-        StpError: no evaluation has the name ``case``, or predictions or data are damaged.
+        StpError: no test has the name ``case``, or predictions or data are damaged.
     """
     courses, left_out = crowd.at_home(crowd.drawable(crowd.courses(scores, case)))
     style_of = crowd.dressed(courses)

@@ -1,4 +1,7 @@
-"""Errors of predictors of people by crowding, the number of people in a scenario (Atlas, III-E)."""
+"""Figure of the errors of predictors of people's paths by the number of people in a scenario.
+
+See section III-E of the Atlas paper, which calls this number crowding.
+"""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -27,7 +30,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
         the figure, and notes to print below it.
 
     Raises:
-        StpError: no evaluation has the name ``case``.
+        StpError: no test has the name ``case``.
     """
     courses, left_out = crowd.at_home(crowd.base(crowd.courses(scores, case)))
     style_of = crowd.dressed(courses)

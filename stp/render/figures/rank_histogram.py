@@ -1,4 +1,4 @@
-"""Rank histograms of ensembles: frequency of each rank of the observation among the members."""
+"""Figure of rank histograms: how often the observation has each rank in an ensemble."""
 
 from matplotlib.figure import Figure
 

@@ -1,4 +1,4 @@
-"""Compute ranks of models in every column of every case, and mean ranks."""
+"""Rank the models of a dimension in each of its tests (cases) and metrics; compute mean ranks."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class Ranking:
 
     Attributes:
         models: titles of the models, ordered by mean rank, then as in the manifest.
-        places: case and column of each ranking.
+        places: case (name of the test) and column (name of the metric) of each ranking.
         ranks: rank of each model in each of `places`, float64 (models, places); NaN where a model
             has no value.
         means: mean rank of each model, float64 (models,), averaged over the columns of a case, then
@@ -43,10 +43,10 @@ class Ranking:
         return [*([text] if self.lacking else []), *self.left_out]
 
     def blocks(self, block_of: Callable[[str], str]) -> tuple[list[str], np.ndarray]:
-        """Average ranks within blocks of cases.
+        """Average the ranks within blocks: groups of tests, such as all tests on one dataset.
 
         Args:
-            block_of: function that returns the name of the block of a case.
+            block_of: function that returns the name of the block, given the name of a test.
 
         Returns:
             names of the blocks, and mean ranks, float64 (models, blocks); NaN where a model has no
@@ -61,7 +61,11 @@ class Ranking:
 
 
 def rank(scores: Scores) -> Ranking:
-    """Rank the models of a dimension in every column of every case."""
+    """Rank the models of a dimension in every column of every case (one of its tests).
+
+    A column is left out, with a reason, if no model has a value, or if neither higher nor lower
+    values are better.
+    """
     models = list(scores.styles)
     places: list[tuple[str, str]] = []
     ranks: list[np.ndarray] = []

@@ -1,4 +1,4 @@
-"""Heat map of ranks: a column for each model, a row for each column of each case."""
+"""Heat map of ranks: a column for each model, a row for each test and metric of a dimension."""
 
 import matplotlib as mpl
 import numpy as np

@@ -1,4 +1,8 @@
-"""Read the collected scores of a dimension by case and model, for figures."""
+"""Read the collected scores of a dimension, for figures.
+
+A dimension is a question of a suite with a table of its own. A case is one of its tests, such as
+``kitti-caltech``: training and test dataset, subset and setting.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -30,11 +34,11 @@ from stp.render.tables.rows import Entry, Row, gaps, make_rows, overall
 
 @dataclass(frozen=True)
 class Line:
-    """All seeds of one model in one case.
+    """The results of one model in one case (a test of the dimension), with all seeds.
 
     Attributes:
         model: title of the model.
-        cells: cells of the model, one for each seed.
+        cells: results of the model, one cell for each seed.
         row: row of the table with the values over all lead times.
     """
 
@@ -51,7 +55,7 @@ class Scores:
         manifest, results: path of the manifest, and folder of results.
         plan: the manifest of the dimension.
         rows: all collected score rows.
-        cases: models of each case, in the order of the manifest.
+        cases: results of the models by case (name of the test), in the order of the manifest.
         styles: style of each model, by title.
         baselines: titles of models that are neither trained by gradient descent nor archives of
             forecasts.
@@ -68,11 +72,14 @@ class Scores:
     published: tuple[PublishedValue, ...]
 
     def over_leads(self) -> Self:
-        """The same scores with the suite's panels over lead time, if there are any, as columns."""
+        """Replace the columns of the table by those that figures over lead time show.
+
+        Only some suites declare such columns (`curves`); for others, the result is unchanged.
+        """
         return replace(self, plan=over_leads(self.plan))
 
     def lines(self, case: str | None) -> list[Line]:
-        """Models of a case.
+        """The results of all models in a case (a test of the dimension), given its name.
 
         Raises:
             StpError: the case is unknown.
@@ -89,18 +96,25 @@ class Scores:
         return title_of(self.plan.names, self.cases[case][0].cells[0].key)
 
     def about(self, cases: Iterable[str] | None = None) -> str:
-        """Describe the dimension, and origin and protocol of the data of cases (None for all)."""
+        """Name the dimension, and describe origin and protocol of its data, for a note.
+
+        Args:
+            cases: names of the tests whose data are described; None for all tests.
+        """
         return f"{self.plan.dimension.replace('_', ' ')}: {origin_note(self.cells(cases))}"
 
     def columns(self, case: str) -> dict[str, Column]:
-        """Columns of a case, by name."""
+        """Columns of the table for a case (a test of the dimension), by name."""
         return columns_of(self.plan, self.plan.dimension, self.cases[case][0].cells[0])
 
     def column(self, case: str, name: str) -> Column:
-        """A column of any cell of a case: models with several forecasts have columns of their own.
+        """Find a column of the table by name, in any model's results in a case.
+
+        All models are searched, since models with several forecasts of each clip may have columns
+        that the other models lack.
 
         Raises:
-            KeyError: no cell of the case has such a column.
+            KeyError: no model of the case has such a column.
         """
         for line in self.cases[case]:
             columns = columns_of(self.plan, self.plan.dimension, line.cells[0])
@@ -132,7 +146,7 @@ class Scores:
         )
 
     def cells(self, cases: Iterable[str] | None = None) -> list[Cell]:
-        """List the cells of cases; of all cases by default."""
+        """List the cells (results of one model and seed) of some cases; of all cases by default."""
         return [
             cell
             for case in (self.cases if cases is None else cases)
@@ -149,7 +163,7 @@ def read(manifest: Path, results: Path) -> Scores:
         results: folder of results with ``collected/<dimension>.parquet``.
 
     Raises:
-        StpError: a file is missing or damaged, or a cell lacks all rows or a column.
+        StpError: a file is missing or damaged, or a planned result has no scores or lacks a column.
     """
     plan = load_manifest(manifest)
     table = plan.dimension
@@ -180,9 +194,11 @@ def read(manifest: Path, results: Path) -> Scores:
 
 
 def by_lead(scores: Scores, case: str) -> dict[str, dict[int, dict[str, Entry]]]:
-    """Make the table entries of a case by model, then lead time (in steps, from 1), then column.
+    """Make table entries for each lead time of a case (a test of the dimension).
 
-    An entry without a value at its lead time has a reason instead.
+    Returns:
+        entries by title of the model, then by lead time (in steps, from 1), then by column. An
+        entry without a value has a reason instead.
     """
     lines = scores.lines(case)
     plan = replace(scores.plan, cells=tuple(scores.cells([case])))
@@ -200,10 +216,12 @@ def by_lead(scores: Scores, case: str) -> dict[str, dict[int, dict[str, Entry]]]
 
 
 def printed_by_lead(scores: Scores, case: str, column: str) -> dict[str, dict[int, float]]:
-    """Select the published values of a column, by the paper's name of the model, then lead time.
+    """Select the published values of a column that belong to the same test as a case.
 
-    Values are selected that have the column's heading and variable, and were published for the same
-    test as the case. Models with a value at only one lead time are left out.
+    Models with a value at only one lead time are left out.
+
+    Returns:
+        values by the paper's name of the model, then by lead time.
     """
     of_column = scores.column(case, column)
     cell = scores.lines(case)[0].cells[0]
@@ -238,9 +256,11 @@ Place = tuple[str | None, float | None, int]
 
 
 def at_leads(scores: Scores, case: str, convention: str) -> dict[str, dict[Place, Value]]:
-    """Select the values of a convention at single lead times, by model, then series and lead time.
+    """Select the values of a convention (one exact definition of a metric) at single lead times.
 
-    The threshold of a series may also be a band of wavenumbers, or the rank of an observation.
+    Returns:
+        values by title of the model, then by variable, threshold and lead time (`Place`). For some
+        conventions, the threshold is a band of wavenumbers, or the rank of an observation.
     """
     rows = scores.rows
     is_valid = pc.and_(pc.equal(rows["convention"], convention), pc.is_valid(rows["lead"]))
@@ -272,6 +292,6 @@ def _mean(statistics: dict[str, list[float]], statistic: str) -> float | None:
 
 
 def variables_of(scores: Scores, case: str) -> list[str]:
-    """Variables of a case's columns, in the order of the columns."""
+    """Names of the variables that the columns of a case show, in the order of the columns."""
     names = (column.variable for column in scores.columns(case).values())
     return [name for name in dict.fromkeys(names) if name is not None]

@@ -48,7 +48,7 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
         the figure, and notes to print below it.
 
     Raises:
-        StpError: the case is unknown, or a cell has no spectra.
+        StpError: the case (a test of the dimension) is unknown, or a model has no spectra.
     """
     lines = scores.lines(case)
     spectra_of = {
@@ -109,10 +109,10 @@ def mean_spectra(scores: Iterable[Path]) -> Spectra:
     """Average power spectra over samples, then over seeds.
 
     Args:
-        scores: folders of the scores of a model in one case, one for each seed.
+        scores: folders of the scores of a model in one test, one for each seed.
 
     Raises:
-        StpError: a cell has no spectra, or its file is damaged.
+        StpError: a folder has no spectra, or their file is damaged.
     """
     each = [_of_cell(folder) for folder in scores]
     return Spectra(

@@ -34,8 +34,8 @@ NOTE = (
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
     """Draw forecast frames per second against mean rank, a panel for each device.
 
-    The speed of a model is the geometric mean over the cases that all models of the panel ran with
-    this device, so that models are compared on the same work.
+    The speed of a model is the geometric mean over the cases (tests of the dimension) that all
+    models of the panel ran with this device, so that models are compared on the same work.
 
     Returns:
         the figure, and notes to print below it.
@@ -108,8 +108,9 @@ def front(points: Mapping[str, tuple[float, float]]) -> list[str]:
 
 
 def speeds(scores: Scores) -> dict[str, dict[str, dict[str, float]]]:
-    """Compute forecast frames per second by device, model and case from receipts of predictions.
+    """Compute forecast frames per second by device, model and case (a test of the dimension).
 
+    They are computed from the durations that were recorded with the predictions.
     Processors of different machines count as different devices. Speeds are averaged over seeds.
     Predictions without a recorded duration are left out.
     """

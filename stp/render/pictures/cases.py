@@ -1,4 +1,7 @@
-"""Group the cells of a dimension by case."""
+"""Group the results (cells) of a dimension by case, which is one of its tests.
+
+A case is named by training and test dataset, subset and setting: ``kitti-caltech``.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,11 +13,11 @@ from stp.plan.manifest_types import Cell, Manifest, Names, StoredCell
 
 @dataclass(frozen=True)
 class TestedCase:
-    """The cells of one case.
+    """One case (a test of a dimension), with the results of all models.
 
     Attributes:
-        name: name of the case, see `stp.plan.cell_key.CellKey.case_name`.
-        cells: cells of the case, in the order of the manifest or the store.
+        name: name of the case, such as ``kitti-caltech``.
+        cells: results of one model and seed each, in the order of the manifest or the store.
         names: titles of models and datasets.
         variables: variables of the table columns for the dataset of the case.
     """
@@ -26,7 +29,7 @@ class TestedCase:
 
 
 def cases(manifest: Manifest) -> dict[str, list[Cell]]:
-    """Cells by case (`stp.plan.cell_key.CellKey.case_name`), both in the order of the manifest."""
+    """Cells (results of one model and seed) by name of their case, in the order of the manifest."""
     by_case: dict[str, list[Cell]] = {}
     for cell in manifest.cells:
         by_case.setdefault(cell.key.case_name, []).append(cell)
@@ -34,7 +37,7 @@ def cases(manifest: Manifest) -> dict[str, list[Cell]]:
 
 
 def case_of(manifest: Manifest, name: str) -> TestedCase:
-    """Find the case of a manifest by name.
+    """Find a case (a test of the manifest's dimension) by its name, such as ``kitti-caltech``.
 
     Raises:
         StpError: no case has this name.

@@ -173,6 +173,12 @@ def new_figure(width: float, height: float) -> Figure:
 def draw(axes: Axes, sheet: Sheet, image: np.ndarray, scale: Scale) -> AxesImage | QuadMesh:
     """Draw one frame into a panel, on a map if the grid has coordinates.
 
+    Args:
+        axes: the panel.
+        sheet: sheet of the frame, with the coordinates of the grid.
+        image: the frame, (H, W), or (H, W, 3) for colours in 0..1.
+        scale: colour scale; ignored for colours.
+
     Returns:
         the image object in the panel; `redraw` can replace its frame.
     """
@@ -202,7 +208,15 @@ def frame_of(axes: Axes, colour: str) -> None:
 
 
 def degrees(axes: Axes, sheet: Sheet, *, on_left: bool, below: bool, width: float) -> None:
-    """Label the axes of a map with degrees; remove the ticks of a picture."""
+    """Label the axes of a map with degrees; remove the ticks of a picture.
+
+    Args:
+        axes: the panel.
+        sheet: sheet of the panel, with the coordinates of the grid if it is a map.
+        on_left: whether latitudes are written; if not, their ticks have no labels.
+        below: whether longitudes are written; if not, their ticks have no labels.
+        width: width of the panel, in inches, which limits the number of longitudes.
+    """
     axes.tick_params(labelsize=6, length=2, width=0.5)
     axes.set_xticks([])
     axes.set_yticks([])

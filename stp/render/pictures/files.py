@@ -1,4 +1,4 @@
-"""Write strips and movies of samples of a case to files."""
+"""Write pictures of forecasts to files: strips (rows of frames) and movies."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,11 +22,11 @@ def draw(
     errors: bool = False,
     rank_by: str | None = None,
 ) -> list[Path]:
-    """Draw samples of a case, and write the pictures.
+    """Draw some samples of a case (a test of a dimension), and write the pictures.
 
     Args:
         manifest: manifest of the dimension.
-        case: name of the case, see `stp.render.pictures.cases`.
+        case: name of the case, such as ``kitti-caltech``.
         outs: paths of the files: .png for a strip (an .svg is written as well), .gif or .mp4 for a
             movie. With several samples, the name of the sample is added to the file names.
         samples: rules or indices of samples, see `stp.render.pictures.sample_choice.choose`.

@@ -1,4 +1,4 @@
-"""Read the truth and the forecasts of all models of a case for one sample."""
+"""Read the truth and the forecasts of all models for one sample of a case (one test)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -217,11 +217,11 @@ def compare(
     models: Sequence[str] = (),
     variable: str | None = None,
 ) -> SampleForecasts:
-    """Read one sample of a case, and the forecasts of all models for it.
+    """Read one sample of a case (a test of a dimension), and the forecasts of all models for it.
 
     Args:
         manifest: manifest of the dimension.
-        case: name of the case, see `stp.render.pictures.cases`.
+        case: name of the case, such as ``kitti-caltech``.
         rule: rule or index of the sample, see `stp.render.pictures.sample_choice.choose`.
         models: names of the models to draw; all by default.
         variable: name of the only variable to draw. By default, the variables of the table columns
@@ -235,10 +235,10 @@ def compare(
 
 
 class Case:
-    """Opened data and predictions of a case, from which samples are read one by one.
+    """Opened data and predictions of a case (one test), from which samples are read one by one.
 
     Args:
-        tested: cells of the case.
+        tested: the case, with the results of its models.
         models, variable: see `compare`.
         lenient: whether models with damaged predictions are left out, with a reason in `absent`; if
             not, they raise an error.

@@ -75,8 +75,9 @@ def draw(
         axes: the panel, which is cleared first.
         scene: the scenario.
         model_styles: style of the models to draw, by label; None for all models.
-        upto: last step that is not drawn faintly, from 1 - O to T, where 0 is the last observed
-            position; None for T.
+        upto: last step of the paths, for pictures of an animation: 0 is the last observed position,
+            positive numbers count future positions, and negative ones earlier positions. Later
+            steps are drawn faintly. None for all steps.
         extent: left, right, bottom and top of the panel, in metres; None for the extent of the
             scene.
     """
@@ -358,7 +359,8 @@ def animation(scene: Scene, layout: Layout = "overlay") -> Iterator[np.ndarray]:
         layout: layout of the models, see `figure_of`.
 
     Returns:
-        O + T pictures, uint8 (height, width, 3); height and width are even, which video needs.
+        a picture, uint8 (height, width, 3), for each observed and each future position; height and
+        width are even, which video needs.
     """
     figure = figure_of(scene, layout)
     panels = figure.axes

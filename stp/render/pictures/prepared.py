@@ -23,7 +23,16 @@ def draw_prepared(
     variable: str | None,
     level: str | None,
 ) -> None:
-    """Draw a few clips of frames; see `stp.inspect.pictures.show`."""
+    """Draw a few clips of a prepared dataset of frames as a contact sheet or a movie.
+
+    Args:
+        folder: folder of the prepared data.
+        out: path of the file: .png for a contact sheet, .gif or .mp4 for a movie.
+        name: name of the dataset.
+        split: name of the split, such as ``test``.
+        clips: number of clips, spread evenly over the split.
+        variable, level: the only variable to draw, see `choose`.
+    """
     sheet = sheet_of(Prepared(folder), name, split, clips, variable, level)
     from stp.render.pictures import drawing
     from stp.render.pictures import movie_files as movie
@@ -151,7 +160,10 @@ def units_of(prepared: Prepared) -> list[str]:
 
 
 def labels_of(prepared: Prepared, clips: Clips, rows: np.ndarray) -> list[str]:
-    """Labels of clips: name and, on a second line, time of the last context frame."""
+    """Labels of the clips with the indices ``rows``.
+
+    A label is the name of the clip and, on a second line, the time of the last context frame.
+    """
     if clips.virtual:
         return [f"drawn clip {row}" for row in rows]
     chosen = clips.index.iloc[rows]
@@ -167,7 +179,10 @@ def labels_of(prepared: Prepared, clips: Clips, rows: np.ndarray) -> list[str]:
 
 
 def seconds_of(prepared: Prepared, clips: Clips, rows: np.ndarray) -> float | None:
-    """Seconds between frames; None if clips differ or the data do not state it."""
+    """Seconds between two frames of the clips with the indices ``rows``.
+
+    The result is None if these clips differ, or if the data do not state the time.
+    """
     fps = prepared.attrs.get("fps")
     if not fps or clips.virtual:
         return None

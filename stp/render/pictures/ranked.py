@@ -17,7 +17,8 @@ def ranked(sample: SampleForecasts, manifest: Manifest, case: str, by: str) -> S
         sample: sample with its forecasts.
         manifest: manifest of the dimension.
         case: name of the case.
-        by: name of the convention; its values over all test samples determine the order.
+        by: name of the convention (exact definition of a metric, such as ``mse.pixel_mean``); its
+            values over all test samples determine the order.
 
     Raises:
         StpError: the dimension does not have the convention, the convention has no direction, or

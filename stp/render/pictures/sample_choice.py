@@ -50,7 +50,7 @@ def choose(
 
     Args:
         folders: folders of the score artefacts of all models.
-        rule: one of ``RULES``, or the index of a sample.
+        rule: ``median``, ``hardest`` or ``easiest`` error, or the index of a sample.
         drawable: indices of the samples that can be drawn, ascending, at least one.
         variables: possible spellings of the variable whose error is used, if errors are scored by
             variable.

@@ -50,11 +50,15 @@ class Predicted:
 
     @property
     def path(self) -> np.ndarray:
-        """Mean path over samples, (N, T, 2), in metres."""
+        """Mean path over samples, (N, T, 2), for N people at T steps, in metres."""
         return np.asarray(self.samples.mean(axis=0))
 
     def errors(self, future: np.ndarray) -> np.ndarray:
-        """Displacement errors, averaged over samples, (N, T), in metres."""
+        """Distances from the true positions, averaged over samples, (N, T), in metres.
+
+        Args:
+            future: true positions of N people at T steps, (N, T, 2), in metres.
+        """
         return displacement(self.samples[:, None], future[None])[:, 0].mean(axis=0)
 
 
@@ -65,8 +69,8 @@ class Scene:
     Attributes:
         title: title of the scenario.
         person: identifiers of the N people in the raw data.
-        observed: observed positions, (N, O, 2), in metres.
-        future: true positions, (N, T, 2), in metres; NaN where they are unknown.
+        observed: positions at O observed steps, (N, O, 2), in metres.
+        future: true positions at T later steps, (N, T, 2), in metres; NaN where they are unknown.
         dt: seconds between two positions.
         predicted: predictions of the models.
         obstacles: obstacles of the map; None without a map.
@@ -121,8 +125,8 @@ def scene_of(
         scenarios: all scenarios.
         number: index of the scenario, from 0.
         title: title of the scene.
-        predicted: pairs of the label of a model and its predictions for all scenarios, (S, N, T,
-            2), or (K, S, N, T, 2) for K samples, in metres.
+        predicted: pairs of the label of a model and its predictions of N people at T steps in all S
+            scenarios, (S, N, T, 2), or (K, S, N, T, 2) for K samples, in metres.
         obstacles, goals: obstacles and goals of the map, or None.
         notes: sentences for the reader.
     """

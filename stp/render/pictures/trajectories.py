@@ -41,10 +41,12 @@ def on_map(cell: StoredCell) -> bool:
 
 
 def evaluations(cells: Sequence[StoredCell]) -> dict[str, list[StoredCell]]:
-    """Group cells that predict the same scenarios, by name of the test.
+    """Group cells (results of one model and seed) that predict the same scenarios.
 
-    The name consists of dataset, protocol and, if there are several, setting. The models of a group
-    may have been calibrated on different data.
+    The models of a group may have been calibrated on different data.
+
+    Returns:
+        cells by name of the test: dataset and protocol, with the setting if tests differ in it.
     """
     grouped: dict[tuple[str, str, str], list[StoredCell]] = {}
     for cell in cells:
@@ -69,7 +71,7 @@ def label_of(cell: StoredCell, names: Names) -> str:
 
 
 def short_label(label: str, cell: StoredCell) -> str:
-    """Label of a cell's model; names calibration data only if not of the tested dataset."""
+    """Leave calibration data out of the label of a cell's model if they are of the test dataset."""
     key = cell.key
     if "(" not in label or key.trained_on != key.tested_on:
         return label
@@ -86,7 +88,8 @@ class Compared:
         cells: cell of each model's first seed, by label of the model.
         place: the prepared dataset, with its map.
         scenarios: the scenarios of the test.
-        predicted: predictions by label of the model, (K, S, N, T, 2), in metres.
+        predicted: K samples of predicted positions of N people at T steps, by label of the model,
+            (K, S, N, T, 2), in metres.
         absent: reason why a model has no predictions, by label of the model.
         mixtures: predicted mixtures by label, for models that predict mixtures.
     """

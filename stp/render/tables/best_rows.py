@@ -49,12 +49,17 @@ Standings = list[dict[str, Standing]]
 def standings(manifest: Manifest, rows: Sequence[Row], *, tested: bool = True) -> Standings:
     """Rank the values of a table, and test each value against the best of its rivals.
 
+    Rivals are values of the same column in comparable rows.
+
     Args:
+        manifest: manifest of the dimension.
+        rows: rows of the table.
         tested: whether to test values, which needs sums of scores from the store.
 
     Returns:
-        for each row, the standing in each column with a known direction in which the value has
-        rivals; empty if the manifest declares that rows are not rivals.
+        for each row, the standing of its values by column. A value has no standing if it has no
+        rivals, if neither higher nor lower values of its column are better, or if the manifest
+        declares that rows are not rivals.
 
     Raises:
         StpError: a file of the store is damaged.
@@ -80,7 +85,11 @@ def standings(manifest: Manifest, rows: Sequence[Row], *, tested: bool = True) -
 
 
 def leagues(manifest: Manifest, rows: Sequence[Row]) -> list[League]:
-    """Group the values of all rows into leagues: values of a league are rivals of each other."""
+    """Group the values of a table into leagues, within which values are ranked and tested.
+
+    Returns:
+        leagues, each a list of values given by index of the row and name of the column.
+    """
     league_by_key: dict[tuple[object, ...], League] = {}
     for i, row in enumerate(rows):
         for column, entry in row.entries.items():
@@ -92,7 +101,14 @@ def leagues(manifest: Manifest, rows: Sequence[Row]) -> list[League]:
 def contests(
     manifest: Manifest, rows: Sequence[Row], chosen: Sequence[League]
 ) -> Iterable[tuple[League, tuple[list[Rank], list[Pair]]]]:
-    """Test all pairs of values within each league; see `stp.collect.pairwise_tests`.
+    """Test all pairs of values within each league (values that are ranked together).
+
+    The tests are those of `stp.collect.pairwise_tests`.
+
+    Args:
+        manifest: manifest of the dimension.
+        rows: rows of the table.
+        chosen: leagues to test, see `leagues`.
 
     Yields:
         each league, with the ranks of its values and the tests of all pairs.
@@ -125,9 +141,11 @@ def contests(
 
 
 def league_of(manifest: Manifest, row: Row, column: str) -> tuple[object, ...]:
-    """Key of a value's league: the properties shared by rivals, as in table ``ranks``.
+    """Key of the league of a value: equal for values that are ranked together.
 
-    The training data are one of these properties, unless the table names them beside the model.
+    The key consists of the properties that ranks in table ``ranks`` have in common, such as test
+    data, setting and convention. Models that were trained on different data are not ranked
+    together, unless the table names the training data beside the model.
     """
     entry = row.entries[column]
     first = row.cells[0] if row.cells else None

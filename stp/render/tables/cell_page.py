@@ -1,4 +1,8 @@
-"""Terminal page with all details of a cell or an artefact."""
+"""Terminal page with all details of a cell or an artefact.
+
+A cell is one model on one dataset in one setting. An artefact is a folder that a stage wrote, such
+as trained weights, which several cells may share.
+"""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -62,7 +66,7 @@ def of_artefact(database: Path, artefact: Artefact, steps: Sequence[Step]) -> Gr
     Args:
         database: the results store.
         artefact: the artefact, with the cells made from it.
-        steps: row of the lineage about the artefact, as a list.
+        steps: list with one item: the artefact's costs, attempts and log.
     """
     row = artefact.row
     recipe = json.loads(row.recipe)

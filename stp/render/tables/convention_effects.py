@@ -1,7 +1,8 @@
-"""Table of the effect of conventions on values and ranks, from view ``convention_effects``.
+"""Table of how far ranks of models depend on the exact definition of a metric.
 
-Papers compute a metric in several ways: pooled or per frame, with one data range or another. The
-table compares the rankings of models under each of these conventions.
+Papers compute a metric in several ways, which are called conventions: pooled or per frame, with one
+data range or another. For each pair of conventions, the table compares the rankings of the same
+models in the same test. It is made from the view ``convention_effects``.
 """
 
 from collections.abc import Iterator
@@ -160,7 +161,14 @@ ORDER BY convention
 
 
 def render_convention_effects(database: Path, out: Path) -> None:
-    """Write all pairs of rankings as .csv, and pages as .md, .html and .tex.
+    """Write the comparison of rankings under two conventions (exact definitions) of a metric.
+
+    The CSV file has a line for each test and pair of conventions: how many models change their
+    rank, and whether another model wins. The pages (.md, .html, .tex) summarise these lines.
+
+    Args:
+        database: path of the results store.
+        out: path of the CSV file; the pages are written next to it.
 
     Raises:
         StpError: the store is missing, or was made by an older version; nothing is written.
@@ -173,7 +181,7 @@ def render_convention_effects(database: Path, out: Path) -> None:
 
 
 def page(database: Path) -> Grid:
-    """Make the table for readers, as `stp table` shows it.
+    """Make the table for readers, as `stp table convention_effects` shows it.
 
     Raises:
         StpError: the store is missing, or was made by an older version.

@@ -8,7 +8,13 @@ from stp.page.data_origin import origin
 
 
 class DataUsed(NamedTuple):
-    """Origin of the data, and protocol, of a group of cells."""
+    """Origin of the data, and protocol, of a group of cells (results of one model each).
+
+    Attributes:
+        source: origin of the data: official, sample, synthetic or own.
+        protocol: protocol of training and test, such as ``paper`` or ``demo``.
+        comparable: whether values may be compared with published values.
+    """
 
     source: str
     protocol: str

@@ -1,4 +1,8 @@
-"""Conditions that a scale must meet for some tables; it imports little, since planning uses it."""
+"""Conditions that a scale must meet for some tables, such as a minimum number of seeds.
+
+A scale is the configuration of which models and datasets are evaluated. This module imports little,
+since planning uses it.
+"""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -34,14 +38,15 @@ def demand_runs(runs: Iterable[tuple[str, int]], where: str) -> None:
 def is_reproduced(
     key: CellKey, tables: Mapping[str, str], models: Collection[tuple[str, str]], names: Names
 ) -> bool:
-    """Whether a published table has values to compare a short-term cell with.
+    """Whether one of the paper's tables of reproduced models has values of a cell.
 
-    The cell must be trained and tested on the same dataset, on its whole training and test splits.
+    A cell is one model on one dataset. It must be trained on the whole training split and tested on
+    the whole test split of the same dataset.
 
     Args:
         key: key of the cell.
         tables: name of the published table, by dataset.
-        models: pairs of a table and a model for which it has values.
+        models: pairs of the name of a published table and of a model in it.
         names: names of models in the paper.
     """
     as_trained = key.trained_on == key.tested_on and key.train_subset == "all"

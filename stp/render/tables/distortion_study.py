@@ -1,4 +1,7 @@
-"""Shared parts of the tables of a distortion study."""
+"""Shared parts of the tables of a distortion study.
+
+Such a study scores clips that were distorted at several intensities, to learn what metrics notice.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -17,23 +20,29 @@ WHERE = ("source", "scale", "protocol", "dataset")
 
 
 def cells_of(plan: Manifest) -> dict[str, Cell]:
-    """One cell for each dataset; all cells of a dataset have the same real clips."""
+    """One cell (result of one distortion) by dataset, to look up the dataset's real clips.
+
+    Any cell of a dataset will do, since all of them have the same real clips.
+    """
     return {cell.key.tested_on: cell for cell in plan.cells}
 
 
 def where(plan: Manifest, cell: Cell) -> list[str]:
-    """Values of the columns `WHERE` for a cell."""
+    """Origin of the data, scale, protocol and dataset of a cell: values of the columns `WHERE`."""
     return [cell.source, plan.scale, cell.protocol, cell.key.tested_on]
 
 
 def conventions_of(plan: Manifest, cell: Cell) -> list[str]:
-    """Conventions of the columns for a cell's dataset, in order."""
+    """Names of the conventions (exact definitions of metrics) that the table of a cell shows."""
     columns = columns_of(plan, plan.dimension, cell).values()
     return list(dict.fromkeys(column.convention for column in columns))
 
 
 def meanings(plan: Manifest, conventions: Iterable[str]) -> list[str]:
-    """Explain each convention in a line."""
+    """Explain each convention in a line, for the legend of a table.
+
+    A convention is one exact definition of a metric, such as ``ssim.range2``.
+    """
     return [
         f"`{name}`: {plan.conventions[name].description}" for name in dict.fromkeys(conventions)
     ]
@@ -98,6 +107,8 @@ def section_of_distortions(
     """Make a section with a row for each metric and a column for each distortion.
 
     Args:
+        plan: manifest with the titles of the distortions.
+        title: heading of the section.
         texts: values as text, by convention and distortion; a missing value is shown as a dash.
         reasons: reasons for missing values, by convention and distortion; a reason that applies to
             a whole row is stated once.

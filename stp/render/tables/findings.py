@@ -110,7 +110,15 @@ COLUMNS = tuple(field.name for field in fields(Comparison))
 
 
 class Part(NamedTuple):
-    """A part of a criterion on one side; it holds if `wanted` of `comparisons` agree."""
+    """A part of a finding's criterion, for our values or for the published ones.
+
+    Attributes:
+        name: the part in words.
+        verdict: whether the part holds, in words.
+        yes, no: numbers of comparisons that agree, and that disagree, with the finding.
+        wanted: number of comparisons that have to agree.
+        comparisons: number of all comparisons of the part.
+    """
 
     name: str
     verdict: str
@@ -214,7 +222,12 @@ def _finding(connection: duckdb.DuckDBPyConnection, question: Question) -> Findi
 
 
 def verdict_text(finding: Finding, side: str) -> str:
-    """Format the verdict on one side, with the number of parts that are not comparable."""
+    """Format the verdict on a finding, with the number of parts that are not comparable.
+
+    Args:
+        finding: the finding, with its verdicts.
+        side: origin of the values, `OURS` or `PUBLISHED`.
+    """
     verdict, parts = finding.verdicts[side], finding.parts[side]
     unfair = sum(part.verdict == "not comparable" for part in parts)
     if unfair and verdict != "not comparable":
@@ -228,7 +241,10 @@ def evidence(finding: Finding) -> tuple[list[str], list[tuple[object, ...]]]:
 
 
 def parts(finding: Finding) -> tuple[list[str], list[tuple[object, ...]]]:
-    """Make a table of the criterion: column names, and a row for every part on each side."""
+    """Make a table of the criterion: column names, and a row for each part.
+
+    Parts have a row for our values and one for the published values.
+    """
     columns = ["side", "part", "verdict", "yes", "no", "needed", "comparisons"]
     return columns, [(side, *part) for side, of_side in finding.parts.items() for part in of_side]
 
@@ -256,7 +272,12 @@ def heading(finding: Finding) -> str:
 
 
 def undecided(finding: Finding, side: str) -> list[str]:
-    """List the undecided comparisons of one side, with a line for each reason."""
+    """List the undecided comparisons, with a line for each reason.
+
+    Args:
+        finding: the finding, with its evidence.
+        side: origin of the compared values, `OURS` or `PUBLISHED`.
+    """
     why_of_place: dict[tuple[str, str], tuple[dict[str, None], dict[str, None]]] = {}
     for row in finding.evidence:
         if row.side == side and row.outcome is None:
@@ -273,10 +294,14 @@ def undecided(finding: Finding, side: str) -> list[str]:
 
 
 def notable_comparisons(finding: Finding, side: str) -> list[str]:
-    """List the notable comparisons of one side, with a line for each part of the criterion.
+    """List the notable comparisons, with a line for each part of the criterion.
 
     These are the comparisons that disagree with the finding or, if a part has few comparisons, all
     decided ones.
+
+    Args:
+        finding: the finding, with its evidence.
+        side: origin of the compared values, `OURS` or `PUBLISHED`.
     """
     lines_of_part: dict[str, list[str]] = {}
     for row in finding.evidence:

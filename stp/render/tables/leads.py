@@ -33,10 +33,16 @@ class Leads:
 def read_leads(
     manifest: Manifest, table: str, scores: pa.Table, absent: dict[CellKey, str], rows: list[Row]
 ) -> Leads:
-    """Make the rows at each lead time; a suite's `curves` replace its columns.
+    """Make the rows of a table at each lead time.
+
+    Some suites declare columns for this purpose (`curves`), which replace those of the table.
 
     Args:
-        absent: reasons for missing scores, see `stp.render.tables.rows.make_rows`.
+        manifest: manifest of the dimension.
+        table: name of the table.
+        scores: collected score rows.
+        absent: reasons for missing scores, by key of the cell.
+        rows: rows of the table over all lead times.
     """
     # Reads prepared data, which other tables do not need.
     from stp.render.figures.time_step import step_of

@@ -39,7 +39,12 @@ def page(config: Config) -> str:
 
 
 def better(metric: Metric, choice: str) -> str:
-    """Describe which values of a convention are better: a direction, or the best value."""
+    """Describe which values of a convention are better: ``higher``, ``lower``, ``1 is best``.
+
+    Args:
+        metric: the metric.
+        choice: name of the convention (one exact definition of the metric), such as ``range2``.
+    """
     best_at = metric.conventions[choice].best_at
     if best_at is not None:
         return f"{best_at:g} is best"
@@ -58,7 +63,7 @@ def _metrics(config: Config) -> Iterator[str]:
 
 
 def _columns(config: Config) -> Iterator[str]:
-    yield "## Scores of PredBench\n"
+    yield f"## Scores of {config.suite.title}\n"
     yield "| data | columns of the table | also in the store |\n|---|---|---|"
     for row, columns in config.suite.columns.items():
         names = [name for name, group in config.suite.datasets.items() if group == row]

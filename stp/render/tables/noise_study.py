@@ -81,7 +81,14 @@ def _section(plan: Manifest, curves_here: list[Curve]) -> Section:
 
 
 def draw(plan: Manifest, all_curves: list[Curve], out: Path) -> None:
-    """Draw a heat map for each dataset and, below, the curves of each metric with values."""
+    """Draw a heat map of the rank correlations for each dataset and, below it, the curves.
+
+    Args:
+        plan: manifest of the study.
+        all_curves: values of a metric at each intensity of a distortion; there is a curve for each
+            dataset, metric and distortion.
+        out: path of the PNG file; an SVG file is written next to it.
+    """
     datasets = list(dict.fromkeys(curve.dataset for curve in all_curves))
     distortions = list(dict.fromkeys(curve.distortion for curve in all_curves))
     conventions = list(dict.fromkeys(curve.convention for curve in all_curves))

@@ -27,12 +27,12 @@ from stp.render.tables.rows import Row
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """The values of two models, a and b, in one column of one case.
+    """The values of two models, a and b, in one column of one case (a test of a dimension).
 
     Attributes:
         direction: direction of better values in the column.
         seeds: numbers of trained seeds of a and b; 0 for models without seeds.
-        tested: title of the case.
+        tested: name of the case, such as ``kitti-caltech``.
         a, b: values of the two models, mean over seeds.
         b_minus_a: difference of the values; if it is tested, over the clips that both models have.
         ci95_low, ci95_high: ends of the 95 % interval of the difference.
@@ -134,7 +134,7 @@ def compare(
 
 
 def rows(pairs: Sequence[Pair]) -> list[tuple[object, ...]]:
-    """Convert comparisons to rows with the columns `COLUMNS`."""
+    """Convert comparisons to rows of a CSV file, one for each, with the columns `COLUMNS`."""
     return [tuple(vars(pair).values())[2:] for pair in pairs]
 
 

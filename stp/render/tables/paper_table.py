@@ -1,7 +1,7 @@
 """Write the table of a dimension: CSV and tidy CSV, and Markdown, LaTeX and HTML for readers.
 
-A final table exists only if all of its cells have scores. The finished part of an incomplete table
-is written to another folder, with reasons for the gaps.
+A final table exists only if all of its cells (one model on one dataset each) have scores. The
+finished part of an incomplete table is written to another folder, with reasons for the gaps.
 """
 
 from collections.abc import Mapping
@@ -42,7 +42,8 @@ def render_table(manifest: Path, database: Path, out: Path) -> None:
         out: path of ``<name>.csv``; the other files are written next to it.
 
     Raises:
-        StpError: a cell of the table lacks all rows or a column; nothing is written.
+        StpError: a cell (one model on one dataset) has no scores, or none for a column; nothing is
+            written.
     """
     plan = load_manifest(manifest)
     rows = read_scores(database, plan)
@@ -55,12 +56,14 @@ def render_partial(manifest: Path, failures: Mapping[str, "Failure"], out_dir: P
 
     Args:
         manifest: path of the manifest with the cells of the tables.
-        failures: failed attempts by path, either that of an artefact of the cell (relative to the
-            store, with or without the fingerprint) or that of the cell below ``scores/``.
+        failures: failed attempts to make a result, by path: that of the artefact (its folder
+            relative to the store, with or without the fingerprint at its end), or that of the cell
+            (its folder of scores relative to ``scores/``, without the fingerprint).
         out_dir: folder of partial tables, not of final tables.
 
     Returns:
-        paths of the cells without scores, below ``scores/`` and without fingerprint.
+        paths of the cells without scores: their folders of scores, relative to ``scores/`` and
+        without the fingerprint.
     """
     plan = load_manifest(manifest)
     collected = []
@@ -79,7 +82,11 @@ def render_partial(manifest: Path, failures: Mapping[str, "Failure"], out_dir: P
 
 
 def read_scores(path: Path, plan: Manifest) -> pa.Table:
-    """Read the rows of one dimension's tables from the results store.
+    """Read the scores of one dimension from the results store.
+
+    Args:
+        path: path of the results store.
+        plan: manifest of the dimension.
 
     Raises:
         FileError: the store is missing or damaged.
@@ -106,6 +113,14 @@ def read_scores(path: Path, plan: Manifest) -> pa.Table:
 
 def demand_complete(plan: Manifest, table: str, rows: pa.Table, database: Path) -> None:
     """Refuse an incomplete table: every cell must have a value, or a reason, in every column.
+
+    A cell is one model on one dataset in one setting.
+
+    Args:
+        plan: manifest of the dimension, with all cells.
+        table: name of the table.
+        rows: scores of the dimension.
+        database: path of their file, for the error.
 
     Raises:
         StpError: the table has gaps; the message names them.
@@ -148,7 +163,7 @@ def _cell_path(plan: Manifest, cell: Cell) -> str:
 
 
 class PaperTable(NamedTuple):
-    """A table: rows, standings of the values and, for long forecasts, values by lead time."""
+    """A table: rows, ranks and tests of the values and, for long forecasts, values by lead time."""
 
     rows: list[Row]
     standings: Standings

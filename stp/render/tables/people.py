@@ -61,9 +61,11 @@ def absent_methods(
 
 
 def sections(manifest: Manifest) -> list[Section]:
-    """Make a section on differences between paper and code; empty for suites that declare none.
+    """Make a section on differences between a paper and the code of its authors.
 
-    For suites about people, the columns also name the protocols ``atlas-paper`` and ``strict``.
+    Returns:
+        a list with the section; empty if the suite declares no differences. For suites about
+        people, headings of columns name the protocols ``atlas-paper`` and ``strict``.
     """
     deviations = manifest.deviations
     if not deviations:

@@ -1,4 +1,4 @@
-"""Table and strip plot of repeated training runs of a model, beside published runs."""
+"""Table and strip plot of training runs that differ only in the seed, beside published runs."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -46,7 +46,7 @@ WIDTH = 0.36
 
 @dataclass(frozen=True)
 class PublishedRuns:
-    """A column of published runs.
+    """The runs of one metric of a model, as printed in the paper.
 
     Attributes:
         runs: printed value of each run.
@@ -69,7 +69,7 @@ class MetricRuns:
     Attributes:
         name: heading of the column.
         convention: name of the convention.
-        runs: overall value of each seed, with a reason if it is None.
+        runs: value of each seed, over all samples and lead times; None for a seed without a value.
         statistics: statistics by name; empty unless every run has a value.
         published: runs printed in the paper; None if there are none.
     """
@@ -100,8 +100,8 @@ def read_runs(manifest: Path) -> tuple[Manifest, list[RepeatedRuns]]:
     """Read the repeated runs of every model that is trained with seeds, in the manifest's order.
 
     Raises:
-        StpError: a file is missing or damaged, there are fewer than four seeds, or a cell lacks all
-            rows or a column.
+        StpError: a file is missing or damaged, there are fewer than four seeds, or a run has no
+            scores or lacks a column.
     """
     plan = load_manifest(manifest)
     groups: dict[CellKey, list[Cell]] = {}

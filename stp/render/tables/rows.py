@@ -33,10 +33,14 @@ Overall = dict[Place, ScoreRow]
 
 
 class PrintedValue(NamedTuple):
-    """A value printed in a paper; a ``note`` explains why it is doubtful.
+    """A value printed in a paper.
 
-    ``sd`` is the printed standard deviation over test samples, ``sd_note`` explains a doubt about
-    it.
+    Attributes:
+        value: the value.
+        raw: text of the value as printed, with its standard deviation if there is one.
+        note: reason why the value is doubtful; else empty.
+        sd: printed standard deviation over test samples; None without one.
+        sd_note: reason why `sd` is doubtful; else empty.
     """
 
     value: float
@@ -84,18 +88,22 @@ class Entry:
 
 @dataclass(frozen=True)
 class Row:
-    """One row of a table.
+    """One row of a table: the values of one model on one dataset in one setting.
 
     Attributes:
-        comparable: whether values may be compared with published values, as in table `cells`.
-        bytes_known_by: evidence that the data are official, as in table `cells`.
+        source: origin of the data: official, sample, synthetic or own.
+        comparable: whether values may be compared with published values.
+        leaky: whether training and test data share a video, person or period.
+        dataset, model: titles of dataset and model, with what distinguishes the row from others.
         seeds: number of seeds; None for a deterministic model.
         samples: number of samples behind the values; the minimum if columns differ.
+        entries: value of each column, by heading.
         cells: cells with scores, one for each seed.
         key: key of the cells without their seed.
         counted: numbers of scenarios, people and episodes; None for other tasks, and without
             scores.
         is_printed: whether the row has only published values, because the method has no cells.
+        bytes_known_by: evidence that the data are official, such as checksums.
     """
 
     source: str
@@ -126,12 +134,15 @@ class Row:
 
 
 def overall(scores: pa.Table, lead: int | None = None) -> Overall:
-    """Select the overall score row of each cell, convention and part, for all lead times or one.
+    """Select the score rows that a table can show: one value of each cell, convention and part.
 
-    The overall row of a variable is its row without level and threshold; the overall row of a
-    threshold is its row without level and variable. The overall row of all values together has none
-    of the three, or is the only row. If there are several rows, such as one for each variable,
-    there is no overall row.
+    A part is one variable, one threshold, or all values together. Rows of single levels, or of both
+    a variable and a threshold, are left out. All values together have a value if there is a row
+    without variable, level and threshold, or if there is only one row.
+
+    Args:
+        scores: collected score rows.
+        lead: lead time of the values, from 1; None for the values over all lead times.
     """
     rows_of: Overall = {}
     alone_at: dict[Place, list[ScoreRow]] = {}
@@ -149,7 +160,14 @@ def overall(scores: pa.Table, lead: int | None = None) -> Overall:
 
 
 def gaps(manifest: Manifest, table: str, rows: pa.Table, scores: Overall) -> list[str]:
-    """Describe, in a line each, the cells that lack rows of an artefact or a column's value."""
+    """Describe, in a line each, the cells of a table without scores, or without some columns.
+
+    Args:
+        manifest: manifest of the dimension, with all cells (one model on one dataset each).
+        table: name of the table.
+        rows: all collected score rows.
+        scores: rows selected by `overall`.
+    """
     fingerprints = set(rows["scores_fingerprint"].unique().to_pylist())
     lacking_cells = []
     for cell in manifest.cells:

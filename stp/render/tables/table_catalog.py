@@ -75,7 +75,10 @@ def of_findings() -> set[str]:
 
 
 def needs_store(name: str) -> bool:
-    """Whether the page of a table is made from the results store, but not from a dimension."""
+    """Whether the page of a table is made from the whole results store.
+
+    Other tables are made from the scores of one dimension, or from files.
+    """
     return tables()[name].from_store
 
 
@@ -158,8 +161,8 @@ class TableSelection(NamedTuple):
     """Selection of a part of a table; None selects all.
 
     Attributes:
-        cell: name or title of a test dataset, a case such as ``bridge-interval-2``, or a model; or
-            a dataset or case, then ``/``, then a model.
+        cell: name or title of a test dataset or a model, such as ``kth`` or ``convlstm``; or name
+            of a test, such as ``bridge-interval-2``; or both, as in ``kth/convlstm``.
         metric: heading of a column, or name of a convention or metric.
     """
 
@@ -220,7 +223,7 @@ TYPES = dict.fromkeys(HEADER, pa.string()) | {
 
 
 def of_store(name: str, database: Path) -> Grid:
-    """Make the page of a table that is made from the results store, but not from a dimension.
+    """Make the page of a table of the whole store, such as findings or effects of conventions.
 
     Raises:
         StpError: as in `findings.judge`, `view_table.read` and ``page`` of the table's module.

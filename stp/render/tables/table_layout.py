@@ -31,7 +31,9 @@ def grid(
     """Lay out a table for readers.
 
     Args:
+        manifest: manifest of the dimension.
         table: name of the table.
+        rows: rows of the table.
         ranked: standings of the values of each row.
         partial: whether the table is incomplete.
         leads: values at each lead time, for additional sections; None without them.

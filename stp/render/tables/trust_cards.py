@@ -1,4 +1,8 @@
-"""Table of the trust cards of all metrics of a study, a row for each metric."""
+"""Table of the trust cards of all metrics of a distortion study, a row for each metric.
+
+A trust card says which distortions of clips a metric follows and which it does not notice, how
+biased it is, and what it costs.
+"""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +23,15 @@ HEADER = (
 
 
 class Card(NamedTuple):
-    """Summary of the trust card of a metric on one dataset."""
+    """The trust card of a metric on one dataset: which distortions it follows, its bias, its cost.
+
+    Attributes:
+        dataset: name of the dataset.
+        convention: name of the metric's exact definition.
+        of: the results of the card.
+        people: share of people's answers that agree with the metric, in per cent; None if unknown.
+        why_no_people: reason why `people` is unknown; else empty.
+    """
 
     dataset: str
     convention: str
@@ -34,9 +46,10 @@ class Card(NamedTuple):
 
     @property
     def hidden_below(self) -> float | None:
-        """Largest distance that half of the clips cannot distinguish from no difference.
+        """Largest distance between sets of clips that may be due to chance.
 
-        None for means over clips; see `stp.collect.trust_card.OfDataset`.
+        It is the mean distance between halves of the real clips, plus two standard deviations.
+        None for metrics that are means over clips, not distances between sets.
         """
         least = self.of.smallest
         return None if least is None else least.mean + 2 * least.deviation
@@ -50,7 +63,7 @@ class Card(NamedTuple):
 
 
 def render_trust_cards(manifest: Path, out: Path) -> None:
-    """Write the table of trust cards as .csv, .md, .tex and .html.
+    """Write the table of trust cards (what each metric notices) as .csv, .md, .tex and .html.
 
     Args:
         manifest: path of the study's manifest.

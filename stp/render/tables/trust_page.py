@@ -1,4 +1,8 @@
-"""Page with the trust card of a metric: ``stp list metrics``."""
+"""Page with the trust card of a metric: ``stp list metrics``.
+
+A trust card says which distortions of clips a metric follows and which it does not notice, how
+biased it is, and what it costs.
+"""
 
 from collections.abc import Iterable
 
@@ -16,7 +20,7 @@ def page(
     of_datasets: dict[str, OfDataset],
     people: Iterable[AgreementRow] = (),
 ) -> Grid:
-    """Lay out the trust card of a metric for readers.
+    """Lay out the trust card of a metric (what it notices, its bias and cost) for readers.
 
     Args:
         plan: manifest of the study from which the card was made.

@@ -77,9 +77,9 @@ class Paths(NamedTuple):
     """Positions of units in each frame.
 
     Attributes:
-        seen: whether each unit is visible, bool (units, T).
-        places: current or last known position of each unit, (units, 1 + T, 2), in pixels; the first
-            is where the unit starts.
+        seen: whether each unit is visible in each of T frames, bool (units, T).
+        places: current or last known position of each unit, (units, 1 + T, 2), in pixels, at the
+            start and in each of T frames.
         others: number of blobs in each frame that do not belong to a unit, (T,).
     """
 

@@ -7,10 +7,11 @@ A predictor is a module with
 ``SEARCH``
     smallest and largest value of each parameter that a calibration searches, by name; may be empty;
 ``predict(scenarios, steps, parameters, obstacles=None, jitter=None)``
-    which predicts the people in `stp.tracks.scenarios.Scenarios`, and returns one of
+    which predicts N people in S scenarios (`stp.tracks.scenarios.Scenarios`) at T steps, and
+    returns one of
 
     - positions: an array (S, N, T, 2), metres, NaN for absent people;
-    - samples: an array (K, S, N, T, 2);
+    - K samples of positions: an array (K, S, N, T, 2);
     - a `stp.tracks.densities.Mixture` of Gaussians for each person and step; displacement errors
       use its point prediction, the mean of the component with the largest weight;
     - a `stp.tracks.densities.Grid` with the probability of each cell for each person and step; its

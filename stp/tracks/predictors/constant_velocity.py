@@ -35,11 +35,18 @@ def predict(
     obstacles: Obstacles | None = None,
     jitter: np.ndarray | None = None,
 ) -> np.ndarray | Mixture:
-    """Predict positions, (S, N, steps, 2), metres; NaN for absent people.
+    """Predict positions of N people in S scenarios, who keep their velocity.
 
-    Jitter, with the same shape, moves people at each step. With an uncertainty and without jitter,
-    the prediction is a Gaussian for each step, with linearly growing variance. Obstacles are
-    ignored.
+    Args:
+        scenarios: scenarios to predict.
+        steps: number of future positions.
+        parameters: options of the predictor.
+        obstacles: ignored.
+        jitter: random displacement at each step, (S, N, steps, 2), metres; None for none.
+
+    Returns:
+        positions, (S, N, steps, 2), metres; NaN for absent people. With an uncertainty and without
+        jitter, a Gaussian for each person and step, whose variance grows linearly.
     """
     velocity = filtered(scenarios.observed, scenarios.dt, parameters.velocity)
     ahead = np.arange(1, steps + 1)[:, None] * scenarios.dt

@@ -75,7 +75,9 @@ def collision(
     horizon: float,
     inside: float,
 ) -> np.ndarray:
-    """Time until two bodies are closer than a radius, seconds, (...); infinite if they never are.
+    """Time until two bodies are closer than a radius, in seconds; infinite if they never are.
+
+    Leading axes of the arguments, written as "...", are pairs of bodies, as in the result.
 
     Args:
         towards: velocity relative to the other body, (..., 2), metres per second.
@@ -101,9 +103,18 @@ def predict(
     obstacles: Obstacles | None = None,
     jitter: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Predict positions, (S, N, steps, 2), metres; NaN for absent people.
+    """Predict positions of N people in S scenarios, who evade collisions that they foresee.
 
-    Jitter, with the same shape, moves people at each step, which affects all later steps.
+    Args:
+        scenarios: scenarios to predict.
+        steps: number of future positions.
+        parameters: parameters of the forces.
+        obstacles: obstacles of the scene, which people evade too; None without a map.
+        jitter: random displacement at each step, (S, N, steps, 2), metres, which affects all later
+            steps; None for none.
+
+    Returns:
+        positions, (S, N, steps, 2), metres; NaN for absent people.
     """
     own, body = parameters, parameters.body
     pairs = forces.others(scenarios.present)

@@ -30,7 +30,10 @@ class Parameters:
 
 
 class Reader(nn.Module):
-    """LSTM that maps O displacements of P people, (O, P, 2), to its last state, (P, HIDDEN)."""
+    """LSTM that reads O observed displacements of P people, (O, P, 2), and returns its last state.
+
+    The state has the shape (P, HIDDEN).
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -55,7 +58,7 @@ class Writer(nn.Module):
         """Generate displacements.
 
         Args:
-            state: initial state, (P, HIDDEN).
+            state: initial state for P people, (P, HIDDEN).
             step: last observed displacement, (P, 2), metres.
             count: number of displacements to generate.
 
@@ -86,7 +89,7 @@ class SocialGan(nn.Module):
         """Predict displacements of P people.
 
         Args:
-            steps: observed displacements, (O, P, 2), metres; the first is 0.
+            steps: O observed displacements, (O, P, 2), metres; the first is 0.
             noise: noise vectors, (P, NOISE), the same for all people of a scenario.
             count: number of displacements to predict.
 
@@ -135,10 +138,10 @@ def predict(
         steps: number of future positions.
         parameters: the network with its weights.
         obstacles: ignored.
-        jitter: displacement at each step, (S, N, steps, 2), metres.
+        jitter: random displacement at each step, (S, N, steps, 2), metres; None for none.
 
     Returns:
-        positions, (S, N, steps, 2), metres; NaN for absent people.
+        positions of N people in S scenarios, (S, N, steps, 2), metres; NaN for absent people.
     """
     path = _paths(scenarios, steps, parameters, np.zeros((1, len(scenarios), NOISE)))[0]
     return path if jitter is None else path + jitter.cumsum(axis=2)
@@ -152,9 +155,20 @@ def draw(
     samples: int,
     seed: int,
 ) -> np.ndarray:
-    """Draw predictions, (samples, S, N, steps, 2), metres; NaN for absent people.
+    """Draw several predictions of N people in S scenarios, with different noise.
 
     The noise depends on the seed, the scenario's start frame and the sample only.
+
+    Args:
+        scenarios: scenarios to predict.
+        steps: number of future positions.
+        parameters: the network with its weights.
+        obstacles: ignored.
+        samples: number of predictions.
+        seed: seed of the noise.
+
+    Returns:
+        positions, (samples, S, N, steps, 2), metres; NaN for absent people.
     """
     drawn = [
         np.random.default_rng([seed, int(start) + 2**31]).normal(size=(samples, NOISE))

@@ -85,7 +85,11 @@ class Cvae(nn.Module):
         self.velocity = nn.Linear(size, 5)
 
     def features(self, rows: Rows) -> Tensor:
-        """Features of each person's observation, (P, F)."""
+        """Compute F features of the observation of each of P people, (P, F).
+
+        Args:
+            rows: inputs of the network, see `tensors`.
+        """
         _, state = self.history(rows["velocities"])
         others = torch.cat([rows["apart"], rows["relative"]], dim=-1)
         near = torch.where(rows["near"][..., None], self.neighbour(others).relu(), 0)
@@ -113,11 +117,16 @@ class Cvae(nn.Module):
         return decoded[..., :2], covariance
 
     def mixture(self, rows: Rows, steps: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Predict the mixture of Gaussians of positions.
+        """Predict the mixture of Gaussians of positions for P people.
+
+        Args:
+            rows: inputs of the network, see `tensors`.
+            steps: number of future steps T.
 
         Returns:
-            log-probabilities of the modes, (P, Z); features, (P, F); means, (P, Z, T, 2), metres,
-            and covariances, (P, Z, T, 3), of positions relative to the last observed position.
+            log-probabilities of Z modes, (P, Z); F features of each person, (P, F); means, (P, Z,
+            T, 2), metres, and covariances (xx, xy, yy), (P, Z, T, 3), square metres, of positions
+            relative to the last observed position.
         """
         features = self.features(rows)
         velocity, covariance = self.ways(features, steps)
@@ -136,12 +145,12 @@ def _two_layers(inputs: int, hidden: int, outputs: int) -> nn.Sequential:
 
 
 def log_density(means: Tensor, covariances: Tensor, truth: Tensor) -> Tensor:
-    """Log-density of Gaussians at positions, (...).
+    """Log-density of two-dimensional Gaussians at positions, nats, one number for each Gaussian.
 
     Args:
-        means: means, (..., 2).
-        covariances: covariances xx, xy and yy, (..., 3).
-        truth: positions, (..., 2).
+        means: means x and y, (..., 2), metres.
+        covariances: covariances xx, xy and yy, (..., 3), square metres.
+        truth: positions x and y, (..., 2), metres.
     """
     x, y = (truth - means).unbind(dim=-1)
     xx, xy, yy = covariances.unbind(dim=-1)
@@ -151,7 +160,9 @@ def log_density(means: Tensor, covariances: Tensor, truth: Tensor) -> Tensor:
 
 
 class Objective:
-    """Training objective, the negative evidence lower bound (`stp.train.learning.Objective`).
+    """Training objective of the network: the negative evidence lower bound.
+
+    Its methods are those of `stp.train.learning.Objective`.
 
     Args:
         parameters: options, of which ``radius``, ``information`` and ``mirrored`` are used.
@@ -176,7 +187,13 @@ class Objective:
         }
 
     def loss(self, network: nn.Module, rows: Rows, kl_weight: float) -> Tensor:
-        """Negative evidence lower bound, mean over people and steps."""
+        """Negative evidence lower bound, mean over people and steps, to be minimised.
+
+        Args:
+            network: the network.
+            rows: inputs and targets, see `tensors`.
+            kl_weight: weight of the divergence of the latent variable's posterior from its prior.
+        """
         assert isinstance(network, Cvae)
         future = rows["future"]
         prior, features, means, covariances = network.mixture(rows, future.shape[1])
@@ -211,7 +228,7 @@ def tensors(scenarios: Scenarios, radius: float) -> dict[str, Tensor]:
         radius: largest distance of neighbours, metres.
 
     Returns:
-        tensors by name:
+        tensors by name, for O observed and T future positions:
 
         - ``wanted``: filtered velocity, m/s, (P, 2);
         - ``velocities``: observed velocities minus ``wanted``, m/s, (P, O - 1, 2);
@@ -247,7 +264,14 @@ def tensors(scenarios: Scenarios, radius: float) -> dict[str, Tensor]:
 
 
 def axes(velocity: np.ndarray) -> np.ndarray:
-    """Unit vectors along and to the left of velocities, as rows: (P, 2) to (P, 2, 2)."""
+    """Axes of each of P people: unit vectors along and to the left of the velocity.
+
+    Args:
+        velocity: velocities, (P, 2).
+
+    Returns:
+        the two vectors as rows, (P, 2, 2).
+    """
     angle = np.arctan2(velocity[:, 1], velocity[:, 0])
     cosine, sine = np.cos(angle), np.sin(angle)
     return np.stack([np.stack([cosine, sine], -1), np.stack([-sine, cosine], -1)], axis=1)
@@ -327,9 +351,20 @@ def draw(
     samples: int,
     seed: int,
 ) -> np.ndarray:
-    """Draw a mode, then positions, for each sample and person: (samples, S, N, steps, 2), metres.
+    """Draw several predictions of N people in S scenarios: for each person a mode, then positions.
 
     The random numbers depend on the seed, the scenario's start frame and the person only.
+
+    Args:
+        scenarios: scenarios to predict.
+        steps: number of future positions.
+        parameters: the trained network.
+        obstacles: ignored.
+        samples: number of predictions.
+        seed: seed of the random numbers.
+
+    Returns:
+        positions, (samples, S, N, steps, 2), metres.
     """
     rows = tensors(scenarios, parameters.parameters.radius)
     network, present = parameters.network, scenarios.present

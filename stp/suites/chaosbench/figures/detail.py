@@ -18,14 +18,18 @@ FIGURE = {
 }
 
 LEADS = 4
-"""Lead times of the columns of panels, besides the first and the last one."""
+"""Number of columns of panels: lead times, including the first and the last one."""
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw panels of spectra: a row for each variable, a column for each of some lead times.
 
+    Returns:
+        the figure, and notes to print below it.
+
     Raises:
-        StpError: no forecasts of the case are stored, or they are damaged.
+        StpError: no forecasts of the case (a test of the dimension) are stored, or they are
+            damaged.
     """
     sample = compare(scores.plan, case)
     # The last note is the origin of the data, which all figures state.

@@ -1,4 +1,7 @@
-"""Figure of the divergence of spectra against RMSE, for networks trained with losses of spectra."""
+"""Figure of two errors of networks: of power spectra (divergence), and of values (RMSE).
+
+Networks whose loss includes the spectrum trade one error for the other.
+"""
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -29,7 +32,10 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw scatter plots: a row for each variable, a column for each of some lead times.
 
     Points are trained networks and their variants, with intervals. A line joins the Pareto front of
-    the variants of a network; see `front`.
+    the variants of a network: variants that no other one beats in both errors.
+
+    Returns:
+        the figure, and notes to print below it.
     """
     errors, spectra = (at_leads(scores, case, name) for name in (ERROR, SPECTRA))
     lines = [line for line in scores.lines(case) if line.cells[0].key.seed is not None]

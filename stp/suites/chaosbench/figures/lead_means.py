@@ -31,8 +31,11 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     each other, so there are no intervals. A line separates forecasts without a trained network from
     the others.
 
+    Returns:
+        the figure, and notes to print below it.
+
     Raises:
-        StpError: the case does not exist.
+        StpError: the dimension has no test with the name ``case``.
     """
     scores = scores.over_leads()
     values_by_lead = by_lead(scores, case)

@@ -1,4 +1,7 @@
-"""Figure of the coherence of forecast and observed waves by wavenumber and lead time."""
+"""Figure of the coherence of forecast and observed waves by wavenumber and lead time.
+
+Coherence is 1 where waves along circles of latitude agree, and low where a scale is lost.
+"""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -24,7 +27,10 @@ LOST = 0.5
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw a row of panels for each model, and a column of panels for each variable.
 
-    Each panel shows octaves of wavenumbers over lead time.
+    Each panel shows the coherence (colour) by octave of wavenumbers (y) and lead time (x).
+
+    Returns:
+        the figure, and notes to print below it.
     """
     values_by_model = {
         model: by_place

@@ -1,4 +1,8 @@
-"""Table of how strongly distances between sets of clips weigh motion against content."""
+"""Table of how strongly distances between sets of clips weigh motion against content.
+
+Distortions of time (the order of frames) are compared with distortions of space (each frame) that
+have the same error per frame.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,8 @@
-"""Table of correlations between metrics over all cells (Unterthiner et al. 2018, section 4.5)."""
+"""Table of correlations between metrics (Unterthiner et al. 2018, section 4.5).
+
+Points of a correlation are cells: the clips of a dataset with one distortion at one intensity, for
+which each metric has a value.
+"""
 
 from itertools import combinations
 from pathlib import Path
@@ -29,6 +33,8 @@ HEADER = (
 class Pair(NamedTuple):
     """The correlations of two metrics over the cells of a dataset, or of all datasets.
 
+    A cell is one distortion of the dataset's clips at one intensity.
+
     Attributes:
         dataset: the dataset of the cells; `ALL` for all datasets together.
         one, other: conventions of the two metrics.
@@ -50,7 +56,7 @@ class Pair(NamedTuple):
 
 
 def pairs_of(plan: Manifest) -> list[Pair]:
-    """Correlate each pair of columns within each dataset, and over all of them.
+    """Correlate each pair of metrics over the distortions of each dataset, and of all datasets.
 
     Raises:
         StpError: a file is missing or damaged.

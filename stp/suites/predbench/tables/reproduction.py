@@ -40,13 +40,13 @@ HEADER = (
 
 @dataclass(frozen=True)
 class Value:
-    """The values of one metric of one model.
+    """The values of one metric of one model, as published twice and as computed here.
 
     Attributes:
         column: convention of the metric, and factor from our unit to that of the paper.
         original: published value for the code of the model's authors.
         published: published value for the code of the paper.
-        row: row of our runs; None if the scale does not have the cell.
+        row: row of our runs; None if the model is not evaluated on the dataset.
     """
 
     column: ReproducedColumn
@@ -92,8 +92,8 @@ def render_reproduction(manifest: Path, out: Path) -> None:
         out: path of the CSV file; the other files are written next to it.
 
     Raises:
-        StpError: a file is missing or damaged, the scale has no cell of the tables, or a cell
-            lacks a value; nothing is written.
+        StpError: a file is missing or damaged, no model of the tables was evaluated, or a value is
+            missing; nothing is written.
     """
     plan = load_manifest(manifest)
     tables = read_tables(plan, manifest)

@@ -48,7 +48,11 @@ baselines."""
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
-    """Draw all panels; a panel without data contains a text that data are missing."""
+    """Draw all panels; a panel without data contains the reason that there are none.
+
+    Returns:
+        the figure, and notes to print below it.
+    """
     figure, panel_axes = panels(6, 2.2, extra=0.1)
     with _views(scores) as ask:
         for axes, panel in zip(

@@ -7,7 +7,11 @@ from stp.suites.scv.rules import GAMES, NO_VALUE, GameName, kept
 
 
 def scv_success(*, game: GameName) -> Metric:
-    """Convention: the share of videos that keep all rules of the game in all frames."""
+    """Make the metric: the share of videos that keep all rules of a game in all frames.
+
+    Args:
+        game: name of the game whose rules are judged.
+    """
     rules = GAMES[game]
 
     def statistics(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:
@@ -18,7 +22,11 @@ def scv_success(*, game: GameName) -> Metric:
 
 
 def partial_success(*, game: GameName) -> Metric:
-    """Convention: the mean share of the rules of the game that a video keeps."""
+    """Make the metric: the share of the rules of a game that a video keeps, mean over videos.
+
+    Args:
+        game: name of the game whose rules are judged.
+    """
     rules = GAMES[game]
 
     def statistics(predicted: np.ndarray, observed: np.ndarray) -> np.ndarray:

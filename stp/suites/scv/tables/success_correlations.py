@@ -1,4 +1,7 @@
-"""Table of rank correlations over models between metrics and the success of predicted games."""
+"""Table of rank correlations over models between metrics and the success of predicted games.
+
+It shows how well a metric ranks models, compared with rules that tell whether a video is possible.
+"""
 
 from pathlib import Path
 
