@@ -18,7 +18,7 @@ from stp.plan.manifest import Manifest
 
 @dataclass(frozen=True)
 class KeptRows:
-    """A view of the results store, and the kind of files that it reads.
+    """A view of the results store (an SQL query), and the kind of Parquet files that it reads.
 
     Attributes:
         view: name, comment and columns of the view.

@@ -77,7 +77,10 @@ class Artefact:
 
 @dataclass(frozen=True)
 class Missing:
-    """A planned cell without scores, and the attempts to make its missing artefact."""
+    """A planned cell (a model on a dataset in a setting) that has no scores yet.
+
+    Includes the attempts to make the artefact (folder of files) that is missing.
+    """
 
     row: MissingRow
     attempts: list[AttemptRow]
@@ -98,7 +101,7 @@ class Step(LineageRow):
 
 @dataclass(frozen=True)
 class CellDetails:
-    """A cell, and all information on it in the results store.
+    """A cell (one model on one dataset in one setting), and all that the results store has on it.
 
     Attributes:
         name: short name of the cell.
@@ -126,7 +129,7 @@ def is_fingerprint(word: str) -> bool:
 
 
 def every(database: Path) -> list[Planned]:
-    """Read all planned cells: first cells with scores, then cells without."""
+    """Read all planned cells (a model on a dataset in a setting): first those with scores."""
     return [
         *ask(database, CellRow, "FROM cells ORDER BY rowid"),
         *ask(database, MissingRow, "FROM missing ORDER BY rowid"),
@@ -149,7 +152,7 @@ def _fingerprints(cell: CellRow) -> list[str]:
 
 
 def find(database: Path, what: str) -> CellRow | Artefact | Missing:
-    """Find one cell, or an artefact that several cells share.
+    """Find one cell (a model on a dataset in a setting), or an artefact that several cells share.
 
     Args:
         database: results.duckdb.
@@ -197,11 +200,16 @@ def find(database: Path, what: str) -> CellRow | Artefact | Missing:
 
 
 def _missing(database: Path, row: MissingRow) -> Missing:
-    return Missing(row, _attempts(database, row.path))
+    return Missing(row, _attempts(database, [row.path])[row.path])
 
 
-def _attempts(database: Path, path: str) -> list[AttemptRow]:
-    return ask(database, AttemptRow, "FROM attempts WHERE path = ? ORDER BY attempt", [path])
+def _attempts(database: Path, paths: Sequence[str]) -> dict[str, list[AttemptRow]]:
+    """Attempts to make artefacts, by path."""
+    attempts: dict[str, list[AttemptRow]] = {path: [] for path in paths}
+    wanted = "FROM attempts WHERE list_contains(?::VARCHAR[], path) ORDER BY attempt"
+    for row in ask(database, AttemptRow, wanted, [list(paths)]):
+        attempts[row.path].append(row)
+    return attempts
 
 
 def matching(cells: Iterable[Planned], words: Sequence[str]) -> list[Planned]:
@@ -282,12 +290,12 @@ def _of_fingerprint(
 
 
 def key_of(cell: CellRow) -> list[str | int | None]:
-    """The key of a cell: the values of the columns ``CELL_KEYS``, in order."""
+    """The values that identify a cell, such as model and dataset, in the order of ``CELL_KEYS``."""
     return [getattr(cell, key) for key in CELL_KEYS]
 
 
 def about(database: Path, cell: CellRow) -> CellDetails:
-    """Read the scores, artefacts, raw files and command of a cell."""
+    """Read what the store has on a cell (a model on a dataset): scores, artefacts, raw files."""
     steps = lineage(database, [cell])
     locks = {step.raw_lock for step in steps if step.raw_lock}
     return CellDetails(
@@ -307,7 +315,7 @@ def about(database: Path, cell: CellRow) -> CellDetails:
 
 
 def lineage(database: Path, cells: Sequence[CellRow]) -> list[Step]:
-    """List the artefacts on which cells depend, from data to scores, without duplicates."""
+    """List the artefacts (folders that jobs wrote) behind cells, from data to scores, each once."""
     where = " OR ".join(
         "(" + " AND ".join(f"{key} IS NOT DISTINCT FROM ?" for key in CELL_KEYS) + ")"
         for _ in cells
@@ -319,9 +327,9 @@ def lineage(database: Path, cells: Sequence[CellRow]) -> list[Step]:
         "ORDER BY step, path",
         [value for cell in cells for value in key_of(cell)],
     )
+    attempts = _attempts(database, [row.path for row in steps])
     return [
-        Step(**vars(row), attempts=_attempts(database, row.path), log=_log(database, row))
-        for row in steps
+        Step(**vars(row), attempts=attempts[row.path], log=_log(database, row)) for row in steps
     ]
 
 

@@ -1,6 +1,7 @@
-"""Sums over clusters of clips, read from score artefacts (``cluster_sums.parquet``).
+"""Read sums of scores over clusters of clips, such as all clips of one video.
 
-From these sums, means over clips can be computed for any subset of clusters, and values from these
+They are in a file of score artefacts, ``cluster_sums.parquet``. From them, means over clips can be
+computed for any subset of clusters, and values of metrics from these
 means (`stp.collect.leave_one_out`). Sums over a subset of clips are computed from the scores of
 each clip (``sample_scores.parquet``). Clusters that are blocks of time are merged into blocks
 longer than the last lead time of a value.
@@ -35,7 +36,9 @@ NOT_KEPT = "the scores of single clips are not kept"
 
 
 class Clusters(NamedTuple):
-    """The clusters over which a value was computed; only values with equal clusters are comparable.
+    """The clusters of clips (such as those of one video) over which a value was computed.
+
+    Only values with equal clusters are comparable.
 
     Attributes:
         names: names of the G clusters.
@@ -51,10 +54,10 @@ class Clusters(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Key of a value in a cell; `RowValue` describes the fields.
+    """Key of a value among all scores of a cell (one model on one dataset in one setting).
 
     The convention is the exact definition of a metric, such as ``ssim.range2``. The part says for
-    which variable, threshold and lead times.
+    which variable, threshold and lead times. `RowValue` describes the other fields.
     """
 
     convention: str
@@ -103,7 +106,7 @@ class _StoredSums(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Sums over clusters from which one value can be computed.
+    """Sums of scores over clusters of clips, from which one value of a metric can be computed.
 
     A metric has K components (such as a squared error and a count), which are summed over samples
     at each of T' lead times, and S series of values (such as one for each variable).
@@ -139,11 +142,11 @@ class Sums(NamedTuple):
 def read_sums(
     cell: Cell, places: Iterable[Place], samples: frozenset[str] | None = None
 ) -> dict[Place, Sums | str]:
-    """Read the sums from which values of a cell can be computed.
+    """Read the sums of scores, over clusters of clips, from which values can be computed.
 
     Args:
-        cell: a scored cell.
-        places: keys of the values.
+        cell: a scored cell (one model on one dataset in one setting), to which the values belong.
+        places: keys of the values: convention (definition of a metric), variable, lead times, ...
         samples: names of the samples to sum over; None for all.
 
     Returns:
@@ -192,7 +195,9 @@ def read_sums(
 
 
 def samples_of(cell: Cell) -> list[str]:
-    """Names of the samples of a cell; empty if scores of single samples are not stored.
+    """Names of the test samples of a scored cell (one model on one dataset in one setting).
+
+    The list is empty if scores of single samples are not stored.
 
     Raises:
         StpError: the file with the scores of samples is damaged or has another schema.

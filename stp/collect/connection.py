@@ -77,8 +77,6 @@ def _complete(connection: duckdb.DuckDBPyConnection) -> None:
     counts = dict(
         connection.execute(
             "SELECT table_name, column_count FROM duckdb_tables() "
-            "WHERE schema_name = 'main' AND NOT internal UNION ALL "
-            "SELECT view_name, column_count FROM duckdb_views() "
             "WHERE schema_name = 'main' AND NOT internal"
         ).fetchall()
     )
@@ -86,8 +84,11 @@ def _complete(connection: duckdb.DuckDBPyConnection) -> None:
     if all(counts.get(name, 0) >= len(columns) for _, name, columns in expected):
         return
     expected += [("VIEW", name, columns_of(About)) for name in ("scores", "overall", "by_lead")]
+    views = connection.execute(
+        "SELECT view_name FROM duckdb_views() WHERE schema_name = 'main' AND NOT internal"
+    ).fetchall()
     for kind, name, columns in expected:
-        if name not in counts:
+        if name not in counts and (name,) not in views:
             continue  # the file is not a results store: queries will fail
         store = connection.execute("SELECT current_database()").fetchall()[0][0]
         relation = f'"{store}".main."{name}"'

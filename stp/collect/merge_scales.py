@@ -75,8 +75,7 @@ def _copy(connection: duckdb.DuckDBPyConnection, scale: str, store: Path) -> Non
             "SELECT sql FROM duckdb_views() WHERE database_name = ? AND NOT internal", [ATTACHED]
         ).fetchall()
         _create([sql for (sql,) in views], connection)
-        for statement in _comments(connection):
-            connection.execute(statement)
+        connection.execute("; ".join(["BEGIN", *_comments(connection), "COMMIT"]))
     finally:
         connection.execute("USE main")
         connection.execute(f'DETACH "{ATTACHED}"')

@@ -150,7 +150,7 @@ Rows = dict[CellKey, list[ScoreRow]]
 
 
 class Group(NamedTuple):
-    """Properties that comparable values have in common.
+    """Key of a group of values that are ranked together: they agree in all of these properties.
 
     Attributes:
         clips: number of clips, for distances between sets, which depend on that number; None for

@@ -24,7 +24,9 @@ from stp.plan.manifest import Manifest, load_manifest
 
 
 def collect_dimension(manifest: Path, rows: Path) -> None:
-    """Collect the scores of one dimension, and copy its manifest beside the rows.
+    """Collect the scores of one dimension (the cells of one table) into a file of rows.
+
+    The dimension's manifest, which lists its cells, is copied beside the rows.
 
     Args:
         manifest: file that lists the cells of the dimension.

@@ -1,6 +1,7 @@
-"""Collect the rows of all cells of a manifest into one Parquet file.
+"""Collect the scores of all cells that a manifest lists into one Parquet file.
 
-Each row has the key of the cell, the origin of the data (source, release), scale and protocol, and
+A cell is one model on one dataset in one setting. Each row has the key of the cell, the origin of
+the data (source, release), scale and protocol, and
 the fingerprint of the score artefact. A convention of the paper's table that is unavailable gets a
 row with the value NULL and the reason.
 """
@@ -43,7 +44,7 @@ _ROW = ("convention", "variable", "level", "threshold", "leads", "lead", "statis
 
 
 def collect(manifest: Path, out: Path) -> dict[str, str]:
-    """Write the rows of all cells of ``manifest`` to the Parquet file ``out``.
+    """Write the scores of all cells (a model on a dataset) of ``manifest`` to the file ``out``.
 
     Cells keep the order of the manifest; rows are sorted within a cell. ``out`` is replaced
     atomically, after every ``scores.parquet`` was checked.

@@ -1,4 +1,7 @@
-"""Read cells and titles from the results store."""
+"""Read cells, and the titles of models and datasets, from the results store.
+
+A cell is one model, trained on one dataset, tested on one dataset, in one setting, with one seed.
+"""
 
 import duckdb
 

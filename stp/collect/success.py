@@ -1,7 +1,8 @@
-"""Rank correlations between metrics and success, over models.
+"""Correlate metrics with success: do models with good values show the events that have to happen?
 
-Conventions of success (`success` in config/conventions) rate whether a video shows the event that
-has to happen. Within each dataset, Spearman's correlation over models is computed between every
+Success is rated by conventions (exact definitions of metrics) that are marked with `success` in
+config/conventions: whether a video shows the event that has to happen. Within each dataset,
+Spearman's correlation over models is computed between every
 other metric and each of these conventions, with the sign chosen so that 1 means the same ranking.
 The correlation for all datasets is the mean over datasets; values of different datasets are never
 ranked together.
@@ -189,8 +190,9 @@ def _over_models(
 
 
 def rankings(plan: Manifest, resamples: int = RESAMPLES) -> list[Ranking]:
-    """Correlate metrics with success, within each dataset that has a convention of success, and
-    overall.
+    """Correlate metrics with success: whether videos show the event that has to happen.
+
+    There is a correlation, over models, for each dataset with a metric of success, and their mean.
 
     Args:
         plan: manifest of a dimension, whose cells are all scored.

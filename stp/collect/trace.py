@@ -89,9 +89,10 @@ ORDER BY
 
 @dataclass(frozen=True, kw_only=True)
 class Match:
-    """A value that is printed like the traced number; a row of the query `SQL`.
+    """A value that equals the traced number when rounded to its digits; a row of the query `SQL`.
 
-    The first fields are the key of the cell, if the value belongs to a cell.
+    The first fields identify the value's cell (one model on one dataset in one setting), if the
+    value belongs to one.
 
     Attributes:
         kind: kind of value, one of `KINDS`.
@@ -153,12 +154,15 @@ def places(number: str) -> int:
 
 
 def asked(number: str, cell: str | None = None) -> tuple[str, list[float | list[str]]]:
-    """Make the SQL statement, with parameters, that finds all values printed like a number.
+    """Make the SQL statement, with parameters, that finds the values behind a printed number.
+
+    These are all values that equal the number when rounded to its digits.
 
     Args:
         number: the number as printed; ``0.92`` matches computed values from 0.915 to 0.925, and
             published values printed as 0.92 or 0.920.
-        cell: words of cells' keys, separated by ``/``; None for all cells.
+        cell: words, separated by ``/``, that the value's cell (one model on one dataset in one
+            setting) must have in its key, such as ``simvp/kth``; None for all cells.
     """
     half = 0.5 * 10.0 ** -places(number)
     low, high = float(number) - half, float(number) + half
@@ -167,15 +171,19 @@ def asked(number: str, cell: str | None = None) -> tuple[str, list[float | list[
 
 
 def matches(database: Path, number: str, cell: str | None = None) -> list[Match]:
-    """Find all values of a store printed like a number, in the order of `KINDS`.
+    """Find all values of a results store that equal a printed number when rounded to its digits.
 
     Args:
         database: results.duckdb.
-        number: the printed number; see `asked`.
-        cell: words of cells' keys; see `asked`.
+        number: the number as printed, such as ``0.92``.
+        cell: words, separated by ``/``, that the value's cell (one model on one dataset in one
+            setting) must have in its key, such as ``simvp/kth``; None for all cells.
+
+    Returns:
+        the values, in the order of `KINDS`.
 
     Raises:
-        NothingFoundError: no value is printed like the number.
+        NothingFoundError: no value rounds to the number.
     """
     values = ask(database, Match, *asked(number, cell))
     if not values:

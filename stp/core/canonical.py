@@ -52,7 +52,9 @@ class _Effective(ast.NodeTransformer):
 
 
 def effective(source: bytes) -> ast.Module:
-    """Parse a module into a syntax tree, and remove the statements without an effect.
+    """Parse a module into a syntax tree, and remove what has no effect on results.
+
+    These are docstrings, imports under ``TYPE_CHECKING``, and the texts of raised errors.
 
     Args:
         source: source text of the module.

@@ -109,7 +109,7 @@ def require_regular_tree(folder: Path) -> None:
     Links to folders are not followed.
 
     Raises:
-        StpError: see `require_regular`.
+        StpError: a file below the folder is a pipe, a socket or a device.
     """
     folders = [str(folder)]
     while folders:

@@ -16,11 +16,11 @@ NOTHING = 3
 
 
 class NothingFoundError(StpError):
-    """A query has no results, which is no failure; an exit code of its own tells scripts."""
+    """A valid query has no results, which is no failure: ``stp`` then exits with code 3, not 1."""
 
 
 def message_of(error: StpError) -> str:
-    """Format an error as the command line prints it."""
+    """Format an error as the command line prints it: ``stp: error: ...``."""
     kind = "" if isinstance(error, NothingFoundError) else "error: "
     return f"stp: {kind}" + "\n  ".join(str(error).splitlines())
 

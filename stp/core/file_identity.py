@@ -44,8 +44,8 @@ def require(path: Path, declared: Mapping[str, Any]) -> dict[str, Any]:
 
     Args:
         path: path of the file.
-        declared: declared values by key: at least one of `KEYS`, and optionally ``bytes``, the
-            size.
+        declared: declared values by key: ``sha256``, ``git_blob_sha1`` (the checksum that
+            ``git hash-object`` prints) or both, and optionally ``bytes``, the size.
 
     Returns:
         size and checksums of the file, as returned by `identify`.

@@ -1,6 +1,7 @@
-"""The journal of a calibration (search for a model's parameters).
+"""Repair the journal of a calibration (a search for a model's parameters) after a crash.
 
-It is a text file to which several jobs append lines.
+The journal is a text file of Optuna, to which several jobs append the parameters that they try, and
+the errors that result.
 """
 
 from pathlib import Path

@@ -61,7 +61,8 @@ def require_below(names: Iterable[str], where: object, dataset: str) -> None:
     Args:
         names: paths of the files, relative to the raw folder.
         where: file or object that contains these names, for the error.
-        dataset: name of the files' dataset, or `WEIGHTS`, for which absolute paths are allowed.
+        dataset: name of the files' dataset; or "weights" for weights of networks, which may have
+            absolute paths.
 
     Raises:
         StpError: a name leads out of the folder.

@@ -104,6 +104,9 @@ class Options:
     """Base class of options that a recipe (all settings of one artefact) sets.
 
     Subclasses are frozen dataclasses.
+
+    Attributes:
+        PART: name of these options in errors, such as ``predict``.
     """
 
     PART: ClassVar[str]
@@ -192,7 +195,7 @@ def _items(parts: tuple[Any, ...]) -> str:
 
 
 def shown(value: object) -> str:
-    """Format a value for a message, cut to `LONGEST` characters."""
+    """Format a value for a message, cut to 120 characters."""
     text = repr(value)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 

@@ -134,10 +134,10 @@ def name_of(path: Path) -> str | None:
 
 
 def place_of(name: str, source: Path) -> Path:
-    """Find the folder that a relative path of the configuration belongs to.
+    """Find the folder to which a relative path in the configuration is relative.
 
-    This is the first folder in which the path exists: that of the package, that of the project,
-    then those of extensions.
+    Such a path, as under the key ``reads`` of a model, may name a file of the package, of the
+    project, or of an extension. The result is the first of these folders in which it exists.
 
     Args:
         name: relative path of a file or folder.

@@ -40,7 +40,10 @@ def describe_machine() -> Provenance:
 
 @cache
 def versions() -> Mapping[str, str]:
-    """Versions of the packages in `PACKAGES`, by name; ``not installed`` for missing ones."""
+    """Versions of this package and of its main dependencies, such as torch and numpy, by name.
+
+    A package that is missing has the version ``not installed``.
+    """
     installed = {}
     for name in PACKAGES:
         try:
@@ -51,7 +54,10 @@ def versions() -> Mapping[str, str]:
 
 
 def version_of(name: str) -> str:
-    """The version of an installed package, for fingerprints (``versions`` of a scale).
+    """The version of an installed package.
+
+    It is part of all fingerprints (hashes of artefacts) if a scale file, the configuration of a
+    run, lists the package under ``versions``.
 
     Raises:
         StpError: the package is not installed.

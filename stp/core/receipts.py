@@ -45,7 +45,9 @@ class RecordedCode:
 
 @dataclass(frozen=True, kw_only=True)
 class Provenance:
-    """Who made an artefact, where and when; see `stp.core.provenance`. None stands for unknown.
+    """Who made an artefact, where and when. None stands for unknown.
+
+    The facts come from `stp.core.provenance.describe_machine`.
 
     Attributes:
         started, finished: Unix time of start and end.
@@ -70,7 +72,9 @@ class Provenance:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedAttempt:
-    """An attempt to make an artefact; see `stp.run.cluster.attempts`. None stands for unknown.
+    """One attempt to make an artefact, successful or not. None stands for unknown.
+
+    Attempts are logged by `stp.run.cluster.attempts` and copied to the receipt at the end.
 
     Attributes:
         attempt: number of the attempt, from 1.
@@ -99,7 +103,7 @@ class RecordedAttempt:
 
 @dataclass(frozen=True, kw_only=True)
 class Receipt:
-    """The record of a finished artefact: what it was made from, and what it contains.
+    """The record of a finished artefact (folder of results): what it was made from and contains.
 
     Attributes:
         fingerprint: fingerprint of code, recipe and inputs, which is the name of the folder.
@@ -108,7 +112,7 @@ class Receipt:
         label: readable name of the artefact.
         recipe: all settings that may influence the artefact.
         inputs: paths of the input folders or lock files, relative to the store, by name.
-        extras: values that the core of the stage reported; the keys depend on the stage.
+        extras: values that the function of the stage reported; the keys depend on the stage.
         attempts: all attempts to make the artefact; the last one succeeded.
         files: size and checksum of each file, by its path in the folder.
     """

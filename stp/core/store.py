@@ -121,7 +121,7 @@ def drop(folder: Path, why: str) -> None:
 
     Args:
         folder: folder of the artefact.
-        why: reason for the deletion, written to the file `DROPPED`.
+        why: reason for the deletion, written to the file ``dropped.json`` beside the receipt.
     """
     write_text(folder / DROPPED, json.dumps({"time": time.time(), "why": why}))
     for path in folder.iterdir():

@@ -270,7 +270,13 @@ COUNTED = ("local_swap", "global_swap", "interleaving", "switching")
 
 
 class Distorter:
-    """One distortion at one intensity.
+    """One distortion at one intensity, a callable that distorts clips.
+
+    For clip ``number`` of ``count`` clips::
+
+        distort = Distorter("local_swap", 2, seed=0)
+        others = [clips[index] for index in distort.partners(count, number)]
+        distorted = distort(number, clips[number], others)
 
     Args:
         name: a key of `DISTORTIONS`.

@@ -1,4 +1,4 @@
-"""``features.parquet``: network features of clips, a row for each clip."""
+"""Read and write network features of clips, ``features.parquet``, a row for each clip."""
 
 from pathlib import Path
 from typing import NamedTuple

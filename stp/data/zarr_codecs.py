@@ -33,16 +33,18 @@ METADATA = ("zarr.json", ".zarray")
 
 
 def check_codecs(store: Path) -> None:
-    """Check the metadata of all arrays of a store, before it is opened.
+    """Refuse a Zarr store with codecs that may execute code, or with too large chunks.
 
-    Consolidated metadata are not checked: open the store without them.
+    Only the metadata of each array are read. Consolidated metadata are not checked: open the store
+    without them.
 
     Args:
         store: a group or an array of Zarr 2 or 3.
 
     Raises:
-        StpError: an array uses another codec or chunks above the limit of memory, its metadata
-            cannot be read, or the store contains a named pipe or device.
+        StpError: an array uses a codec that is not in `FORMAT_2` or `FORMAT_3`, its chunks are
+            larger than the limit ``member_gb`` (`stp.core.limits`), its metadata cannot be read, or
+            the store contains a named pipe or device.
     """
     require_regular_tree(store)
     for folder, inner, names in walk(store):

@@ -205,9 +205,13 @@ def read_metadata(folder: Path, kind: str) -> dict[str, Any]:
 
 
 def seal_arrays(folder: Path) -> None:
-    """Write the chunk checksums of all arrays below a folder that can be mapped into memory.
+    """Write checksums of the chunks of all Zarr arrays in a folder that have a mappable layout.
 
-    Other arrays are small: jobs check their files as a whole.
+    The checksums of an array are stored in its file ``crc32c``. Arrays with another layout (see
+    `is_mapped`) are skipped: they are small, and jobs check their files as a whole.
+
+    Args:
+        folder: folder with Zarr groups, such as ``frames.zarr``, whose arrays are examined.
     """
     for array in sorted(folder.glob("*.zarr/*/zarr.json")):
         with contextlib.suppress(StpError):  # arrays with another layout

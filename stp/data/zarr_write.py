@@ -149,7 +149,19 @@ class RowWriter:
 
 
 class SequentialWriter:
-    """Context manager that writes the rows of an array in order, from the first to the last."""
+    """Context manager that writes the rows of an array in order, from the first to the last.
+
+    For example::
+
+        with SequentialWriter(array) as writer:
+            for rows in batches:
+                writer.append(rows)
+
+    All rows have to be appended before the end of the block.
+
+    Args:
+        array: array made by `create_array`, divided into chunks along the first axis only.
+    """
 
     def __init__(self, array: zarr.Array[Any]) -> None:
         self.array = array

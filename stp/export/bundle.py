@@ -71,7 +71,7 @@ class ProtocolRow:
 
 @dataclass(frozen=True)
 class Options:
-    """Optional parts of a bundle.
+    """Optional parts of a submission bundle (a model's scores, with all files that explain them).
 
     Attributes:
         samples: whether to include the scores of every test sample.
@@ -85,7 +85,7 @@ class Options:
 def export(
     database: Path, model: str, out: Path, options: Options | None = None, report: Report = silent
 ) -> Summary:
-    """Write the bundle of a model.
+    """Write the submission bundle of a model: its scores, and all files needed to judge them.
 
     Args:
         database: results.duckdb; the store behind it is read for receipts and checkpoints.

@@ -1,4 +1,4 @@
-"""Verify and summarise a submission bundle."""
+"""Verify and summarise a submission bundle: a model's scores, with all files that explain them."""
 
 import csv
 import hashlib
@@ -55,7 +55,7 @@ _SCHEMA = TypeAdapter(BundleManifest)
 
 @dataclass(frozen=True)
 class Summary:
-    """Summary of a bundle.
+    """Summary of a submission bundle (a model's scores, with all files that explain them).
 
     Attributes:
         manifest: content of MANIFEST.json.
@@ -98,7 +98,7 @@ class _Bundle:
 
 
 def check(path: Path) -> Summary:
-    """Verify a bundle, and return its summary.
+    """Verify a submission bundle (a model's scores and their origin), and return its summary.
 
     The check covers the checksums of all files, schema and values of the scores, and the agreement
     of the files with each other.

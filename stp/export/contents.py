@@ -244,7 +244,7 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class Contents:
-    """Everything that a bundle is made from.
+    """The contents of a submission bundle: values of a model, its training runs, missing values.
 
     Attributes:
         results: values of the model, as in tables.
@@ -281,7 +281,7 @@ class Contents:
 
 
 def contents(database: Path, model: str) -> Contents:
-    """Read the contents of the bundle of a model.
+    """Read the scores of a model, its training runs and missing values, for a submission bundle.
 
     Raises:
         StpError: there is no database, it has no scores of the model, or a receipt is missing.

@@ -1,4 +1,8 @@
-"""List the tests of a scale file, and choose one by options."""
+"""List the evaluations that a scale file plans, and choose one by the options of a command.
+
+A scale file, such as config/demo.yaml, says which models and datasets are evaluated. An evaluation
+is a test of any model: on which data it is trained and tested, and how many frames it predicts.
+"""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -12,10 +16,10 @@ from stp.plan.setting import setting_name, setting_of
 
 
 class Evaluation(NamedTuple):
-    """One test of a scale file, for any model.
+    """A test that a scale file (which says what is evaluated) plans for its models.
 
     Attributes:
-        dimension: dimension of the plan; empty for training windows.
+        dimension: question of the benchmark, such as ``short_term``; empty for training windows.
         trained_on: dataset that models are trained on.
         train_subset: "all", or a subset of the training data.
         tested_on: dataset whose windows are predicted.

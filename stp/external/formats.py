@@ -38,7 +38,7 @@ class Coordinate:
 
 
 class Writer(Protocol):
-    """Writer of the frames of all samples in order, a few samples at a time."""
+    """Writer of exported frames: append the samples in order, a few at a time, then close it."""
 
     def append(self, name: str, frames: np.ndarray) -> None:
         """Append the frames of further samples to an array.

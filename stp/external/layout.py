@@ -1,5 +1,6 @@
-"""Check whether imported frames are reversed, rolled, transposed or one frame early, or lead times
-reversed.
+"""Detect wrong layouts of imported predictions: frames that are reversed, rolled or transposed.
+
+Predictions that are one frame early, or have their lead times in reverse order, are detected too.
 
 If predictions have coordinates, these decide. Otherwise, the frames of a sample of windows are
 compared with observed frames: a layout is wrong if its correction makes frames fit far better.
@@ -137,15 +138,18 @@ class LayoutCheck:
         latest: np.ndarray | None,
         last: np.ndarray | None = None,
     ) -> None:
-        """Compare n samples.
+        """Compare the forecasts of n samples with observed frames, and count signs of mistakes.
+
+        `mistake` then decides by the counts whether the forecasts have a wrong layout.
 
         Args:
             start: index of the first sample.
             forecasts: forecasts of M members (forecasts of one sample) at T lead times with C
                 channels, (n, M, T, C, H, W).
-            truth: next frame, (n, C, H, W); NaN for missing values.
-            latest: last context frame, (n, C, H, W); None without context.
-            last: true frame of the last lead time, (n, C, H, W); None to skip the order of leads.
+            truth: true frame of the first lead time, (n, C, H, W); NaN for missing values.
+            latest: last frame before the forecast, (n, C, H, W); None without context frames.
+            last: true frame of the last lead time, (n, C, H, W); None to skip the check for
+                reversed lead times.
         """
         for i in range(len(forecasts)):
             if start + i not in self._rows:

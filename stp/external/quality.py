@@ -143,6 +143,8 @@ class Agreement:
 class Measure:
     """A measure of quality, which predicts the mean opinion score of videos, and its training data.
 
+    Made by `open_measure`.
+
     Attributes:
         network: network whose features the measure uses.
         weights: path of the weights of the network.

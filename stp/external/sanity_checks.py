@@ -95,8 +95,9 @@ def unit_mistakes(description: dict[str, Any]) -> list[UnitMistake]:
 
 
 class SampleStatistics:
-    """Statistics by sample (row) and channel, which are gathered while forecasts are read.
+    """Statistics of each sample (row) and channel, gathered by `add` while forecasts are read.
 
+    They are then checked by `units`, `blank` and `order`.
     Means are over the first lead time and all members; extremes are over all lead times.
     """
 

@@ -207,7 +207,7 @@ def _write(
 
 
 class ChannelStatistics:
-    """Lowest and highest value, mean and standard deviation of each channel."""
+    """Lowest and highest value, mean and standard deviation of each channel, gathered by `add`."""
 
     def __init__(self, channels: int) -> None:
         self.count = 0

@@ -1,5 +1,5 @@
-"""Stage `features`: features that networks compute from observed or predicted clips.
+"""Stage `features`: features (vectors of numbers) that networks compute from clips.
 
-Features are stored between predictions and scores, once for each set of clips, network, layer and
-weights. Distances between sets of clips, such as FVD, are computed from them.
+The clips are observed or predicted. Their features are stored once for each set of clips, network,
+layer and weights. Distances between sets of clips, such as FVD, are computed from them.
 """

@@ -1,4 +1,4 @@
-"""Compute the features of all clips of a split, block by block."""
+"""Compute the features of all clips of a split with a network, 16 clips at a time."""
 
 import importlib
 from collections.abc import Iterable, Iterator
@@ -24,14 +24,17 @@ BLOCK = 16
 def write_features(
     job: Job, options: FeatureOptions, clips: Clips, predicted: Iterable[np.ndarray] | None
 ) -> dict[str, Any]:
-    """Write ``features.parquet``.
+    """Compute the features of all clips of a split, and write ``features.parquet``.
+
+    If the clips are too short for the network, the file contains this reason in place of features.
 
     Args:
-        job: the job, for its folder, progress and ``weights`` of the runtime.
-        options: options of the recipe.
+        job: the job: its output folder, its progress callback, and the paths of weights (setting
+            ``weights`` of its runtime).
+        options: network, layer and frames.
         clips: clips of the split.
-        predicted: blocks of forecasts in the order of the clips, float32 (clips of the block,
-            members, lead times, C, H, W); None for features of the observed frames.
+        predicted: forecasts in the order of the clips, in blocks of any size, float32 (clips of the
+            block, members, lead times, C, H, W); None for features of the observed frames.
 
     Returns:
         numbers of clips and of features, and the ``reason`` if there are no features.
@@ -66,8 +69,8 @@ def write_features(
 def blocks_of(parts: Iterable[np.ndarray], size: int = BLOCK) -> Iterator[np.ndarray]:
     """Regroup arrays along their first axis into blocks of `size` rows; the last may be smaller.
 
-    The number of clips in a batch may change the last bits of features, so it must not depend on
-    where forecasts come from.
+    A network gets one block at a time. The number of clips in a block may change the last bits of
+    features, so it must not depend on whether forecasts were stored, computed or read.
     """
     held: list[np.ndarray] = []
     for part in parts:

@@ -16,7 +16,12 @@ GREY = 0.5
 
 
 def predicted_only(context: np.ndarray, frames: np.ndarray) -> np.ndarray:
-    """Choose the frames after the context only, as in PredBench's code."""
+    """Choose the frames after the context only, as in PredBench's code.
+
+    Args:
+        context: observed frames, (N, T_in, C, H, W).
+        frames: predicted or observed frames after the context, (N, T_out, C, H, W).
+    """
     return frames
 
 
@@ -24,14 +29,22 @@ def with_context(context: np.ndarray, frames: np.ndarray) -> np.ndarray:
     """Choose the context and the frames after it.
 
     The paper of FVD does so (section 4, 2 + 14 frames of BAIR).
+
+    Args:
+        context: observed frames, (N, T_in, C, H, W).
+        frames: predicted or observed frames after the context, (N, T_out, C, H, W).
     """
     return np.concatenate([context, frames], axis=1)
 
 
 def zero_padded(context: np.ndarray, frames: np.ndarray) -> np.ndarray:
-    """Choose the frames after the context, filled up to ten frames with grey ones at the end.
+    """Choose the frames after the context; if these are fewer than ten, grey frames are appended.
 
     PredBench's code does so for Human3.6M and CityScapes.
+
+    Args:
+        context: observed frames, (N, T_in, C, H, W); not chosen.
+        frames: predicted or observed frames after the context, (N, T_out, C, H, W).
     """
     lacking = max(0, PADDED - frames.shape[1])
     return np.pad(frames, ((0, 0), (0, lacking), (0, 0), (0, 0), (0, 0)), constant_values=GREY)
@@ -40,3 +53,4 @@ def zero_padded(context: np.ndarray, frames: np.ndarray) -> np.ndarray:
 CHOICES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
     choice.__name__: choice for choice in (predicted_only, with_context, zero_padded)
 }
+"""The functions by name, as in the option ``frames`` of network features."""

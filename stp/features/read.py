@@ -15,15 +15,20 @@ from stp.predict.source import Source, open_source, request_for
 
 
 def run(job: Job) -> dict[str, Any]:
-    """Write ``features.parquet``, as `stp.features.run`, from forecasts that are read on demand.
+    """Compute the features of forecasts that are read on demand, and write ``features.parquet``.
+
+    The file has a row for each clip. If not all clips and variables have a forecast, it contains a
+    reason in place of features.
 
     Args:
-        job: the recipe is a `FeatureOptions` with ``rollout``, a recipe of forecasts with
-            ``source``; the inputs are the same as for `stp.score.read.run`. Runtime: ``weights``,
-            ``device``, ``raw_roots`` of an archive.
+        job: settings (recipe), inputs and output folder. The recipe has the fields of
+            `FeatureOptions`, and ``rollout``: the settings of the forecasts, with their ``source``.
+            Inputs are ``data`` and, for forecasts of an archive, its lock file ``archive``.
+            Runtime: ``weights`` (paths of weights by network), ``device``, ``raw_roots`` (folders
+            that may contain the archive).
 
     Returns:
-        facts for the receipt, as returned by `stp.features.run`.
+        numbers of clips and of features, and the ``reason`` if there are no features.
 
     Raises:
         StpError: as in `stp.score.read.run` and `stp.features.run`.

@@ -17,14 +17,18 @@ from stp.predict.forecasts import Forecasts
 
 
 def run(job: Job) -> Extras:
-    """Write ``features.parquet`` with the same values as `stp.features.run` for stored predictions.
+    """Compute forecasts and their features, and write the features to ``features.parquet``.
+
+    The values are the same as those that `stp.features.run` computes from stored predictions.
 
     Args:
-        job: the recipe is a `FeatureOptions` with ``rollout``, a recipe of `stp.predict.run`; the
-            inputs are the same as for a prediction. Runtime: ``weights``, ``device``.
+        job: settings (recipe), inputs and output folder. The recipe has the fields of
+            `FeatureOptions`, and ``rollout``: the settings of the forecasts, as for
+            `stp.predict.run`. Inputs are ``data`` and, for fitted models, ``model``. Runtime:
+            ``weights`` (paths of weights by network), ``device``.
 
     Returns:
-        facts for the receipt, as returned by `stp.features.run`, with device and precision.
+        numbers of clips and of features, device and precision of the forecasts.
 
     Raises:
         StpError: as in `stp.predict.run` and `stp.features.run`.

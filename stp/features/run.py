@@ -14,14 +14,17 @@ from stp.options.features import FeatureOptions
 
 
 def run(job: Job) -> Extras:
-    """Write ``features.parquet`` (see stp.data.feature_table).
+    """Compute the features of observed clips or stored predictions: ``features.parquet``.
+
+    The file has a row for each clip (see stp.data.feature_table).
 
     Args:
-        job: the recipe is a `FeatureOptions`; inputs are ``data`` and, for features of predicted
-            clips, ``predictions``. Runtime: ``weights`` (network -> file), ``device``.
+        job: settings (recipe), inputs and output folder. The recipe has the fields of
+            `FeatureOptions`; inputs are ``data`` and, for features of predicted clips,
+            ``predictions``. Runtime: ``weights`` (paths of weights by network), ``device``.
 
     Returns:
-        facts for the receipt: numbers of clips and features.
+        numbers of clips and of features, and the ``reason`` if there are no features.
 
     Raises:
         StpError: a bad recipe, damaged inputs, missing or changed weights, or

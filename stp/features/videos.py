@@ -1,4 +1,8 @@
-"""Compute features of single videos and of their true future (`stp.opinions.network_features`)."""
+"""Compute features of videos whose quality people rated, with a network.
+
+A video consists of observed and predicted frames. Measures of quality predict the ratings from its
+features; some of these compare it with the frames that followed in truth, if they are known.
+"""
 
 import time
 from collections.abc import Iterator
@@ -32,8 +36,10 @@ STEPS: dict[str, tuple[str, ...]] = {
     "lpips": ("lpips",),
     "entropy": ("entropy",),
 }
-"""Steps of the computation of each part: ``frames``, ``predicted`` and ``true`` are maps of all,
-the predicted and the true frames. Several parts of a measure share a step."""
+"""Timed steps that compute each kind of features (a key of `network_features.PARTS`).
+
+The steps ``frames``, ``predicted`` and ``true`` compute feature maps of all, the predicted and the
+true frames. Several kinds share a step."""
 _OF_FRAMES: dict[str, tuple[str, ...]] = {
     "ssa": ("ssa",),
     "mcs": ("mcs", "mcs_written"),
@@ -44,17 +50,18 @@ _OF_FRAMES: dict[str, tuple[str, ...]] = {
 
 
 def run(job: Job) -> Extras:
-    """Write ``seen.parquet``, the features of all videos.
+    """Compute the features of all videos, and write them to ``seen.parquet``, a row for each video.
 
     Args:
-        job: the recipe is a `VideoOptions`; the input is ``data``. Runtime: ``weights`` (network ->
-            file), ``device``.
+        job: settings (recipe), inputs and output folder. The recipe has the fields of
+            `VideoOptions`; the input is ``data``, the prepared videos. Runtime: ``weights`` (paths
+            of weights by network), ``device``.
 
     Returns:
-        facts for the receipt: numbers of videos and of feature maps; seconds per video, in total
-        and for each of `STEPS`; dependence between parts of the features (two coefficients for each
-        pair; see `stp.opinions.dependence`); and median over videos of the difference between the
-        first observed and the last predicted frame.
+        facts to be stored with the result: numbers of videos and of feature maps; seconds per
+        video, in total and for each step of the computation (`STEPS`); how much kinds of features
+        depend on each other (two coefficients for each pair; see `stp.opinions.dependence`); and
+        median over videos of the difference between the features of first and last frame.
 
     Raises:
         StpError: a bad recipe, damaged inputs, missing or changed weights, or videos that are too
@@ -135,19 +142,22 @@ def _timed(seconds: dict[str, float], step: str) -> Iterator[None]:
 def features_of(
     video: Video, network_maps: FeatureMaps, context: int, seconds: dict[str, float]
 ) -> dict[str, np.ndarray]:
-    """Features of one video: the parts of `stp.opinions.network_features.PARTS`.
+    """Compute the features of one video, of several kinds.
 
-    A network of clips has no maps of single frames, so all parts except ``ssa`` are NaN. Parts that
-    need a true future or a classifier are NaN if it is missing.
+    The kinds, such as ``mse`` (mean squared difference of the feature maps of predicted and true
+    frames), are the keys of `stp.opinions.network_features.PARTS`. Kinds that need the true frames
+    or a classifier are NaN without these; for a network of whole clips, which has no maps of single
+    frames, all except ``ssa`` are NaN.
 
     Args:
-        video: the video.
-        network_maps: the network.
-        context: number of observed frames.
-        seconds: total seconds of each step of `STEPS`; the seconds of this video are added.
+        video: predicted frames and, if known, true frames.
+        network_maps: network that computes feature maps.
+        context: number of observed frames at the start of the video.
+        seconds: total seconds of each step of the computation (`STEPS`); those of this video are
+            added.
 
     Returns:
-        float arrays by part.
+        float arrays by kind.
     """
     maps, nothing = network_maps.maps, np.array([np.nan])
     features = dict.fromkeys(network_features.PARTS, nothing)

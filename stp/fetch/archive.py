@@ -111,13 +111,23 @@ def unpack(
 
 
 def is_unpacked(listing: Path, find: Callable[[str], Path | None]) -> bool:
-    """Whether all files of a list of unpacked files still exist."""
+    """Whether all files that were unpacked from an archive still exist, so that it is not needed.
+
+    Args:
+        listing: the ``.unpacked`` file, with sizes and names of the unpacked files.
+        find: function that returns the existing file for a path below the raw folder, or None.
+    """
     listed = read_listing(listing)
     return listed is not None and all(_has_size(name, listed[name], find) for name in listed)
 
 
 def read_listing(path: Path) -> dict[str, int] | None:
-    """Sizes of unpacked files by name; None if unpacking was never completed."""
+    """Read the ``.unpacked`` file that is written when an archive has been unpacked.
+
+    Returns:
+        sizes of the unpacked files by their paths below the raw folder; None without the file: the
+        archive was never unpacked completely.
+    """
     if not path.is_file():
         return None
     text = path.read_text(encoding="utf-8", errors="surrogateescape")

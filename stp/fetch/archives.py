@@ -29,7 +29,13 @@ def find(name: str, roots: Iterable[Path]) -> Path | None:
 
 @dataclass(frozen=True)
 class Archive:
-    """An archive of a release: its declaration, and its path, which is None if it is missing."""
+    """An archive of a release.
+
+    Attributes:
+        declared: its entry in the configuration of the dataset, with ``path``, ``url`` and so on.
+        path: where it lies; None if it is missing.
+        unpacked: whether all files that were unpacked from it exist, so that it is not needed.
+    """
 
     declared: Mapping[str, Any]
     path: Path | None
@@ -37,7 +43,7 @@ class Archive:
 
     @property
     def missing(self) -> Missing:
-        """The archive as a file that has to be fetched, with its declared size."""
+        """The archive as an entry of an error that lists what has to be fetched."""
         size = self.declared.get("bytes")
         return Missing(self.declared["path"], f"{size} bytes" if size else "", self.declared)
 
@@ -48,7 +54,7 @@ class Archive:
 
     @property
     def into(self) -> str:
-        """The folder that names in the archive are relative to."""
+        """The folder, below the raw folder, that names in the archive are relative to."""
         into = self.declared.get("into")
         name = self.declared["path"]
         return str(name.rpartition("/")[0] if into is None else into.strip("/"))
@@ -64,7 +70,8 @@ class Archives:
     Args:
         release: declaration of the release, with ``archives`` and ``files``.
         roots: raw folders in order of preference; only the first one is written to.
-        locked: the lock file, whose files are unpacked; None to unpack all declared files.
+        locked: lock file (names and checksums of all files of the release); only its files are
+            unpacked. None to unpack all declared files.
         checksums: known checksums of unchanged archives; None to read archives in any case.
         report: callback for the progress.
     """

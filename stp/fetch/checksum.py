@@ -120,9 +120,13 @@ def verified(
 
     Args:
         path: path of the file.
-        declared: see `require_declared`.
+        declared: declaration of the file, with any of ``bytes``, ``sha256`` and
+            ``md5_uncompressed`` (of the content of a gzip file).
         remembered: known checksums of unchanged files; None to read the file in any case.
         advance: function that is called with numbers of bytes that were read or skipped.
+
+    Returns:
+        size and SHA-256 of the file.
 
     Raises:
         StpError: the file is not as declared, or cannot be read.
@@ -149,11 +153,11 @@ def in_threads(
     items: Iterable[Any],
     advance: Callable[[int], None],
 ) -> Iterator[tuple[Any, Checksum | StpError]]:
-    """Read several files at a time.
+    """Compute the checksums of several files at a time, in threads.
 
     Args:
-        work: ``work(item, advance)`` reads the file of one item.
-        items: items whose files are read.
+        work: ``work(item, advance)`` reads the file of one item, and returns its checksum.
+        items: any objects that `work` knows how to find the file of, such as names.
         advance: function that all threads call with the number of bytes of every block.
 
     Yields:

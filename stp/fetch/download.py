@@ -75,7 +75,7 @@ def require_web(url: str, problem: str, before: str = "http") -> None:
 
     Args:
         url: the address.
-        problem: first sentence of the error.
+        problem: first sentence of the error, which says what the address is for.
         before: scheme of the address that redirects to this one; https must stay https.
 
     Raises:
@@ -207,7 +207,9 @@ class _PassingError(Exception):
 
 @contextmanager
 def open_part(target: Path) -> Iterator[FileIO]:
-    """Context manager: open the unfinished file of ``target``, locked against other processes.
+    """Context manager: open the unfinished download of ``target``, a file ``<target>.part``.
+
+    Bytes are appended to it. It is locked against other processes.
 
     Raises:
         StpError: the file cannot be written.
@@ -238,19 +240,19 @@ def _is_at(path: Path, file: FileIO) -> bool:
 
 
 def part_path(target: Path) -> Path:
-    """Path of the unfinished file of ``target``."""
+    """Path of the unfinished download of ``target``: its name with the suffix ``.part``."""
     return target.with_name(target.name + ".part")
 
 
 def discard_part(target: Path) -> None:
-    """Delete the unfinished file of ``target``."""
+    """Delete the unfinished download of ``target``, and the note of the version it belongs to."""
     with suppress(OSError):
         part_path(target).unlink(missing_ok=True)
         _version_path(target).unlink(missing_ok=True)
 
 
 def finish_part(target: Path) -> None:
-    """Rename the unfinished file of ``target``, which is complete now, to ``target``.
+    """Rename the file ``<target>.part``, whose download is complete now, to ``target``.
 
     Raises:
         StpError: the file cannot be renamed.

@@ -17,8 +17,9 @@ class Missing(NamedTuple):
 
     Attributes:
         path: path, or pattern of paths, below the raw folder.
-        note: size, or present and required numbers of files.
-        declared: declaration in the configuration.
+        note: text on its size; for a pattern, on the present and required numbers of files.
+        declared: its entry in the configuration of the dataset, with ``url``, ``instructions`` and
+            so on.
         files: minimum number of missing files.
     """
 
@@ -80,7 +81,12 @@ def removed_error(title: str, names: Sequence[str], root: Path) -> StpError:
 
 
 def how(missing: Iterable[Missing]) -> list[str]:
-    """The steps to obtain missing files; if there are several steps, each names its files."""
+    """List the steps by which a user can obtain missing files.
+
+    Returns:
+        the declared instructions, or a sentence with the URL. If there are several steps, each
+        begins with the names of its files.
+    """
     steps: dict[str, list[str]] = {}
     silent: list[Missing] = []
     for file in missing:
@@ -104,7 +110,7 @@ def how(missing: Iterable[Missing]) -> list[str]:
 
 
 def some(names: Sequence[str], most: int = FOLDED) -> str:
-    """Text with the first `most` names and the number of further names."""
+    """Join the first `most` names, and count the others: "a.zip, b.zip and 3 more"."""
     rest = len(names) - most
     return ", ".join(names[:most]) + (f" and {rest} more" if rest > 0 else "")
 

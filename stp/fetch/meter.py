@@ -18,8 +18,9 @@ class TransferMeter:
 
     Args:
         title: name of the work: "download", "verify kth".
-        sizes: size of each file in bytes; None if unknown.
-        report: callback for the progress, which gets the line as text, and 0 for its numbers.
+        sizes: size in bytes by name of the file; None if unknown.
+        report: callback for the progress. The line is its text; the numbers of finished and of all
+            items, which it takes too, are 0.
         clock: function that returns the time in seconds.
     """
 
@@ -41,8 +42,14 @@ class TransferMeter:
         self._lock = threading.Lock()
 
     def at(self, name: str, have: int, total: int | None = None) -> None:
-        """Set how many bytes of a file exist, and its size; bytes of the first call do not count as
-        new.
+        """Set how many bytes of a file exist now.
+
+        Bytes that exist in the first call for a file do not count for the speed.
+
+        Args:
+            name: name of the file.
+            have: number of bytes that exist.
+            total: size of the file, bytes, if it has become known.
         """
         with self._lock:
             if total is not None and self._sizes.get(name) is None:
@@ -57,7 +64,7 @@ class TransferMeter:
             self._tell()
 
     def advance(self, count: int) -> None:
-        """Count further bytes of any file."""
+        """Add bytes to the total of all files, without saying to which file they belong."""
         with self._lock:
             self._done += count
             self._tell()

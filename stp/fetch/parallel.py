@@ -69,7 +69,7 @@ def download_all(
         remembered: record of checksums, to which the checksums of the files are added.
 
     Returns:
-        checksums by name.
+        size and SHA-256 of each file, by its name.
 
     Raises:
         StpError: some files could not be downloaded; the other files are complete, and unfinished

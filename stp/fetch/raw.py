@@ -41,17 +41,17 @@ from stp.fetch.parallel import FileToFetch, download_all
 from stp.fetch.table import FileState
 
 Release = Mapping[str, Any]
-"""``{"source", "files": [...]}``, optionally with ``"generator"`` and ``"options"``; see
-``fetch``."""
+"""One version of a dataset's raw files as its configuration declares it: ``{"source": "official",
+"files": [...]}``; `fetch` describes all keys."""
 OWN = (".part", ".part.version", UNPACKED)
 """Suffixes of files that stp writes beside raw files."""
 _SHOWN = 10
 Watch = Callable[[Callable[[], Any]], Any]
-"""Function that does some work, and refuses reading of files that it must not read."""
+"""Function that calls the given work, and fails if this reads a file that it must not read."""
 
 
 def unwatched(work: Callable[[], Any]) -> Any:
-    """Call ``work()`` without watching which files it reads: `fetch` does so by default."""
+    """Call ``work()`` without watching which files it reads; `fetch` does this by default."""
     return work()
 
 
@@ -134,16 +134,17 @@ def fetch(
     files.
 
     Args:
-        release: ``source``, and ``files`` or ``generator`` with ``options``. An entry of ``files``
-            has ``path``, and optionally ``url``, ``bytes``, ``sha256``, ``md5_uncompressed`` (of
-            the content of a gzip file), ``licence``, ``access`` ("open", "registration" or
-            "manual") and ``instructions``. With ``many: true``, its ``path`` is a pattern (``*``
-            within one folder; ``**/*`` at its end for all files below, as in a Zarr store) for all
-            files that match, at least ``min_files``; once there is a lock, for the matching files
-            in the lock. An entry of ``archives`` has ``path``, and optionally ``url``, ``bytes``,
-            ``sha256``, ``access``, ``instructions``, ``into`` (the folder that names in the archive
-            are relative to; by default the folder of the archive) and ``strip`` (number of leading
-            folders to drop, or "any"); declared files are unpacked from the archive.
+        release: ``source`` (official, sample or synthetic), and ``files`` or ``generator`` with
+            ``options``. An entry of ``files`` has ``path``, and optionally ``url``, ``bytes``,
+            ``sha256``, ``md5_uncompressed`` (of the content of a gzip file), ``licence``,
+            ``access`` ("open", "registration" or "manual") and ``instructions``. With
+            ``many: true``, its ``path`` is a pattern (``*`` within one folder; ``**/*`` at its end
+            for all files below, as in a Zarr store) for all files that match, at least
+            ``min_files``; once there is a lock, for the matching files in the lock. An entry of
+            ``archives`` has ``path``, and optionally ``url``, ``bytes``, ``sha256``, ``access``,
+            ``instructions``, ``into`` (the folder that names in the archive are relative to; by
+            default the folder of the archive) and ``strip`` (number of leading folders to drop, or
+            "any"); declared files are unpacked from the archive.
         dataset: name of the dataset, for messages and the lock.
         name: name of the release.
         roots: folders of the same layout in order of preference: the user's raw folder, which is
@@ -241,6 +242,9 @@ def check(
 
     Arguments are those of ``fetch``. All files are read completely. If a file is damaged, known
     checksums are deleted, so that no job uses the file.
+
+    Returns:
+        the state of each file: present, missing, damaged or ignored.
 
     Raises:
         StpError: no files are declared; the lock file is damaged or belongs to another release.

@@ -59,7 +59,7 @@ class Street:
         self.things = [*_trees(rng, self.half_width), *_cars(rng, self.half_width)]
 
     def picture(self, z: float, time: float, height: int, width: int) -> np.ndarray:
-        """The picture of the camera.
+        """Draw what the camera in the moving car sees.
 
         Args:
             z: distance that the car has travelled, metres.

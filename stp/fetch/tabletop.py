@@ -58,8 +58,14 @@ class Camera:
         return cls(rng.uniform(-0.7, 0.7), rng.uniform(0.2, 0.6), rng.uniform(0.85, 1.1))
 
     def project(self, x: np.ndarray, y: np.ndarray, z: np.ndarray | float = 0.0) -> np.ndarray:
-        """Project table coordinates to (column, row, magnification), (..., 3), as fractions of the
-        picture.
+        """Project points of the scene to the picture.
+
+        Args:
+            x, y: position on the table, 0..1; y points away from the camera.
+            z: height above the table.
+
+        Returns:
+            column and row, as fractions of the picture's size, and magnification, (..., 3).
         """
         cos, sin = np.cos(self.turn), np.sin(self.turn)
         right = cos * (x - 0.5) - sin * (y - 0.5)

@@ -25,7 +25,7 @@ def write_records(path: Path, records: Iterable[bytes]) -> None:
 
 
 def example(features: Mapping[str, Values]) -> bytes:
-    """Encode features as a ``tf.train.Example``."""
+    """Encode features by name (byte strings or numbers) as a ``tf.train.Example``."""
     return _field(1, _features(features))
 
 
@@ -35,8 +35,8 @@ def sequence_example(
     """Encode features as a ``tf.train.SequenceExample``.
 
     Args:
-        context: features of the whole sequence.
-        lists: features of the steps by name.
+        context: features of the whole sequence by name, each byte strings or numbers.
+        lists: for each feature by name, its values at every step of the sequence.
     """
     entries = b"".join(
         _field(

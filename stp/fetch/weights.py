@@ -36,7 +36,7 @@ def fetch(
 
     Args:
         folder: folder of the weights.
-        networks: descriptions of networks, by name.
+        networks: networks by name, each with the files that can provide its weights.
         names: names of the networks to fetch; if empty, all that can be downloaded.
         manners: limits and settings of downloads.
         report: callback for the progress.

@@ -37,7 +37,8 @@ class FrameModel:
         recipe: keys ``model`` and ``options``, for a trained model also ``shape``, ``context`` and
             ``horizon``.
         state: weights of a trained model; None for a model without parameters.
-        normalisation: normalisation of the training data.
+        normalisation: how values are scaled before the network and back after it, as in training;
+            None for a model without parameters.
     """
 
     name: str
@@ -58,7 +59,7 @@ class FrameModel:
 
     @property
     def horizon(self) -> int:
-        """Number of lead times of the training."""
+        """Number of frames that the model was trained to predict."""
         return int(self.recipe.get("horizon", self.context))
 
     def forecast(
@@ -177,12 +178,15 @@ class Recordings:
 
 
 def read(path: Path, model: FrameModel, options: dict[str, Any] | None = None) -> Recordings:
-    """Read the last frames of videos, pictures, arrays or grids, as ``own.reader`` prepares them.
+    """Read the last frames of videos, pictures, arrays or grids, to start a forecast from.
+
+    Files are read, resized and converted like those of the user's own datasets (`own.reader`).
 
     Args:
         path: file, or folder of files of one kind.
         model: model whose number and shape of frames are read.
-        options: options of the reader; by default guessed as `stp new-dataset` does.
+        options: options of the reader, as a dataset file states them; by default they are guessed
+            from the files.
 
     Raises:
         StpError: files cannot be read or are damaged; frames have another shape or are fewer than

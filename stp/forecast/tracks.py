@@ -114,14 +114,15 @@ def read(
 ) -> Crowd:
     """Read the last positions of people from detections.
 
-    Gaps are filled and positions smoothed without use of later positions, as in the protocol
-    ``strict``.
+    Gaps are filled, and each position is smoothed from observed positions only, as in the protocol
+    ``strict`` of the benchmark.
 
     Args:
         path: file of detections, or folder of such files, which are successive recordings unless
             the options join them.
         observe: number of positions to read for each person.
-        options: options of the reader; by default guessed as `stp new-dataset` does.
+        options: options of the reader, as a dataset file states them; by default they are guessed
+            from the files.
         fps: frames per second, if the options are guessed.
 
     Raises:

@@ -29,7 +29,8 @@ def load(source: str | Path, configfile: Path) -> FrameModel | TrackModel:
     Args:
         source: folder of a trained model, ``model.pt`` or snapshot file, words that select a
             training run of the plan (``convlstm/kth``), or name of a model without parameters.
-        configfile: scale file of the plan.
+        configfile: scale file (which models and datasets are evaluated) of the plan in which words
+            and names are looked up.
 
     Raises:
         StpError: ``source`` is none of these, is not trained, or is damaged.

@@ -21,7 +21,9 @@ MOST_DRAWN = 4
 
 
 def frames(folder: Path, recordings: Recordings, forecasts: np.ndarray, model: str) -> list[Path]:
-    """Write forecasts of frames.
+    """Write forecasts of frames as a Zarr store, a picture and a movie.
+
+    Picture and movie show the observed frames and the first forecast of a few recordings.
 
     Args:
         folder: folder of the files, which replace those of an earlier forecast.

@@ -58,7 +58,7 @@ def dataset_text(draft: Draft) -> str:
 
 
 def counts_text(draft: Draft, split: str) -> str:
-    """Text of the numbers of clips and clusters of a split."""
+    """Text of the numbers of clips and clusters (sets of dependent clips) of a split."""
     clips, clusters = draft.clips[split], draft.clusters[split]
     return f"{number_of(clips, 'clip')} in {number_of(clusters, 'cluster')}"
 

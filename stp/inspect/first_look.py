@@ -1,4 +1,4 @@
-"""Guess shape, reader options and metrics from the first of the user's files."""
+"""Guess the settings of a new dataset (frame size, options, metrics) from the user's first file."""
 
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -51,7 +51,7 @@ class FirstLook(NamedTuple):
 
 
 def look_at_videos(raw: RawFiles) -> FirstLook:
-    """Guess settings from the first video."""
+    """Guess the frame size and the metrics of a new dataset from its first video."""
     path = raw.find(videos.files_of(raw.names, "videos", VIDEO_SUFFIXES)[0])
     videos.probe(path)  # raises errors that name the problem
     height, width = videos.size(path)
@@ -60,7 +60,7 @@ def look_at_videos(raw: RawFiles) -> FirstLook:
 
 
 def look_at_pictures(raw: RawFiles) -> FirstLook:
-    """Guess settings from the first picture."""
+    """Guess the frame size, colours and metrics of a new dataset from its first picture."""
     path = raw.find(raw.names[0])
     height, width, _ = pictures.decode_picture(path.read_bytes(), str(path), "RGB").shape
     with Image.open(path) as picture:
@@ -76,7 +76,7 @@ def _smaller(height: int, width: int) -> list[int]:
 
 
 def look_at_arrays(raw: RawFiles) -> FirstLook:
-    """Guess settings from the largest array of the first file."""
+    """Guess axes, frame size and metrics of a new dataset from the first file's largest array."""
     name = arrays.files_of(raw.names, "arrays", arrays.SUFFIXES)[0]
     contents = arrays.contents(raw.find(name))
     large = {array: about for array, about in contents.items() if len(about[0]) in (3, 4, 5)}
@@ -148,7 +148,7 @@ def guess_axes(shape: Sequence[int]) -> str:
 
 
 def look_at_grids(raw: RawFiles) -> FirstLook:
-    """Guess settings from the first NetCDF file or Zarr store."""
+    """Guess variables, axes and metrics of a new dataset from its first NetCDF or Zarr file."""
     path = grids.raw_path(raw, grids.names_of(raw)[0])
     variables: dict[str, list[float] | None] = {}
     units: dict[str, str] = {}

@@ -51,7 +51,7 @@ class Effect:
 
 @dataclass(frozen=True)
 class ShownMonths:
-    """How much persistence forecasts gain from monthly means in one dataset.
+    """How much persistence forecasts gain from monthly means that are known too early.
 
     Attributes:
         dataset: name of the dataset.
@@ -70,9 +70,10 @@ class ShownMonths:
 
 
 def measure(plan: Plan, name: str) -> ShownMonths:
-    """Measure what persistence forecasts gain from monthly means, which contain the future.
+    """Measure how much better persistence forecasts are if they know the mean of the whole month.
 
-    The data need channels of ORAS5, prepared with `ocean_month: published`.
+    Such a mean contains the future; the mean of the previous month does not. The data need channels
+    of ORAS5, prepared with `ocean_month: published`.
 
     Raises:
         StpError: the dataset is not prepared; it has no channels of ORAS5, or they were prepared
@@ -84,12 +85,15 @@ def measure(plan: Plan, name: str) -> ShownMonths:
 
 
 def measure_prepared(data: Prepared, name: str, source: str, ocean: Collection[str]) -> ShownMonths:
-    """Measure what persistence forecasts gain from monthly means in prepared data; see `measure`.
+    """Measure how much better persistence forecasts are if they know the mean of the whole month.
+
+    Errors of forecasts that repeat the mean of the current month are compared with errors of
+    forecasts that repeat the mean of the previous month.
 
     Args:
-        data: the prepared data.
+        data: prepared data whose ocean variables are monthly means, repeated on each day.
         name: name of the dataset.
-        source: official, sample or synthetic.
+        source: origin of the data: official, sample or synthetic.
         ocean: names of the variables of the ocean.
     """
     names = data.attrs["variables"]

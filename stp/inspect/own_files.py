@@ -70,7 +70,9 @@ def raw_folders() -> list[Path]:
 
 
 def release_entries(names: Sequence[str], top: str, is_file: bool) -> Iterator[dict[str, Any]]:
-    """Yield the entries of a release for some files: a pattern for each depth and suffix.
+    """Yield the entries that list some raw files in a dataset's configuration.
+
+    An entry is a pattern of names; there is one for each depth of folders and each suffix.
 
     Args:
         names: raw names.

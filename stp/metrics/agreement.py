@@ -12,15 +12,18 @@ from stp.metrics.metric import NetworkInputs
 class Agreement(NamedTuple):
     """A convention (one exact definition of a metric) that compares predicted and observed ratings.
 
-    The ratings are those of the test videos of one split.
+    An example is Spearman's correlation between the ratings that a model predicts for the test
+    videos and those that people gave.
 
     Attributes:
         value: function of observed and predicted ratings of N videos, float64 (N,) each, that
             returns the value of the convention; NaN if it is undefined.
-        weighted: the same function for B resamples: (observed, predicted, counts) to B values,
-            where counts (B, N) has the number of times that a resample contains each video.
-        signless: whether ``value`` is an absolute value, while ``weighted`` returns the number with
-            its sign, which intervals need (`stp.score.opinions.magnitude_ends`).
+        weighted: function that computes the values of B bootstrap resamples of the N videos at
+            once: (observed, predicted, counts) to (B,), where counts (B, N) has the number of times
+            that a resample contains each video.
+        signless: whether ``value`` is an absolute value. ``weighted`` then still returns numbers
+            with their sign, because the interval of an absolute value is computed from these
+            (`stp.score.opinions.magnitude_ends`).
     """
 
     value: Callable[[np.ndarray, np.ndarray], float]
@@ -28,7 +31,9 @@ class Agreement(NamedTuple):
     signless: bool = False
 
     def loaded(self, name: str, _: NetworkInputs) -> NoReturn:
-        """Refuse to score frames: the convention scores ratings only.
+        """Refuse to be used for forecasts of frames, because this convention compares ratings.
+
+        Conventions for frames return the metric here (`stp.metrics.metric.Convention`).
 
         Raises:
             ConfigurationError: always.

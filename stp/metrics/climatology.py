@@ -9,7 +9,9 @@ from stp.metrics.latitude import Box, coordinate
 
 
 class Climatology:
-    """Mean, or standard deviation, of each calendar day, from ``climatology.zarr``.
+    """A field for each calendar day: the mean, or the standard deviation, over many years.
+
+    The fields are read from ``climatology.zarr`` of the prepared data.
 
     Args:
         data: the prepared data.

@@ -1,4 +1,4 @@
-"""Facts about the data, besides the frames, that the computation of a metric may use."""
+"""What a metric may need besides frames: units, variables, grid and climatology of the data."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,7 +30,7 @@ class ComparedData(Protocol):
         """Indices of the channels in the prepared data, int64 (C,)."""
 
     def only(self, channels: np.ndarray) -> Self:
-        """Select channels by their indices in this object, from 0."""
+        """The same data with only some channels, given by their indices in this object, from 0."""
 
 
 class Comparison(NamedTuple):

@@ -61,8 +61,9 @@ def mean_over_thresholds(
     """Make a metric with several values: the mean score over thresholds, then that of each.
 
     Args:
-        score: function of the counts, summed over samples and pixels, that returns the score.
-        thresholds: thresholds of events.
+        score: function of (hits, misses, false alarms), three arrays of equal shape with counts
+            summed over samples and pixels, that returns the scores, in the same shape.
+        thresholds: values from which a pixel counts as an event.
         of_range: upper end of the scale of the thresholds; the range of the data is mapped to
             0..of_range. None: thresholds are in the units of the data.
         over_leads: aggregation over lead times: "sum", the score of counts summed over lead times;

@@ -1,4 +1,4 @@
-"""Correlations of predicted and observed opinions, and of their resamples."""
+"""Correlations of predicted and observed opinions (viewers' mean scores), and of resamples."""
 
 import numpy as np
 

@@ -73,7 +73,8 @@ def weighted_crps(
         predicted: predicted fields of M members, (N, M, T, C, H, W).
         observed: observed fields, (N, T, C, H, W).
         weights: weights of latitudes, (H,).
-        fair: see `crps_ensemble`.
+        fair: whether members are treated as a sample of the forecast's distribution, so that
+            ensembles of different sizes are comparable (see the module).
 
     Returns:
         mean scores, float64 (N, C, T).

@@ -48,7 +48,9 @@ class Digit(NamedTuple):
 def areas(frames: np.ndarray) -> list[list[np.ndarray]]:
     """Find the connected areas in each of the frames (T, H, W) that are larger than noise.
 
-    Each area is cropped to its bounding box; other areas in the box are set to 0.
+    Returns:
+        for each frame, its areas (h, w), each cropped to its bounding box; pixels of other areas in
+        the box are 0.
     """
     # Parts of a broken stroke, up to two pixels apart, are one digit; frames are apart.
     around = np.zeros((3, 3, 3), bool)
@@ -86,13 +88,15 @@ def upright(area: np.ndarray) -> np.ndarray:
 
 
 def edges(digits: np.ndarray) -> np.ndarray:
-    """Histograms of edge directions in the cells of N digits, as unit vectors.
+    """Histograms of edge directions of N digits, joined to a unit vector for each digit.
+
+    The picture of a digit is divided into 4 x 4 cells; each cell has a histogram of 8 directions.
 
     Args:
         digits: digits, scaled to a fixed size, (N, SIDE, SIDE).
 
     Returns:
-        one vector for each digit, (N, directions x cells).
+        one vector for each digit, (N, 8 directions x 16 cells).
     """
     down, right = np.gradient(digits, axis=(1, 2))
     strength = np.hypot(down, right)

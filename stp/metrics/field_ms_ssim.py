@@ -71,7 +71,7 @@ def field_similarity(
     """Multi-scale structural similarity of G pairs of fields.
 
     Args:
-        area: the observed points.
+        area: mask of the points where the observed fields have values.
         predicted, observed: fields, (G, H, W), in any unit.
         scales: number of scales, from the finest; if not all are used, their weights are divided by
             their sum.

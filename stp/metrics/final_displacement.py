@@ -20,7 +20,8 @@ def final_displacement(*, over: Literal["scenarios", "people"]) -> Metric:
     """Mean distance between predicted and true position at the last lead time, metres.
 
     Args:
-        over: see `stp.metrics.displacement.displacement`.
+        over: unit of the mean: "scenarios", the means over the people of each scenario, so that all
+            scenarios have equal weight; "people", all people of all scenarios, with equal weights.
     """
     metric = displacement(over=over)
     return metric._replace(statistics=_last(metric.statistics), independent_leads=False)

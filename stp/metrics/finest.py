@@ -61,7 +61,15 @@ def finest_waves(frames: np.ndarray) -> np.ndarray:
 
 
 def spectrum_of(waves: np.ndarray, height: int, width: int) -> np.ndarray:
-    """Mean power of each bin: coefficients (..., waves) to float64 (..., bins)."""
+    """Mean power of each bin, from the coefficients of `finest_waves`.
+
+    Args:
+        waves: Fourier coefficients, complex128 (..., waves).
+        height, width: size of the transformed frames, grid points.
+
+    Returns:
+        the same powers as `finest_spectrum` of these frames, float64 (..., bins).
+    """
     power = np.square(waves.real)
     power += np.square(waves.imag)
     return np.asarray(power @ _corner(height, width).shares)

@@ -57,7 +57,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Learnt:
-    """The part of a measure that was trained on one kind of features.
+    """The part of a measure of quality that was trained on one kind of features.
 
     A part of the features is a vector of D numbers that belong together, such as the means of a
     network's channels in all frames.
@@ -99,7 +99,7 @@ class Learnt:
 
 @dataclass(frozen=True)
 class FittedQuality:
-    """A measure of quality that was trained on rated videos.
+    """A measure of quality, trained on rated videos to predict people's opinions of videos.
 
     Attributes:
         network: name of the network whose features are used.
@@ -180,7 +180,9 @@ def pooled(part: np.ndarray, channels: int, predicted: int) -> np.ndarray:
 
 
 def mean_rated(rated: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """Mean predicted quality of the clips with a prediction; NaN unless more than half have one.
+    """Mean predicted opinion of the clips that have a prediction, from means over all clips.
+
+    The result is NaN unless more than half of the clips have a prediction.
 
     Args:
         rated: share of clips that have a prediction, 0 to 1.
@@ -199,11 +201,11 @@ _STATE = "state."
 
 
 def write(path: Path, fitted: FittedQuality, state: State) -> None:
-    """Write a measure to a file; equal measures give identical files.
+    """Write a trained measure of quality to a file; equal measures give identical files.
 
     Args:
         path: path of the file, ``.npz``.
-        fitted: the measure.
+        fitted: the measure of quality, which predicts people's opinions of videos.
         state: weights of the network; those of the classifying last layers are left out.
 
     Raises:
@@ -225,7 +227,7 @@ def write(path: Path, fitted: FittedQuality, state: State) -> None:
 
 
 def read(path: Path, declared: Mapping[str, Any]) -> tuple[FittedQuality, State]:
-    """Read the file of a measure.
+    """Read a trained measure of quality, which predicts people's opinions of videos, from a file.
 
     Args:
         path: path of the file.

@@ -104,7 +104,8 @@ def features_of(
         maps_of: function that computes the feature maps of frames, with K channels at h x w
             locations, float (T, h, w, K).
         context: number of observed frames.
-        names: names of the features, from `PARTS`.
+        names: names of the features: "ssa" (means over locations), "mcs" (motion-compensated
+            similarity) or "rfd" (rescaled differences), the latter two also as ``<name>_written``.
         seen: feature maps of ``frames``, if they are already computed.
 
     Returns:

@@ -78,7 +78,7 @@ def moments(
 
     Args:
         predicted, observed: fields, (..., H, W) each.
-        centre: fields to subtract, broadcastable to (..., H, W).
+        centre: fields to subtract, such as the climatology, broadcastable to (..., H, W).
         weights: weights of latitudes, in any unit, (H,).
 
     Returns:

@@ -14,11 +14,13 @@ from stp.metrics.metric import Metric, Series
 
 @dataclass(frozen=True)
 class Box:
-    """Rows and columns of prepared data on a grid (`ComparedData`).
+    """Prepared data on a latitude-longitude grid, cut to a box, such as Europe.
+
+    It is used like the data themselves (`stp.metrics.comparison.ComparedData`).
 
     Attributes:
         whole: the data of the whole grid.
-        rows, columns: indices of the rows and columns in the grid.
+        rows, columns: rows (latitudes) and columns (longitudes) of the grid that are in the box.
     """
 
     whole: ComparedData
@@ -48,7 +50,7 @@ class Box:
         return self.whole.channels
 
     def only(self, channels: np.ndarray) -> Self:
-        """Select channels by their indices in this object, from 0."""
+        """The same box with only some channels, given by their indices in this object, from 0."""
         return replace(self, whole=self.whole.only(channels))
 
     def cut(self, fields: np.ndarray) -> np.ndarray:
@@ -76,9 +78,10 @@ def coordinate(data: ComparedData, name: str) -> np.ndarray | None:
 
 
 def weights_of(data: ComparedData) -> np.ndarray | None:
-    """`cosine_weights` of the data's grid, (H,); None without a coordinate ``lat``.
+    """Weights of the rows of the data's grid, (H,); None without a coordinate ``lat``.
 
-    The weights of a box are normalised over the whole grid.
+    A weight is the cosine of the row's latitude, divided by the mean cosine of all rows
+    (`cosine_weights`). If the data are cut to a box, this is the mean over the whole grid.
     """
     if isinstance(data, Box):
         weights = weights_of(data.whole)

@@ -39,7 +39,7 @@ BATCH_PIXELS = 1 << 20
 """Number of pixels in the pairs of frames of a batch."""
 
 PACKAGED = {"alexnet": "alex", "squeezenet": "squeeze", "vgg16": "vgg"}
-"""Names of the package's files of w, by network."""
+"""Names of the files in the package ``lpips`` with the weights w of the channels, by network."""
 
 
 class Lpips(nn.Module):

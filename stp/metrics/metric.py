@@ -18,7 +18,8 @@ class NetworkInputs(NamedTuple):
     """Weights, features and device for metrics that use networks.
 
     Attributes:
-        weights: checksums of the declared weights, by network.
+        weights: for each network in config/weights.yaml, the checksums that its file must have,
+            such as ``{"sha256": ...}``.
         files: path of the weights file, by network.
         features: name of the features that a distance between sets of clips compares, by the
             convention (exact definition) of the distance, such as ``fvd.predicted_only``.
@@ -88,7 +89,7 @@ class Series(NamedTuple):
 def first_component(means: np.ndarray) -> np.ndarray:
     """Take the mean of the first of K statistics as the value: (..., K, T) to (..., T).
 
-    A function for `Metric.finish`.
+    It is the default of `Metric.finish`, the step from mean statistics to values.
     """
     return means[..., 0, :]
 
@@ -96,7 +97,7 @@ def first_component(means: np.ndarray) -> np.ndarray:
 def every_component(means: np.ndarray) -> np.ndarray:
     """Take the mean of each of K statistics as a value of its own, unchanged: (..., K, T).
 
-    A function for `Metric.finish`.
+    It can be used as `Metric.finish`, the step from mean statistics to values.
     """
     return means
 
@@ -198,7 +199,7 @@ class Metric(NamedTuple):
     reason: str = ""
 
     def loaded(self, _: str, networks: NetworkInputs) -> "Metric":
-        """The metric itself, which needs no network."""
+        """The metric itself, unchanged: unlike other conventions it needs no network."""
         return self
 
     def valued(self, leads: Iterable[int]) -> frozenset[int]:

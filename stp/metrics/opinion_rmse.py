@@ -1,4 +1,4 @@
-"""Root mean squared error of the predicted opinions of a split."""
+"""Root mean squared error of predicted opinions (mean scores that viewers give to videos)."""
 
 import numpy as np
 

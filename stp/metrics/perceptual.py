@@ -33,15 +33,15 @@ class Weights(NamedTuple):
 
 
 def weights_path(files: Mapping[str, str], network: str, declared: Mapping[str, str]) -> Path:
-    """Find the weights file that the plan chose for a job.
+    """Find the weights file of a network among those that a job was given.
 
     Args:
-        files: paths of weights files, by network.
+        files: paths of the weights files that existed when the job was planned, by network.
         network: name in config/weights.yaml.
         declared: declared checksums of the file.
 
     Raises:
-        StpError: the file no longer exists.
+        StpError: no file is given for the network, because it was removed in the meantime.
     """
     path = files.get(network)
     if path is None:

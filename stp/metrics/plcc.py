@@ -1,4 +1,4 @@
-"""Pearson's linear correlation (PLCC) of the predicted and observed opinions of a split."""
+"""Pearson's linear correlation (PLCC) of predicted and observed opinions (viewers' mean scores)."""
 
 import numpy as np
 

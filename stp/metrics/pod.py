@@ -26,6 +26,10 @@ def pod(
     Counts are summed over samples and pixels before the division.
 
     Args:
-        thresholds, of_range, over_leads: see `stp.metrics.contingency.mean_over_thresholds`.
+        thresholds: values from which a pixel counts as an event.
+        of_range: upper end of the scale of the thresholds, such as 255, if the range of the data is
+            mapped to 0..of_range first. None: thresholds are in the units of the data.
+        over_leads: value of all lead times together: "sum", the score of counts summed over lead
+            times; "mean", the mean of the scores of lead times.
     """
     return mean_over_thresholds(_pod, thresholds, of_range, over_leads, _NONE)

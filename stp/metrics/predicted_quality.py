@@ -61,9 +61,9 @@ def _of_clips(metric: Metric, compared: Comparison, network: str) -> Metric:
 
 
 def build(weights: Weights, network: str, is_official: bool) -> Metric:
-    """Build the metric from the file of a measure of quality (see `LearnedMetric`).
+    """Build the metric from the file of a measure of quality.
 
-    A measure of quality predicts people's opinions of videos.
+    A measure of quality is a model that predicts people's opinions of videos.
 
     Args:
         weights: the file of the measure.

@@ -38,7 +38,7 @@ def compose(metric: Metric, region: str) -> Metric:
 
     Args:
         metric: a metric of fields on a latitude-longitude grid.
-        region: name of the box, a key of ``BOXES``.
+        region: name of the box, one of the keys of ``BOXES``, such as "tropics" or "europe".
 
     Raises:
         StpError: no box has this name.

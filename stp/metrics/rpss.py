@@ -37,7 +37,8 @@ def rps_terciles(
         members: predicted values of M members, (M, ...).
         observed: observed values, (...).
         lower, upper: lower and upper tercile, (...) each.
-        fair: whether the fair RPS is computed (see the module).
+        fair: whether the RPS of the ensemble is corrected for the number of members, so that
+            ensembles of different sizes are comparable.
 
     Returns:
         RPS of the ensemble, 0 to 2 (fair, from -1 / (2 (M - 1))), and of the climatology, 2/9 or

@@ -42,7 +42,7 @@ def unit_range(attrs: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray] | None
 def in_unit_range(metric: Metric, compared: Comparison) -> Metric:
     """Adapt a metric for frames in [0, 1] to frames in the dataset's units.
 
-    A function for `Metric.on_data`.
+    Metrics such as SSIM have it as their attribute `Metric.on_data`.
 
     Returns:
         a metric that first maps frames to [0, 1]; without values, with a ``reason``, if the data

@@ -30,7 +30,7 @@ class SetFeatures(NamedTuple):
 class SetDistance(NamedTuple):
     """A convention (one exact definition of a metric) that compares two sets of clips.
 
-    It compares the set of predicted clips to the set of observed clips.
+    It compares the set of predicted clips to the set of observed clips, as FVD does.
 
     The value is computed from the features of all clips (config/conventions names network, layer
     and frames); it is not a mean over samples. There is one value for all lead times, and it
@@ -114,7 +114,8 @@ def at_n(
 
     Args:
         features: features of all clips.
-        distance: attribute `SetDistance.distance` of the convention.
+        distance: function of the features of observed and of predicted clips, (n, D) each, that
+            returns the distance (`SetDistance.distance`).
         n: number of clips, from 1.
         seed: seed of the draw.
 

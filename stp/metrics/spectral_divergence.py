@@ -79,8 +79,9 @@ def of_frames() -> Metric:
 def of_mean_spectra() -> Metric:
     """Divergence, over all wavenumbers, of spectra averaged over samples and channels.
 
-    Channels are normalised as for training. The components p1, p2, ... and o1, o2, ... in
-    ``cluster_sums.parquet`` are the predicted and observed spectra at each wavenumber.
+    Channels are normalised as for training. The statistics of a sample, whose sums are stored in
+    ``cluster_sums.parquet``, are the power of the forecast at each wavenumber 1, 2, ... (components
+    p1, p2, ...), and that of the observation (o1, o2, ...).
     """
     return Metric(
         _finest_tenth,

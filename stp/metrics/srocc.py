@@ -1,4 +1,4 @@
-"""Spearman's rank correlation (SROCC) of the predicted and observed opinions of a split."""
+"""Spearman's rank correlation (SROCC) of predicted and observed opinions (viewers' mean scores)."""
 
 import numpy as np
 from scipy.stats import spearmanr

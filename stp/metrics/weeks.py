@@ -15,7 +15,8 @@ def compose(metric: Metric, windows: str | list[list[int]]) -> Metric:
 
     Args:
         metric: a metric of single lead times.
-        windows: "weeks", or the first and last lead time of each window, from 1.
+        windows: first and last lead time of each window, from 1, such as ``[[1, 5], [6, 10]]``; or
+            "weeks", the days 1-7, 8-14, 15-28 and 29-42 (weeks 1, 2, 3-4 and 5-6).
 
     Raises:
         StpError: `windows` has another form.

@@ -1,7 +1,7 @@
 """CDNA: predict the next frame as a masked mixture of shifted last frames (Finn et al. 2016).
 
 Finn, Goodfellow and Levine, "Unsupervised Learning for Physical Interaction through Video
-Prediction", https://arxiv.org/abs/1605.07157, without actions. The implementation follows
+Prediction", https://arxiv.org/abs/1605.07157, without a robot's actions as inputs. It follows
 Tensor2Tensor's ``next_frame_sv2p`` with ``model_options: CDNA``, which Unterthiner et al. 2018 used
 (https://github.com/tensorflow/tensor2tensor, models/video/sv2p.py, layers/common_video.py). SV2P
 and SAVP use the same tower of seven convolutional LSTMs (sv2p.py, savp.py).
@@ -42,12 +42,12 @@ class Conv(nn.Conv2d):
         self.before, self.behind = total // 2, total - total // 2
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, inputs, H, W) -> (B, outputs, H / stride, W / stride)."""
+        """Convolve features: (B, inputs, H, W) -> (B, outputs, H / stride, W / stride)."""
         return super().forward(F.pad(x, (self.before, self.behind) * 2))
 
 
 def fill(layer: nn.Conv2d | nn.ConvTranspose2d | nn.Linear) -> None:
-    """Draw the initial weights of a layer as TensorFlow does by default."""
+    """Draw the initial weights of a layer as TensorFlow does: Glorot-uniform, biases of zero."""
     nn.init.xavier_uniform_(layer.weight)
     if layer.bias is not None:
         nn.init.zeros_(layer.bias)
@@ -66,7 +66,7 @@ class LSTM(nn.Module):
         self.gates = Conv(inputs + hidden, 4 * hidden, 5)
 
     def forward(self, x: Tensor, state: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor]:
-        """Input (B, inputs, H, W) and states (B, hidden, H, W) -> the next states h and c."""
+        """Input (B, inputs, H, W) and states h and c, (B, hidden, H, W) each -> next h and c."""
         h, c = state
         i, g, f, o = self.gates(torch.cat([x, h], dim=1)).chunk(4, dim=1)
         c = torch.sigmoid(f + 1) * c + torch.sigmoid(i) * torch.tanh(g)
@@ -93,7 +93,7 @@ class Up(nn.Module):
         fill(self.layer)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, channels, H, W) -> (B, channels, 2 H, 2 W)."""
+        """Double the resolution: (B, channels, H, W) -> (B, channels, 2 H, 2 W)."""
         if self.smooth:
             x = F.pad(_doubled(_doubled(x, 2), 3), (1, 1, 1, 1), mode="reflect")
         return F.relu(self.layer(x))
@@ -139,7 +139,8 @@ class Tower(nn.Module):
         latent: number of channels of a latent variable that is concatenated to the narrowest layer.
         striped: whether a latent vector of length n is concatenated to every layer as one channel;
             row r of that channel has the value with index r modulo n.
-        smooth: see `Up`.
+        smooth: whether to double resolutions by linear interpolation and a convolution, in place of
+            a transposed convolution (`Up`).
     """
 
     def __init__(
@@ -183,7 +184,11 @@ class Tower(nn.Module):
         fill(self.kernels)
 
     def empty(self, frame: Tensor) -> Memory:
-        """Initial memory (LSTM states of zero), before the first frame."""
+        """Initial memory, before the first frame: states h and c of zero for each LSTM.
+
+        Args:
+            frame: any frame (B, C, H, W); it determines batch size, device and data type.
+        """
         height, width = self.sides
         scales = (4, 4, 2, 2, 1, 2, 4)
         zeros = [
@@ -348,6 +353,10 @@ class Model(ForecastModel):
         """Make a function that maps a frame to the next frame, (B, C, H, W) each.
 
         The function remembers the frames that it gets; at first its memory is empty.
+
+        Args:
+            latent: latent variable or vector of subclasses, an input at every frame (`Tower`); None
+                for CDNA, which has none.
         """
 
         def step(frame: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:
@@ -357,7 +366,10 @@ class Model(ForecastModel):
         return remembering(self, step, self.recompute)
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
+        """Forecast ``horizon`` frames of B clips from T_in context frames.
+
+        (B, T_in, C, H, W) -> (B, horizon, C, H, W).
+        """
         context = frames.shape[1]
         return roll(self.following(), frames, context, context + horizon - 1)[:, -horizon:]
 

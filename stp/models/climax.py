@@ -20,6 +20,7 @@ from stp.models.one_step import PREDICTS
 from stp.models.padding import pad
 
 LEVELS = (50, 250, 500, 600, 700, 850, 925)
+"""Pressure levels of the published weights, hPa."""
 VARIABLES = (
     *("land_sea_mask", "orography", "lattitude"),
     *("2m_temperature", "10m_u_component_of_wind", "10m_v_component_of_wind"),
@@ -54,7 +55,10 @@ def attention(q: Tensor, k: Tensor, v: Tensor, heads: int) -> Tensor:
 
 
 class Aggregation(nn.Module):
-    """Attention of a query to a patch's variables; weights named as in nn.MultiheadAttention."""
+    """Combines the tokens of all variables of a patch into one token, by attention.
+
+    One learnt query attends to these tokens. Weights are named as in nn.MultiheadAttention.
+    """
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -91,7 +95,7 @@ class SelfAttention(nn.Module):
         self.proj = nn.Linear(width, width)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, N, D) -> (B, N, D)."""
+        """Update N tokens of width D for each of B clips: (B, N, D) -> (B, N, D)."""
         q, k, v = self.qkv(x).chunk(3, dim=-1)
         attended: Tensor = self.proj(attention(q, k, v, self.heads))
         return attended
@@ -105,7 +109,7 @@ class Perceptron(nn.Module):
         self.fc1, self.fc2 = nn.Linear(width, inner), nn.Linear(inner, width)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(..., D) -> (..., D)."""
+        """Apply the layers to tokens of width D: (..., D) -> (..., D)."""
         outputs: Tensor = self.fc2(F.gelu(self.fc1(x)))
         return outputs
 
@@ -129,7 +133,7 @@ class Block(nn.Module):
         self.mlp = Perceptron(width, int(ratio * width))
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, N, D) -> (B, N, D)."""
+        """Update N tokens of width D for each of B clips: (B, N, D) -> (B, N, D)."""
         x = x + self._dropped(self.attn(self.norm1(x)))
         return x + self._dropped(self.mlp(self.norm2(x)))
 
@@ -144,8 +148,9 @@ class Block(nn.Module):
 class Model(ForecastModel):
     """Forecasts each lead time directly, with the lead time as an input.
 
-    In training, one lead time within the clip is drawn for each clip from `leads`. If the training
-    draws it (`stp.train`), no other future frame is read.
+    In training, one lead time is drawn for each clip from `leads`. The training loop (`stp.train`)
+    draws it before clips are read, and then reads no other future frame; if `loss` gets no lead
+    times, it draws them itself.
 
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of `patch`.
@@ -246,8 +251,9 @@ class Model(ForecastModel):
     def forward(
         self, frames: Tensor, horizon: int, lead_times: Sequence[int] | None = None
     ) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast of `lead_times` (default 1, 2, ...), (B, horizon,
-        C, H, W).
+        """Forecast the `lead_times` (1, 2, ... by default) from T_in context frames of B clips.
+
+        (B, T_in, C, H, W) -> (B, horizon, C, H, W).
         """
         leads = range(1, horizon + 1) if lead_times is None else lead_times
         tokens = self._tokens(frames)
@@ -283,7 +289,10 @@ class Model(ForecastModel):
         """Mean squared error of one lead time of each clip.
 
         Args:
-            clip, step, leads: see `outputs`.
+            clip: context and later frames, (B, T_in + T_out, C, H, W).
+            step: training iteration; ignored.
+            leads: lead time of each clip, int64 (B,); the clip then has only this frame after the
+                context. None: clips have all frames, and lead times are drawn at random.
         """
         predicted, observed = self.outputs(clip, step, leads)
         return F.mse_loss(predicted.float(), observed)
@@ -373,7 +382,10 @@ class Patches(nn.Module):
         nn.init.trunc_normal_(self.proj.weight, std=initial_std)
 
     def forward(self, field: Tensor) -> Tensor:
-        """(B, 1, H, W) -> (B, number of patches, width of tokens), patches in row-major order."""
+        """Map a field to a token for each patch, in row-major order.
+
+        (B, 1, H, W) -> (B, number of patches, width of tokens).
+        """
         tokens: Tensor = self.proj(field)
         return tokens.flatten(2).transpose(1, 2)
 
@@ -386,7 +398,14 @@ def waves(positions: Tensor, width: int) -> Tensor:
 
 
 def places(sides: tuple[int, int], width: int) -> Tensor:
-    """Position embeddings of a grid, (rows * columns, width): `waves` of column, then of row."""
+    """Sinusoidal position embeddings of a grid, (rows * columns, width), in row-major order.
+
+    The first half of an embedding represents the column (`waves`), the second half the row.
+
+    Args:
+        sides: number of rows and of columns.
+        width: length of an embedding, a multiple of 4.
+    """
     rows, columns = (torch.arange(side) for side in sides)
     along = waves(columns, width // 2).repeat(sides[0], 1)
     down = waves(rows, width // 2).repeat_interleave(sides[1], dim=0)

@@ -34,7 +34,7 @@ class Compute:
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.used == "bf16")
 
     def describe(self) -> dict[str, Any]:
-        """Name of the device, number of threads and precisions, for the facts about a result."""
+        """Name of the device, number of threads and precisions, to be stored with a result."""
         name = torch.cuda.get_device_name() if self.device.type == "cuda" else "cpu"
         return {
             "device": name,

@@ -18,5 +18,8 @@ class Model(ForecastModel):
         super().__init__(context)
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
+        """Forecast ``horizon`` frames of B clips from T_in context frames.
+
+        (B, T_in, C, H, W) -> (B, horizon, C, H, W).
+        """
         return frames.mean(dim=1, keepdim=True).repeat(1, horizon, 1, 1, 1)

@@ -1,4 +1,4 @@
-"""ConvLSTM (Shi et al. 2015, https://arxiv.org/abs/1506.04214), in the benchmarks' variant.
+"""ConvLSTM (Shi et al. 2015, https://arxiv.org/abs/1506.04214), as implemented by benchmarks.
 
 As in OpenSTL and PredBench, it differs from the paper: there are no peepholes and no biases; frames
 are cut into patches that become channels; one stack predicts the next frame, and reads its own
@@ -93,7 +93,7 @@ class Model(Recurrent):
         self.readout = nn.Conv2d(num_hidden[-1], channels, 1, bias=False)
 
     def step(self, frame: Tensor, memory: list[State] | None) -> tuple[Tensor, list[State]]:
-        """Frame (B, C, H, W) and states of the layers -> next frame and states."""
+        """Frame (B, C, H, W) and states h and c of each layer (None at first) -> next ones."""
         x, states = to_patches(frame, self.patch), []
         for layer, cell in enumerate(self.cells):
             states.append(cell(x, None if memory is None else memory[layer]))

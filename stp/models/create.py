@@ -1,4 +1,4 @@
-"""Create a model from its recipe."""
+"""Create a model of frames from its recipe: the dict with its name, options and shapes."""
 
 import importlib
 import inspect

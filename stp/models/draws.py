@@ -1,4 +1,8 @@
-"""Random numbers for forecasts that depend only on the clip, a seed and the member."""
+"""Random numbers for models that draw forecasts, reproducible for each clip.
+
+They depend only on the context frames of the clip, a seed, and the number of the forecast (its
+ensemble member), not on other clips of the batch.
+"""
 
 import hashlib
 from collections.abc import Sequence

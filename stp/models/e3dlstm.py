@@ -1,4 +1,4 @@
-"""E3D-LSTM (Wang et al., ICLR 2019), in the benchmarks' variant.
+"""E3D-LSTM (Wang et al., ICLR 2019), as implemented by benchmarks.
 
 Every state is a short film of `window` frames, every gate reads the whole film, and a cell recalls
 its own past states by attention. As in OpenSTL and PredBench, patches become channels, only the
@@ -219,7 +219,7 @@ class Model(Recurrent):
         return F.mse_loss(outputs, observed) + self.l1_weight * F.l1_loss(outputs, observed)
 
     def step(self, frame: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:
-        """Frame (B, C, H, W) and memory -> next frame and memory."""
+        """Frame (B, C, H, W) and memory (None at first) -> next frame and memory."""
         latest = to_patches(frame, self.patch)
         if memory is None:
             hidden = self.readout.in_channels // self.window

@@ -168,7 +168,10 @@ class Model(ForecastModel):
                 self.down_vectors.append(nn.Linear(before, after))
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
+        """Forecast ``horizon`` frames of B clips from T_in context frames.
+
+        (B, T_in, C, H, W) -> (B, horizon, C, H, W).
+        """
         frames_so_far = frames
         while frames_so_far.shape[1] < self.context + horizon:
             block = self._block(frames_so_far[:, -self.context :])

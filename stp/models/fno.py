@@ -45,7 +45,7 @@ class SpectralConvolution(nn.Module):
         self.high = nn.Parameter(torch.rand(shape) / (before * after))
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, before, H, W) -> (B, after, H, W), in float32."""
+        """Filter fields in Fourier space, in float32: (B, before, H, W) -> (B, after, H, W)."""
         spectrum = torch.fft.rfft2(x.float())
         rows = min(self.low.shape[2], (spectrum.shape[-2] + 1) // 2)
         columns = min(self.low.shape[3], spectrum.shape[-1])
@@ -71,7 +71,11 @@ class Layer(nn.Module):
         self.join = join
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, before, H, W) -> (B, after or 2 * after, H, W)."""
+        """Apply both convolutions to (B, before, H, W), and join their outputs.
+
+        Returns:
+            their sum, (B, after, H, W), or their concatenation, (B, 2 * after, H, W).
+        """
         branches: list[Tensor] = [self.spectral(x), self.local(x)]
         return branches[0] + branches[1] if self.join == "sum" else torch.cat(branches, dim=1)
 

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from stp.core.options import require, whole
 
 Activation = Callable[[], nn.Module]
+"""Function that makes an activation layer, such as `nn.GELU`."""
 
 
 def check_channels(channels: Any) -> None:
@@ -38,7 +39,13 @@ def normed(convolution: nn.Module, channels: int, activation: nn.Module) -> nn.S
 
 
 def double_convolution(before: int, after: int, activation: Activation) -> nn.Sequential:
-    """Make two 3 x 3 convolutions, (B, before, H, W) -> (B, after, H, W)."""
+    """Make two 3 x 3 convolutions, each with a batch norm and an activation.
+
+    Args:
+        before: number of channels of the input, (B, before, H, W).
+        after: number of channels of the output, (B, after, H, W).
+        activation: function that makes an activation layer.
+    """
     return nn.Sequential(
         normed(nn.Conv2d(before, after, 3, padding=1), after, activation()),
         normed(nn.Conv2d(after, after, 3, padding=1), after, activation()),
@@ -46,7 +53,13 @@ def double_convolution(before: int, after: int, activation: Activation) -> nn.Se
 
 
 def doubling(before: int, after: int, activation: Activation) -> nn.Sequential:
-    """Make a transposed 2 x 2 convolution, (B, before, H, W) -> (B, after, 2 H, 2 W)."""
+    """Make a transposed 2 x 2 convolution with a batch norm and an activation.
+
+    Args:
+        before: number of channels of the input, (B, before, H, W).
+        after: number of channels of the output, (B, after, 2 H, 2 W).
+        activation: function that makes an activation layer.
+    """
     return normed(nn.ConvTranspose2d(before, after, 2, stride=2), after, activation())
 
 

@@ -21,9 +21,10 @@ MAPS = 3
 
 
 class DecoderBlock(nn.Module):
-    """Doubles H and W, and appends three channels in 0..1, predicted from its input as well.
+    """Doubles height and width of features, and appends three predicted channels.
 
-    The next block reads these channels together with the features.
+    The three channels are a coarse map in 0..1, also computed from the block's input. The next
+    block reads them together with the features.
     """
 
     def __init__(self, before: int, after: int) -> None:
@@ -33,7 +34,7 @@ class DecoderBlock(nn.Module):
         self.maps = doubling(MAPS, MAPS, nn.Sigmoid)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, before, H, W) -> (B, after + 3, 2 H, 2 W)."""
+        """Double the resolution: (B, before, H, W) -> (B, after + 3, 2 H, 2 W)."""
         return torch.cat([self.features(x), self.maps(self.predict(x))], dim=1)
 
 

@@ -21,7 +21,7 @@ class Model(ForecastModel):
         super().__init__(context)
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
-        """Context (B, T_in, C, H, W) -> (B, horizon, C, H, W)."""
+        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
         last, before = frames[:, -1:], frames[:, -2:-1] if frames.shape[1] > 1 else frames[:, -1:]
         leads = torch.arange(1, horizon + 1, device=frames.device, dtype=frames.dtype)
         return last + leads[:, None, None, None] * (last - before)

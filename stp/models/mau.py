@@ -1,4 +1,4 @@
-"""MAU, the motion-aware unit (Chang et al., NeurIPS 2021), in PredBench's variant.
+"""MAU, the motion-aware unit (Chang et al., NeurIPS 2021), as implemented by PredBench.
 
 A cell averages its last `tau` temporal states, weighted by the similarity of their appearance to
 the present one, and fuses this motion with the present motion. Frames are encoded to a smaller grid
@@ -137,7 +137,16 @@ class Model(Recurrent):
         self.readout = nn.Conv2d(hidden, channels, 1)
 
     def step(self, frame: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:
-        """Frame (B, C, H, W) and past states of each layer -> next frame and states."""
+        """Predict the next frame.
+
+        Args:
+            frame: latest frame, (B, C, H, W).
+            memory: the last `tau` temporal states and the last `tau` spatial states of each layer;
+                None at first.
+
+        Returns:
+            next frame, (B, C, H, W), and the memory with the states of this step.
+        """
         whole_cells = pad(frame, self.patch * self.scale)
         s = self.encoder(to_patches(whole_cells, self.patch))
         if memory is None:

@@ -213,7 +213,10 @@ class Model(ForecastModel):
         )
 
     def forward(self, frames: Tensor, horizon: int, member: int = 0) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast number `member`, (B, horizon, C, H, W)."""
+        """Draw forecast number ``member`` of B clips from T_in context frames.
+
+        (B, T_in, C, H, W) -> (B, horizon, C, H, W).
+        """
         height, width = frames.shape[-2:]
         context = self._scale(frames)
         together = max(1, KEPT_BYTES // self.network.modulation_bytes(*context.shape[-2:]))

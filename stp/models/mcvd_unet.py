@@ -69,12 +69,24 @@ class Spade(nn.Module):
         self.level = dense(level, 2 * channels) if level else None
 
     def modulation(self, context: Tensor) -> Modulation:
-        """Context (B, T_in * C, H, W) at this resolution -> scale and offset."""
+        """Context (B, T_in * C, H, W) at this resolution -> scale and offset, (B, channels, H, W).
+
+        Both stay the same over all sampling steps of a forecast, so they are computed once.
+        """
         hidden = F.silu(self.enter(context))
         return self.factor(hidden), self.offset(hidden)
 
     def forward(self, x: Tensor, modulation: Modulation, level: Tensor | None = None) -> Tensor:
-        """Normalise (B, channels, H, W), modulate it, and apply SiLU; the shape stays the same."""
+        """Normalise features, scale and shift them, and apply SiLU.
+
+        Args:
+            x: features, (B, channels, H, W).
+            modulation: scale and offset from the context (see the method `modulation`).
+            level: embedding of the noise level; None for norms without it.
+
+        Returns:
+            features, (B, channels, H, W).
+        """
         factor, offset = modulation
         x = self.norm(x) * (1 + factor) + offset
         if self.level is not None and level is not None:
@@ -95,7 +107,7 @@ class Resample(nn.Module):
         self.register_buffer("kernel", torch.outer(line, line)[None, None], persistent=False)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, C, H, W) -> (B, C, H / 2, W / 2) or (B, C, 2 H, 2 W)."""
+        """Resample features: (B, C, H, W) -> (B, C, H / 2, W / 2) or (B, C, 2 H, 2 W)."""
         channels = x.shape[1]
         apply = F.conv_transpose2d if self.up else F.conv2d
         kernel = self.kernel.expand(channels, -1, -1, -1)
@@ -133,7 +145,15 @@ class ResBlock(nn.Module):
         self.shortcut = nn.Identity() if same else conv(inputs, outputs, 1)
 
     def forward(self, x: Tensor, modulations: Sequence[Modulation], level: Tensor) -> Tensor:
-        """(B, inputs, H, W) and embedding of the noise level -> (B, outputs, H', W')."""
+        """Map features (B, inputs, H, W) to (B, outputs, H', W').
+
+        H' and W' are H and W, halved or doubled if the block changes the resolution.
+
+        Args:
+            x: features, (B, inputs, H, W).
+            modulations: scale and offset from the context, for each of the two norms (`Spade`).
+            level: embedding of the noise level.
+        """
         first, second = modulations
         h = self.enter(self.resample(self.enter_norm(x, first, level)))
         h = self.leave(self.dropout(self.leave_norm(h, second, level)))
@@ -154,7 +174,7 @@ class Attention(nn.Module):
         self.leave = conv(channels, channels, 1, scale=SILENT)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, channels, H, W) -> the same shape."""
+        """Apply attention to all positions of (B, channels, H, W); the shape stays the same."""
         normal = self.norm(x)
         q, k, v = (
             layer(normal).flatten(2).unflatten(1, (self.heads, -1)).transpose(-1, -2)
@@ -184,12 +204,23 @@ class Stage(nn.Module):
         self.levels = before, after
 
     def norms(self) -> list[tuple[Spade, int]]:
-        """Normalisations of the stage, each with the number of halvings of its resolution."""
+        """The two normalisations of the stage, in order, each with its resolution.
+
+        The resolution is given as the number of times that H and W of a frame are halved.
+        """
         before, after = self.levels
         return [(self.block.enter_norm, before), (self.block.leave_norm, after)]
 
     def forward(self, x: Tensor, modulations: Sequence[Modulation], level: Tensor) -> Tensor:
-        """(B, inputs, H, W) and embedding of the noise level -> (B, outputs, H', W')."""
+        """Map features (B, inputs, H, W) to (B, outputs, H', W').
+
+        H' and W' are H and W, halved or doubled if the block changes the resolution.
+
+        Args:
+            x: features, (B, inputs, H, W).
+            modulations: scale and offset from the context, for each of the two norms (`Spade`).
+            level: embedding of the noise level.
+        """
         x = self.block(x, modulations, level)
         return x if self.attention is None else self.attention(x)
 
@@ -266,7 +297,14 @@ class UNet(nn.Module):
         self.leave = conv(now, frames, scale=SILENT)
 
     def modulations(self, context: Tensor) -> Iterator[tuple[Modulation, ...]]:
-        """Yield each stage's modulations by the context (B, T_in * C, H, W), in order of use."""
+        """Yield the modulations of each stage, in the order in which `forward` uses them.
+
+        A modulation is the scale and the offset that the context determines for one normalisation.
+        They are computed once for a forecast and used in all of its sampling steps.
+
+        Args:
+            context: context frames, stacked as channels, (B, T_in * C, H, W).
+        """
         # Every 2^level-th pixel: nearest-neighbour interpolation of sides that divide.
         pyramid = [context[..., :: 2**level, :: 2**level] for level in range(self.levels)]
         for stage in self._stages():
@@ -274,7 +312,12 @@ class UNet(nn.Module):
         yield (self.norm.modulation(context),)
 
     def modulation_bytes(self, height: int, width: int) -> int:
-        """Size in bytes of all float32 modulations of one clip with H x W pixels."""
+        """Memory of all modulations (scales and offsets, float32) of one clip, in bytes.
+
+        Args:
+            height: height H of the padded frames, pixels.
+            width: width W of the padded frames, pixels.
+        """
         norms = [(self.norm, 0)]
         for stage in self._stages():
             norms += stage.norms()

@@ -23,7 +23,9 @@ AXES = "clips, lead times, channels, height, width"
 
 
 class WholeBatch(NamedTuple):
-    """The batch to which a micro-batch belongs, for random numbers that concern the whole batch.
+    """The batch to which a micro-batch belongs (a part of it that is computed at once).
+
+    Models need it for random numbers that concern the whole batch.
 
     Attributes:
         clips: number of clips in the whole batch.
@@ -202,7 +204,7 @@ class ForecastModel(nn.Module, ABC):
 
     @property
     def implementation(self) -> type[nn.Module]:
-        """The class that implements the model, named in errors."""
+        """Class that implements the model, to be named in errors: by default the model's own."""
         return type(self)
 
 

@@ -21,7 +21,7 @@ class Normalisation:
 
     @classmethod
     def of(cls, attrs: dict[str, Any]) -> "Normalisation":
-        """Read offset and scale from the attributes of prepared data."""
+        """Read offset and scale from ``normalisation`` in the attributes of prepared data."""
         return cls(attrs["normalisation"]["offset"], attrs["normalisation"]["scale"])
 
     def apply_(self, values: Tensor) -> Tensor:

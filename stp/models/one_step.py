@@ -35,7 +35,10 @@ class OneStep(ForecastModel):
         self.predicts = predicts
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
+        """Forecast ``horizon`` frames of B clips from T_in context frames.
+
+        (B, T_in, C, H, W) -> (B, horizon, C, H, W).
+        """
         return torch.cat(list(self.parts(frames, horizon)), dim=1)
 
     def parts(self, frames: Tensor, horizon: int) -> Iterator[Tensor]:

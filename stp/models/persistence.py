@@ -20,7 +20,10 @@ class Model(ForecastModel):
         super().__init__(context)
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
+        """Forecast ``horizon`` frames of B clips from T_in context frames.
+
+        (B, T_in, C, H, W) -> (B, horizon, C, H, W).
+        """
         return frames[:, -1:].repeat(1, horizon, 1, 1, 1)
 
     def parts(self, frames: Tensor, horizon: int) -> Iterator[Tensor]:

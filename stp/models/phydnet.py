@@ -72,7 +72,7 @@ class PhyCell(nn.Module):
         self.gate = RepeatedConv2d(2 * FEATURES, FEATURES, 3, bias=True)
 
     def forward(self, x: Tensor, h: Tensor) -> Tensor:
-        """Input x and state h, (B, 64, H, W) each -> next h."""
+        """Compute one time step: input x and state h, (B, 64, H, W) each -> next h."""
         predicted = h + self.combine(self.norm(self.derivatives(h)))
         gain = torch.sigmoid(self.gate(torch.cat([x, h], dim=1)))
         return predicted + gain * (x - predicted)
@@ -87,7 +87,16 @@ class LSTM(nn.Module):
         self.gates = RepeatedConv2d(channels + hidden, 4 * hidden, 3, bias=True)
 
     def forward(self, x: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
-        """Input (B, channels, H, W) and states (B, hidden, H, W) -> next h and c."""
+        """Compute one time step.
+
+        Args:
+            x: input, (B, channels, H, W).
+            h: hidden state, (B, hidden, H, W).
+            c: cell state, with the same shape.
+
+        Returns:
+            h and c after this step.
+        """
         i, f, o, g = self.gates(torch.cat([x, h], dim=1)).chunk(4, dim=1)
         c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
         return torch.sigmoid(o) * torch.tanh(c), c
@@ -173,16 +182,26 @@ class Model(ForecastModel):
         return nn.Sequential(*(Block(FEATURES, FEATURES, up=up) for _ in range(2)))
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
+        """Forecast ``horizon`` frames of B clips from T_in context frames.
+
+        (B, T_in, C, H, W) -> (B, horizon, C, H, W).
+        """
         context = frames.shape[1]
         return roll(self.following(), frames, context, context + horizon - 1)[:, -horizon:]
 
     def begin_epoch(self, epoch: int) -> None:
-        """Set the epoch, from 0, of the next steps."""
+        """Set the epoch of the next steps, from 0, which determines the share of true inputs."""
         self.epoch = epoch
 
     def shows_truth(self, step: int) -> bool:
-        """Draw whether the inputs of a step are true frames, once for all of its micro-batches."""
+        """Draw whether all inputs of a training step are true frames (teacher forcing).
+
+        The result is the same for all micro-batches of the step. Its probability is 1 -
+        teacher_forcing * epoch.
+
+        Args:
+            step: training iteration, from 0.
+        """
         number = torch.Generator().manual_seed((self.draws + step * SPREAD) % 2**63)
         return torch.rand((), generator=number).item() < 1 - self.teacher_forcing * self.epoch
 

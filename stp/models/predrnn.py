@@ -1,4 +1,4 @@
-"""PredRNN (Wang et al. 2017), in the benchmarks' variant.
+"""PredRNN (Wang et al. 2017), as implemented by benchmarks.
 
 As in OpenSTL and PredBench, frames are cut into patches that become channels, there is no layer
 normalisation, training uses scheduled sampling, and the readout is a 1x1 convolution.
@@ -52,7 +52,16 @@ class Model(Recurrent):
         self.readout = nn.Conv2d(num_hidden[-1], channels, 1, bias=False)
 
     def step(self, frame: Tensor, memory: Memory | None) -> tuple[Tensor, Memory]:
-        """Frame (B, C, H, W) and memory -> next frame and memory."""
+        """Predict the next frame.
+
+        Args:
+            frame: latest frame, (B, C, H, W).
+            memory: hidden state and own memory of each layer, and the memory that they share; None
+                at first.
+
+        Returns:
+            next frame, (B, C, H, W), and next memory.
+        """
         x = to_patches(frame, self.patch)
         before, m = memory or no_memory(x, self.readout.in_channels, len(self.cells))
         states = []

@@ -1,4 +1,4 @@
-"""PredRNN++ (Wang et al. 2018, https://arxiv.org/abs/1804.06300), in the benchmarks' variant.
+"""PredRNN++ (Wang et al. 2018, https://arxiv.org/abs/1804.06300), as implemented by benchmarks.
 
 It has causal LSTM cells, in which the spatial memory depends on the new temporal memory, and a
 gradient highway between the first two layers. As in OpenSTL and PredBench, patches become channels,
@@ -44,7 +44,17 @@ class CausalLSTM(nn.Module):
         self.to_hidden = nn.Conv2d(2 * hidden, hidden, 1, bias=False)
 
     def forward(self, x: Tensor, h: Tensor, c: Tensor, m: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """One time step (equation 1): input (B, channels, H, W) and last states -> next h, c, m."""
+        """Compute one time step (equation 1 of the paper).
+
+        Args:
+            x: input, (B, channels, H, W).
+            h: hidden state, (B, hidden, H, W).
+            c: temporal memory, with the same shape.
+            m: spatial memory from the layer below, with the same shape.
+
+        Returns:
+            h, c and m after this step.
+        """
         three = 3 * self.hidden
         of_c, of_m, of_o = self.from_input(x).split([three, three, self.hidden], dim=1)
         of_h, of_ho = self.from_hidden(h).split([three, self.hidden], dim=1)
@@ -79,7 +89,7 @@ class GradientHighway(nn.Module):
             nn.init.uniform_(conv.weight, -self.SMALL, self.SMALL)
 
     def forward(self, x: Tensor, z: Tensor) -> Tensor:
-        """Input x and state z, (B, hidden, H, W) each -> next z."""
+        """Compute one time step: input x and state z, (B, hidden, H, W) each -> next z."""
         p, s = (self.from_input(x) + self.from_state(z)).chunk(2, dim=1)
         share = torch.sigmoid(s)
         return share * torch.tanh(p) + (1 - share) * z
@@ -127,7 +137,16 @@ class Model(Recurrent):
     def step(
         self, frame: Tensor, memory: tuple[Memory, Tensor] | None
     ) -> tuple[Tensor, tuple[Memory, Tensor]]:
-        """Frame (B, C, H, W), and memory with the highway's state -> next frame and memory."""
+        """Predict the next frame.
+
+        Args:
+            frame: latest frame, (B, C, H, W).
+            memory: the memory of the layers (hidden state and own memory of each, and the memory
+                that they share), and the state of the gradient highway; None at first.
+
+        Returns:
+            next frame, (B, C, H, W), and next memory.
+        """
         x = to_patches(frame, self.patch)
         if memory is None:
             nothing = no_memory(x, self.readout.in_channels, len(self.cells))

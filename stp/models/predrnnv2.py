@@ -1,4 +1,4 @@
-"""PredRNNv2 (Wang et al. 2021, https://arxiv.org/abs/2103.09504), in the benchmarks' variant.
+"""PredRNNv2 (Wang et al. 2021, https://arxiv.org/abs/2103.09504), as implemented by benchmarks.
 
 This is PredRNN with a loss that decouples the two memories of each layer, and with reverse
 scheduled sampling. As in OpenSTL and PredBench, patches become channels, and there is no layer
@@ -70,7 +70,10 @@ class Model(ForecastModel):
         self.adapter = nn.Conv2d(num_hidden[0], num_hidden[0], 1, bias=False)
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
+        """Forecast ``horizon`` frames of B clips from T_in context frames.
+
+        (B, T_in, C, H, W) -> (B, horizon, C, H, W).
+        """
         context = frames.shape[1]
         return roll(self.following(), frames, context, context + horizon - 1)[:, -horizon:]
 

@@ -54,7 +54,8 @@ def remembering(
 ) -> Callable[[Tensor], Any]:
     """Turn a function of a frame and a memory into a function of a frame that keeps the memory.
 
-    Filters of `RepeatedConv2d` are transformed once for all frames.
+    Filters of convolutions that become faster by it are transformed once for all frames (see
+    `stp.models.repeated_convolution`).
 
     Args:
         network: network with the convolutions used by ``step``.
@@ -113,7 +114,10 @@ class Recurrent(ForecastModel):
         """Frame (B, C, H, W) and memory (None at first) -> next frame and memory."""
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
+        """Forecast ``horizon`` frames of B clips from T_in context frames.
+
+        (B, T_in, C, H, W) -> (B, horizon, C, H, W).
+        """
         context = frames.shape[1]
         return roll(self.following(), frames, context, context + horizon - 1)[:, -horizon:]
 

@@ -58,11 +58,17 @@ class Maps(NamedTuple):
 @cache
 @torch.inference_mode(False)  # the result is also used in training
 def maps(side: int, length: int) -> Maps:
-    """Compute the transform matrices, from the Toom-Cook algorithm by transposition.
+    """Compute the matrices that transform tiles and filters along one axis of frames.
+
+    In the transformed space, a convolution needs fewer multiplications (Winograd's filtering). The
+    matrices are those of the Toom-Cook algorithm, transposed.
 
     Args:
         side: side of the filters, pixels, 3, 5 or 7.
         length: length of the axis in input and result, pixels.
+
+    Returns:
+        matrices for input, filters and result; see `Maps`.
     """
     points = [Fraction(p) for p in POINTS[side]]
     n = len(points) + 1
@@ -175,7 +181,10 @@ class Geometry:
 
 
 class Kernel:
-    """Filters of a convolution, transformed for one pass through a network.
+    """Filters of a convolution, transformed once and applied to many frames.
+
+    Called with frames (B, C, H, W), it returns the convolved frames, (B, O, H, W). In the backward
+    pass, it adds up the filters' gradient over all frames.
 
     Args:
         weight: filters (O, C, side, side) from C to O channels.
@@ -200,12 +209,14 @@ class Kernel:
         return result
 
     def add(self, geometry: Geometry, x: Tensor, gradient: Tensor) -> None:
-        """Store a term of the filters' gradient, to be computed later together with other terms.
+        """Store input and gradient of one application, for the gradient of the filters.
+
+        That gradient is a sum over all applications. Its terms are computed later, several at once.
 
         Args:
             geometry: transforms between frames and tiles.
-            x: input of an application, (B, C, H, W).
-            gradient: gradient of the loss with respect to the result, (B, O, H, W).
+            x: input of the application, (B, C, H, W).
+            gradient: gradient of the loss with respect to its result, (B, O, H, W).
         """
         task = torch._C._current_graph_task_id()
         if task != self.task:  # gradients left by an earlier backward pass
@@ -275,7 +286,11 @@ class _Convolution(torch.autograd.Function):
 
 
 class RepeatedConv2d(nn.Conv2d):
-    """Convolution that keeps height and width, and uses transformed filters inside `using`."""
+    """Convolution that keeps height and width, for networks that apply it to many frames.
+
+    Inside the context manager `using`, it applies filters that were transformed beforehand, which
+    is faster; elsewhere it is an ordinary `nn.Conv2d`.
+    """
 
     kernel: Kernel | None = None
 
@@ -283,7 +298,7 @@ class RepeatedConv2d(nn.Conv2d):
         super().__init__(inputs, outputs, side, padding=side // 2, bias=bias)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, input channels, H, W) -> (B, output channels, H, W)."""
+        """Convolve frames: (B, input channels, H, W) -> (B, output channels, H, W)."""
         if self.kernel is None:
             return super().forward(x)
         y = self.kernel(x)
@@ -301,6 +316,7 @@ class RepeatedConv2d(nn.Conv2d):
 
 
 Kernels = dict[RepeatedConv2d, Kernel]
+"""Transformed filters by the layer whose filters they are."""
 
 
 def mapped_kernels(network: nn.Module) -> Kernels:
@@ -319,7 +335,11 @@ def mapped_kernels(network: nn.Module) -> Kernels:
 
 @contextmanager
 def using(kernels: Kernels) -> Iterator[None]:
-    """Context manager: let repeated convolutions use their transformed filters."""
+    """Context manager: let convolutions apply filters that were transformed beforehand.
+
+    Args:
+        kernels: transformed filters by layer, from `mapped_kernels`; other layers are unchanged.
+    """
     for conv, kernel in kernels.items():
         conv.kernel = kernel
     try:

@@ -47,7 +47,7 @@ class Bottleneck(nn.Module):
             self.past = nn.Sequential(fitted, nn.BatchNorm2d(after))
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, before, H, W) -> (B, 4 * width, H / stride, W / stride), rounded up."""
+        """Map features (B, before, H, W) to (B, 4 * width, H / stride, W / stride), rounded up."""
         y = F.relu(self.enter_norm(self.enter(x)))
         y = F.relu(self.inner_norm(self.inner(y)))
         return F.relu(self.leave_norm(self.leave(y)) + self.past(x))
@@ -81,7 +81,7 @@ class Encoder(nn.Module):
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, channels, H, W) -> (B, 32 width, H / 32, W / 32), rounded up."""
+        """Encode frames: (B, channels, H, W) -> (B, 32 width, H / 32, W / 32), rounded up."""
         x = halve_overlapping(F.relu(self.enter_norm(self.enter(x))))
         maps: Tensor = self.blocks(x)
         return maps

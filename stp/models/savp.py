@@ -74,7 +74,7 @@ class Cell(nn.Module):
         fill(self.gates)
 
     def forward(self, z: Tensor, state: tuple[Tensor, Tensor] | None) -> tuple[Tensor, Tensor]:
-        """(B, size) and states h and c (None at first) -> next h and c."""
+        """Latent vectors (B, size) and states h and c (None at first) -> next h and c."""
         h, c = state if state is not None else (torch.zeros_like(z), torch.zeros_like(z))
         i, g, f, o = self.gates(torch.cat([z, h], dim=1)).chunk(4, dim=1)
         c = torch.sigmoid(f + 1) * c + torch.sigmoid(i) * torch.tanh(g)
@@ -109,7 +109,7 @@ class Discriminator(nn.Module):
         fill(self.leave)
 
     def forward(self, video: Tensor) -> Tensor:
-        """(B, T, C, H, W) -> logits (B,)."""
+        """Videos (B, T, C, H, W) -> logits (B,), which are higher for real videos."""
         more = FEWEST - video.shape[1]
         if more > 0:
             video = torch.cat([video, video[:, -1:].expand(-1, more, -1, -1, -1)], dim=1)
@@ -159,7 +159,8 @@ class Model(ForecastModel):
         shape: (C, H, W) of a frame in 0..1; padded where H or W are not multiples of 8.
         context: number of context frames.
         horizon: number of lead times in training; forecasts can have any number.
-        widths, masks, kernel, all_kernels, sampling_k: see `stp.models.cdna.Model`.
+        widths, masks, kernel, all_kernels, sampling_k: widths of the LSTMs, number and side of the
+            kernels, and share of true frames in training, as in `stp.models.cdna.Model`.
         latent: length of a latent vector.
         encoder_width: channels of the encoder's first layer.
         discriminator_width: channels of a discriminator's first layer.
@@ -169,7 +170,11 @@ class Model(ForecastModel):
         gan_vae_weight: weight of the discriminator of reconstructed videos; 0 for no such
             discriminator.
         kl_weight: final weight of the divergence of the latent vectors from white noise.
-        stages, annealing, seed: see `stp.models.sv2p.Model`; the first stage is not used.
+        stages: three iterations: the first is ignored, the divergence has a weight from the second,
+            and its full weight from the third.
+        annealing: growth of this weight: ``linear``, or ``constant``: the full weight from the
+            second iteration of `stages` on.
+        seed: seed of the latent vectors of forecasts.
 
     Raises:
         StpError: an option is out of range.
@@ -226,7 +231,10 @@ class Model(ForecastModel):
         )
 
     def forward(self, frames: Tensor, horizon: int, member: int = 0) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast number `member`, (B, horizon, C, H, W)."""
+        """Draw forecast number ``member`` of B clips from T_in context frames.
+
+        (B, T_in, C, H, W) -> (B, horizon, C, H, W).
+        """
         noise = self._noise(frames, member)
         state: tuple[Tensor, Tensor] | None = None
         memory: Memory | None = None

@@ -32,7 +32,10 @@ class ConvBlock(nn.Module):
         self.norm = nn.GroupNorm(2, outputs)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, inputs, H, W) -> (B, outputs, H', W'), H' and W' halved, doubled or the same."""
+        """Map features (B, inputs, H, W) to (B, outputs, H', W').
+
+        H' and W' are H and W, halved or doubled if the block changes the resolution.
+        """
         return F.silu(self.norm(self.conv(x)))
 
 
@@ -47,7 +50,7 @@ class Mixer(nn.Module):
         self.narrow = nn.Conv2d(inner, width, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, width, H, W) -> the same shape."""
+        """Mix features (B, width, H, W); the shape stays the same."""
         mixed: Tensor = self.narrow(F.gelu(self.mix(self.widen(x))))
         return mixed
 
@@ -86,7 +89,7 @@ class Block(nn.Module):
         self.resize = nn.Identity() if inputs == outputs else nn.Conv2d(inputs, outputs, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, inputs, H, W) -> (B, outputs, H, W)."""
+        """Apply the block to features: (B, inputs, H, W) -> (B, outputs, H, W)."""
         x = x + self.attention_scale * self.attention(self.attention_norm(x))
         x = x + self.mixer_scale * self.mixer(self.mixer_norm(x))
         resized: Tensor = self.resize(x)
@@ -132,7 +135,10 @@ class SimVP(ForecastModel):
         self.readout = nn.Conv2d(hid_s, shape[0], 1)
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
+        """Forecast ``horizon`` frames of B clips from T_in context frames.
+
+        (B, T_in, C, H, W) -> (B, horizon, C, H, W).
+        """
         return torch.cat(list(self.parts(frames, horizon)), dim=1)
 
     def parts(self, frames: Tensor, horizon: int) -> Iterator[Tensor]:

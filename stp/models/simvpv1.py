@@ -29,7 +29,7 @@ class Inception(nn.Module):
         )
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, inputs, H, W) -> (B, outputs, H, W)."""
+        """Apply the block to features: (B, inputs, H, W) -> (B, outputs, H, W)."""
         x = self.enter(x)
         total = self.branches[0](x)
         for branch in self.branches[1:]:
@@ -63,7 +63,12 @@ class Translator(nn.Module):
         )
 
     def forward(self, x: Tensor, recompute: bool = False) -> Tensor:
-        """(B, channels, H, W) -> the same shape."""
+        """Mix frames, stacked as channels, in time: (B, channels, H, W) -> the same shape.
+
+        Args:
+            x: encoded frames.
+            recompute: whether to recompute activations in the backward pass, to save memory.
+        """
         skipped = []
         for block in self.down:
             x = run_block(block, x, again=recompute)
@@ -75,7 +80,9 @@ class Translator(nn.Module):
 
 
 class Model(SimVP):
-    """SimVP with inception blocks over time; see `SimVP`.
+    """SimVP (an encoder, blocks that mix frames in time, a decoder) with inception blocks.
+
+    More lead times than in training are forecast in several passes; see `SimVP`.
 
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of 2^(n_s / 2).

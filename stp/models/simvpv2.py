@@ -30,13 +30,15 @@ class Attention(nn.Module):
         draw(self)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, width, H, W) -> the same shape."""
+        """Multiply features (B, width, H, W) by attention; the shape stays the same."""
         values, gates = self.gate(self.far(self.near(F.gelu(self.enter(x))))).chunk(2, dim=1)
         return x + self.leave(torch.sigmoid(gates) * values)
 
 
 class Model(SimVP):
-    """SimVP with gated attention blocks over time; see `SimVP`.
+    """SimVP (an encoder, blocks that mix frames in time, a decoder) with gated attention blocks.
+
+    More lead times than in training are forecast in several passes; see `SimVP`.
 
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of 2^(n_s / 2).

@@ -48,7 +48,10 @@ class Model(ForecastModel):
         self.leave = nn.Conv2d(width, horizon * shape[0], 3, padding=1)
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
+        """Forecast ``horizon`` frames of B clips from T_in context frames.
+
+        (B, T_in, C, H, W) -> (B, horizon, C, H, W).
+        """
         frames_so_far = frames
         while frames_so_far.shape[1] < self.context + horizon:
             frames_so_far = torch.cat(

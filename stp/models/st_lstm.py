@@ -16,7 +16,16 @@ Memory = tuple[list[tuple[Tensor, Tensor]], Tensor]
 
 
 def no_memory(x: Tensor, hidden: int, layers: int) -> Memory:
-    """Zero memory of `layers` layers with `hidden` channels, for an input (B, C, H, W)."""
+    """Make the initial memory of a PredRNN: zeros, as before the first frame.
+
+    Args:
+        x: any input (B, C, H, W); it determines the shape of states.
+        hidden: number of channels of all states.
+        layers: number of layers.
+
+    Returns:
+        hidden state and own memory of each layer, and the memory that all layers share.
+    """
     zeros = x.new_zeros(x.shape[0], hidden, *x.shape[-2:])
     return [(zeros, zeros)] * layers, zeros
 
@@ -68,7 +77,17 @@ class SpatioTemporalLSTM(nn.Module):
         self.to_hidden = nn.Conv2d(2 * hidden, hidden, 1, bias=False)
 
     def forward(self, x: Tensor, h: Tensor, c: Tensor, m: Tensor) -> Step:
-        """One time step: input (B, channels, H, W), states (B, hidden, H, W) -> next states."""
+        """Compute one time step.
+
+        Args:
+            x: input, (B, channels, H, W).
+            h: hidden state, (B, hidden, H, W).
+            c: own memory of the layer, with the same shape.
+            m: shared memory from the layer below, with the same shape.
+
+        Returns:
+            states after this step, and the updates of both memories.
+        """
         of_x = self.from_input(x)
         of_c, of_m, of_o = of_x.split([3 * self.hidden, 3 * self.hidden, self.hidden], dim=1)
         of_h, of_ho = self.from_hidden(h).split([3 * self.hidden, self.hidden], dim=1)

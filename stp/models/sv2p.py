@@ -109,7 +109,8 @@ class Model(cdna.Model):
         shape: (C, H, W) of a frame in 0..1; padded where H or W are not multiples of 8.
         context: number of context frames.
         horizon: number of lead times in training; forecasts can have any number.
-        widths, masks, kernel, all_kernels, sampling_k: see `stp.models.cdna.Model`.
+        widths, masks, kernel, all_kernels, sampling_k: widths of the LSTMs, number and side of the
+            kernels, and share of true frames in training, as in `stp.models.cdna.Model`.
         latent_channels: channels of the latent variable; 0 for none, as in CDNA.
         latent_widths: channels of the inference network.
         stages: three iterations: the inference network is used from the first, the divergence has a
@@ -179,7 +180,10 @@ class Model(cdna.Model):
         return Tower(shape, widths, masks, kernel, all_kernels=all_kernels, latent=latent)
 
     def forward(self, frames: Tensor, horizon: int, member: int = 0) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast number `member`, (B, horizon, C, H, W)."""
+        """Draw forecast number ``member`` of B clips from T_in context frames.
+
+        (B, T_in, C, H, W) -> (B, horizon, C, H, W).
+        """
         context = frames.shape[1]
         following = self.following(self._noise(frames, member))
         return roll(following, frames, context, context + horizon - 1)[:, -horizon:]

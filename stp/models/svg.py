@@ -69,7 +69,7 @@ class Encoder(nn.Module):
         self.leave = nn.Sequential(nn.Conv2d(before, code, sides), norm, nn.Tanh())
 
     def forward(self, frame: Tensor) -> tuple[Tensor, list[Tensor]]:
-        """(B, C, H, W) -> code (B, code) and features of each resolution, the finest first."""
+        """Frame (B, C, H, W) -> code (B, code), and features of each resolution, finest first."""
         kept = []
         for stage in self.stages:
             kept.append(stage(frame))
@@ -132,7 +132,15 @@ class LSTM(nn.Module):
         self.leave = nn.ModuleList(nn.Linear(hidden, n) for n in outputs)
 
     def forward(self, x: Tensor, state: State) -> tuple[list[Tensor], State]:
-        """(B, inputs) -> outputs, (B, n) for each n in `outputs`, and next state."""
+        """Compute one time step.
+
+        Args:
+            x: input, (B, inputs).
+            state: states h and c of each cell; None at first.
+
+        Returns:
+            the outputs, (B, n) for each n of the argument ``outputs`` of the class, and next state.
+        """
         x = self.enter(x)
         new = []
         for i, cell in enumerate(self.cells):
@@ -250,7 +258,10 @@ class Model(ForecastModel):
         self.apply(_initialise)
 
     def forward(self, frames: Tensor, horizon: int, member: int = 0) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast number `member`, (B, horizon, C, H, W)."""
+        """Draw forecast number ``member`` of B clips from T_in context frames.
+
+        (B, T_in, C, H, W) -> (B, horizon, C, H, W).
+        """
         noise = self._noise(frames, member)
         padded = pad(frames, self.multiple)
         states: list[State] = [None, None, None]

@@ -37,7 +37,7 @@ class Attention(nn.Module):
         self.leave = nn.Conv2d(width, width, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(B, width, H, W) -> the same shape."""
+        """Multiply features (B, width, H, W) by both attentions; the shape stays the same."""
         inner = F.gelu(self.enter(x))
         statical = self.mix(self.far(self.near(inner)))
         dynamical = torch.sigmoid(self.excite(F.relu(self.squeeze(inner.mean(dim=(2, 3))))))
@@ -67,7 +67,9 @@ def change_divergence(forecast: Tensor, truth: Tensor, temperature: float = 0.1)
 
 
 class Model(SimVP):
-    """SimVP with temporal attention units; see `SimVP`.
+    """SimVP (an encoder, blocks that mix frames in time, a decoder) with temporal attention units.
+
+    More lead times than in training are forecast in several passes; see `SimVP`.
 
     Args:
         shape: (C, H, W) of a frame; padded where H or W are not multiples of 2^(n_s / 2).

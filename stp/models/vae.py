@@ -81,7 +81,10 @@ class Model(OneStep):
         self.enter = nn.Linear(latent, size)
 
     def forward(self, frames: Tensor, horizon: int, member: int = 0) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast number `member`, (B, horizon, C, H, W)."""
+        """Draw forecast number ``member`` of B clips from T_in context frames.
+
+        (B, T_in, C, H, W) -> (B, horizon, C, H, W).
+        """
         return torch.cat(list(self.parts(frames, horizon, member)), dim=1)
 
     def parts(self, frames: Tensor, horizon: int, member: int = 0) -> Iterator[Tensor]:

@@ -40,7 +40,7 @@ def save(
     Args:
         path: path of the new file.
         weights: state_dict, on the CPU.
-        recipe: recipe of the training.
+        recipe: all settings of the training; `load` compares some of them.
         normalisation: normalisation of the training data, which is also used to forecast other
             data.
     """
@@ -60,7 +60,8 @@ def load(path: Path, recipe: Mapping[str, Any]) -> tuple[dict[str, Tensor], Norm
 
     Args:
         path: path of a file written by `save`.
-        recipe: expected recipe; its keys `RECIPE_KEYS` are compared with the recipe in the file.
+        recipe: expected recipe. Its settings of the network (keys `RECIPE_KEYS`) must be equal to
+            those in the file.
 
     Returns:
         the state_dict of the model, and the normalisation of its training data.

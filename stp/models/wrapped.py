@@ -37,7 +37,10 @@ class Wrapped(ForecastModel):
         return type(self.network)
 
     def forward(self, frames: Tensor, horizon: int) -> Tensor:
-        """Context (B, T_in, C, H, W) -> forecast (B, horizon, C, H, W)."""
+        """Forecast ``horizon`` frames of B clips from T_in context frames.
+
+        (B, T_in, C, H, W) -> (B, horizon, C, H, W).
+        """
         if self.needs_horizon:
             forecast: Tensor = self.network(frames, horizon)
             return forecast

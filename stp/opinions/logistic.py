@@ -12,7 +12,7 @@ from scipy.special import expit
 
 
 def fit(values: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    """Fit the function by least squares.
+    """Fit the logistic function of the module to opinion scores, by least squares.
 
     The search starts from b1 and b2 at the extremes of the opinions, and b3 and b4 at mean and
     standard deviation of the values. If opinions fall with the values, the extremes are exchanged.
@@ -22,7 +22,8 @@ def fit(values: np.ndarray, observed: np.ndarray) -> np.ndarray:
         observed: opinion scores, (N,).
 
     Returns:
-        b1, b2, b3 and b4. If all values are equal, the function is the mean opinion everywhere.
+        the four parameters b1, b2, b3 and b4 of the formula in the module, (4,). If all values are
+        equal, the function is the mean opinion everywhere.
     """
     centre, scale = values.mean(), values.std()
     if not scale > 0:

@@ -1,4 +1,7 @@
-"""``seen.parquet``: network features of videos, a row for each video, a column for each part."""
+"""Read and write network features of videos, ``seen.parquet``.
+
+The file has a row for each video, and a column for each part of the features.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +35,7 @@ class NetworkFeatures:
     """Features that a network computed from V videos.
 
     Attributes:
-        parts: features by their names in `PARTS`, float32 (V, D) each.
+        parts: features by their names in `PARTS`, such as ``lpips``, float32 (V, D) each.
         names: the parts that a measure uses, in order.
     """
 
@@ -44,9 +47,10 @@ def write(folder: Path, videos: Sequence[str], parts: dict[str, np.ndarray]) -> 
     """Write ``seen.parquet``.
 
     Args:
-        folder: folder of the artefact.
+        folder: folder of the results of one network.
         videos: names of the videos, in the order of the rows.
-        parts: features by name, (number of videos, number of features) each.
+        parts: features by their names in `PARTS`, such as ``lpips``, (number of videos, number of
+            features) each.
     """
     columns = {
         name: pa.FixedSizeListArray.from_arrays(
@@ -62,7 +66,7 @@ def read(folder: Path, videos: Sequence[str], names: Sequence[str]) -> NetworkFe
     """Read some parts of ``seen.parquet``.
 
     Args:
-        folder: folder of the artefact.
+        folder: folder of the results of one network.
         videos: names of the videos that the rows should have, in order.
         names: some of `PARTS`.
 

@@ -24,11 +24,13 @@ def fit(
         parts: features of the V rated videos, float (V, D) each.
         observed: opinions of these videos, (V,).
         splits: test videos of S splits, bool (S, V), on which errors and correlation are measured.
-        kind: one of `stp.opinions.regression.AFFINE`.
+        kind: regression: ``linear``, ``ridge`` or ``nested`` (linear, with a number of components
+            that is chosen by cross-validation).
         count: maximum number of principal components.
 
     Returns:
-        weights of the features, and how well and how far from the rated videos they predict.
+        weights and offset of the features, rank correlation with opinions, half width of prediction
+        intervals, and the features of the rated videos, from which new videos should not be far.
     """
     features = np.concatenate(parts, axis=1)
     gram = regression.products(features)

@@ -75,7 +75,7 @@ SPLIT_COLUMNS = pa.schema(
 
 @dataclass(frozen=True)
 class Video:
-    """One video.
+    """The frames of one video, as predicted and, if known, as they really were.
 
     Attributes:
         predicted: context and predicted frames, uint8 (T, H, W, 3).
@@ -88,11 +88,12 @@ class Video:
 
 @dataclass(frozen=True)
 class Database:
-    """Videos and opinions.
+    """Prepared videos, with the mean opinion scores that raters gave them; see `open_database`.
 
     Attributes:
         folder: folder of the prepared data.
-        table: table with the columns `OPINION_COLUMNS`.
+        table: a row for each video with its mean opinion score, size and, where known, origin; the
+            columns are `OPINION_COLUMNS`.
         context: number of observed frames of each video.
     """
 

@@ -1,4 +1,7 @@
-"""``quality.parquet``: predicted and observed opinions, a row for each test video of each split."""
+"""Read predicted and observed opinions of videos, ``quality.parquet``.
+
+The file has a row for each test video of each split.
+"""
 
 import json
 from pathlib import Path
@@ -20,7 +23,10 @@ QUALITY_COLUMNS = pa.schema(
 
 
 def read(folder: Path) -> tuple[pa.Table, str]:
-    """Read the table, and the reason why it has no rows (empty if it has rows).
+    """Read the predicted and observed opinions in a folder of results.
+
+    Returns:
+        the table, and the reason why it has no rows; the reason is empty if it has rows.
 
     Raises:
         ArtefactError: the file is missing or damaged.

@@ -23,7 +23,8 @@ def identical(answers: Mapping[str, Mapping[Q, A]]) -> list[list[str]]:
         answers: for each rater, the choice or score by question or video.
 
     Returns:
-        groups of names, sorted; raters with fewer than `FEWEST_ALIKE` answers are in no group.
+        groups of names, sorted; raters with fewer than `FEWEST_ALIKE` (5) answers are in no group,
+        since few answers may be equal by chance.
     """
     groups: dict[frozenset[tuple[Q, A]], list[str]] = {}
     for rater, ratings in sorted(answers.items()):
@@ -100,6 +101,10 @@ class Crowd:
             names: names of the videos, (V,).
             ratings: number of ratings of each video.
             seed: seed of all random numbers.
+
+        Returns:
+            a rating from 0 to 100 for each simulated answer, with names of rater, session and
+            video.
         """
         rng = np.random.default_rng([seed, 1])
         dealt = assignment(len(quality), self.raters, ratings, seed)

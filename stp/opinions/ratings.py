@@ -27,7 +27,7 @@ with more is biased, not confused."""
 
 @dataclass(frozen=True)
 class Ratings:
-    """Arrays of R ratings.
+    """R ratings of videos by raters, as arrays with an entry for each rating.
 
     Attributes:
         rater: name of the rater, str (R,).

@@ -36,12 +36,14 @@ class Components:
     test: np.ndarray
 
     def first(self, count: int | None) -> "Components":
-        """The first `count` components, or all if there are fewer or `count` is None."""
+        """Keep the first `count` components; all if there are fewer, or `count` is None."""
         return Components(self.training[:, :count], self.test[:, :count])
 
 
 def products(features: np.ndarray) -> np.ndarray:
-    """Inner products of the centred features of all pairs of videos, float64 (V, V).
+    """Inner products of the features of all pairs of videos, float64 (V, V).
+
+    Features are centred first: their mean over videos is subtracted.
 
     Args:
         features: D features of each of V videos, (V, D), finite.
@@ -54,7 +56,7 @@ def components(gram: np.ndarray, training: np.ndarray, test: np.ndarray) -> Comp
     """Find the principal components of training videos.
 
     Args:
-        gram: `products` of all videos.
+        gram: inner products of the features of all V videos, (V, V), from `products`.
         training: indices of the N training videos.
         test: indices of the M test videos.
 
@@ -83,7 +85,10 @@ def linear(features: Components, observed: np.ndarray) -> np.ndarray:
 
     Args:
         features: principal components of training and test videos.
-        observed: opinions of the training videos.
+        observed: opinions of the N training videos, (N,).
+
+    Returns:
+        predicted opinions of the M test videos, (M,).
     """
     return _by_count(features, observed)[-1]
 
@@ -95,7 +100,10 @@ def ridge(features: Components, observed: np.ndarray) -> np.ndarray:
 
     Args:
         features: principal components of training and test videos.
-        observed: opinions of the training videos.
+        observed: opinions of the N training videos, (N,).
+
+    Returns:
+        predicted opinions of the M test videos, (M,).
     """
     largest = (features.training**2).sum(axis=0).max()
     model = RidgeCV(alphas=largest * np.logspace(-6, 1, 22)).fit(features.training, observed)
@@ -111,7 +119,10 @@ def polynomial(features: Components, observed: np.ndarray) -> np.ndarray:
 
     Args:
         features: principal components of training and test videos.
-        observed: opinions of the training videos.
+        observed: opinions of the N training videos, (N,).
+
+    Returns:
+        predicted opinions of the M test videos, (M,).
     """
     x, z = features.training, features.test
 
@@ -175,7 +186,7 @@ def chosen_count(
     videos.
 
     Args:
-        gram: `products` of all videos.
+        gram: inner products of the features of all V videos, (V, V), from `products`.
         training: indices of the N training videos.
         observed: opinions of the training videos, (N,).
         candidates: numbers of components to choose from, ascending.
@@ -206,9 +217,9 @@ def predict(
     """Train on the opinions of some videos, and predict those of others.
 
     Args:
-        kind: one of `REGRESSIONS`, or ``nested``: linear regression whose number of components is
-            chosen within the training videos.
-        gram: `products` of all videos.
+        kind: name of the regression, one of `REGRESSIONS`, such as ``ridge``; or ``nested``: linear
+            regression whose number of components is chosen within the training videos.
+        gram: inner products of the features of all V videos, (V, V), from `products`.
         training: indices of the training videos, (N,).
         observed: opinions of the training videos, (N,).
         test: indices of the test videos, (M,).
@@ -230,9 +241,9 @@ def weights(
     """Train on the opinions of all videos, as an affine function of their features.
 
     Args:
-        kind: one of `AFFINE`.
+        kind: ``linear``, ``ridge`` or ``nested``, the regressions that give an affine function.
         features: features of all videos, (V, D).
-        gram: `products` of the features.
+        gram: inner products of the features of these videos, (V, V), from `products`.
         observed: opinions of all videos, (V,).
         count: maximum number of principal components.
 

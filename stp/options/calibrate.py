@@ -1,4 +1,4 @@
-"""Options of calibrations and training runs of predictors of people: ``train`` of a recipe."""
+"""How predictors of people are calibrated or trained: the options ``train`` of a recipe."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -1,4 +1,4 @@
-"""Options of network features of clips."""
+"""Options of features (vectors of numbers) that networks compute from clips."""
 
 from dataclasses import dataclass, field
 from typing import Literal
@@ -10,11 +10,11 @@ from stp.core.options import Options, require
 
 @dataclass(frozen=True)
 class FeatureOptions(Options):
-    """Network, layer and clips of network features.
+    """The network and layer that compute features of clips, and the frames that they get.
 
     Attributes:
         network: name of the network in config/weights.yaml.
-        module: full name of a module in stp.features.networks, which computes the features.
+        module: name of the module in stp.features.networks that computes the features.
         layer: name of the layer of the network.
         frames: which frames of the clips are used, a choice of stp.features.frames.
         weights: checksums of the network's weights; empty if they are random.

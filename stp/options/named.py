@@ -26,7 +26,7 @@ DEFAULT_SCHEDULE = "onecycle"
 
 
 def choice(where: str, kind: str, value: object) -> tuple[str, Json]:
-    """Read a name, or a name with options.
+    """Split a setting, such as a loss, into the name of a module and its options.
 
     Args:
         where: key of the recipe, for errors.
@@ -60,7 +60,7 @@ def choice(where: str, kind: str, value: object) -> tuple[str, Json]:
 
 
 def modules(train: Json) -> list[str]:
-    """Full names of the modules that the settings of a training name.
+    """Full names of the modules of schedule, loss and callbacks of a training.
 
     Args:
         train: settings of the training, ``train`` of a recipe.
@@ -87,7 +87,7 @@ def names(kind: str) -> list[str]:
 
 
 def load(where: str, kind: str, value: object) -> Callable[..., Any]:
-    """Import the function or class of a module, and bind the options as keyword arguments.
+    """Import the function of a schedule or loss, or the class of a callback, and bind its options.
 
     Args:
         where: key of the recipe, for errors.

@@ -1,4 +1,4 @@
-"""Names of the numerical precisions of networks, in a module that does not import torch."""
+"""Names of the numerical precisions of networks: ``bf16`` and ``float32``; needs no torch."""
 
 from typing import Literal
 

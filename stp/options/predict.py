@@ -1,4 +1,4 @@
-"""Options of predictions of frames: ``predict`` of a recipe."""
+"""How frames are predicted: the options ``predict`` of a recipe."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from stp.options.precisions import Precision
 
 @dataclass(frozen=True)
 class PredictOptions(Options):
-    """How forecasts are computed.
+    """How forecasts of frames are computed.
 
     Attributes:
         batch_size: number of samples that are predicted at once.
@@ -36,5 +36,5 @@ class PredictOptions(Options):
 
     @property
     def members(self) -> int:
-        """Number of forecasts of each clip."""
+        """Number of forecasts of each clip, from one model or from several trainings."""
         return max(self.samples, self.trainings)

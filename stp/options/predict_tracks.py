@@ -1,4 +1,4 @@
-"""Options of predictions of people: ``predict`` of a recipe."""
+"""How paths of people are predicted: the options ``predict`` of a recipe."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from stp.core.options import Options
 
 @dataclass(frozen=True)
 class MotionOptions(Options):
-    """How people are predicted.
+    """How the paths of people are predicted.
 
     Attributes:
         samples: number of predictions of each scenario. If there are several, they are jittered, or

@@ -63,8 +63,9 @@ class ScoreOptions(Options):
         interval: spacing of the predicted frames of a clip, in frames of the data.
         bootstrap: options of the bootstrap of confidence intervals.
         threads: number of threads of the networks that conventions use.
-        statistic: how metrics of single forecasts score several forecasts of a sample; see
-            `stp.score.members`. None for one forecast.
+        statistic: how metrics of single forecasts score several forecasts of a sample, such as
+            ``best_of_members`` (the score of the best forecast); see `stp.score.members`. None for
+            one forecast.
         higher_is_better: direction of each convention, by name; set only if the best of several
             forecasts is scored. None if neither higher nor lower is better.
         weights: checksums of the weights that conventions of single clips use, by the name of the

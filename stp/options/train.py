@@ -1,4 +1,4 @@
-"""Options of trainings: ``train`` of a recipe."""
+"""How models of frames are trained: the options ``train`` of a recipe."""
 
 from dataclasses import dataclass, field
 from typing import Annotated, Literal

@@ -1,4 +1,4 @@
-"""Options of network features of single videos."""
+"""Options of features that networks compute from videos whose quality people rated."""
 
 from dataclasses import dataclass
 from typing import Annotated
@@ -8,7 +8,7 @@ from pydantic import Field, PositiveInt
 
 @dataclass(frozen=True)
 class VideoOptions:
-    """The network that computes features of videos, and its input.
+    """The network that computes features of videos, and the number of observed frames.
 
     Attributes:
         network: name of the network in config/weights.yaml.

@@ -50,11 +50,14 @@ class Style(NamedTuple):
 
 
 def styles(models: Sequence[str], baselines: Iterable[str] = ()) -> dict[str, Style]:
-    """The style of each model by name, chosen by the model's position in the manifest.
+    """Give each model a style, by its position, so that it looks the same in all figures.
 
     Args:
-        models: names of the models, in the order of the manifest.
+        models: names of all models of a table, in its order.
         baselines: names of the models to draw in grey, which are not trained.
+
+    Returns:
+        style by name of the model.
     """
     grey, others = set(baselines), 0
     style_of: dict[str, Style] = {}
@@ -74,7 +77,7 @@ def styles(models: Sequence[str], baselines: Iterable[str] = ()) -> dict[str, St
 
 
 def baselines(cells: Iterable[StoredCell]) -> set[str]:
-    """Names of the models without a seed, since they are not trained by gradient descent."""
+    """Names of the models that are not trained by gradient descent: their results have no seed."""
     return {cell.key.model for cell in cells if cell.key.seed is None}
 
 

@@ -33,12 +33,12 @@ PERCEPTUAL = "perceptual"
 
 @dataclass(frozen=True)
 class Raw:
-    """Raw files of one release; their checksums are locked at the first use.
+    """Raw files of one release (version of a dataset), whose checksums are recorded at first use.
 
     Attributes:
         dataset: name of the dataset.
         release: name of the release.
-        lock: path of the lock file, relative to the store.
+        lock: path of the lock file (recorded checksums of the files), relative to the store.
         identity: hash that identifies the files. Of files that are not generated, it covers the
             names of dataset, release and files, but no checksums, sizes or URLs, so that declaring
             these later makes nothing again; the lock file ensures that the files stay the same. Of
@@ -72,7 +72,7 @@ class Artefact:
         inputs: artefacts and raw files that the artefact is made from, by name.
         code: code that can influence the content.
         core: full name of the module whose ``run(job)`` makes the artefact.
-        kind: task of the samples.
+        kind: task: whether samples are frames, tracks of people, or opinions.
         dataset: name of the dataset; for predictions and scores, the test dataset.
         dimension: name of the artefact's dimension; None for data, models and features of observed
             clips, which all dimensions share.

@@ -10,7 +10,20 @@ from stp.plan.setting import ROBUSTNESS, setting_of
 
 @dataclass(frozen=True)
 class CellKey:
-    """Key of a cell: one training run of a model and one test. Its fields are table columns."""
+    """Key of a cell: one training run of a model and one test. Its fields are table columns.
+
+    Attributes:
+        suite: name of the suite, the benchmark of one paper.
+        dimension: name of the dimension, the question of the suite that the cell helps to answer.
+        model: name of the model.
+        variant: name of the set of options of the model, such as ``default``.
+        trained_on: dataset of the training.
+        train_subset: ``all`` training clips, or the name of a subset of them.
+        tested_on: dataset of the test.
+        subset: ``test``, the test split, or the name of a subset of the tested dataset.
+        setting: what the evaluation changes of the dataset's protocol, such as ``horizon-16``.
+        seed: seed of the training; None for models that have none.
+    """
 
     suite: str
     dimension: str

@@ -65,7 +65,8 @@ class Plan:
         """Read the configuration and make the plan.
 
         Args:
-            scale: path of a scale file, or content of one.
+            scale: path or content of a scale file, which says which models and datasets are
+                evaluated.
             where: name of the scale in errors; by default the path of the file.
 
         Raises:
@@ -74,15 +75,17 @@ class Plan:
         return cls(configuration.load(scale, where=where))
 
     def code(self, *roots: str) -> Code:
-        """Fingerprint the code that root modules can run; see `CodeOfPlan.of`."""
+        """Hash the code of root modules and of all modules that they import (`CodeOfPlan.of`)."""
         return self._code.of(*roots)
 
     def raw(self, name: str) -> Raw:
-        """The raw files of a dataset's release."""
+        """The raw files of a dataset, in the release (version) that the configuration selects."""
         return self._raws.of_dataset(name)
 
     def raw_of(self, target: str) -> Raw:
-        """Find raw files by the name of a dataset or the path of a lock file.
+        """Find raw files by the name of a dataset, or the path of the file with their checksums.
+
+        The latter is called a lock file.
 
         Raises:
             StpError: no release has this dataset or lock file.
@@ -90,9 +93,9 @@ class Plan:
         return self._raws.find(target, self.store)
 
     def registered(self, raw: Raw) -> Path | None:
-        """Path of the lock file of a release in the configuration, whether or not it exists.
+        """Path of the file in config/ with the checksums that raw files of a release should have.
 
-        It has the checksums that the raw files of the release are known to have.
+        The file need not exist.
 
         Returns:
             the path; None for generated data, network weights and imported predictions.
@@ -120,7 +123,10 @@ class Plan:
         return self._walk.members(cell)
 
     def submission(self, cell: CellKey) -> Submission | None:
-        """The imported predictions of a cell; None unless the model runs elsewhere."""
+        """The imported predictions of a cell (one model in one test), if the model runs elsewhere.
+
+        None for all other models.
+        """
         return self._walk.submission(cell)
 
     def data(self, name: str) -> Artefact:
@@ -141,8 +147,8 @@ class Plan:
         """Find the artefact of the plan that a receipt belongs to.
 
         Args:
-            receipt: path of the receipt, or of the artefact's folder, absolute or relative to the
-                store.
+            receipt: path of the receipt (``artefact.json``), or of the artefact's folder, absolute
+                or relative to the store.
 
         Raises:
             StpError: the artefact is not, or is no longer, part of the plan.
@@ -180,7 +186,7 @@ class Plan:
         ]
 
     def receipts(self, dimension: str) -> list[str]:
-        """Absolute paths of the files that exist once all scores of a dimension are computed.
+        """Absolute paths of the files that exist once a dimension (question) has all its scores.
 
         They are the receipts (``artefact.json``) of the scores; Snakemake lets the table of the
         dimension wait for them.

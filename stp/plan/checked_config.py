@@ -63,7 +63,8 @@ S = TypeVar("S", bound=Strict)
 def merge(base: Mapping[str, Any], *layers: Mapping[str, Any]) -> Json:
     """Merge mappings recursively; values that are not mappings are replaced.
 
-    Mappings under the keys `ORDERED` are replaced as well, since merging would lose their order.
+    A mapping under the key ``variables`` is replaced as a whole, since its keys are in the order of
+    the channels, which merging would lose.
 
     Args:
         base: mapping with the lowest priority.
@@ -83,7 +84,9 @@ def merge(base: Mapping[str, Any], *layers: Mapping[str, Any]) -> Json:
 def in_order(options: Json) -> Json:
     """Convert the option ``variables``, a mapping of names to levels, to a list of records.
 
-    The channels have the order of the variables, but the keys of a mapping in a recipe have none.
+    ``{z: [500, 850], t2m: null}`` becomes ``[{name: z, levels: [500, 850]}, {name: t2m, levels:
+    []}]``. The order of the variables is that of the channels, and in recipes, which are sorted by
+    key, only lists keep their order.
 
     Args:
         options: options of a reader.
@@ -102,14 +105,17 @@ SUITE_FILE = "suite.yaml"
 
 
 def entries(kind: str, folder: Path = CONFIG_FOLDER) -> dict[str, Path]:
-    """Find the files of all entries of a kind, in the configuration and in installed extensions.
+    """Find the YAML files of all datasets, models, conventions or suites.
+
+    The configuration is searched, and installed extensions.
 
     Args:
         kind: datasets, models, conventions or suites.
         folder: folder of the configuration.
 
     Returns:
-        path of each entry's file, by the name of the entry.
+        path of each entry's file, such as ``config/models/tau.yaml``, by the name of the entry,
+        such as ``tau``.
 
     Raises:
         ConfigurationError: two entries have the same name.
@@ -383,7 +389,7 @@ def _meaning(kind: type[BaseModel], location: Sequence[Any]) -> str:
 
 
 def check_name(name: str, what: str, where: object) -> None:
-    """Refuse a name that does not match the pattern `NAME`.
+    """Refuse a name that has other characters than a-z, digits and _, or begins with _.
 
     Args:
         name: the name.

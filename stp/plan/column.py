@@ -111,12 +111,15 @@ class Column(Strict):
 
     @property
     def place(self) -> tuple[str, Part]:
-        """Convention and part of the values; two columns with equal places show the same values."""
+        """Metric and part of its values; two columns that agree in both show the same values.
+
+        The metric is given as a convention (its exact definition), such as ``ssim.range2``.
+        """
         return self.convention, self.part
 
 
 class ReproducedColumn(Column):
-    """A column of a reproduction table.
+    """A column of a reproduction table, which compares stp with results that a paper reproduced.
 
     Attributes:
         factor: factor that converts the value of stp to the unit of the column.

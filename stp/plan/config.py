@@ -1,4 +1,7 @@
-"""The checked configuration of one scale: scale file, suite, and entries of datasets and models."""
+"""Read and check the configuration of a run: which models and datasets a scale file evaluates.
+
+It consists of the scale file, its suite (the benchmark), and the entries of datasets and models.
+"""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -33,6 +36,13 @@ class Config(Strict):
     """The checked configuration of a scale, from which a plan is made.
 
     Attributes:
+        scale: the scale file, which says what is evaluated.
+        datasets: entries of all datasets, with the changes of the scale file, by name.
+        models: entries of all models, without the changes of the scale file, and users' own
+            forecasts, by name.
+        suite: the suite to which the dimensions of the scale file belong.
+        metrics: entries of all metrics, with further conventions of suites, datasets and the scale
+            file, by name.
         declared: place of each dataset's entry (a file, or a key in the scale file), by the name of
             the dataset, for messages.
     """
@@ -183,10 +193,10 @@ def _check_settings(
 def load(
     scale: Mapping[str, Any] | Path, folder: Path = CONFIG_FOLDER, where: str | None = None
 ) -> Config:
-    """Read the whole configuration for one scale.
+    """Read the whole configuration of a scale, which says what is evaluated.
 
     Args:
-        scale: path of a scale file, or content of one.
+        scale: path or content of a scale file, which says which models and datasets are evaluated.
         folder: folder of the configuration.
         where: name of the scale in errors; by default the path of the file.
 

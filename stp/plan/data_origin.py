@@ -1,7 +1,8 @@
-"""Authenticity and completeness of the raw files of each cell.
+"""Determine whether the raw files behind each cell (evaluation) are official and complete.
 
-They depend on locked files and prepared clips, which are in the store and which the plan does not
-read. They are therefore determined when a manifest is read, for tables, figures, views and reports.
+The answer depends on locked files and prepared clips, which are in the store and which the plan
+does not read. It is therefore found when a manifest (the file from which the tables of a dimension
+are made) is read.
 """
 
 from dataclasses import replace
@@ -24,9 +25,12 @@ def judged(manifest: Manifest) -> tuple[Cell, ...]:
     """Complete the cells (evaluations) of a manifest with the evidence that data are official.
 
     The fields ``bytes_known_by``, ``lacking``, ``official_paper_protocol`` and ``comparable`` are
-    set. ``bytes_known_by`` is the weakest evidence among the datasets of the cell (see
-    `stp.core.lock.KNOWN_BY`). It is None if there is none for one of these datasets, as for
-    synthetic data.
+    set. ``bytes_known_by`` is the weakest evidence among the datasets of the cell: "checksums" (the
+    strongest), "counts" or "stated" (`stp.core.lock.KNOWN_BY`). It is None if there is none for one
+    of these datasets, as for synthetic data.
+
+    Returns:
+        the completed cells, in the order of the manifest.
 
     Raises:
         StpError: a lock cannot be read, or disagrees with the declaration.
@@ -55,7 +59,8 @@ def bytes_text(source: str, known_by: str | None) -> str:
 
     Args:
         source: official, sample, synthetic or own.
-        known_by: evidence, one of `stp.core.lock.KNOWN_BY`; None without evidence.
+        known_by: evidence that the data are official: checksums, counts or stated; None without
+            evidence.
     """
     text = f"{'unverified ' if known_by == STATED else ''}{source} data"
     return text + (", known by counts" if known_by == COUNTS else "")

@@ -1,4 +1,4 @@
-"""Entries of datasets: config/datasets/<name>.yaml."""
+"""Schema of the configuration of datasets, config/datasets/<name>.yaml."""
 
 import re
 from typing import Annotated, Literal, Self
@@ -141,7 +141,7 @@ class ClipsOfSplits(Strict):
 
 
 class Counts(ClipsOfSplits):
-    """Number of clips of each split, for estimates and for `stp list datasets`; no recipe has it.
+    """Number of clips of each split, for estimates and `stp list datasets`; it changes no result.
 
     The options ``clips`` and ``clips_per_epoch`` of a reader override these numbers.
 

@@ -1,4 +1,4 @@
-"""Grids of evaluations in a scale file."""
+"""Expand grids of evaluations, which a scale file declares as lists of datasets and settings."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -83,7 +83,7 @@ class Case:
         tested_on: dataset of the test.
         train_subset: ``all`` training clips, or the name of a training subset of the dataset.
         subset: ``test``, the test split, or the name of a subset of the tested dataset.
-        variant: variant of the models; see `stp.plan.model.Variant`.
+        variant: named set of options of the models, such as ``default`` or ``released``.
         setting: values of further settings, by name.
         models: names of the models that are evaluated.
         keep: number of forecasts stored for pictures, or names of their clips, if forecasts are too
@@ -124,7 +124,7 @@ class Combinations(Strict):
     models: Names | None = None
 
     def matches(self, case: Case) -> bool:
-        """Whether a case matches the pattern for at least one of its models."""
+        """Whether a case (one evaluation of several models) matches for at least one model."""
         names = ("trained_on", "tested_on", "train_subset", "subset", "variant")
         chosen = {name: getattr(self, name) for name in names}
         if any(values and getattr(case, name) not in values for name, values in chosen.items()):
@@ -135,7 +135,7 @@ class Combinations(Strict):
         return self.models is None or bool(set(self.models) & set(case.models))
 
     def out_of(self, case: Case) -> tuple[str, ...]:
-        """The models of a case (one evaluation of several models) that this pattern leaves."""
+        """The models of a case (one evaluation) that this pattern does not remove from it."""
         if not self.matches(case):
             return case.models
         return tuple(name for name in case.models if self.models and name not in self.models)
@@ -145,7 +145,13 @@ class Grid(Strict):
     """Evaluations of trained models: the product of all lists.
 
     Attributes:
-        trained_on, train_subset, subset, variant, keep: see `Case`; all but `keep` may be lists.
+        trained_on: dataset of the training, or a list of datasets.
+        train_subset: ``all`` training clips, or the name of a training subset; may be a list.
+        subset: ``test``, the test split, or the name of a subset of the tested dataset; may be a
+            list.
+        variant: variant of the models, a named set of options; may be a list.
+        keep: number of forecasts stored for pictures, or names of their clips, if forecasts are too
+            large to store: all are then scored without storing them.
         tested_on: dataset of the test, or a list of datasets; the dataset of the training unless
             set.
         setting: further settings; each of them may be a list.

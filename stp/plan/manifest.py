@@ -32,7 +32,7 @@ _SCHEMA = TypeAdapter(Manifest)
 
 
 def load_manifest(path: Path) -> Manifest:
-    """Read a manifest, and complete its cells from the store.
+    """Read a manifest, and complete its cells (evaluations) from the store.
 
     The authenticity of the data is determined (`stp.plan.data_origin`), notes on the scores are
     added (`stp.plan.score_notes`), and only one of several seeds with equal predictions is kept
@@ -76,7 +76,9 @@ def load_manifest(path: Path) -> Manifest:
 
 
 def manifest_digest(path: Path) -> str:
-    """Hash a manifest; the checksum of the published values counts, but not their path.
+    """Hash a manifest (the file from which tables are made), to notice when it changes.
+
+    The checksum of the published values counts, but not their path.
 
     Raises:
         OSError, ValueError: the file is missing, or not JSON.
@@ -87,7 +89,7 @@ def manifest_digest(path: Path) -> str:
 
 
 def manifest_text(manifest: Manifest) -> str:
-    """Serialise a manifest as JSON with one line for each cell, since it can have thousands."""
+    """Serialise a manifest as JSON with one line for each of its thousands of cells."""
     content = _SCHEMA.dump_python(manifest, mode="json", exclude_defaults=True)
     cells = ",\n".join(json.dumps(cell) for cell in content.pop("cells"))
     lines = [f"{json.dumps(key)}: {json.dumps(value)}" for key, value in content.items()]
@@ -114,7 +116,12 @@ def _key(location: Iterable[str | int]) -> str:
 
 
 def title_of(titles: Names, key: CellKey) -> str:
-    """Title of a cell's evaluation: ``KITTI -> Caltech``, ``BridgeData, interval 2``."""
+    """Title of a cell's evaluation: ``KITTI -> Caltech``, ``BridgeData, interval 2``.
+
+    Args:
+        titles: titles of the datasets, as the manifest has them.
+        key: key of the cell.
+    """
     names = titles.datasets
     title = names.get(key.tested_on, key.tested_on)
     if key.trained_on != key.tested_on:
@@ -129,10 +136,10 @@ def title_of(titles: Names, key: CellKey) -> str:
 
 
 def forecast_recipe(cell: StoredCell) -> Json:
-    """The recipe of a cell's forecasts; see `stp.plan.recipe_records.PredictRecipe`.
+    """All settings (the recipe) of the forecasts behind a cell, which is one model in one test.
 
-    It is read from the receipt of the predictions, or of the scores if forecasts are scored without
-    storing them.
+    Its keys are the fields of `stp.plan.recipe_records.PredictRecipe`. The recipe is read from the
+    receipt of the predictions, or of the scores if forecasts are scored without storing them.
 
     Raises:
         StpError: the receipt is missing.
@@ -149,7 +156,7 @@ def describe(key: CellKey) -> str:
 
 
 def stored_of(manifest: Manifest, cell: Cell) -> list[tuple[str, Part]]:
-    """List all values that are stored for a cell, including those that no table shows.
+    """List all values stored for a cell (one model in one test), also those that no table shows.
 
     Returns:
         for each value, its convention (exact definition of a metric, such as ``ssim.range2``), and
@@ -165,7 +172,7 @@ def stored_of(manifest: Manifest, cell: Cell) -> list[tuple[str, Part]]:
 
 
 def over_leads(manifest: Manifest) -> Manifest:
-    """Prepare a manifest for figures with scores at each lead time.
+    """Prepare a manifest (what tables are made from) for figures with scores at each lead time.
 
     Returns:
         a copy whose columns are the panels of these figures, as the suite declares them; the
@@ -182,8 +189,8 @@ def names_of_members(samples: int, statistic: str | None) -> dict[str, str]:
 
     Args:
         samples: number of forecasts of each clip.
-        statistic: name of the statistic by which several forecasts are scored; see
-            `stp.score.members`.
+        statistic: how several forecasts of a clip are scored: ``mean_of_members``,
+            ``ensemble_mean`` or ``best_of_members``; None for one forecast.
 
     Returns:
         ``K``: number of forecasts; ``members``: the scored statistic, such as ``best-of-100``;
@@ -200,7 +207,7 @@ def names_of_members(samples: int, statistic: str | None) -> dict[str, str]:
 
 
 def columns_of(manifest: Manifest, table: str, cell: Cell) -> dict[str, Column]:
-    """The columns of a table that have values for a cell, by name.
+    """The columns of a table that have values for a cell (one model in one test), by name.
 
     Returns:
         the columns; empty if the dataset of the cell is not in the table.

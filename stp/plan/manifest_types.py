@@ -24,7 +24,7 @@ class StoredCell:
 
     Attributes:
         key: key of the cell.
-        kind: task of the test dataset, see `stp.tasks`.
+        kind: task of the test dataset: frames, tracks of people, or opinions.
         source: origin of the test data: official, sample, synthetic or own.
         release: release of the test dataset.
         protocol: ``paper``, or the name of another protocol.
@@ -128,9 +128,15 @@ class Cell(StoredCell):
 
 @dataclass(frozen=True)
 class DimensionFacts:
-    """Facts about a dimension, one question of a suite; see `stp.plan.suite.Dimension`.
+    """Facts about a dimension, one question of a suite, from `stp.plan.suite.Dimension`.
 
     Attributes:
+        title: name in reports and cards.
+        question: question that the table of the dimension answers.
+        about: content of this table, in a few words.
+        printed: place of the table in the paper; empty if the paper has no such table.
+        by_lead: whether a further table shows scores at each lead time.
+        changes_from: dimension with whose tests the tests of this one are compared; None without.
         place: position of the dimension in the order of the suite, from 1.
     """
 
@@ -145,9 +151,14 @@ class DimensionFacts:
 
 @dataclass(frozen=True)
 class SuiteFacts:
-    """Facts about a suite, the benchmark of one paper; see `stp.plan.suite.Suite`.
+    """Facts about a suite, the benchmark of one paper, from `stp.plan.suite.Suite`.
 
     Attributes:
+        name, title: name of the suite in paths, and its title on pages.
+        protocol: name of the scale file with the paper's protocol; None without one.
+        findings: name of the table of findings, the paper's statements with a verdict; None without
+            findings.
+        dimensions: facts about the dimensions, by name.
         views: SQL of the suite's own views of the results store, by name.
     """
 
@@ -190,7 +201,20 @@ class RawFacts:
 
 @dataclass(frozen=True)
 class ConventionFacts:
-    """Facts about a convention, one exact definition of a metric; see `stp.plan.metric.Metric`."""
+    """Facts about a convention, one exact definition of a metric, such as ``ssim.range2``.
+
+    Attributes:
+        title: heading in tables.
+        unit: unit of the values.
+        higher_is_better: whether higher values are better; None if neither higher nor lower is.
+        best_at: the best value, such as 1 for a ratio; None without one.
+        success: how predicted events are rated, ``strict`` or ``graded``; None if none are.
+        compares_sets: whether the value depends on the number of clips, as distances between sets
+            of clips do.
+        available: whether the convention can be computed on this machine.
+        reason: reason why it cannot be computed; empty if it can.
+        description: definition in words, with its source.
+    """
 
     title: str
     unit: str
@@ -223,7 +247,13 @@ class TableColumns:
 
 @dataclass(frozen=True)
 class Names:
-    """Titles of models and datasets by name, and of variants by ``<model>:<variant>``."""
+    """Titles of models and datasets.
+
+    Attributes:
+        models: titles of models, by name.
+        datasets: titles of datasets, by name.
+        variants: titles of variants (named sets of options of a model), by ``<model>:<variant>``.
+    """
 
     models: dict[str, str]
     datasets: dict[str, str]
@@ -238,9 +268,12 @@ class Names:
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """Facts about a model; see `stp.plan.model.Model`.
+    """Facts about a model, from its entry in config/models (`stp.plan.model.Model`).
 
     Attributes:
+        reference: publication of the model.
+        fit: how the model gets its parameters, such as ``sgd`` or ``none``.
+        training: training data of an external model or of released weights; None for others.
         is_archived: whether the model's forecasts are read from an archive.
         role: role of a measure of video quality. This field and the following ones are None for all
             other models.
@@ -262,7 +295,19 @@ class ModelFacts:
 
 @dataclass(frozen=True)
 class DatasetFacts:
-    """Facts about a dataset; see `stp.plan.dataset.Dataset`."""
+    """Facts about a dataset, from its entry in config/datasets (`stp.plan.dataset.Dataset`).
+
+    Attributes:
+        published_name: name in the paper; None if the paper does not have the dataset.
+        kind: task: frames, tracks of people, or opinions.
+        domain: subject of the data, such as traffic or weather.
+        shape: channels, height and width of a frame.
+        context, horizon: numbers of observed frames, and of frames to predict.
+        units: units of the values.
+        homepage: address of the publisher's page.
+        citation: key of references.yaml, or the work to cite.
+        licence: licence of the files.
+    """
 
     published_name: str | None
     kind: str
@@ -280,7 +325,16 @@ class DatasetFacts:
 class KindFacts:
     """Facts about a task (what a sample is, such as frames or tracks of people).
 
-    Tables and the results store need them; `stp.tasks.task.Task` describes the fields.
+    Tables and the results store need them. They are attributes of `stp.tasks.task.Task`.
+
+    Attributes:
+        names_training: whether tables name the training data beside the model, and compare all
+            models with the same test data; if not, only models with the same training data are
+            compared.
+        counts_people: whether predictions state numbers of scenarios, people and episodes.
+        has_person_errors: whether scores have the error of each person at each lead time.
+        has_opinions: whether scores have predicted and observed opinions of each video.
+        has_runtime: whether predictions have their runtimes.
     """
 
     names_training: bool
@@ -294,7 +348,9 @@ class KindFacts:
 class ReproductionFacts:
     """The paper's table of the results that it reproduced on one dataset with the original code.
 
-    `stp.plan.suite.Reproduction` describes the fields.
+    Attributes:
+        table: name of the table among the published values.
+        columns: columns of the table, in the order of the paper.
     """
 
     table: str
@@ -303,7 +359,14 @@ class ReproductionFacts:
 
 @dataclass(frozen=True)
 class DeviationFacts:
-    """A difference between a paper and its released code; see `stp.plan.suite.Deviation`."""
+    """A difference between a paper and its released code, which tables print.
+
+    Attributes:
+        about: subject, in a few words.
+        paper: statement of the paper.
+        code: behaviour of the released code.
+        strict: behaviour of the protocol `strict`, or of stp.
+    """
 
     about: str
     paper: str
@@ -313,7 +376,7 @@ class DeviationFacts:
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """All information that the tables of one dimension are made from.
+    """All information that the tables of one dimension (a question of a suite) are made from.
 
     Attributes:
         dimension: name of the dimension.

@@ -52,7 +52,8 @@ def manifest(plan: Plan, dimension: str, paper: "Paper | None" = None) -> Manife
     Args:
         plan: the plan.
         dimension: name of a dimension in the scale file of the plan.
-        paper: protocol of the paper; by default read from the configuration.
+        paper: evaluations and settings of the paper, from which follows which cells are comparable
+            with published values; by default read from the configuration.
     """
     artefacts = [made for made in plan.cells if made.cell.dimension == dimension]
     cells = [made.cell for made in artefacts]

@@ -1,4 +1,7 @@
-"""Metrics and their conventions: config/conventions/<name>.yaml."""
+"""Schema of the configuration of metrics, config/conventions/<name>.yaml.
+
+A metric has conventions, its exact definitions, such as ``ssim.range2``.
+"""
 
 import ast
 import importlib.util
@@ -58,7 +61,7 @@ class Convention(Strict):
         unit: unit of the values; that of the metric unless set.
         higher_is_better: whether higher values are better; as for the metric unless set.
         best_at: the best value, such as 1 for a ratio; values closer to it are better.
-        success: kind of success; that of the metric unless set.
+        success: how predicted events are rated, `strict` or `graded`; as for the metric unless set.
         compares_sets: whether the value depends on the number of clips, as distances between sets
             of clips do; only values for equal numbers are ranked together. If unset, this is true
             for conventions with layer.
@@ -106,7 +109,8 @@ class Convention(Strict):
     def definition(self) -> Json:
         """Function and options of the convention, as the job that computes scores gets them.
 
-        `stp.options.conventions` describes the form.
+        An example is ``{"function": "wrmse", "root": "pooled", "region": "tropics"}``
+        (`stp.options.conventions`).
         """
         networks = {"network": self.network, "weights": self.weights} if self.layer is None else {}
         networks = {key: value for key, value in networks.items() if value is not None}
@@ -160,7 +164,8 @@ class Metric(Strict):
     def is_higher_better(self, choice: str) -> bool | None:
         """Whether higher values of a convention are better.
 
-        None if the best value is ``best_at``, or if neither higher nor lower is better.
+        None if a certain value is the best (``best_at``, such as 1 for a ratio), or if neither
+        higher nor lower is better.
         """
         convention = self.conventions[choice]
         if convention.best_at is not None:
@@ -178,7 +183,7 @@ class Metric(Strict):
 
 
 def find(name: str, metrics: Mapping[str, Metric], where: str) -> Convention:
-    """Find a convention by its name.
+    """Find a convention (exact definition of a metric) by its name, such as ``ssim.range2``.
 
     Args:
         name: name of the convention, ``<metric>.<choice>``.
@@ -197,7 +202,7 @@ def find(name: str, metrics: Mapping[str, Metric], where: str) -> Convention:
 def with_definitions(
     metrics: Mapping[str, Metric], definitions: Mapping[str, Convention], where: str
 ) -> dict[str, Metric]:
-    """Add conventions to metrics.
+    """Add conventions (exact definitions, such as ``ssim.range2``) to the metrics they belong to.
 
     Args:
         metrics: metrics by name.

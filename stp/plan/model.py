@@ -1,4 +1,4 @@
-"""Entries of models: config/models/<name>.yaml."""
+"""Schema of the configuration of models, config/models/<name>.yaml."""
 
 import re
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ class Size(Strict):
 
     Attributes:
         parameters: number of parameters.
-        gmacs: 10^9 multiply-adds of one evaluation of the network.
+        gmacs: 10^9 multiply-adds of one evaluation (forward pass) of the network.
         evaluations: number of evaluations of the network in one forecast; a training step needs
             one.
         once_gmacs: part of gmacs that is computed once and shared by all evaluations of a forecast.

@@ -1,4 +1,4 @@
-"""Source files of a model's class (``class: package.module:Class``), found without importing it.
+"""Find the source files of a model's class (``class: package.module:Class``) without importing it.
 
 Modules of this package are fingerprinted like any other code. If the class is in another package,
 fingerprints cover all files of that package, like the files of ``reads``.
@@ -22,14 +22,15 @@ EXPECTED = "package.module:Class, of an installed package or of a module of stp"
 
 
 def of_suite(room: str, name: str) -> str | None:
-    """The class of a model in the folder of a suite, as ``package.module:Model``.
+    """Find the class of a model whose module is in the folder of a suite (a benchmark).
 
     Args:
-        room: full name of the package of models that belong to no suite.
-        name: name of the model.
+        room: full name of the default package of models, ``stp.models``; its models belong to no
+            suite.
+        name: name of the model, which is also the name of its module.
 
     Returns:
-        the class; None if no suite has a module of that name, so that the model is in ``room``.
+        ``package.module:Model``; None if no suite's folder has a module of this name.
 
     Raises:
         StpError: two modules have this name.
@@ -39,7 +40,7 @@ def of_suite(room: str, name: str) -> str | None:
 
 
 def module_of(class_name: str) -> str:
-    """The module of a class."""
+    """The module in the name of a class, ``package.module:Class``."""
     return class_name.partition(":")[0]
 
 

@@ -1,4 +1,4 @@
-"""List the networks that can be profiled, with options and fingerprint, without importing torch."""
+"""Networks whose speed and memory can be measured (profiled), listed without importing torch."""
 
 import json
 from typing import Any
@@ -20,7 +20,7 @@ BUSY = "other work ran on this machine at the same time, so durations are too lo
 
 
 def networks(config: Config) -> dict[str, str]:
-    """Titles of all models that can be profiled, by name."""
+    """Titles of all models whose speed and memory can be measured (profiled), by name."""
     return {
         name: model.title
         for name, model in config.models.items()
@@ -29,7 +29,11 @@ def networks(config: Config) -> dict[str, str]:
 
 
 def network(config: Config, model: str, dataset: str) -> Json:
-    """The part of a training recipe that defines a network, with the key ``precision``.
+    """The settings of a model and a dataset that define a network, for measurements of its costs.
+
+    Returns:
+        ``model``, ``class``, ``options``, ``shape``, ``context`` and ``horizon`` of the recipe of
+        its training, as far as they are set, and ``precision``, such as ``float32``.
 
     Raises:
         StpError: the dataset or model is unknown, or the model is not a network.

@@ -107,7 +107,9 @@ class Raws:
         return self._submitted[name]
 
     def find(self, target: str, store: Path) -> Raw:
-        """Find raw files by the name of a dataset or the path of a lock file.
+        """Find raw files by the name of a dataset, or the path of the file with their checksums.
+
+        The latter is called a lock file.
 
         Args:
             target: name of a dataset, or path of a lock file, absolute or relative to the store.
@@ -136,9 +138,9 @@ class Raws:
 
 
 def registered(raw: Raw) -> Path | None:
-    """Path of the lock file of a release in the configuration, whether or not it exists.
+    """Path of the file in config/ with the checksums that raw files of a release should have.
 
-    It has the checksums that the raw files of the release are known to have.
+    The file need not exist.
 
     Returns:
         the path; None for generated files, network weights and imported predictions.

@@ -74,9 +74,10 @@ class TrainRecipe(NetworkRecipe):
     """Recipe of a trained model.
 
     Attributes:
-        fit: kind of training; see `stp.plan.model.Model`.
+        fit: kind of training: ``closed_form`` (one pass over the data), ``sgd`` (gradient descent)
+            or ``calibrate`` (a search over parameters).
         seed: seed of the training; None if nothing is drawn.
-        train: settings of the training: options of the task's `Fit`.
+        train: settings of the training, such as the learning rate, which depend on task and fit.
         weights: use of pretrained weights, ``initialise`` or ``replace``; None without pretrained
             weights.
         lead: the only lead time that the model forecasts; None for all lead times of the horizon.
@@ -98,7 +99,7 @@ class PredictRecipe(NetworkRecipe):
     Attributes:
         lead_times: number of lead times of a forecast.
         split: split or subset of the tested dataset.
-        predict: settings of the prediction, for `Task.predict_options`.
+        predict: settings of the prediction, such as the batch size, which depend on the task.
         leads: lead times that the model forecasts, in ascending order; empty for all.
         per_lead: whether there is one network for each of `leads`.
         interpolated: whether forecasts of the lead times between `leads` are interpolated.

@@ -91,7 +91,7 @@ class Recipes(ScoredConventions):
         return resolved
 
     def prepare(self, name: str, release: str | None = None) -> PrepareRecipe:
-        """Make the recipe of a prepared dataset.
+        """Make the recipe (all settings) of a prepared dataset.
 
         Args:
             name: name of the dataset.
@@ -115,7 +115,7 @@ class Recipes(ScoredConventions):
         return self._prepare[name, release]
 
     def prepare_digest(self, name: str) -> str:
-        """Hash of the recipe of a dataset, by which imported predictions say what they are for."""
+        """Hash of a dataset's recipe: it says for which data imported predictions were made."""
         return digest(as_json(self.prepare(name)))
 
     def samples(self, dataset: str) -> Task:
@@ -123,7 +123,7 @@ class Recipes(ScoredConventions):
         return self.config.datasets[dataset].samples
 
     def class_of(self, model: str) -> str | None:
-        """A model's class, ``package.module:Class``; None for a class in the room of models."""
+        """A model's class, ``package.module:Class``; None for a class in ``stp.models``."""
         if model not in self._classes:
             entry = self.config.models[model]
             task, name = tasks.find(entry.kind), entry.class_
@@ -218,7 +218,7 @@ class Recipes(ScoredConventions):
         variant: str = "default",
         lead: int | None = None,
     ) -> TrainRecipe:
-        """Make the recipe of a trained model.
+        """Make the recipe (all settings) of the training of a model.
 
         Args:
             model: name of the model.
@@ -275,7 +275,7 @@ class Recipes(ScoredConventions):
         setting: Mapping[str, int],
         variant: str = "default",
     ) -> PredictRecipe:
-        """Make the recipe of a cell's predictions.
+        """Make the recipe (all settings) of the predictions of one model in one test.
 
         Args:
             model: name of the model.
@@ -373,7 +373,7 @@ class Recipes(ScoredConventions):
         subset: str,
         setting: str,
     ) -> Submission | None:
-        """The imported predictions of a cell, if they were made for the data of this scale."""
+        """The imported predictions of one model in one test, if made for the data of this scale."""
         if model not in self._submissions:
             submissions = self.config.models[model].submissions
             self._submissions[model] = {submission.cell: submission for submission in submissions}
@@ -382,7 +382,7 @@ class Recipes(ScoredConventions):
         return self._submissions[model].get(cell)
 
     def imported(self, submission: Submission, model: str) -> PredictRecipe:
-        """Make the recipe of imported predictions."""
+        """Make the recipe (all settings) of imported predictions."""
         dataset = self.config.datasets[submission.tested_on]
         setting = setting_of(submission.setting)
         return PredictRecipe(
@@ -427,7 +427,7 @@ class Recipes(ScoredConventions):
         return next(statistics, "mean_of_members")
 
     def features(self, features: NetworkFeatures, forecast: PredictRecipe) -> FeatureOptions:
-        """Make the recipe of network features of predicted or observed clips.
+        """Make the recipe (all settings) of network features of predicted or observed clips.
 
         Args:
             features: network, layer and frames.
@@ -446,7 +446,7 @@ class Recipes(ScoredConventions):
         )
 
     def video_features(self, network: str, dataset: str) -> VideoOptions | None:
-        """Make the recipe of features of a dataset's videos; None if the weights are missing."""
+        """Make the recipe of network features of a dataset's videos; None without the weights."""
         if network not in self._at_hand:
             return None
         return VideoOptions(
@@ -461,7 +461,7 @@ class Recipes(ScoredConventions):
         conventions: list[str],
         statistic: Statistic | None = None,
     ) -> ScoreOptions:
-        """Make the recipe of a cell's scores.
+        """Make the recipe (all settings) of the scores of one model in one test.
 
         Args:
             cell: key of the cell.

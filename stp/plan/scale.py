@@ -31,7 +31,7 @@ class DimensionCells(Strict):
     cells: tuple[Grid, ...] = ()
 
     def entries(self, where: str) -> list[tuple[str, Grid]]:
-        """Pairs of the key of each grid in the scale file and the grid; `datasets` comes first."""
+        """List the grids of evaluations, each with its key in the scale file; `datasets` first."""
         short = [(f"{where}.datasets", Grid(trained_on=self.datasets))] if self.datasets else []
         return short + [(f"{where}.cells.{n}", grid) for n, grid in enumerate(self.cells)]
 
@@ -65,7 +65,7 @@ class Paths(Strict):
 
 
 class Runtime(TypedDict, total=False):
-    """How jobs run on a machine; no recipe has these settings.
+    """How jobs run on a machine; these settings change no result.
 
     Attributes:
         device: device of the networks; auto selects a GPU if there is one.

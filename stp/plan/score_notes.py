@@ -13,7 +13,9 @@ from stp.plan.manifest_types import Cell
 
 
 def noted(cell: Cell) -> Cell:
-    """Add to a cell the note on its predictions, and the number of forecasts that were scored.
+    """Add a note on its predictions to a cell (one model in one test), for tables.
+
+    The number of forecasts of each clip that were scored is added too.
 
     Raises:
         StpError: the note is damaged.

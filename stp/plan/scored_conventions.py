@@ -1,6 +1,6 @@
-"""Select the conventions computed for each dataset, and the networks whose features they need.
+"""Select the conventions (exact definitions of metrics, such as ``ssim.range2``) of each dataset.
 
-A convention is one exact definition of a metric, such as ``ssim.range2``.
+Also says which networks, or features computed by networks, these conventions need.
 """
 
 from collections.abc import Mapping
@@ -129,7 +129,7 @@ class ScoredConventions:
         return self.config.suite.curves.get(self.config.suite.datasets.get(dataset, ""), ())
 
     def also(self, dataset: str) -> list[str]:
-        """Conventions that are computed for a dataset although no column shows them."""
+        """Conventions (definitions of metrics) that are computed although no column shows them."""
         return list(self.config.suite.also.get(self.config.suite.datasets.get(dataset, ""), ()))
 
     def metric(self, convention: str) -> Metric:
@@ -148,20 +148,21 @@ class ScoredConventions:
         return self.metric(convention).is_higher_better(convention.partition(".")[2])
 
     def network(self, convention: str) -> str | None:
-        """The network whose weights a convention needs; None if it needs none."""
+        """The network whose weights a convention, such as ``fvd.pooled``, needs; None for none."""
         entry = self.convention(convention)
         if entry.features is not None and entry.seed is not None:
             return None
         return entry.weights or entry.network
 
     def networks_of(self, conventions: list[str]) -> tuple[dict[str, NetworkFeatures], list[str]]:
-        """Find the network features and the networks that conventions need.
+        """Find which networks conventions (metrics with options, such as ``fvd.pooled``) need.
 
-        Features are computed by separate jobs; the other networks run while scoring.
+        A distance between sets of clips compares features, which a network computes of each clip in
+        a separate job. For other metrics, networks run while the clips are scored.
 
         Returns:
-            features by convention, for distances between sets of clips; and names of the networks
-            of all other conventions.
+            definitions of the features, by name of the convention that compares them; and the
+            sorted names of the networks that run while scoring.
         """
         key = tuple(conventions)
         if key not in self._networks_of:
@@ -172,7 +173,7 @@ class ScoredConventions:
         return self._networks_of[key]
 
     def why_unavailable(self, convention: str) -> str:
-        """Reason why a convention cannot be computed on this machine; empty if it can."""
+        """Reason why a convention (such as ``fvd.pooled``) cannot be computed here; else empty."""
         metric, network = self.metric(convention), self.network(convention)
         if not metric.available:
             return metric.reason
@@ -181,7 +182,9 @@ class ScoredConventions:
         return ""
 
     def scored(self, dataset: str, perceptual: bool, samples: int = 1) -> list[str]:
-        """List the conventions that one of a cell's two score jobs computes.
+        """List the conventions (definitions of metrics) that a score job computes.
+
+        The scores of a model in a test are computed by two jobs, one with and one without networks.
 
         Args:
             dataset: dataset of the test.

@@ -47,14 +47,14 @@ def setting_of(name: str) -> dict[str, int]:
 
 
 def check_path(path: str, what: str) -> None:
-    """Refuse a path in the store with a part that does not match `WILDCARD`.
+    """Refuse a path in the store with other characters than letters, digits and ``_ . + - /``.
 
     Args:
         path: path relative to the store.
         what: object that has this path, for the error.
 
     Raises:
-        ConfigurationError: a part does not match.
+        ConfigurationError: the path has such a character, or an empty part.
     """
     if not _PATH.fullmatch(path):  # one call: there are thousands of paths
         wrong = next(part for part in path.split("/") if not re.fullmatch(WILDCARD, part))

@@ -1,4 +1,4 @@
-"""Suites: config/suites/<name>/suite.yaml."""
+"""Schema of suites (benchmarks, each named after its paper), config/suites/<name>/suite.yaml."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -135,7 +135,8 @@ class FurtherTable(MadeTable):
 
 
 class SuiteTable(MadeTable):
-    """A table of a suite that belongs to no dimension; made from the results store by default.
+    """A table of a suite that belongs to none of its dimensions (the questions of the suite); made
+    from the results store by default.
 
     Attributes:
         facts: source of the rows of a table of facts that the paper prints.
@@ -217,7 +218,8 @@ class Suite(Strict):
         tables: tables of the suite that belong to no dimension, by name.
         view_tables: views that are also tables of the suite, by name.
         dimensions: dimensions by name, in the order of reports.
-        columns: columns of tables, by group of datasets.
+        columns: columns of tables, by group of datasets, such as ``video``; all datasets of a group
+            have the same columns (see `datasets`).
         also: further conventions that are computed although no column shows them, by group of
             datasets.
         ensembles: further conventions that are computed if a clip has several forecasts, by group
@@ -226,7 +228,7 @@ class Suite(Strict):
             them, the columns of the group are the panels. Their conventions have to be computed
             (see `also`). Published values at single lead times under these headings are drawn as
             well.
-        datasets: group of each dataset, by dataset.
+        datasets: name of the group that each dataset belongs to, by dataset.
         definitions: conventions of this suite alone, by name, <metric>.<choice>; see the files of
             config/conventions.
         reproduction: table of reproduced results, by dataset.
@@ -299,7 +301,7 @@ class Suite(Strict):
 
 
 def read_suites(folder: Path = CONFIG_FOLDER / "suites") -> dict[str, Suite]:
-    """Read all suites, in the order of their names.
+    """Read the configuration of all suites (benchmarks), in the order of their names.
 
     Raises:
         ConfigurationError: a file is wrong, or two suites have tables with the same name.
@@ -329,7 +331,7 @@ OF_ALL = {
 
 
 def suite_for(dimensions: Collection[str], suites: Mapping[str, Suite]) -> str:
-    """Find the suite to which a scale file belongs that does not name its suite.
+    """Find the suite (benchmark) of a scale file that does not name it.
 
     Args:
         dimensions: names of the dimensions in the scale file.
@@ -351,6 +353,9 @@ def draft_for(kind: str, suites: Mapping[str, Suite] | None = None) -> tuple[str
     Args:
         kind: name of the task, such as frames.
         suites: suites by name; by default all suites of the configuration.
+
+    Returns:
+        names of the suite and of its dimension.
 
     Raises:
         ConfigurationError: no dimension takes own data of this task.
@@ -376,12 +381,12 @@ def suites_with(table: str) -> dict[str, Suite]:
 
 
 def suite_file(name: str) -> Path:
-    """Path of the file of a suite, which need not exist."""
+    """Path of the configuration of a suite (benchmark), which need not exist."""
     return config_file(CONFIG_FOLDER, "suites", name, SUITE_FILE)
 
 
 def read_suite(path: Path) -> Suite:
-    """Read one suite.
+    """Read the configuration of one suite (benchmark).
 
     Raises:
         ConfigurationError: the suite does not exist, or its file is wrong.

@@ -1,5 +1,6 @@
-"""Build the artefacts of cells: inputs, code, recipes and folders.
+"""Plan the artefacts (folders that jobs write) of cells: inputs, code, recipes and folders.
 
+A cell is one model, trained on one dataset, tested on one dataset, in one setting, with one seed.
 No other module builds paths of artefacts.
 """
 
@@ -71,7 +72,9 @@ class _Forecasts(NamedTuple):
 
 
 class Walk:
-    """Builds the artefacts of cells, each once.
+    """Plans the artefacts (folders that jobs write) that cells need, each once.
+
+    A cell is one model in one test. Artefacts are built on demand, with those they depend on.
 
     Args:
         recipes: recipes of the plan.
@@ -248,14 +251,14 @@ class Walk:
         return self._parts[key]
 
     def submission(self, cell: CellKey) -> Submission | None:
-        """The imported predictions of a cell; None unless the model runs elsewhere."""
+        """The imported predictions of one model in one test; None unless it runs elsewhere."""
         if self.config.models[cell.model].fit != EXTERNAL:
             return None
         key = (cell.dimension, cell.trained_on, cell.train_subset, cell.tested_on, cell.subset)
         return self.recipes.submission(cell.model, *key, cell.setting)
 
     def members(self, cell: CellKey) -> tuple[int, Statistic | None]:
-        """Number of forecasts of each clip, and how they are scored; see `Recipes.members`."""
+        """Number of forecasts of each clip, and the statistic that scores several; None for one."""
         submission = self.submission(cell)
         if submission is not None:
             return submission.members, submission.statistic
@@ -298,7 +301,7 @@ class Walk:
         return {name: model for name, model in models.items() if model}
 
     def cell(self, cell: CellKey, keep: int | tuple[str, ...] | None) -> CellArtefacts:
-        """Build all artefacts of a cell.
+        """Plan all artefacts of a cell (one model in one test), from data to scores.
 
         Args:
             cell: key of the cell.

@@ -127,8 +127,8 @@ class Agreement:
 
         Args:
             clips: names of all samples.
-            compared: noun for what was compared.
-            around: noun for the neighbours of what was compared.
+            compared: what was compared, in the plural, such as "paths of people".
+            around: neighbours of what was compared, such as "the positions before and behind".
         """
         if self.first is None:
             return ""

@@ -22,8 +22,8 @@ class Corrected(Source):
 
     Args:
         source: forecasts to correct.
-        past: forecasts of the same model, whose errors are averaged.
-        request: request for the forecasts ``past``.
+        past: forecasts of the same model for earlier starts, whose errors are averaged.
+        request: the request that ``past`` answers, with the clips and data of the earlier starts.
 
     Raises:
         StpError: the two sources differ in variables or lead times, or observations are missing.
@@ -50,7 +50,7 @@ class Corrected(Source):
         self._source.close()
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
-        """Read the forecasts of one clip, in the dataset's units (see `Source.read`)."""
+        """Read the forecasts of one clip in the dataset's units, (members, lead times, C, H, W)."""
         indices = [self._index[int(lead)] for lead in leads]
         return np.asarray(self._source.read(row, leads) - self._error[indices])
 

@@ -63,8 +63,9 @@ def open_forecasts(path: Path, names: Mapping[str, str]) -> xr.Dataset:
 
     Args:
         path: path of the file or Zarr store.
-        names: unusual names of dimensions and coordinates, by what they are (a key of `KNOWN`),
-            such as ``{"lead": "forecast_hour"}``.
+        names: unusual names of dimensions and coordinates in the file, by what they are: ``start``,
+            ``lead``, ``valid``, ``time``, ``member``, ``level``, ``latitude`` or ``longitude``. An
+            example is ``{"lead": "forecast_hour"}``.
 
     Returns:
         the dataset with coordinates start, datetime64, and lead, timedelta64, which are dimensions

@@ -34,7 +34,7 @@ class Forecasts:
     interpolated linearly between lead times.
 
     Args:
-        recipe: recipe, see `stp.predict.run`.
+        recipe: recipe with model, lead times, split and further settings (`stp.predict.run`).
         data: the prepared data.
         inputs: folders of the trained model (``model``), or of the models for each lead time
             (``model-lead-<lead>``) or member (``model-member-<member>``, from 0); empty if the
@@ -49,7 +49,8 @@ class Forecasts:
         channels: indices of those channels of the data that the network forecasts, int64 (C,).
         shape: shape of all forecasts: clips, members, lead times, channels, height and width.
         normalisation: normalisation of the training data.
-        has_parts: whether forecasts can be made in parts, see `parts_of`.
+        has_parts: whether the forecasts of a batch can be computed some lead times at a time
+            (`parts_of`), which needs less memory.
 
     Raises:
         StpError: a bad recipe, a model that is damaged or belongs to another recipe, data of
@@ -254,7 +255,7 @@ class Forecasts:
             numbers: indices of the clips in the split.
 
         Returns:
-            the empty array, see `create_predictions`.
+            the empty array, (sample, [member,] lead, channel, y, x).
         """
         return create_predictions(out, self.recipe, self._of_network.attrs, self.shape[1:], numbers)
 

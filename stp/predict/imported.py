@@ -17,7 +17,9 @@ BLOCK_BYTES = 64_000_000
 
 
 def run(job: Job) -> Extras:
-    """Write ``predictions.zarr`` and ``index.parquet``, as `stp.predict.run` does.
+    """Check predictions that were made elsewhere, and store them like those of `stp.predict.run`.
+
+    They are written to ``predictions.zarr``, with ``index.parquet``.
 
     Args:
         job: the recipe has ``model``, ``shape``, ``context``, ``lead_times``, ``split``, optionally

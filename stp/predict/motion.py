@@ -33,25 +33,32 @@ PEOPLE_AT_ONCE = 4096
 
 
 def run(job: Job) -> Extras:
-    """Write ``predictions.parquet``, ``scenarios.parquet`` and ``runtime.parquet``.
+    """Predict the paths of people in all scenarios (moments of a recording) of a test.
 
-    A row of predictions is one person of one scenario at one lead time in one sample: ``scenario``,
-    ``person`` (a number), ``person_name`` (the identifier in the raw data), ``lead`` from 1,
-    ``sample`` from 0, ``x`` and ``y`` in metres. Densities are in ``mixtures.parquet`` or
-    ``grids.parquet`` (`stp.tracks.densities`); predictions are then samples drawn by the predictor,
-    or the point prediction if there is a single sample.
+    Files that are written:
+
+    - ``predictions.parquet``: a row is the predicted position of one person in one scenario at one
+      lead time in one sample (random forecast). Columns: ``scenario``, ``person`` (a number),
+      ``person_name`` (the identifier in the raw data), ``lead`` from 1, ``sample`` from 0, ``x``
+      and ``y`` in metres.
+    - ``mixtures.parquet`` or ``grids.parquet`` (`stp.tracks.densities`): predicted densities, from
+      predictors that predict them.
+    - ``scenarios.parquet``: the scenarios. ``runtime.parquet``: run times of the predictor.
 
     Args:
-        job: the recipe has ``model``, ``options`` (its parameters), ``context`` (positions),
-            ``lead_times``, ``split`` (the protocol of the test), ``predict`` (see `MotionOptions`),
-            and optionally ``observe`` (in place of ``context``), ``noise`` (millimetres) and
-            ``people`` (minimum number of people of a scenario). Inputs are ``data`` and, for
-            calibrated or trained predictors, ``model``; released weights are ``weights``.
+        job: the recipe has ``model`` (name of the predictor), ``options`` (its parameters),
+            ``context`` (number of observed positions), ``lead_times`` (number of predicted
+            positions), ``split`` (protocol by which scenarios are cut), ``predict`` (see
+            `MotionOptions`), and optionally ``observe`` (number of observed positions, instead of
+            ``context``), ``noise`` (added to observed positions, in millimetres) and ``people``
+            (minimum number of people in a scenario). Inputs are ``data`` and, for calibrated or
+            trained predictors, ``model``; released weights are ``weights``.
 
     Returns:
-        facts for the receipt: numbers of scenarios, people whose predictions are scored, neighbours
-        and people left out (both 0 except in the protocol ``strict-relaxed``), samples and lead
-        times.
+        facts for the receipt: numbers of scenarios, of people whose predictions are scored, of
+        samples and of lead times. Also the numbers of people who are only neighbours, and of people
+        who are left out; both are 0 except in the protocol ``strict-relaxed``, which admits people
+        who are not observed throughout.
 
     Raises:
         StpError: a bad recipe, damaged inputs, or no scenario.

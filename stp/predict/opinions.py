@@ -25,12 +25,14 @@ from stp.options.quality import FITTED, QualityOptions
 
 
 def run(job: Job) -> Extras:
-    """Write ``quality.parquet``: video, split, predicted and observed opinion.
+    """Predict people's opinions of videos by a measure of quality, in all splits of a family.
+
+    ``quality.parquet`` then has video, split, predicted and observed opinion.
 
     Args:
         job: the recipe has ``model`` (the measure), ``source`` (its module, if it has another
             name), ``context``, ``split`` (the family of splits, such as ``random``), ``predict``
-            (see `QualityOptions`), and optionally ``components`` and ``training`` (percentage of
+            (its `QualityOptions`), and optionally ``components`` and ``training`` (percentage of
             the training videos that is used). Inputs are ``data`` and, depending on the measure,
             ``features`` and ``archive``.
 

@@ -1,4 +1,4 @@
-"""The Zarr store of predictions, and its coordinates."""
+"""Create the Zarr store of predictions, with its coordinates."""
 
 from collections.abc import Mapping
 from pathlib import Path

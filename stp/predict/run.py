@@ -11,13 +11,14 @@ from stp.predict.forecasts import Forecasts
 
 
 def run(job: Job) -> Extras:
-    """Write ``predictions.zarr`` and ``index.parquet``.
+    """Run a model on every clip of a split, and store the forecasts.
 
-    Forecasts are written in the units of the dataset, unclipped.
+    They are written to ``predictions.zarr``, with ``index.parquet``, in the units of the dataset,
+    unclipped.
 
     Args:
         job: the recipe has ``model``, ``options``, ``shape``, ``context``, ``horizon`` (of the
-            training), ``lead_times``, ``split``, ``predict`` (see `PredictOptions`) and optionally
+            training), ``lead_times``, ``split``, ``predict`` (its `PredictOptions`) and optionally
             ``interval`` (spacing of frames), ``leads`` (lead times of the network; by default
             1..``lead_times``), ``per_lead`` (whether each lead time has its own network),
             ``interpolated`` (whether lead times between ``leads`` are interpolated linearly),

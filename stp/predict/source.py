@@ -25,7 +25,8 @@ class ForecastRequest(NamedTuple):
         archive: raw files of an archive; None without an archive.
         aside: folder for temporary files, which survives a crash.
         report: function that receives the progress.
-        intensity: intensity of a distortion, from 1; 0 without a distortion.
+        intensity: for distorted clips: level of the distortion, from 1; 0 for all other
+            forecasts.
     """
 
     data: Prepared
@@ -49,14 +50,17 @@ class ForecastRequest(NamedTuple):
 
 
 class Source(ABC):
-    """Forecasts of the clips of a split.
+    """Forecasts of the clips of a split, which are read and not computed.
+
+    Open one with `open_source`, and `close` it after use.
 
     Attributes:
         rows: indices of the clips with forecasts, int64, in the fastest order of reading.
         channels: indices of the available channels of the data, int64, ascending.
         leads: indices of the lead times that all forecasts have, int64, from 0, ascending; None for
             all lead times.
-        members: number of different members; None if all members differ.
+        members: number of different members, if some members are copies of others; None if all
+            differ.
         note: text that tables show beside the forecasts; may be empty.
         is_unknown: whether the forecasts are from an unknown source, so that their agreement with
             the truth is measured (`stp.predict.agreement`).

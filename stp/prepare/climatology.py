@@ -38,7 +38,7 @@ class Means(NamedTuple):
 
 
 class Window(NamedTuple):
-    """A climatology that is averaged over neighbouring calendar days.
+    """A further climatology, made by averaging another one over neighbouring calendar days.
 
     Attributes:
         name: name of the array with the means.

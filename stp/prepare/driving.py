@@ -157,8 +157,8 @@ def write_drives(
     Args:
         job: job of the stage that prepares data.
         raw: the raw files.
-        recordings: recordings, each with what the decoder needs to read its frames, and with their
-            raw sizes, bytes: the arguments of `make_pieces`.
+        recordings: for each recording, the recording itself; what the decoder needs to read each of
+            its frames, such as the file of the picture; and the raw size of each frame, bytes.
         decode: function that returns the frames of a piece.
         attrs: further attributes of the Zarr group.
 

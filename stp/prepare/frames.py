@@ -68,11 +68,12 @@ Decode = Callable[[RawFiles, Any], np.ndarray | Decoded]
 
 
 class Stream(NamedTuple):
-    """Reader of all pieces by one process, in the order that suits the raw files.
+    """Reader of all pieces, for raw files that are read once in their order, such as a tar stream.
+
+    It takes the place of a function that decodes single pieces in any process.
 
     Attributes:
-        read: ``read(numbers)`` yields index and frames of each piece with these indices, once, in
-            any order.
+        read: ``read(indices)`` yields index and frames of each of these pieces once, in any order.
     """
 
     read: Callable[[list[int]], Iterator[tuple[int, np.ndarray]]]
@@ -115,12 +116,15 @@ class Statistics:
 
 @dataclass(frozen=True)
 class StoredPiece:
-    """Record of a piece that has been written: a line of the file `DONE`.
+    """Record of a piece that has been written, a line of ``pieces.jsonl``.
+
+    An interrupted run reads these lines to continue after the finished pieces.
 
     Attributes:
         piece: index of the piece.
-        count, sum, squares, low, high: see `Statistics`; by channel.
-        note: note of the decoder.
+        count, sum, squares, low, high: number, sum, sum of squares, minimum and maximum of the
+            values of each channel.
+        note: note of the decoder on the piece, see `Decoded`.
     """
 
     piece: int
@@ -137,7 +141,7 @@ class StoredPiece:
 
 
 class Written(NamedTuple):
-    """The finished store.
+    """The finished ``frames.zarr``, as `write_frames` returns it.
 
     Attributes:
         group: Zarr group, open for coordinates and further attributes.
@@ -170,12 +174,12 @@ def write_frames(
         job: job of the stage; ``prepare_workers`` of its runtime is the number of processes.
         raw: the raw files.
         pieces: pieces in the order of the store.
-        decode: function that decodes one piece, or a reader of all pieces.
+        decode: function that decodes one piece; or a `Stream`, which reads all in one process.
         attrs: attributes of the group, including ``shape``.
         dtype: type of the stored values.
         unit: name of the pieces in the plural, for progress: "videos".
-        then: function with further work on the finished frames; if it is interrupted, frames are
-            kept.
+        then: function of the group that is called when all frames are written, for example to
+            compute a climatology; if it is interrupted, the frames are kept.
         may_lack: indices of channels that may contain NaN, such as soil moisture, which is NaN at
             sea; statistics ignore NaN.
 

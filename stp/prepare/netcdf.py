@@ -33,7 +33,7 @@ NEVER_WRITTEN = 9.969209968386869e36
 
 
 def open_field(path: Path, variable: str, dims: tuple[str, ...]) -> xr.DataArray:
-    """Open a variable of a file lazily, with its axes in the order of `dims`.
+    """Open a variable of a file without reading its values, with its axes in the order of `dims`.
 
     Raises:
         StpError: the file is damaged, or the variable is missing or has other dimensions.
@@ -145,7 +145,7 @@ def load(field: xr.DataArray, path: Path) -> xr.DataArray:
 
 
 def as_stated(values: np.ndarray, field: xr.DataArray, path: Path) -> np.ndarray:
-    """Set those values of a variable that were never written to NaN.
+    """Replace values by NaN that were never written to the file, and check the valid range.
 
     xarray ignores the default fill values of the NetCDF library and the valid range of a variable.
     The default fill values of integers are kept, since packed files use them as values.

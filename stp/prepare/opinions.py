@@ -41,7 +41,8 @@ class OpinionsOptions:
         folder: folder of the database, below a raw folder.
         mos: source of opinion scores: ``file`` (MOS.csv) or ``ratings`` (computed from
             Ratings.csv).
-        rescaling: rescaling of Z-scores in computed scores, ``fixed`` or ``observed``.
+        rescaling: how Z-scores of raters become points from 0 to 100 in computed scores: ``fixed``
+            (-3 becomes 0, 3 becomes 100) or ``observed`` (smallest becomes 0, largest 100).
         splits: number of random splits, besides the published ones.
         test: per cent of the videos in the test set of a random split.
         seed: seed of the random splits.
@@ -123,7 +124,7 @@ def run(job: Job) -> Extras:
 
 
 class Files(Protocol):
-    """Files by name, such as `stp.data.raw_files.RawFiles`."""
+    """Any object that lists and finds raw files by name, such as `stp.data.raw_files.RawFiles`."""
 
     @property
     def names(self) -> Sequence[str]: ...
@@ -132,7 +133,7 @@ class Files(Protocol):
 
 
 class Source:
-    """The raw files of a database.
+    """Reads the raw files of a database of opinions about videos.
 
     Args:
         raw: the raw files of the release.
@@ -246,9 +247,12 @@ class Source:
         return Ratings(rater, session, video, score)
 
     def tags(self, names: list[str]) -> dict[str, dict[str, Any]]:
-        """Tags of each video, such as its source dataset and kind of damage, from Tags.csv.
+        """Read what is known of each video from the optional file Tags.csv.
 
-        The file is optional; ``dataset`` defaults to the video's name without its last part.
+        Returns:
+            by video: ``dataset``, its source (if not stated, the name of the video without its last
+            part: "KTH" of "KTH_012"); and ``tags`` (kind of damage), ``family``, ``generator`` and
+            ``strength``, None where they are not stated.
         """
         rows = self.by_video("Tags.csv", []) if self.has("Tags.csv") else {}
         self.same("Tags.csv", rows, names, all_of_them=False)
@@ -298,7 +302,7 @@ class Source:
     def same(
         self, file: str, videos: Iterable[str], names: list[str], *, all_of_them: bool
     ) -> None:
-        """Check that the videos of a file or folder have opinions.
+        """Check that all videos that a file or folder names have opinions.
 
         Args:
             file: name of the file or folder, for errors.

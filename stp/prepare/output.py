@@ -28,7 +28,7 @@ PIXELS: dict[str, Any] = {
 
 
 class Clip(NamedTuple):
-    """A row of the index: a clip in a split.
+    """A clip (consecutive frames for training or test): a row of ``index.parquet``.
 
     Attributes:
         split: train, val, test, or the name of a subset. A clip in several splits has several rows.
@@ -52,8 +52,10 @@ class Clip(NamedTuple):
 def attributes(recipe: Mapping[str, Any], raw: RawFiles, **of_the_data: Any) -> dict[str, Any]:
     """Make the attributes of the Zarr group of prepared data.
 
-    They are settings of the recipe, checksums of the raw files, and `of_the_data`: what only the
-    reader knows, such as units.
+    Args:
+        recipe: settings of the preparation, such as shape, context and horizon.
+        raw: the raw files, whose checksums become attributes.
+        of_the_data: further attributes that only the reader knows, such as units.
 
     For many raw files, only the checksum of their checksums is stored, since attributes are read
     whenever the group is opened.
@@ -105,10 +107,10 @@ def write_index(
     Args:
         out: folder of the prepared data.
         clips: all clips.
-        virtual: splits without rows, whose clips are rendered on demand.
+        virtual: splits that may have no clips here, since theirs are rendered on demand.
         required: splits that must have clips.
-        blocks: first frame and length in frames of each cluster, if clusters are blocks of time;
-            see `stp.score.blocks`.
+        blocks: if clusters are blocks of time, the first frame and the length in frames of each, by
+            name; scoring merges them into longer blocks (`stp.score.blocks`).
 
     Returns:
         facts for the receipt: numbers of clips and of clusters in each split that has rows.

@@ -35,7 +35,7 @@ class Inputs(NamedTuple, Generic[Options]):
 
 
 def read_inputs(job: Job, kind: type[Options], channels: int) -> Inputs[Options]:
-    """Read the recipe of a job.
+    """Read from the recipe of a job what all readers of pictures need.
 
     Args:
         job: job of the stage that prepares data.
@@ -56,7 +56,7 @@ def read_inputs(job: Job, kind: type[Options], channels: int) -> Inputs[Options]
 def write_pixels(
     job: Job, raw: RawFiles, pieces: Sequence[Piece], decode: Decode, unit: str, **attrs: Any
 ) -> Written:
-    """Write ``frames.zarr`` of uint8 frames; see `write_frames`.
+    """Write ``frames.zarr`` with uint8 frames, whose values 0..255 mean brightness 0..1.
 
     Args:
         job: job of the stage that prepares data.

@@ -1,7 +1,8 @@
 """Count the clips to expect from split lists and rules, before data are downloaded.
 
-A reader may have ``count(recipe, raw) -> Planned``, which cuts clips by the same functions as in
-preparation. `stp list datasets` compares the numbers with the published ones.
+A reader of a dataset may have a function ``count(recipe, raw)``, which returns them as `Planned`,
+and makes clips by the same functions as the preparation. `stp list datasets` compares the numbers
+with the published ones.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,7 +15,10 @@ from stp.prepare.output import Clip
 
 
 class Lists(NamedTuple):
-    """Raw files that are read before checksums are recorded: split lists, annotations, catalogues.
+    """Folders of raw files in which a reader finds what it counts clips from.
+
+    These are small files such as split lists, annotations and catalogues, read before checksums
+    of the raw files are recorded.
 
     Attributes:
         roots: raw folders, in order of preference.
@@ -23,7 +27,7 @@ class Lists(NamedTuple):
     roots: Sequence[Path]
 
     def find(self, name: str) -> Path:
-        """The path of a file.
+        """Find a file, given its path below the raw folders, in the first folder that has it.
 
         Raises:
             StpError: the file is in none of the folders.
@@ -40,13 +44,13 @@ class Lists(NamedTuple):
 
 @dataclass(frozen=True)
 class Planned:
-    """Clips that are expected after preparation.
+    """Clips that the preparation will write, as far as they are known before the data are read.
 
     Attributes:
-        clips: rows of the index that follow from lists or rules. ``start`` counts frames as if all
-            of them were in one store, so that clips that share frames can be found.
-        numbers: numbers of clips of those splits for which only the number is known.
-        unknown: reason by split, for splits whose number of clips is unknown.
+        clips: clips that follow from lists or rules. Their ``start`` counts frames as if all frames
+            were stored one after the other, so that clips that share frames can be found.
+        numbers: number of clips by split, for splits for which only the number is known.
+        unknown: reason by split, for splits whose number of clips is not known yet.
     """
 
     clips: Iterable[Clip] = ()

@@ -163,7 +163,7 @@ Features = dict[str, Feature]
 
 
 def example(data: bytes, name: str) -> Features:
-    """The features of a ``tf.train.Example`` by name.
+    """Decode a ``tf.train.Example``: its features by name.
 
     Args:
         data: data of a record.
@@ -176,11 +176,14 @@ def example(data: bytes, name: str) -> Features:
 
 
 def sequence_example(data: bytes, name: str) -> tuple[Features, dict[str, list[Feature]]]:
-    """The context and the feature lists of a ``tf.train.SequenceExample`` by name.
+    """Decode a ``tf.train.SequenceExample``: features of a whole sequence, and of each step.
 
     Args:
         data: data of a record.
         name: name of the record, for errors.
+
+    Returns:
+        the features of the whole sequence by name; and, by name, the feature at every step.
 
     Raises:
         StpError: the data are not a SequenceExample.

@@ -34,8 +34,9 @@ def survey(
         protocols: names of protocols.
 
     Returns:
-        for each protocol and part (``calibration`` or ``test``): numbers of moments, scenarios,
-        episodes, people (summed over scenarios), and ``left_out``, the number of moments by reason.
+        by protocol (rules for which moments give a scenario), then by part of the data
+        (``calibration`` or ``test``): ``moments``, ``scenarios``, ``episodes``, ``people`` (summed
+        over scenarios), and ``left_out``: numbers of moments by reason, such as "too few people".
         The reason of a moment is the first of `REASONS` that applies.
     """
     return {

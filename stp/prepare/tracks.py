@@ -121,7 +121,11 @@ class TracksOptions:
         return UNITS[self.units] if self.units else self.metres or 1.0
 
     def recordings(self, names: list[str]) -> list[str]:
-        """Select the raw names of recordings from all raw names."""
+        """Select raw files with tracks: those of the option `files`, or all except maps and goals.
+
+        Args:
+            names: names of all raw files.
+        """
         others = {*(self.map or {}).values(), self.goals}
         return self.files or [name for name in names if name not in others]
 

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from stp.prepare.output import Clip
 
 RANDOM_WINDOWS = {"random_windows": {"train": 0}}
-"""Attribute of prepared data: the seed of the training windows. PredBench records none."""
+"""Attribute of prepared data: the seed with which each epoch draws its training windows. PredBench
+records none."""
 
 
 def centre(frames: int, span: int) -> int:

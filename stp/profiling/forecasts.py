@@ -1,4 +1,8 @@
-"""Divide forecasts of a model into evaluations of its network."""
+"""Divide the forecast of a model into evaluations (forward passes) of its network.
+
+A diffusion model evaluates its network hundreds of times for one forecast, most models once.
+Measurements need both: the costs of an evaluation and of a whole forecast.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -14,7 +18,9 @@ from stp.models.simvp import SimVP
 
 @dataclass(frozen=True)
 class Parts:
-    """The parts of a forecast with as many lead times as in training.
+    """How a forecast is made of evaluations (forward passes) of the model's network.
+
+    The forecast has as many lead times as in training.
 
     Attributes:
         evaluations: number of evaluations of the network in a forecast: 1 for a recurrent network,
@@ -22,10 +28,12 @@ class Parts:
             MCVD, one for every step of its sampler.
         frames: number of forecast frames per evaluation.
         together: number of evaluations in one call of `evaluate`.
-        context: function that computes a value once for each forecast, from the context
-            (B, T_in, C, H, W); None if nothing is computed.
-        evaluate: function that evaluates the network, from the context and the result of `context`.
-        sampler: steps of the sampler; None if the network is not evaluated step by step.
+        context: function that computes, from the context (B, T_in, C, H, W), what all evaluations
+            of a forecast share; None if they share nothing.
+        evaluate: function that evaluates the network, given the context and the result of
+            `context`.
+        sampler: sampler of a diffusion model, whose number of steps can be reduced for a
+            measurement; None for other models.
     """
 
     evaluations: int
@@ -37,7 +45,7 @@ class Parts:
 
 
 def parts(model: nn.Module, context: int, horizon: int) -> Parts:
-    """Determine how a model divides its forecasts into evaluations.
+    """Determine how many forward passes of its network a model needs for a forecast.
 
     Args:
         model: a model of stp.models.create.
@@ -56,7 +64,14 @@ def parts(model: nn.Module, context: int, horizon: int) -> Parts:
 
 
 class Sampled:
-    """Steps of a sampler; each step evaluates the network once and takes the same time."""
+    """Sampler of a diffusion model, whose number of steps can be reduced for a measurement.
+
+    Each step evaluates the network once. All steps take the same time, so the duration of a long
+    forecast can be derived from that of a short one.
+
+    Args:
+        model: the diffusion model; `shorten` and `restore` change its sampler.
+    """
 
     def __init__(self, model: mcvd.Model) -> None:
         self.model, self._whole = model, model.sampler
@@ -68,7 +83,7 @@ class Sampled:
 
     @property
     def evaluations(self) -> int:
-        """The current number of evaluations of the network in a forecast."""
+        """Number of evaluations of the network in a forecast, at the current number of steps."""
         sampler = self.model.sampler
         return min(sampler.steps, len(self.model.signal_shares)) + sampler.denoise
 
@@ -85,7 +100,7 @@ class Sampled:
         return self.evaluations
 
     def restore(self) -> int:
-        """Undo `shorten`; return the number of evaluations."""
+        """Undo `shorten`; return the number of evaluations in a full forecast."""
         self.model.sampler = self._whole
         return self.evaluations
 

@@ -1,4 +1,4 @@
-"""Measure a network: size, speed of evaluations and forecasts, and memory."""
+"""Measure a network: its size, the speed of forward passes and forecasts, and its memory."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -43,7 +43,8 @@ def measure(
     the requested precision.
 
     Args:
-        recipe: recipe of the network, as for stp.models.create.
+        recipe: dict that describes the network: ``model``, ``options``, ``shape`` (C, H, W),
+            ``context`` and ``horizon``, as for stp.models.create.
         precision: bf16 or float32.
         device: auto, cpu or cuda.
         threads: number of CPU threads of an operation.
@@ -54,7 +55,9 @@ def measure(
         report: progress callback.
 
     Returns:
-        ``size``, ``speed``, ``memory`` and ``compute``; durations in seconds, memory in bytes.
+        dict with four parts: ``size`` (see `describe_size`); ``speed``, the durations of an
+        evaluation (forward pass) and of a forecast, seconds, with rates; ``memory``, the peaks of a
+        forecast and of a training step, bytes; and ``compute``: device, threads and precision.
 
     Raises:
         StpError: an argument is out of range, the device does not exist, or there is not enough
@@ -135,7 +138,12 @@ def waiter(device: torch.device) -> Callable[[], None]:
 
 
 def describe_size(counted: Size) -> Json:
-    """The size of a network as a JSON object: parameters, evaluations and multiply-adds."""
+    """Convert the size of a network to a JSON object.
+
+    Its keys are ``parameters``, ``evaluations_per_forecast`` (forward passes), and
+    ``multiply_adds`` and ``floating_point_operations``, each for ``context`` (once per forecast),
+    ``evaluation`` and ``forecast``.
+    """
     amounts = {
         "context": counted.context,
         "evaluation": counted.evaluation,

@@ -1,4 +1,4 @@
-"""Measure memory: peak during work, least memory of a training step, and free memory."""
+"""Measure memory that a computation needs and that a device has free, and refuse too large work."""
 
 import os
 import resource
@@ -25,12 +25,12 @@ CPU_METHOD = (
 
 
 def peak(run: Callable[[], object], device: torch.device, tensors: Iterable[Tensor]) -> int:
-    """Peak memory of tensors and workspaces during some work, in bytes.
+    """Peak memory of tensors and workspaces during a computation, in bytes.
 
     Args:
-        run: function that does the work.
-        device: device that does the work.
-        tensors: tensors that exist before the work, which the profiler of a CPU does not see.
+        run: the computation, as a function.
+        device: device of the computation.
+        tensors: tensors that exist before it; the profiler of a CPU does not see these.
     """
     if device.type == "cuda":
         torch.cuda.synchronize()
@@ -58,7 +58,10 @@ def process_peak() -> int:
 
 
 def kept_for_backward(model: nn.Module, loss: Callable[[], Tensor]) -> int:
-    """Memory in bytes that is kept from a loss until its backward pass.
+    """Memory of the activations that are kept from a loss until its backward pass, in bytes.
+
+    With the weights, gradients and moments of the optimiser, it is the least memory of a training
+    step.
 
     Args:
         model: the network; its tensors may lack values (torch's device ``meta``).
@@ -113,7 +116,13 @@ def available(device: torch.device) -> int | None:
 
 
 def enough(needed: int, device: torch.device, work: str, remedy: str) -> None:
-    """Refuse work that needs more memory than is free.
+    """Refuse a computation that needs more memory than is free on a device.
+
+    Args:
+        needed: required memory, bytes.
+        device: the device.
+        work: name of the computation, for the error, such as ``a training step on 16 clips``.
+        remedy: advice in the error.
 
     Raises:
         StpError: there is not enough free memory.
@@ -129,10 +138,14 @@ def enough(needed: int, device: torch.device, work: str, remedy: str) -> None:
 
 @contextmanager
 def out_of_memory(work: str, remedy: str) -> Iterator[None]:
-    """Context manager: if memory is exhausted, raise an error with advice.
+    """Context manager: convert torch's errors about exhausted memory to an error with advice.
+
+    Args:
+        work: name of the computation, for the error, such as ``a training step on 16 clips``.
+        remedy: advice in the error.
 
     Raises:
-        StpError: the work did not fit into memory.
+        StpError: the computation did not fit into memory.
     """
     try:
         yield

@@ -54,9 +54,10 @@ class Notes(Strict):
     """Facts about a model that its configuration lacks (config/model_notes.yaml).
 
     Attributes:
-        kind: kind of network.
-        table19: settings of the model that give the numbers of the paper's Table 19.
-        notes: differences between the paper, its release and the authors' code.
+        kind: kind of network, such as ``recurrent``.
+        table19: settings with which the counted sizes agree with Table 19 of PredBench, in words;
+            empty for models that the table does not have.
+        notes: sentences about differences between the paper, its release and the authors' code.
         dataset: dataset for which the page counts the model; by default, all training datasets of
             the scale.
     """
@@ -68,7 +69,7 @@ class Notes(Strict):
 
 
 def notes(config: Config) -> dict[str, Notes]:
-    """Read the notes on all networks, by name.
+    """Read what config/model_notes.yaml says about networks, by name of the model.
 
     Raises:
         StpError: the file names an unknown model.
@@ -80,7 +81,7 @@ def notes(config: Config) -> dict[str, Notes]:
 
 
 def training_datasets(config: Config) -> list[str]:
-    """Names of all datasets on which the configured scale trains, each once."""
+    """Names of all datasets on which the scale (the configured evaluations) trains, each once."""
     wanted = config.scale.dimensions.values()
     return list(dict.fromkeys(case.trained_on for one in wanted for case in one.cases()))
 
@@ -144,7 +145,7 @@ def _elsewhere(config: Config, known: dict[str, Notes]) -> Iterator[str]:
 
 
 def overview(config: Config) -> Iterator[tuple[str, ...]]:
-    """Yield name, title, kind, way of fitting and reference of every model."""
+    """Yield a row for every model, with name, title, kind, way of fitting and reference."""
     known = notes(config)
     for name, model in config.models.items():
         is_external = model.fit == "external"
@@ -154,7 +155,7 @@ def overview(config: Config) -> Iterator[tuple[str, ...]]:
 
 
 def columns(config: Config) -> list[Column]:
-    """Columns of the table of all models for a terminal."""
+    """Columns of the table that ``stp list models`` prints: a row for each model."""
     found = [(name, title, f"{kind}; {fit}", of) for name, title, kind, fit, of in overview(config)]
     headings = ("model", "title", "kind; fitted by", "reference")
     return [
@@ -164,7 +165,10 @@ def columns(config: Config) -> list[Column]:
 
 
 def details(config: Config, name: str) -> Iterator[str]:
-    """Yield lines with all facts about a model.
+    """Yield the lines that ``stp list models NAME`` prints.
+
+    They state how the model is fitted and, for a network, its sizes for each dataset, its training
+    settings, its values in Table 19 of PredBench, and differences from its paper.
 
     Raises:
         StpError: the model is unknown.

@@ -19,7 +19,7 @@ CLIPS_PER_S = (
 
 @dataclass(frozen=True)
 class PublishedComplexity:
-    """One model of the table.
+    """Printed size and speed of one model in Table 19 of PredBench.
 
     Attributes:
         parameters: number of parameters in 10^6.
@@ -33,7 +33,15 @@ class PublishedComplexity:
 
 
 def published(config: Config, file: Path | None = None) -> dict[str, PublishedComplexity]:
-    """Read the table: rows by name of the model, in the order of the paper.
+    """Read the printed values of Table 19 of PredBench.
+
+    Args:
+        config: configuration, with the suite's file of published values and the titles of models.
+        file: file of published values in place of the suite's.
+
+    Returns:
+        printed size and speed by name of the model, in the order of the paper; empty for a suite
+        without published values.
 
     Raises:
         StpError: a value is missing, or the table contains an unknown model.

@@ -35,8 +35,9 @@ def profile(
         how: further arguments of `measure`, such as ``device`` and ``batch``.
 
     Returns:
-        the result of `measure`, with ``model``, ``dataset``, ``title``, ``network``, ``machine``
-        and, for a model of Table 19 on Moving-MNIST, ``as_published``, its counts.
+        the result of `measure` with further keys: ``model``, ``dataset``, ``title``, ``network``
+        (its recipe) and ``machine``. A model of PredBench's Table 19 on Moving-MNIST also has
+        ``as_published``: its parameters and multiply-adds, counted as in that table.
 
     Raises:
         StpError: a name is unknown, or `measure` fails.
@@ -68,7 +69,11 @@ def profile(
 
 
 def machine_text(measurement: Json) -> str:
-    """Text about the machine of a measurement: device, threads, precision, torch."""
+    """Describe, in one line, where a network was measured: host, device, threads, precision, torch.
+
+    Args:
+        measurement: return value of `profile`.
+    """
     compute, machine = measurement["compute"], measurement["machine"]
     device = compute["device"]
     device = machine["processor"] if device == "cpu" else f"{device}, {machine['processor']}"
@@ -79,7 +84,11 @@ def machine_text(measurement: Json) -> str:
 
 
 def lines(measurement: Json) -> Iterator[str]:
-    """Yield lines of text about a measurement."""
+    """Yield the lines that ``stp profile`` prints about a measured network.
+
+    Args:
+        measurement: return value of `profile`.
+    """
     size, speed, used = measurement["size"], measurement["speed"], measurement["memory"]
     network_of = measurement["network"]
     shape = " x ".join(map(str, network_of["shape"]))

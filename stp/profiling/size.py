@@ -44,7 +44,7 @@ class Size:
 
 
 def parameters(recipe: Mapping[str, Any]) -> int:
-    """Count the parameters of a network."""
+    """Count the parameters of a network, given its recipe (see `size`)."""
     with torch.device("meta"):
         return sum(weights.numel() for weights in create(recipe).parameters())
 

@@ -36,8 +36,8 @@ def measure_plan(
     """Measure the networks of a plan whose speed is unknown, and store each result at once.
 
     Args:
-        plan: the plan, with all artefacts (results) that a scale needs.
-        folders: folders of the artefacts whose networks are measured; by default all.
+        plan: the plan, with all artefacts (stored results, such as trained models) that are needed.
+        folders: folders of the artefacts whose networks are measured; None for all.
         report: callback for the progress.
         seconds: time to spend on each duration, in seconds.
 
@@ -69,6 +69,9 @@ def measure_step(plan: Plan, training: Artefact, report: Report, seconds: float)
         training: the training run to measure, an artefact of the plan.
         report: callback for the progress.
         seconds: time to spend on each duration, in seconds.
+
+    Returns:
+        durations of a training step, a validation and a forecast, in seconds per clip.
 
     Raises:
         StpError: the machine has no GPU, or too little memory, or the network refuses the frames.
@@ -105,8 +108,8 @@ def training_step(
 
     Args:
         recipe: recipe of the training.
-        options: options of the training. Losses that need prepared data for their grid are replaced
-            by the mean squared error, which takes the same time.
+        options: options of the training. The mean squared error takes the place of a loss that
+            ``train.loss`` names, since some of these need prepared data; it takes the same time.
         compute: device, threads and precision.
         batch: number of clips of a step.
 

@@ -1,4 +1,7 @@
-"""Render Table 19 of the paper beside counted and measured values, without torch."""
+"""Make the table of PredBench's Table 19 (sizes and speeds) beside counted and measured values.
+
+This module does not import torch.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
@@ -19,10 +22,12 @@ from stp.profiling.published import CLIPS_PER_S, PublishedComplexity, published
 
 @dataclass(frozen=True, kw_only=True)
 class ProfileRow:
-    """A row of the table, about one model; None stands for a value that was not determined.
+    """Size, speed and memory of one model on Moving-MNIST, beside the values that PredBench prints.
 
-    Units follow from the names: multiply-adds in 10^9, memory in 10^6 bytes, differences in
-    per cent of the published value.
+    An evaluation is a forward pass of the network; some models need several for a forecast. Names
+    with ``published`` are printed values, those with ``as_published`` are counted as the paper
+    counts. Multiply-adds (gmacs) are in 10^9, memory (mb) in 10^6 bytes, differences in per cent of
+    the published value. None stands for a value that was not determined.
     """
 
     model: str
@@ -61,7 +66,14 @@ COUNTED = (*COLUMNS[: COLUMNS.index("evaluations_per_s")], "notes")
 
 
 def measurements(folder: Path, config: Config) -> dict[str, Any]:
-    """Read existing measurements ``<folder>/<model>/moving_mnist.json``, by name of the model.
+    """Read the measurements of the models of PredBench's Table 19, as far as they exist.
+
+    Args:
+        folder: folder of the files ``<model>/moving_mnist.json``, which `stp profile` writes.
+        config: configuration, with the published values.
+
+    Returns:
+        content of the files, by name of the model.
 
     Raises:
         StpError: a measurement or the published values are damaged.
@@ -81,7 +93,7 @@ def measurements(folder: Path, config: Config) -> dict[str, Any]:
 
 
 def rows(config: Config, measured: Mapping[str, Any]) -> list[ProfileRow]:
-    """The rows of the table, in the order of the paper.
+    """Make the rows of the table of sizes and speeds, in the order of PredBench's Table 19.
 
     Args:
         config: configuration, with the titles of models.
@@ -97,7 +109,11 @@ def rows(config: Config, measured: Mapping[str, Any]) -> list[ProfileRow]:
 
 
 def write(table: list[ProfileRow], out: Path) -> None:
-    """Write the table as .csv, .md, .tex and .html.
+    """Write the table of sizes and speeds as .csv, .md, .tex and .html.
+
+    Args:
+        table: rows of the table.
+        out: path of the .csv file; the others are written beside it.
 
     Raises:
         StpError: a file cannot be written.
@@ -173,7 +189,7 @@ def _digits(value: float) -> float:
 
 
 def as_grid(table: list[ProfileRow], name: str) -> Grid:
-    """Make a table with title and notes, for .md, .tex and .html.
+    """Arrange the sizes and speeds as a table with title and notes, for .md, .tex and .html.
 
     Args:
         table: rows of the table.

@@ -24,7 +24,7 @@ Moving-MNIST."""
 
 @dataclass(frozen=True)
 class Counted:
-    """A model as Table 19 counts it.
+    """Size of a network, counted as in PredBench's Table 19.
 
     Attributes:
         parameters: number of parameters.
@@ -40,11 +40,11 @@ class Counted:
 
 
 def as_published(recipe: Mapping[str, Any], counted_size: Size | None = None) -> Counted:
-    """Count a network of Moving-MNIST as the paper did.
+    """Count a network for Moving-MNIST as PredBench's Table 19 does.
 
     Args:
-        recipe: recipe of the network.
-        counted_size: size as this project counts it; counted here if None.
+        recipe: dict that describes the network, as for `stp.models.create`.
+        counted_size: size as `stp.profiling.size.size` counts it; counted here if None.
     """
     name = recipe["model"]
     if name in CHANNELS:
@@ -75,10 +75,11 @@ def as_published(recipe: Mapping[str, Any], counted_size: Size | None = None) ->
 
 
 def count(config: Config) -> dict[str, Any]:
-    """Count the networks of the table, in its order.
+    """Count all networks of PredBench's Table 19, in its order.
 
     Returns:
-        ``size`` and ``as_published`` of each network, as in a measurement.
+        by name of the model, a dict with ``size``, as this project counts
+        (`stp.profiling.measure.describe_size`), and ``as_published``, the fields of `Counted`.
 
     Raises:
         StpError: the published values are damaged.

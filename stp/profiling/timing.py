@@ -41,10 +41,10 @@ class Timing:
         return cls(median, low, high, len(durations))
 
     def times(self, factor: float) -> "Timing":
-        """The timing of several such pieces of work, one after the other.
+        """Multiply all durations, for several such pieces of work one after the other.
 
         Args:
-            factor: number of pieces.
+            factor: number of pieces; below 1 for a part of one.
         """
         return Timing(self.median * factor, self.low * factor, self.high * factor, self.repetitions)
 
@@ -76,9 +76,9 @@ def timed(
 
 
 class Laps:
-    """Durations within a piece of work that evaluates a network several times.
+    """Stopwatch for a forecast that evaluates its network several times, such as by diffusion.
 
-    The work is done repeatedly; each repetition is a lap. Durations are in seconds.
+    The forecast is made repeatedly; each repetition is a lap. Durations are in seconds.
 
     Attributes:
         before: times from the start to the first evaluation, one for each lap.
@@ -95,7 +95,7 @@ class Laps:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Context manager: record the times of evaluations of the network."""
+        """Context manager: record start and duration of each evaluation of the network."""
         hooks = [
             self.network.register_forward_pre_hook(lambda *_: self._starts.append(self._now())),
             self.network.register_forward_hook(
@@ -109,7 +109,11 @@ class Laps:
                 hook.remove()
 
     def lap(self, run: Callable[[], object]) -> None:
-        """Do the work once, and record its times."""
+        """Make the forecast once, and record its durations; to be called inside `watching`.
+
+        Args:
+            run: function that makes the forecast.
+        """
         self._starts = []
         begun = self._now()
         run()

@@ -15,7 +15,13 @@ MANY = 4
 
 
 def data(database: duckdb.DuckDBPyConnection, results: Path) -> list[dict[str, object]]:
-    """Run the queries; return the text, the query and the result of each question."""
+    """Run the queries of common questions, such as which model is best.
+
+    Returns:
+        for each question, a dict with its text (``question``, ``more``), the query (``sql``), the
+        first rows of the result (``answer``) and their total number (``count``); columns with
+        the same value in all rows are in ``same`` instead.
+    """
     answered = []
     for question, about, sql in QUESTIONS:
         names, rows = asked(database, sql)

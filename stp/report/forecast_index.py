@@ -35,10 +35,10 @@ class ShownSample:
         times: times of context and lead times, in words.
         gaps: for each model, the reason why pictures are missing; empty if there are pictures.
         remarks: for each model, a remark on its forecast; may be empty.
-        scales: for each variable, two scales, of values and of errors: lowest and highest value,
-            and the colours.
-        metrics: metrics of the scores.
-        scores: values over lead times, for each model and metric.
+        scales: for each variable, two colour scales, of values and of errors, each as lowest value,
+            highest value, and colours.
+        metrics: metrics whose values are shown beside the pictures.
+        scores: for each model and each of `metrics`, the values at all lead times.
         piece: name of the block of data in the page that has the pictures.
     """
 
@@ -62,9 +62,9 @@ class ShownEvaluation:
     It has no pictures, for a reason, unless it is a `PicturedEvaluation`.
 
     Attributes:
-        dimension: name of the dimension.
-        case: name of the test.
-        tested: title of the test.
+        dimension: name of the table that the test belongs to, such as ``short_term``.
+        case: name of the test, such as ``kitti-caltech``.
+        tested: title of the test for readers, such as ``KITTI -> Caltech``.
         dataset: name of the dataset.
         origin: origins of the data (official, synthetic, ...) of its results.
         gap: reason why there are no pictures; empty with pictures.

@@ -83,8 +83,8 @@ def pieces(
     """Make the pictures of all evaluations (tests in which models were compared).
 
     Every evaluation may use an equal part of the total size; large evaluations also use what small
-    ones leave. All pictures of an evaluation have the same encoding, the best of ``LOOKS`` that
-    fits. If pictures of acceptable quality do not fit, samples are left out first.
+    ones leave. All pictures of an evaluation have the same size and quality, the best that fits.
+    If pictures of acceptable quality do not fit, samples are left out first.
 
     Args:
         database: the open results store.

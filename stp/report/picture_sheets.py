@@ -55,10 +55,13 @@ GOOD = 6
 
 
 def scales_of(sample: SampleForecasts, variable: Variable) -> tuple[Scale, Scale]:
-    """Scales of values and errors of a sample, the same for the truth and all models.
+    """Choose the colour scales of a sample, which are the same for the truth and all models.
 
     Errors of fields and grey video have a sign, and a scale around zero. Errors of colour video are
     the mean of the distances of the three colours.
+
+    Returns:
+        the scale of values, and the scale of errors.
     """
     values, errors = scales(sample, variable)
     if len(variable.channels) == 1:

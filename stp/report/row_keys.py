@@ -19,8 +19,10 @@ PART = ("convention", "variable", "level", "threshold", "leads")
 class Numbers:
     """Numbers tuples (keys of rows) in the order of their first occurrence.
 
+    The page stores each tuple once, and rows refer to it by its number.
+
     Args:
-        names: names of the tuples' items.
+        names: names of the tuples' items, such as ``model`` and ``dataset``.
     """
 
     def __init__(self, names: tuple[str, ...]) -> None:
@@ -37,12 +39,18 @@ class Numbers:
 
 
 def cells(database: duckdb.DuckDBPyConnection) -> Numbers:
-    """Indices of the cells (one model on one dataset each) in the page, by key of the cell."""
+    """Number the cells (results of one model on one dataset) of the store, in its order.
+
+    `Numbers.of` gives the index of a cell in the page for its key, the values of `CELL_KEYS`.
+    """
     return _numbered(database, CELL_KEYS, "")
 
 
 def evaluations(database: duckdb.DuckDBPyConnection) -> Numbers:
-    """Indices of the evaluations (within which models are ranked), in the order of the store."""
+    """Number the evaluations (groups of results that are ranked together), in the store's order.
+
+    `Numbers.of` gives the index of an evaluation for the values of its columns, `ALIKE`.
+    """
     return _numbered(database, ALIKE, f"GROUP BY {', '.join(ALIKE)}")
 
 

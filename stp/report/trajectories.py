@@ -48,8 +48,8 @@ class ShownModel:
         model: name of the model.
         cell: index of the cell in the page.
         samples: number of samples of each prediction.
-        calibrated_here: whether the model is shown when the page opens; see
-            `stp.render.pictures.trajectories.calibrated_here`.
+        calibrated_here: whether the model is shown when the page opens: those calibrated on the
+            test dataset, at most seven; the first seven of all if none was.
         mean: mean error over scenarios at each lead time, in metres.
         low: first quartile of the errors over scenarios at each lead time, in metres.
         high: third quartile of the errors over scenarios at each lead time, in metres.
@@ -90,8 +90,8 @@ class ShownTest:
 
     Attributes:
         dataset: name of the dataset.
-        protocol: name of the test subset.
-        setting: name of the setting.
+        protocol: name of the rules by which scenarios are cut, such as ``strict``.
+        setting: name of what the test changes, such as ``horizon-12``.
         gap: reason why there are no drawings; empty with drawings.
         cells: indices of the test's cells in the page.
     """
@@ -112,7 +112,7 @@ class DrawnTest(ShownTest):
         observe: number of observed steps.
         predict: number of predicted steps.
         count: number of scenarios.
-        episodes: number of episodes that scenarios come from.
+        episodes: number of episodes (groups of scenarios that overlap in time).
         models: models that are drawn.
         absent: reason why other models are not drawn, by label.
         scenarios: scenarios that are drawn.

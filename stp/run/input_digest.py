@@ -111,17 +111,19 @@ def is_copy_current(copy: Path, digest: str) -> bool:
 
 
 def files_of_table(table: Path) -> list[Path]:
-    """List the files of a table in all formats, and further files with its name."""
+    """List a table's files in all formats, and its further files, such as ``NAME_tidy.csv``."""
     stems = (table.stem, *(f"{table.stem}{end}" for end in BESIDE))
     return sorted(path for path in table.parent.iterdir() if path.stem in stems and path.is_file())
 
 
 def copy_table(table: Path, copy: Path) -> None:
-    """Copy all files of a table, and its note; files of an older copy are deleted.
+    """Copy a table in all its formats (CSV, Markdown, ...), with its note to another folder.
+
+    The note (see `note_of`) lists the files to copy. Files of an older copy are deleted first.
 
     Args:
         table: CSV file of the table.
-        copy: path of the CSV file to write, with the same name.
+        copy: path of the CSV file in the other folder, with the same name.
     """
     for path in files_of_table(copy):
         path.unlink()

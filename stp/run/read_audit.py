@@ -1,6 +1,7 @@
-"""Audit of the files that a core reads: a file outside of the fingerprint ends the job.
+"""Audit the files that a job reads: a file that its fingerprint does not cover ends the job.
 
-A fingerprint covers the modules that import statements name, the recipe and the inputs. Any other
+The audited code is the core, the function that does the work. A fingerprint covers the modules that
+import statements name, the recipe and the inputs. Any other
 file that a core reads (a module beside the package, a file beside a model) could change the result
 without changing its path, so it has to be declared (``reads:`` in the configuration). Python raises
 audit events for opened files and imported extension modules, in every thread and in forked
@@ -90,7 +91,7 @@ def _is_installed(path: str) -> bool:
 
 @dataclass
 class ReadAudit:
-    """Audit of one core, with the files that it may read.
+    """Audit of one job's core (the function that does the work), with the files it may read.
 
     Attributes:
         what: description of the job, for errors, such as ``train of convlstm on kth, seed 0``.
@@ -125,7 +126,7 @@ class ReadAudit:
         return {name: getattr(self, name) for name in names}
 
     def watch(self, work: Callable[[], T]) -> T:
-        """Run a function of the core under audit, and return its result.
+        """Run a function under audit, and return its result.
 
         Args:
             work: function without arguments.

@@ -105,7 +105,7 @@ def make(plan: Plan, artefact: Artefact, log: Path | None = None, **runtime: Any
 
 
 def imported(core: str) -> ModuleType:
-    """Import the module of a core, with no garbage collection of its objects, now or later.
+    """Import the module that makes an artefact, and never garbage-collect its objects.
 
     With torch, these are a million objects, and a job starts in three quarters of the time.
     """
@@ -321,7 +321,7 @@ def requeue(state: Path, stop: Stop, lines: progress_lines.Progress) -> None:
 
 
 def refuse_missing_code(artefact: Artefact) -> None:
-    """Refuse an artefact whose core, model or reader does not exist.
+    """Refuse to make an artefact if a module that it needs (stage, model or reader) is missing.
 
     Raises:
         StpError: a module is missing.
@@ -390,7 +390,7 @@ def _check_input(plan: Plan, path: Path, artefact: Artefact) -> None:
 
 
 def fetch(plan: Plan, raw: Raw, log: Path | None = None, accept_incomplete: bool = False) -> Path:
-    """Find, download or generate the raw files of a release, and record their checksums.
+    """Find, download or generate the raw files of a release (version), and record their checksums.
 
     The lock of a user's own files is replaced by one of their current content, as long as no
     artefact was made from them.

@@ -115,7 +115,7 @@ def cell_state(made: CellArtefacts, states: dict[str, ArtefactState]) -> Artefac
 def bad_attempts(
     plan: Plan, states: dict[str, ArtefactState], since: float
 ) -> list[tuple[Artefact, RecordedAttempt]]:
-    """List the attempts that did not succeed, the latest first.
+    """List the attempts to make artefacts that did not succeed, the latest first.
 
     Args:
         plan: the plan.

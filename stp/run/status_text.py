@@ -100,11 +100,11 @@ def _run(plan: Plan, states: dict[str, ArtefactState], driver: Driver | None) ->
 def grid(
     dimension: str, cells: list[CellArtefacts], states: dict[str, ArtefactState], width: int
 ) -> Iterator[str]:
-    """Yield the lines of the grid of models and datasets of a dimension.
+    """Yield the lines of a grid that shows the state of each model on each dataset.
 
     Args:
-        dimension: name of the dimension.
-        cells: cells of the dimension, with their artefacts.
+        dimension: name of the dimension, the table to which the results belong.
+        cells: results (cells) of the dimension, with their artefacts.
         states: states of all artefacts, by folder.
         width: number of characters in a line.
     """

@@ -98,7 +98,7 @@ def write_manifests(plan: Plan, write: bool = True, results: Path | None = None)
 
 
 def data_origins(plan: Plan) -> dict[str, str]:
-    """Describe the origin of the test data, by dimension, and for ``all`` dimensions together."""
+    """Describe the origin of the test data, by dimension (table), and for ``all`` together."""
     tested: dict[str, set[str]] = {name: set() for name in plan.config.scale.dimensions}
     for made in plan.cells:
         tested[made.cell.dimension].add(made.cell.tested_on)

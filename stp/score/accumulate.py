@@ -75,9 +75,9 @@ def accumulate(
     count: int,
     threads: int,
 ) -> dict[str, Accumulated]:
-    """Compute the statistics of all samples.
+    """Compute the statistics from which metrics get their values, in one pass over all samples.
 
-    The state is saved periodically; an interrupted pass resumes from the saved state.
+    The sums so far are saved periodically; an interrupted pass resumes from them.
 
     Args:
         job: the job, for its state folder, progress and runtime (``block_samples``,
@@ -85,9 +85,13 @@ def accumulate(
         predictions: predicted and observed frames, read by one thread, in order.
         metrics: metrics, adapted to these data, by name of their convention.
         members: rule by which several forecasts of a sample are scored.
-        clusters: index of each sample's cluster, (N,).
+        clusters: index of each sample's cluster, (N,); samples of a cluster depend on each other,
+            such as clips of one video.
         count: number of clusters.
         threads: number of blocks that are computed at the same time.
+
+    Returns:
+        statistics of each convention, by its name.
 
     Raises:
         Interrupted: the job was asked to stop, and has saved its state.

@@ -45,13 +45,16 @@ class Row(NamedTuple):
 class Uncertainty(NamedTuple):
     """Uncertainty of the values of one metric, from a bootstrap over clusters.
 
+    A cluster holds samples that depend on each other, such as clips of one video.
     Arrays have an axis of the S series of the metric (its variables or thresholds), and an axis of
     the overall value followed by the values at T' lead times.
 
     Attributes:
-        undefined: number of clusters without which the value is undefined, int (S, 1 + T').
+        undefined: number of single clusters whose removal makes the value undefined, int
+            (S, 1 + T'); an interval needs 0.
         ends: lower and upper ends of 95 % intervals, (2, S, 1 + T'); NaN without an interval.
-        clusters: number of clusters, int (1 + T'); if too few, `undefined` and `ends` are unset.
+        clusters: number of clusters, int (1 + T'); if they are too few for an interval,
+            `undefined` is 0 and `ends` is NaN.
     """
 
     undefined: np.ndarray
@@ -150,6 +153,9 @@ def spreads(
             they are longer than the lead time of a value or, for the overall value, than the last
             lead time.
         available: lead times and channels that the forecasts have; all by default.
+
+    Returns:
+        number of clusters and ends of the intervals for each metric, in the order of ``metrics``.
     """
     leads = max(part.shape[-1] for part in sums) if leads is None else leads
     needs = {lead: blocks.merged(lead) if blocks else None for lead in range(1, leads + 1)}
@@ -240,8 +246,9 @@ def intervals(
         shares: whether the values of each array are shares from 0 to 1.
 
     Returns:
-        For each array, the number of clusters without which the value is undefined, int (S, V), and
-        the lower and upper ends of intervals, (2, S, V), NaN without an interval.
+        for each array, two arrays: the number of single clusters whose removal makes the value
+        undefined, int (S, V); and the lower and upper ends of intervals, (2, S, V), NaN without an
+        interval.
     """
     flat = np.concatenate([part.reshape(len(counts), -1) for part in left_out], axis=1)
     ends = bootstrap.intervals(

@@ -38,8 +38,9 @@ class Blocks(NamedTuple):
         """Read the blocks from the rows of a split; None if its clusters are not blocks of time.
 
         Args:
-            index: rows of the split; clusters are blocks of time if it has the columns ``START``
-                and ``LENGTH``.
+            index: table of the split's clips. Clusters are blocks of time if it has the columns
+                ``cluster_start`` and ``cluster_length``: the first frame of a clip's cluster, and
+                its number of frames.
             where: source of the index, for errors.
 
         Raises:

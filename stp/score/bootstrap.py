@@ -39,11 +39,15 @@ def intervals(
     seed: int,
     share: bool | np.ndarray = False,
 ) -> np.ndarray:
-    """Compute 95 % bootstrap-t intervals over clusters, or their fallbacks (see the module).
+    """Compute 95 % intervals by the bootstrap-t over clusters (samples that are not independent).
+
+    Where it would fail, Student's t or, for shares, the exact interval takes its place (see the
+    module).
 
     Args:
         value: values over all samples, each a function of means over samples, (F,).
-        left_out: values with each of the G clusters left out in turn, (G, F); see `left_out_means`.
+        left_out: values with each of the G clusters left out in turn, (G, F), computed from
+            the means of `left_out_means`.
         counts: number of samples of each cluster, (G,).
         resamples: number of resamples R.
         seed: seed of the random stream.

@@ -23,6 +23,8 @@ RECIPE = "recipe"
 class Checkpoint:
     """A checkpoint in parts: each is a file with the changes of the state over a range of samples.
 
+    Read the saved `parts` first. During the work, call `save` whenever `is_due`.
+
     Args:
         state: folder of the files, which survives a crash.
         recipe: recipe of the job; parts with another recipe are ignored.

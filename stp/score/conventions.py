@@ -13,11 +13,13 @@ from stp.options.conventions import COMPOSITIONS, ROOM, function_of, module_of
 
 
 def build(name: str, definition: Mapping[str, Any]) -> Convention:
-    """Build a convention (one exact definition of a metric) from the entries of a recipe.
+    """Build a convention (one exact definition of a metric) from its definition in a recipe.
 
     Args:
         name: name of the convention, for errors.
-        definition: ``function`` and options of the convention; see `stp.options.conventions`.
+        definition: name of a function in ``stp.metrics``, and its options, such as
+            ``{"function": "ssim", "data_range": 2}``. The options ``region``, ``windows``,
+            ``members`` and ``batch`` can be added to any function that needs no network.
 
     Raises:
         StpError: the function does not exist, or its options are wrong.

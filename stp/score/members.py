@@ -35,7 +35,7 @@ class Members:
     Attributes:
         count: number of members.
         statistic: how several forecasts are scored: "mean_of_members", "ensemble_mean" or
-            "best_of_members" (see the module); None for one forecast.
+            "best_of_members" (the best member of each sample); None for one forecast.
         higher_is_better: whether higher values of a convention are better, by convention (None if
             neither); used to find the best member only.
     """
@@ -61,7 +61,7 @@ class Members:
             )
 
     def suited(self, name: str, metric: Metric) -> Metric:
-        """Adapt a metric to this rule, which may leave it without values.
+        """Adapt a metric to this rule of scoring several forecasts of a sample.
 
         Args:
             name: name of the convention, to look up whether higher values are better.

@@ -103,9 +103,10 @@ def _frames(positions: np.ndarray) -> np.ndarray:
 
 
 def run(job: Job) -> Extras:
-    """Write the score files, and ``errors.parquet`` with the error of every person and step.
+    """Score predicted paths of people, also with the error of every person and step.
 
-    ``note.json`` is a warning about paths that are suspiciously close to the truth. Scores include
+    These errors are written to ``errors.parquet``, and scores as by `stp.score.run`. ``note.json``
+    is a warning about paths that are suspiciously close to the truth. Scores include
     standard deviations over scenarios.
 
     Args:
@@ -158,7 +159,10 @@ def _note(samples: PeopleSamples, scenarios: Scenarios, drawn: np.ndarray) -> st
 
 
 def scenarios_of(folder: Path, tracks: prepared.PreparedTracks) -> Scenarios:
-    """Cut the scenarios that were predicted from the prepared tracks, without observation noise.
+    """Recover the scenarios (moments with several people) for which predictions were made.
+
+    They are cut from the prepared tracks with the stored parameters of the predictions, but without
+    the noise that may have been added to the observed positions.
 
     Args:
         folder: folder of the predictions.

@@ -27,7 +27,8 @@ STATISTICS = ("median", "sd")
 ENDS = ("ci95_low", "ci95_high")
 NO_VALUE = "all predictions of a split are equal, or all opinions"
 FACTS = ("dataset", "tags", "family", "generator", "strength", "height", "width")
-"""Columns of `stp.opinions.prepared.OPINION_COLUMNS` that define groups of videos."""
+"""Facts about a video that are written beside its opinions, to group videos by them: columns of
+`stp.opinions.prepared.OPINION_COLUMNS`."""
 
 
 def run(job: Job) -> Extras:

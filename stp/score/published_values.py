@@ -20,7 +20,8 @@ class Trial(NamedTuple):
     """A published value, and the value computed on this machine.
 
     Attributes:
-        what: name of the value; with the reason if it cannot be computed.
+        what: description of the value, such as "LPIPS of black and white frames"; with the reason
+            if it cannot be computed.
         published: the published value.
         ours: the value computed on this machine; None if it cannot be computed.
         tolerance: largest accepted relative difference.
@@ -71,6 +72,9 @@ PROBABILITY = 0.999997
 
 def tried(network: str, folder: Path, file: WeightFile) -> list[Trial]:
     """Compute the values that are published for a network, and compare them, in a few seconds.
+
+    For AlexNet this is the LPIPS between a black and a white frame, for I3D the FVD between black
+    and white clips, or the probability of an action in one film.
 
     Args:
         network: name of the network in config/weights.yaml.

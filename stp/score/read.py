@@ -1,4 +1,4 @@
-"""Score forecasts made by others, reading them on demand.
+"""Score forecasts that were made elsewhere, reading them on demand.
 
 One year of a centre's control forecasts is 100 GB, and one year of its ensemble more than a
 terabyte: too much to copy. Forecasts are therefore read, a few lead times at a time, and compared
@@ -26,19 +26,22 @@ from stp.score.scoring import score
 
 
 def run(job: Job) -> Extras:
-    """Write the files of `stp.score.run`, and the forecasts of ``keep`` samples.
+    """Score forecasts that were made elsewhere, and store the forecasts of some samples.
 
-    ``note.json`` (`stp.options.score.NOTE`) is a warning about forecasts that are suspiciously
-    close to the truth, and about equal members.
+    Scores are written to ``scores.parquet``, ``sample_scores.parquet`` and
+    ``cluster_sums.parquet`` (`stp.score.run`), forecasts to ``predictions.zarr``. ``note.json`` is
+    a warning about forecasts that are suspiciously close to the truth, and about equal members.
 
     Args:
         job: the recipe is a `ScoreOptions` with ``rollout``, a recipe of forecasts with ``source``,
-            and optionally ``keep`` (default 0; see `wanted_samples`). Inputs are ``data`` and, for
-            forecasts of an archive, its lock file ``archive``. Runtime: ``raw_roots`` of the
-            archive, ``block_samples``, ``block_leads``, ``checkpoint_every_s``.
+            and optionally ``keep``, the number of samples whose forecasts are stored, or the names
+            of their clips (default 0). Inputs are ``data`` and, for forecasts of an archive, its
+            lock file ``archive``. Runtime: ``raw_roots`` of the archive, ``block_samples``,
+            ``block_leads``, ``checkpoint_every_s``.
 
     Returns:
-        the results of `stp.score.run`, the number of stored samples, and the number of samples.
+        numbers of samples, members, clusters and lead times, the overall value of each convention,
+        the number of stored samples (``kept``), and the number of all samples (``of samples``).
 
     Raises:
         StpError: the recipe is wrong, or forecasts are missing, damaged or do not fit the data.
@@ -85,7 +88,7 @@ def kept_of(rows: np.ndarray, clips: np.ndarray) -> np.ndarray:
 
 
 class ReadSamples(FrameSamples):
-    """Samples with forecasts of others, read on demand.
+    """Samples with forecasts that were made elsewhere, which are read on demand.
 
     Args:
         request: data, clips and lead times of the forecasts to read.

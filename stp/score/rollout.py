@@ -27,20 +27,23 @@ KEPT = "kept"
 
 
 def run(job: Job) -> Extras:
-    """Write the files of `stp.score.run`, and ``predictions.zarr`` with ``index.parquet``.
+    """Forecast with a model and score the forecasts, without storing all of them.
 
-    Forecasts of ``keep`` samples are stored, evenly spaced over the split and the same for all
-    models, in the format of `stp.predict.run`; the column ``sample`` of the index has the indices
-    of these samples.
+    Scores are written to the same files as by `stp.score.run`. Forecasts of ``keep`` samples are
+    stored in ``predictions.zarr`` with ``index.parquet``, in the format of `stp.predict.run`. These
+    samples are evenly spaced over the split and the same for all models; the column ``sample`` of
+    the index has their indices.
 
     Args:
         job: the recipe is a `ScoreOptions` with ``rollout``, a recipe of `stp.predict.run`, and
-            optionally ``keep`` (default 0; see `stp.score.samples.wanted_samples`). Inputs are
-            ``data`` and, for trained models, ``model``. Runtime: ``device``, ``block_samples``,
-            ``block_leads``, ``checkpoint_every_s``.
+            optionally ``keep``: the number of samples to store, evenly spaced over the split, or
+            the names of their clips (default 0). Inputs are ``data`` and, for trained models,
+            ``model``. Runtime: ``device``, ``block_samples``, ``block_leads``,
+            ``checkpoint_every_s``.
 
     Returns:
-        the results of `stp.score.run`, device, precision, and the number of stored samples.
+        numbers of samples, members, clusters and lead times, the overall value of each convention,
+        device, precision, and the number of stored samples.
 
     Raises:
         StpError: as in `stp.predict.run` and `stp.score.run`.

@@ -8,8 +8,11 @@ from stp.score.scoring import score
 
 
 def run(job: Job) -> Extras:
-    """Write ``scores.parquet``, ``sample_scores.parquet`` and ``cluster_sums.parquet``.
+    """Score stored predictions.
 
+    Values are written to ``scores.parquet``, values of single samples to ``sample_scores.parquet``,
+    and sums over clusters (dependent samples, such as those of one video) to
+    ``cluster_sums.parquet``.
     Distances between sets of clips are computed from the features of `stp.features.run`.
 
     Args:

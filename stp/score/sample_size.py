@@ -77,7 +77,9 @@ def within(
     tries: int = TRIES,
     seed: int = 0,
 ) -> list[AtSize]:
-    """Compute distances between disjoint random subsets of one set (Figure 4 of the paper).
+    """Compute distances between disjoint random subsets of one set.
+
+    They show which distance is due to chance at each size (Unterthiner et al. 2018, Figure 4).
 
     Args:
         features: features of the set, (M, D).
@@ -164,7 +166,7 @@ def extrapolate(
         seed: seed of the draws.
 
     Raises:
-        StpError: there are too few samples, see `why_no_line`.
+        StpError: there are too few samples for the number of features (`why_no_line`).
     """
     if reason := why_no_line(len(x), x.shape[1]):
         raise StpError(reason, expected="more samples", remedy="compare at equal N instead")

@@ -6,7 +6,8 @@ score job has its own subclass of `Samples`:
 
 - `stp.score.run` reads stored predictions (`stp.score.predictions.Predictions`);
 - `stp.score.rollout` computes forecasts on demand (`stp.predict.forecasts.Forecasts`);
-- `stp.score.read` reads the forecasts of others on demand (`stp.predict.source.Source`);
+- `stp.score.read` reads forecasts that were made elsewhere, on demand
+  (`stp.predict.source.Source`);
 - `stp.score.motion` reads stored tracks of people.
 """
 
@@ -25,7 +26,7 @@ ALL = slice(None)
 
 
 def spread(samples: int, most: int) -> np.ndarray:
-    """Select at most ``most`` of the samples 0..samples-1, evenly spaced: ascending int64."""
+    """Indices of at most ``most`` of ``samples`` samples, evenly spaced from 0, int64."""
     count = min(most, samples)
     return np.arange(count, dtype=np.int64) * samples // max(count, 1)
 

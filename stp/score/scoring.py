@@ -32,7 +32,11 @@ def score(
     spread: bool = False,
     densities: Mapping[str, np.ndarray] | None = None,
 ) -> dict[str, Any]:
-    """Write ``scores.parquet``, ``sample_scores.parquet`` and ``cluster_sums.parquet``.
+    """Score forecasts from any source.
+
+    Values are written to ``scores.parquet``, values of single samples to ``sample_scores.parquet``,
+    and sums over clusters (dependent samples, such as those of one video) to
+    ``cluster_sums.parquet``.
 
     Args:
         job: the job, used for its folders, runtime and progress.
@@ -42,7 +46,8 @@ def score(
         where: source of the forecasts, for errors.
         threads: number of blocks that are computed at the same time.
         spread: whether rows with standard deviations over samples are written too.
-        densities: predicted densities of people, see `stp.metrics.comparison.Comparison`.
+        densities: predicted log-densities at the observed positions of people, (N, people, T), by
+            kind of density; none by default.
 
     Returns:
         numbers of samples, members, clusters and lead times, and, under ``values``, the overall

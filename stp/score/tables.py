@@ -110,7 +110,9 @@ def write_samples(
     clusters: Sequence[str],
     columns: Mapping[str, BySample],
 ) -> None:
-    """Write ``sample_scores.parquet``: rows of all variables together, then of each variable.
+    """Write ``sample_scores.parquet``: a row for each sample, and a column of values per name.
+
+    Rows of all variables together come first, then rows of each variable.
 
     Args:
         path: the file.
@@ -119,7 +121,8 @@ def write_samples(
             the only channel.
         clips: clip of each of the N samples.
         clusters: cluster of each of the N samples.
-        columns: values by name of the column and variable.
+        columns: for each column, by its name, the values of the samples by variable (None: all
+            variables together), float64 (N, T') each; masked values are written as NULL.
     """
     n = len(clips)
     named = dict.fromkeys(name for column in columns.values() for name in column)
@@ -196,9 +199,10 @@ def write_clusters(
         sums: sums of the K statistics of each convention at T' lead times, by its name, float64 (G,
             K, T').
         blocks: the clusters as blocks of time, if they are such blocks.
-        defined: whether each sum is defined, by convention, bool (K, T'); all are by default.
-        lacks: note on the variables that are missing, by convention, for conventions that pool
-            variables.
+        defined: by convention, whether its sums are defined, bool (K, T'); undefined sums are
+            written as NULL. By default, all are defined.
+        lacks: by convention, a text that names the variables that its sums lack because the
+            forecasts do not have them.
     """
     places = [
         pa.nulls(len(names), pa.int64()) if values is None else pa.array(values, pa.int64())

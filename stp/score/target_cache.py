@@ -9,7 +9,8 @@ from threading import Lock
 import numpy as np
 
 Transform = Callable[[np.ndarray, np.ndarray], np.ndarray]
-"""Function like `stp.metrics.metric.Metric.transform`."""
+"""Function of frames and observed frames, (N, T, C, H, W) each, that returns what a metric compares
+instead of the frames, such as their spectra (`stp.metrics.metric.Metric.transform`)."""
 
 KEPT_BYTES = 1 << 26
 """Size of all cached arrays together."""
@@ -36,6 +37,9 @@ class TargetCache:
             transform: function that transforms each frame by itself.
             observed: observed frames, (n, T, C, H, W).
             samples, leads: indices of the samples, (n,), and lead times, (T,), from 0.
+
+        Returns:
+            transforms, (n, T) followed by the shape of the transform of one frame.
         """
         results = []
         for n, t in np.ndindex(*observed.shape[:2]):

@@ -28,8 +28,9 @@ class Options(NamedTuple):
             must then have the same number).
         interval: spacing of the frames, in frames of the clip.
         context: number of context frames among `frames`.
-        convention: one of ``CONVENTIONS``: which frames the network gets; without context, the
-            first two are equal.
+        convention: frames of a clip that the network gets: "predicted_only", those after the
+            context; "with_context", all; "zero_padded", those after the context, filled up to ten
+            with grey frames.
         clips: number of clips of each folder; None for the number in the smaller folder.
         seed: seed for drawing clips from a folder that has more.
         extrapolate: whether FVD at infinite N is estimated too.
@@ -87,7 +88,8 @@ def compare(
         real: folder of real videos (see `stp.score.video_folder`).
         generated: folder of generated videos.
         options: frames and clips to compare.
-        embed: function that computes features of clips (see `stp.features.networks.i3d.embed`).
+        embed: function of clips, float32 (N, T, C, H, W) in [0, 1], that returns features of a
+            network, float64 (N, D), such as `stp.features.networks.i3d.embed` makes.
         report: function that receives the progress.
 
     Raises:

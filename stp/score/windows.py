@@ -67,8 +67,9 @@ class WindowMeans:
         depend on the number of frames per call.
 
         Returns:
-            means over the windows that end within ``frames``, by the element of the argument
-            ``windows`` of this class; elements without such a window are left out.
+            means over the windows that end within ``frames``. The keys are the sets of windows that
+            were given to this class, such as ``((1, 7), (8, 14))``; a set is left out if none of
+            its windows ends here.
         """
         ended: dict[tuple[int, int], tuple[np.ndarray, np.ndarray]] = {}
         every = {window for windows in self._windows for window in windows}

@@ -150,6 +150,7 @@ class Key(Strict):
     """The key of a questionnaire: what is behind each question. Raters never get it.
 
     Attributes:
+        in_rounds: whether a rater may send several files of answers, to different questions.
         study: checksum of the pages without raters' names, which identifies the study; empty before
             pages are written.
         pictures: encoding of the pictures.
@@ -178,7 +179,7 @@ class Key(Strict):
 
 
 class BestOfKey(Key):
-    """The key of a study of the best of several predictions.
+    """The key (what is behind each question) of a study of the best of several predictions.
 
     Attributes:
         scale: name of the scale file by which the models were evaluated.
@@ -213,7 +214,7 @@ class BestOfKey(Key):
 
 
 class PairKey(Key):
-    """The key of a study of pairs.
+    """The key (what is behind each question) of a study of pairs of videos.
 
     Attributes:
         scale: name of the scale file of the results store; empty if models are from a CSV file.
@@ -270,7 +271,7 @@ class PairKey(Key):
 
 
 class RatingKey(Key):
-    """The key of a study of ratings.
+    """The key (what is behind each question) of a study in which people rate single videos.
 
     Attributes:
         folder: folder of the videos.
@@ -304,7 +305,7 @@ K = TypeVar("K", bound=Key)
 
 
 def kept_path(key: Path, study: str) -> Path:
-    """Path of the copy of a key, which later questionnaires do not overwrite.
+    """Path of the copy of a questionnaire's key, which later questionnaires do not overwrite.
 
     Args:
         key: path of the key.
@@ -314,7 +315,7 @@ def kept_path(key: Path, study: str) -> Path:
 
 
 def load_key(path: Path, kind: type[K]) -> K:
-    """Read the key of a questionnaire.
+    """Read the key of a questionnaire, which says what is behind each question.
 
     Args:
         path: path of the key.

@@ -74,7 +74,7 @@ class Answers:
         return identical_text(identical(by_rater))
 
     def warnings(self) -> list[str]:
-        """Warnings about the raters, for the head of a table."""
+        """Warnings for the head of a table: raters are simulated, or gave identical answers."""
         warnings = []
         if any(name.startswith(SIMULATED) for name in self.raters):
             warnings.append("WARNING: raters are SIMULATED by a program; no person answered.")

@@ -34,7 +34,8 @@ def best_of(manifest: Path, out: Path, study_file: Path, report: Report) -> Draf
     """Draw clips, and read their predictions for a questionnaire.
 
     Args:
-        manifest: manifest of a dimension whose models are trained and tested on the same dataset.
+        manifest: path of a manifest (JSON list of the results that a table is made from), whose
+            models are trained and tested on the same dataset.
         out: path of the page (.html).
         study_file: file of the configuration of the study.
         report: callback for the progress.

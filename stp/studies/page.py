@@ -67,7 +67,7 @@ class Draft:
     Attributes:
         file: file of the configuration.
         key: key of the questionnaire, without a checksum.
-        words: texts and settings of the pages besides those of the configuration.
+        words: texts and settings that all pages show, besides those of the configuration.
         pages: all pages.
         pictures: function that returns 8-bit frames (T, H, W, 3), by id of the picture.
         others: ids of pictures that a question shows besides its choices, by id of the question:
@@ -82,7 +82,10 @@ class Draft:
     others: Mapping[str, Json] = field(default_factory=dict)
 
     def content(self, page: Page) -> Json:
-        """The data of a page, sorted by id, so that the order reveals nothing."""
+        """The data that the scripts of a page read: for each question, the ids of its pictures.
+
+        Questions and pictures are sorted by id, so that the order reveals nothing.
+        """
         by_id = {
             question.id: {
                 "id": question.id,

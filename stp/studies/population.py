@@ -74,7 +74,7 @@ class Population(ABC):
 
 
 class StorePopulation(Population):
-    """The models of a results store: its cells whose predictions are still stored.
+    """The models of a results store: those whose predictions are still stored.
 
     A cell is one model, trained and tested on some data; each counts as a model of its own.
 
@@ -130,12 +130,12 @@ class StorePopulation(Population):
             )
 
     def clusters(self, model: str) -> pd.Series:
-        """See `Population`."""
+        """Name of the cluster of each clip of a model, from its test data, by name of the clip."""
         index = self._reader(model).index
         return pd.Series(index["cluster"].to_numpy(), index=index["clip"])
 
     def video(self, model: str, clip: str) -> np.ndarray:
-        """See `Population`."""
+        """The frames of a model's stored prediction for a clip, (T, C, H, W) in 0..1."""
         reader = self._reader(model)
         return video(reader, int(np.flatnonzero(reader.index["clip"] == clip)[0]))
 
@@ -196,12 +196,12 @@ class TablePopulation(Population):
         return find_clips(Path(self.models[model].predictions))
 
     def clusters(self, model: str) -> pd.Series:
-        """See `Population`; each clip is a cluster."""
+        """Name of the cluster of each clip, by name of the clip: each clip is its own cluster."""
         numbers = range(len(self._videos(model)))
         return pd.Series(numbers, index=[str(number) for number in numbers])
 
     def video(self, model: str, clip: str) -> np.ndarray:
-        """See `Population`."""
+        """The frames of a model's file of a clip, float32 (T, C, H, W) in 0..1; C is 1 or 3."""
         return read_clip(self._videos(model)[int(clip)])
 
 

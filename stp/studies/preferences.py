@@ -132,7 +132,10 @@ def groups(read: Answers) -> dict[str, set[str]]:
 
 
 def positions(key: BestOfKey, read: Answers) -> list[Share]:
-    """Share of choices at each position on the page; about equal if raters look at the videos."""
+    """Share of choices at each position on the page, from the first to the last.
+
+    The shares are about equal if raters look at the videos, whose order is random.
+    """
     answers = [answer for answer in read.answers if answer.position is not None]
     return [
         _tally(key, "", answers, [answer.position == number for answer in answers]).share
@@ -162,8 +165,8 @@ def agreements(key: BestOfKey, read: Answers, manifest: Manifest | None) -> list
     Args:
         key: key of the study.
         read: all answers.
-        manifest: manifest of the dimension short_term, with the scores of the predictions that
-            raters saw.
+        manifest: plan of the short-term table, which lists the scores of the predictions that
+            raters saw. Without it, tallies have a reason instead of a share.
 
     Raises:
         StpError: scores are damaged.

@@ -41,13 +41,16 @@ PUBLISHED = (
 def render_preferences(
     key: BestOfKey, read: Answers, out: Path, *, manifest: Path | None = None
 ) -> None:
-    """Write shares and agreement as two CSV files, and both as one .md, .tex and .html.
+    """Write how often raters chose each model, and how often their choices agree with metrics.
+
+    These are two CSV files, and both tables together as .md, .tex and .html.
 
     Args:
         key: key of the questionnaire.
         read: all answers.
         out: path of the CSV file of shares.
-        manifest: manifest of the dimension short_term, whose scores are compared with the answers.
+        manifest: path of the manifest (JSON list of the results) of the short-term table, whose
+            scores are compared with the answers; None for a table without this comparison.
 
     Raises:
         StpError: the manifest or scores are missing or damaged; nothing is written.

@@ -17,9 +17,9 @@ def write_questionnaire(
     """Write the pages of a questionnaire, and its key, with a copy named after the study.
 
     Args:
-        source: what is compared. For the best of several predictions, path of the manifest of a
-            short-term dimension; for pairs, of a results store or a CSV file of models; for
-            ratings, of a folder of videos.
+        source: path of what is compared. For the best of several predictions, a manifest (JSON list
+            of the results that a table is made from); for pairs, a results store or a CSV file of
+            models; for ratings, a folder of videos.
         out: path of the page, with ``key.json`` beside it; for ratings, the folder of both.
         study_file: file of the configuration of the study.
         where: SQL condition on table ``cells``, for pairs from a results store.

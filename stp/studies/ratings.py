@@ -216,7 +216,9 @@ def _training(
 
 
 def write_ratings(key: RatingKey, read: Answers, out: Path) -> None:
-    """Write ``Ratings.csv``, sorted by rater, session and name of the video.
+    """Write all ratings as ``Ratings.csv``, from which mean opinion scores are computed.
+
+    It has the columns Rater, Session, Video Name and Rating, and is sorted by the first three.
 
     Raises:
         StpError: a rater rates a video that was not assigned to the rater, or two sessions of a

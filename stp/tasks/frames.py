@@ -9,7 +9,11 @@ from stp.tasks.task import Cores, Fit, Task
 
 
 class Frames(Task):
-    """Task of predicting frames; see `Task`."""
+    """Task of predicting frames; `Task` describes the attributes.
+
+    Models are fitted in one pass over the training clips (``closed_form``), by gradient descent
+    (``sgd``), or not at all.
+    """
 
     name = "frames"
     models = "stp.models"
@@ -46,9 +50,9 @@ class Frames(Task):
         return "trained network" if fit == "sgd" else "baseline"
 
     def takes_class(self, fit: str) -> bool:
-        """Whether a class of another package may be the model.
+        """Whether the class of a model with this ``fit`` may come from another package.
 
-        This is possible unless models are fitted in closed form: then their module must fit them.
+        It may for trained networks and for models that are not fitted.
         """
         return fit in ("none", "sgd")
 

@@ -5,7 +5,7 @@ from stp.tasks.task import Cores, Task
 
 
 class Opinions(Task):
-    """Task of predicting opinions about videos; see `Task`."""
+    """Task of predicting how people rate videos; `Task` describes the attributes."""
 
     name = "opinions"
     models = "stp.opinions.measures"

@@ -1,4 +1,7 @@
-"""The base class of tasks, and their lookup by name (``kind:`` of a dataset)."""
+"""The base class of tasks (what a model predicts), and their lookup by name.
+
+The name is the ``kind:`` in the configuration of a dataset: ``frames``, ``tracks`` or ``opinions``.
+"""
 
 import functools
 from abc import ABC, abstractmethod
@@ -13,7 +16,7 @@ from stp.core.options import Options
 
 
 class Fit(NamedTuple):
-    """One way to fit models.
+    """One way to fit models, such as gradient descent.
 
     Attributes:
         core: full name of the module whose function ``run`` fits a model.
@@ -29,10 +32,12 @@ class Fit(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Cores:
-    """Full names of the modules of the stages; None for a stage that the task does not have.
+    """Full names of the modules whose function ``run`` does the work of a stage, for one task.
+
+    None stands for work that the task does not have.
 
     Attributes:
-        predict, score: modules of these stages.
+        predict, score: modules that predict samples, and score stored predictions.
         imported: module that imports predictions made elsewhere.
         rollout: module that computes forecasts and scores them without storing them.
         read: module that reads forecasts and scores them without storing them.
@@ -54,7 +59,9 @@ class Cores:
 
 
 class Task(ABC):
-    """A task: frames of a video or of fields, tracks of people, or ratings of videos.
+    """Base class of tasks: frames of a video or of fields, tracks of people, or ratings of videos.
+
+    A task says which modules do the work of each stage, and how tasks differ.
 
     Attributes:
         name: ``kind:`` of datasets and models.
@@ -116,7 +123,7 @@ class Task(ABC):
     has_runtime: ClassVar[bool] = False
 
     def shape_recipe(self, shape: Sequence[int]) -> Json:
-        """The fields of a recipe that describe the samples of a dataset.
+        """The fields of a recipe that describe the samples: their ``shape``, or else ``kind``.
 
         Args:
             shape: channels, height and width of a sample; unused by tasks without `has_shape`.
@@ -125,10 +132,10 @@ class Task(ABC):
 
     @abstractmethod
     def title_of(self, fit: str) -> str:
-        """Describe the kind of models with a ``fit`` in words, for lists."""
+        """Describe the kind of models with a ``fit`` in words, such as ``baseline``, for lists."""
 
     def takes_class(self, fit: str) -> bool:
-        """Whether a model with this ``fit`` may use a ``class`` of another module."""
+        """Whether the class of a model with this ``fit`` may come from another package."""
         return False
 
     def is_profiled(self, fit: str) -> bool:
@@ -146,7 +153,7 @@ class Task(ABC):
 
 @functools.cache
 def names() -> list[str]:
-    """Names of all tasks."""
+    """Names of all tasks: ``frames``, ``opinions`` and ``tracks``."""
     modules = Path(__file__).parent.glob("[a-z]*.py")
     return sorted(path.stem for path in modules if path.stem != "task")
 

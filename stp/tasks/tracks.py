@@ -10,7 +10,11 @@ from stp.tasks.task import Cores, Fit, Json, Task
 
 
 class Tracks(Task):
-    """Task of predicting paths of people; see `Task`."""
+    """Task of predicting paths of people; `Task` describes the attributes.
+
+    Predictors are calibrated (their parameters are searched), trained by gradient descent, or not
+    fitted at all.
+    """
 
     name = "tracks"
     models = "stp.tracks.predictors"

@@ -280,7 +280,11 @@ def keys(scenarios: Scenarios, **inner: int) -> pd.MultiIndex:
 
     Args:
         scenarios: predicted scenarios.
-        inner: name of the further key, and number of its values 0, 1, ...; at most one item.
+        inner: name of the further key, and number of its values 0, 1, ...; at most one item, such
+            as ``component=3`` for a row for each of three Gaussians.
+
+    Returns:
+        an index with the levels ``scenario``, ``person``, ``lead`` and the further key.
     """
     scene, place = np.nonzero(scenarios.present)
     steps, each = scenarios.future.shape[2], next(iter(inner.values()), 1)

@@ -98,12 +98,15 @@ def walk(
 ) -> np.ndarray:
     """Predict the motion of people under forces, by integration from their last observed positions.
 
-    The integration is semi-implicit Euler; speeds are limited to a multiple of the desired speed.
+    The integration is semi-implicit Euler; speeds are limited to `FASTER`
+    (1.3) times the desired speed, which is estimated from the observation.
 
     Args:
         scenarios: S observed scenarios with up to N people.
         steps: number of future positions.
-        force: function that returns the force on each person, (S, N, 2), newtons, without `drive`.
+        force: function from positions, velocities and desired velocities of N people in S
+            scenarios, (S, N, 2) each, to forces on them, (S, N, 2), newtons. The force that
+            accelerates people to their desired velocity (`drive`) is added to its result.
         body: constants of a person's body, the same for all people.
         jitter: random displacement at each step, (S, N, steps, 2), metres; None for none.
 

@@ -26,7 +26,7 @@ def unlike(frames: np.ndarray) -> np.ndarray:
 
 
 def missing(tracks: Tracks) -> int:
-    """Number of missing positions of all people, in gaps of up to `LONGEST_GAP`."""
+    """Count the positions that `filled` would add: those in gaps of up to `LONGEST_GAP` (4 s)."""
     order = np.lexsort((tracks.frame, tracks.person))
     steps = np.diff(tracks.frame[order]) / tracks.step
     own = np.diff(tracks.person[order]) == 0
@@ -35,7 +35,7 @@ def missing(tracks: Tracks) -> int:
 
 
 def filled(tracks: Tracks) -> Tracks:
-    """Fill gaps of up to `LONGEST_GAP` by linear interpolation (Atlas, released code).
+    """Fill gaps of up to `LONGEST_GAP` (4 s) by linear interpolation (Atlas, released code).
 
     Returns:
         detections and filled positions, person by person in the order of appearance.

@@ -69,7 +69,7 @@ def tracks(walks: list[Walk], seconds: float, noise: float = 0.0, seed: int = 0)
 
 
 def chasing(fast: float = 1.3, slow: float = 1.0, ahead: float = 3.1, aside: float = 1.0) -> Tracks:
-    """A faster person overtakes another on the left.
+    """Generate tracks in which a faster person overtakes another on the left.
 
     Args:
         fast, slow: speeds of the two people, metres per second.
@@ -85,7 +85,7 @@ def chasing(fast: float = 1.3, slow: float = 1.0, ahead: float = 3.1, aside: flo
 
 
 def crossing(speed: float = 1.0, angle: float = 60.0, late: float = 0.3) -> Tracks:
-    """Two paths cross, and one person lets the other pass.
+    """Generate tracks of two people whose paths cross; one lets the other pass.
 
     Args:
         speed: speed, metres per second.
@@ -104,7 +104,7 @@ def crossing(speed: float = 1.0, angle: float = 60.0, late: float = 0.3) -> Trac
 def opposing(
     speed: float = 1.0, apart: float = 16.0, offset: float = 0.2, aside: float = 0.3
 ) -> Tracks:
-    """Two people walk towards each other, and each gives way to the right.
+    """Generate tracks of two people who walk towards each other, and give way to the right.
 
     Args:
         speed: speed, metres per second.
@@ -123,7 +123,7 @@ def opposing(
 def groups_meeting(
     size: int = 3, speed: float = 1.2, apart: float = 14.0, shoulder: float = 0.8
 ) -> Tracks:
-    """Two groups walk abreast towards each other and pass through each other.
+    """Generate tracks of two groups that walk abreast towards and through each other.
 
     Args:
         size: number of people of each group.
@@ -141,7 +141,7 @@ def groups_meeting(
 def around_an_obstacle(
     people: int = 1, speed: float = 1.0, radius: float = 2.0
 ) -> tuple[Tracks, Obstacles]:
-    """People walk one behind the other around a disc in their way.
+    """Generate tracks of people who walk one behind the other around a disc in their way.
 
     Args:
         people: number of people.

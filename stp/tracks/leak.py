@@ -69,7 +69,7 @@ class Effect:
 
 
 def shifted(positions: np.ndarray) -> np.ndarray:
-    """Move positions, a row (x, y) each, by `SHIFT` metres along x."""
+    """Move positions, a row (x, y) each, by `SHIFT` (1 m) along x."""
     return positions + np.array([SHIFT, 0.0])
 
 
@@ -85,11 +85,15 @@ def pairs(
 
     Args:
         place: the dataset; its test part is used.
-        protocol: name of the protocol of the scenarios.
+        protocol: name of the rules by which scenarios are cut, such as ``strict``.
         observe, predict: numbers of observed and of future positions.
         change: function of all positions after the observation, a row (x, y) each in metres, that
             returns the changed positions.
-        most: maximum number of scenarios.
+        most: maximum number of scenarios, which are evenly spaced over all.
+
+    Yields:
+        a pair for each scenario: itself, and the scenario that is cut from the same moment after
+        the change.
 
     Raises:
         StpError: there is no scenario.
@@ -114,10 +118,11 @@ def pairs(
 
 
 def spans(tracks: Tracks) -> tuple[np.ndarray, np.ndarray]:
-    """For each detection, the first and the last frame in which its person is seen.
+    """Look up when the person of each detection is first and last seen.
 
     Returns:
-        first frames and last frames, with an element for each detection.
+        numbers of these first frames, and of these last frames: two arrays with an element for
+        each detection.
     """
     _, person = np.unique(tracks.person, return_inverse=True)
     begin = np.full(person.max(initial=0) + 1, np.inf)
@@ -135,13 +140,15 @@ def measure(
     predictors: Mapping[str, Predict],
     most: int = MOST,
 ) -> Leak:
-    """Measure how far positions move when the future of all people is moved by `SHIFT`.
+    """Measure how far positions move when the future of all people is moved by `SHIFT` (1 m).
+
+    Observed positions should not move at all, nor should predictions, which depend on them only.
 
     Args:
         place: the dataset; its test part is used.
-        protocol: name of the protocol of the scenarios.
+        protocol: name of the rules by which scenarios are cut, such as ``strict``.
         observe, predict: numbers of observed and of future positions.
-        predictors: functions that predict positions, by name.
+        predictors: functions from scenarios to predicted positions, by name of the predictor.
         most: maximum number of scenarios.
 
     Raises:
@@ -183,7 +190,10 @@ def effects(
         place: the dataset; its test part is used.
         protocols: names of the protocols.
         observe, predict: numbers of observed and of future positions.
-        predictors: functions that predict positions, by name.
+        predictors: functions from scenarios to predicted positions, by name of the predictor.
+
+    Returns:
+        errors of each predictor under each protocol.
 
     Raises:
         StpError: a protocol has no scenario.

@@ -20,7 +20,8 @@ def normal(scenarios: Scenarios, shape: tuple[int, ...], seed: int, purpose: int
         scenarios: the scenarios; start frames and people determine the numbers.
         shape: shape of a person's numbers.
         seed: seed of the prediction.
-        purpose: purpose of the numbers, `JITTER`, `LATENT` or `STEPS`.
+        purpose: what the numbers are for: `JITTER` (noise added to predicted positions), `LATENT`
+            (choice of a mode) or `STEPS` (positions within a mode). Each has a stream of its own.
 
     Returns:
         numbers for N people in S scenarios, (S, N, *shape); 0 for absent people.
@@ -32,7 +33,10 @@ def normal(scenarios: Scenarios, shape: tuple[int, ...], seed: int, purpose: int
 
 
 def uniform(scenarios: Scenarios, shape: tuple[int, ...], seed: int, purpose: int) -> np.ndarray:
-    """Draw uniform numbers in [0, 1) for each person of each scenario; see `normal`."""
+    """Draw uniform numbers in [0, 1) for each person of each scenario.
+
+    Arguments and shape of the result are those of `normal`; numbers of absent people are 0.
+    """
     numbers = np.zeros((*scenarios.person.shape, *shape))
     for place, random in _streams(scenarios, seed, purpose):
         numbers[place] = random.uniform(size=shape)

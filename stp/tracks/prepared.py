@@ -33,9 +33,9 @@ class PreparedTracks:
         tracks: all detections.
         obstacles: obstacles of the scene; None without a map.
         about: metadata of the preparation, such as the name of the dataset and its options.
-        goals: goals of people, (G, 2), metres, or None. Predictors ignore them under
-            ``atlas-paper``, since they have no effect in the released code.
-        surface: semantic grid of the scene, or None.
+        goals: places that people of the scene walk to, (G, 2), metres; None if unknown. They are
+            drawn on maps; predictors ignore them.
+        surface: class of the ground, such as road, in each cell of the scene; None if unknown.
     """
 
     tracks: Tracks
@@ -64,7 +64,8 @@ class PreparedTracks:
 
         Args:
             part: ``calibration`` for the first detections, ``test`` for the others.
-            protocol: name of the protocol, one of `PROTOCOLS`.
+            protocol: name of the rules by which scenarios are cut: ``atlas-paper``, ``strict`` or
+                ``strict-relaxed`` (`stp.tracks.scenarios`).
             observe, predict: numbers of observed and of future positions.
             noise: standard deviation of noise added to observed positions, metres; see
                 `stp.tracks.scenarios.extract`.
@@ -94,11 +95,13 @@ class PreparedTracks:
     def part(self, part: str, protocol: str) -> Tracks:
         """Select the detections of one part of the dataset.
 
-        Protocols differ in how recordings follow one another in time, and in how they are split.
+        Under ``atlas-paper``, rows are counted as in the released code of Atlas, so that people
+        may be in both parts. Under other protocols, the split is a moment in time, and people of
+        the test are removed from the calibration part.
 
         Args:
             part: ``calibration`` or ``test``.
-            protocol: name of the protocol, one of `PROTOCOLS`.
+            protocol: name of the rules by which scenarios are cut, such as ``strict``.
 
         Raises:
             StpError: the part or protocol is unknown, or the part is empty.
@@ -136,8 +139,9 @@ class PreparedTracks:
         """Count the people who appear in both the calibration part and the test part.
 
         Returns:
-            number of people in both parts under ``atlas-paper``; and number of people whom the
-            other protocols exclude from the calibration part because they are in the test part.
+            two numbers of people: those in both parts under the protocol ``atlas-paper``, which
+            does not separate them; and those whom all other protocols exclude from the calibration
+            part because they are in the test part.
         """
         before, after = self._parts(RELEASED).values()
         recordings = self.about.get("recordings", [len(self.tracks)])
@@ -148,11 +152,12 @@ class PreparedTracks:
         """Options by which scenarios of this dataset are cut under a protocol.
 
         Args:
-            protocol: name of the protocol, one of `PROTOCOLS`.
+            protocol: name of the protocol, such as ``strict``.
             fewest: minimum number of people in a scenario; None for the dataset's default.
 
         Returns:
-            keyword arguments of `stp.tracks.scenarios.extract`.
+            keyword arguments of `stp.tracks.scenarios.extract`: ``protocol``, ``smooth``,
+            ``fewest``, ``name`` and ``decimate``.
         """
         return {
             "protocol": protocol,

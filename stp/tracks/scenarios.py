@@ -114,7 +114,9 @@ def extract(
         tracks: detections of a part of a dataset.
         observe: number of observed positions, O.
         predict: number of future positions, T.
-        protocol: name of the protocol (see the module).
+        protocol: ``atlas-paper`` (whole tracks are smoothed first, as in the released code),
+            ``strict`` (nothing of the future is observed) or ``strict-relaxed`` (as strict, but
+            people may come and go).
         smooth: width of the smoothing box filter, in samples; 0 for no smoothing.
         fewest: minimum number of people in a scenario; under ``strict-relaxed``, only people with a
             known future count.

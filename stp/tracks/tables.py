@@ -108,7 +108,9 @@ def scenario_table(scenarios: Scenarios, step: int, protocol: str, fewest: int) 
         fewest: minimum number of people in a scenario.
 
     Returns:
-        a row for each scenario and person.
+        a row for each scenario and person: identifiers, first frame of the observation
+        (``start_frame``), of the future (``cut_frame``) and after it (``end_frame``), whether the
+        person is scored (``evaluated``), and the protocol in words (``rule``).
     """
     scene, place = np.nonzero(scenarios.present)
     start = scenarios.start[scene]
@@ -140,11 +142,13 @@ def error_table(
         scenarios: the predicted scenarios.
         errors: displacement errors of N people in S scenarios at T steps, (S, N, T), or (K, S, N,
             T) for K samples, metres.
-        cell: names and values of additional first columns, which are the same in all rows.
+        cell: names and values of additional first columns, which are the same in all rows, such
+            as the model.
 
     Returns:
-        a table with the columns of ``cell``, then `ERRORS`, and a row for each scenario, person,
-        lead and sample, in this order.
+        a table with a row for each scenario, person, lead time and sample, in this order. After
+        the columns of ``cell`` it has those of `ERRORS`: keys of the row, lead time in steps and
+        in seconds, and the error in metres.
     """
     each = errors if errors.ndim == 4 else errors[None]
     ordered = np.moveaxis(each, 0, -1)  # (S, N, T, K): people of a scenario lie together

@@ -28,7 +28,8 @@ class Tracks:
 
     Attributes:
         frame: frame of each detection, float64 (R,). Frames are whole numbers, except after gaps
-            were filled and after `released_clock`.
+            were filled, and after recordings were moved in time as in the released code of Atlas
+            (`released_clock`).
         person: number of the person of each detection, int64 (R,).
         position: position of each detection, float64 (R, 2), metres.
         step: number of frames between two annotations.
@@ -82,8 +83,9 @@ class Tracks:
     def decimated(self, rate: int) -> "Tracks":
         """Keep the detections of every ``rate``-th annotated frame, counted from the first frame.
 
-        Positions are not filtered beforehand, and frames are rounded down, as in the released code
-        of Atlas.
+        Detections in the other frames are dropped, without smoothing positions over them. Frame
+        numbers that are not whole (see `Tracks`) are rounded down first, as in the released code of
+        the benchmark Atlas.
         """
         kept = self.step * rate
         ahead = self.frame.astype(np.int64) - int(self.frame.min())
@@ -141,8 +143,8 @@ def split_in_time(
 def joined(parts: Sequence[Tracks]) -> Tracks:
     """Concatenate recordings, with gaps between them.
 
-    Each recording begins `APART` after the end of the previous one, rounded to whole frames; see
-    `released_clock` for Atlas. If a recording has names of people, all people are numbered by name.
+    Each recording begins `APART` (60 s) after the end of the previous one, rounded to whole frames.
+    If a recording has names of people, all people are numbered by name.
 
     Raises:
         StpError: the recordings have different frame rates.
@@ -292,8 +294,8 @@ def check(tracks: Tracks, name: str) -> None:
     """Refuse unusable detections, and teleports.
 
     Raises:
-        StpError: detections are unusable (see `check_detections`), or a person moves too fast
-            (see `check_speed`).
+        StpError: detections are unusable, for example not finite or at a wrong rate
+            (`check_detections`), or a person moves faster than 10 m/s (`check_speed`).
     """
     check_detections(tracks, name)
     check_speed(tracks, name)
@@ -323,7 +325,7 @@ def check_speed(tracks: Tracks, name: str, fastest: float = FASTEST) -> None:
         tracks: tracks at the rate of their use; at 100 Hz, every slip of a marker would count as a
             teleport.
         name: name of the file or dataset, for messages.
-        fastest: highest plausible speed, metres per second.
+        fastest: highest plausible speed, metres per second; 10 unless given.
 
     Raises:
         StpError: a person moves faster than `fastest`.
@@ -347,7 +349,7 @@ def check_moving(tracks: Tracks, name: str) -> None:
     Tracks in which nobody moves at all are accepted.
 
     Raises:
-        StpError: the fastest person is slower than `SLOWEST`.
+        StpError: the fastest person is slower than `SLOWEST` (5 mm/s).
     """
     speed = jumps(tracks, 0).speed
     if len(speed) and speed.max() < SLOWEST:

@@ -23,7 +23,12 @@ from stp.train import searches
 
 
 class Predictor(Protocol):
-    """Interface of a predictor module (`stp.tracks.predictors`) that can be calibrated."""
+    """Interface of a predictor module (`stp.tracks.predictors`) that can be calibrated.
+
+    Attributes:
+        SEARCH: smallest and largest value of each parameter to search, by name.
+        Parameters: dataclass of all parameters, with their defaults.
+    """
 
     SEARCH: dict[str, tuple[float, float]]
     Parameters: Any
@@ -46,8 +51,8 @@ class Predictor(Protocol):
             jitter: random movement to add at each step, metres, (S, N, T, 2); None for none.
 
         Returns:
-            positions in metres, (S, N, T, 2); or several samples of them, (K, S, N, T, 2); or a
-            probability density for each person and lead time.
+            positions in metres, (S, N, T, 2); or K samples of them, (K, S, N, T, 2); or a
+            probability density of the position for each person and lead time.
         """
         ...
 
@@ -77,7 +82,7 @@ def final_error(
     """Mean final displacement error of a predictor with given parameters, metres.
 
     The error of a person is the distance between predicted and observed position at the last lead
-    time. From a predicted density, its point prediction is used, such as the most probable cell.
+    time. A predicted density counts by one position, such as the centre of its most probable cell.
 
     Args:
         predictor: the predictor.
@@ -118,7 +123,7 @@ def calibrate(
         folder: folder of the trials, used by this search only.
         default: parameters of the first trial, including fixed ones; by default the defaults of the
             predictor.
-        search: search method, a key of `stp.train.searches.KINDS`.
+        search: search method: ``optuna`` or ``smac`` (see `stp.train.searches`).
         report: function that receives the progress.
         interrupted: function that returns whether to stop.
 

@@ -21,13 +21,18 @@ from stp.train.calibrate import calibrate
 
 
 def run(job: Job) -> Extras:
-    """Write ``parameters.json`` and ``trials.parquet``, or ``model.pt`` of a training run.
+    """Calibrate or train a predictor, and write its parameters.
+
+    The output folder gets ``parameters.json`` and, from a calibration, ``trials.parquet`` (all
+    parameters tried, and their errors), or, from a training run, ``model.pt`` (the weights) and
+    ``history.parquet`` (a row for each validation).
 
     Args:
-        job: the recipe has ``model``, ``options`` (parameters that are not searched), ``context``
-            and ``horizon`` (positions), ``fit`` (``calibrate`` or ``sgd``), ``seed`` of a training
-            run, ``train`` (see `CalibrationOptions` and `FittingOptions`) and ``train_subset``, the
-            protocol of the scenarios. The input is ``data``.
+        job: settings (recipe), input folders and output folder. The recipe has ``model``,
+            ``options`` (parameters that are not searched), ``context`` and ``horizon`` (numbers of
+            positions), ``fit`` (``calibrate`` or ``sgd``), ``seed`` of a training run, ``train``
+            (see `CalibrationOptions` and `FittingOptions`) and ``train_subset``, the protocol that
+            cuts scenarios from tracks. The input is ``data``, prepared tracks.
 
     Returns:
         numbers of scenarios and people; for a calibration, the number of trials and the errors of

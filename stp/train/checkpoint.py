@@ -19,8 +19,9 @@ def recipe_hash(recipe: Mapping[str, Any]) -> str:
 
 
 class Checkpoint:
-    """File with the state of a training run, protected by a SHA-256, since torch misses flipped
-    bits.
+    """File with the state of a training run, from which an interrupted run resumes.
+
+    The file contains a SHA-256 of its content, since torch does not notice flipped bits.
 
     Args:
         path: path of the file.

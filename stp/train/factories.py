@@ -1,4 +1,4 @@
-"""Build the parts of a training run by gradient descent: loss, optimiser, averaged weights, ..."""
+"""Build the parts of a training run by gradient descent, such as loss and optimiser."""
 
 import inspect
 import warnings
@@ -76,7 +76,14 @@ def move_average(kept: nn.Module, model: nn.Module, decay: float) -> None:
 
 
 def target_channels(targets: Sequence[str], data: Prepared | None) -> list[int] | None:
-    """Indices of the channels that ``train.targets`` names, in the order of the data; None for all.
+    """Indices of the channels that loss and validation compare, in the order of the data.
+
+    Args:
+        targets: names of these channels (``train.targets``); empty for all.
+        data: prepared data; None if it is unknown.
+
+    Returns:
+        the indices; None for all channels.
 
     Raises:
         StpError: the data have no channel with a given name.
@@ -184,7 +191,10 @@ def _own_loss(model: ForecastModel) -> Callable[..., Tensor]:
 def against_divergence(
     model: ForecastModel, options: TrainOptions, updates: int, rate: float
 ) -> str:
-    """Make the advice in an error about non-finite values or exploding losses.
+    """Advise a user whose training diverged: the last part of the error's text.
+
+    It names options that may help, such as a lower learning rate, or says that the code of the
+    model and the data are more likely to be wrong.
 
     Args:
         model: the network.

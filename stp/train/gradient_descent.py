@@ -82,7 +82,7 @@ class Progress:
 
 
 class GradientDescent:
-    """The training of one model by gradient descent.
+    """The training of one model by gradient descent: construct it, then call `train`.
 
     Args:
         job: job with the recipe of the training and the folder of checkpoints.

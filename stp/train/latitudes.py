@@ -1,4 +1,4 @@
-"""Weights of latitudes in losses, equal to those in scores."""
+"""Weights of latitudes in losses of global fields, with which metrics weight errors too."""
 
 import torch
 from torch import Tensor
@@ -8,9 +8,14 @@ from stp.metrics.latitude import weights_of
 
 
 def latitude_weights(data: Prepared, like: Tensor) -> Tensor | None:
-    """Cosine of each latitude divided by the mean cosine, (H, 1), on the device of `like`.
+    """Weights of the rows of a global grid: the cosine of the latitude divided by its mean.
 
-    None if the data have no coordinate ``lat``.
+    Args:
+        data: prepared data with a coordinate ``lat``.
+        like: tensor with the device and data type of the weights.
+
+    Returns:
+        weights, (H, 1); None if the data have no latitudes.
     """
     weights = weights_of(data)
     return None if weights is None else torch.from_numpy(weights).to(like)[:, None]

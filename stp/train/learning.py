@@ -36,22 +36,36 @@ CLIP_NORM = 1.0
 
 
 class Objective(Protocol):
-    """Interface of a predictor that can be trained: rows, augmentation, loss and error."""
+    """Interface of a predictor of people that can be trained by gradient descent.
+
+    Rows are tensors by name, whose first axis is the people to predict.
+    """
 
     def rows(self, scenarios: Scenarios) -> Rows:
-        """Convert scenarios to tensors: observed and future positions."""
+        """Convert scenarios to tensors by name, with a row for each person to predict.
+
+        A row holds the observed and future positions of the person and, if the predictor uses
+        them, those of the neighbours.
+        """
         ...
 
     def varied(self, rows: Rows, random: np.random.Generator) -> Rows:
-        """Augment rows by random changes under which the data are invariant, such as mirroring."""
+        """Change a batch of people at random in ways that keep it realistic, such as mirroring."""
         ...
 
     def loss(self, network: nn.Module, rows: Rows, kl_weight: float) -> Tensor:
-        """Compute the loss to minimise, a scalar; ``kl_weight`` rises from 0 to 1 (warm-up)."""
+        """Compute the loss to minimise, a scalar.
+
+        Args:
+            network: the network.
+            rows: tensors of a batch of people.
+            kl_weight: weight of a divergence term, if the loss has one; it rises from 0 to 1 in the
+                first steps of the training.
+        """
         ...
 
     def error(self, network: nn.Module, rows: Rows) -> Tensor:
-        """Compute the validation error that selects the best step, a scalar."""
+        """Compute the validation error of people, a scalar, which selects the best step."""
         ...
 
 
@@ -116,7 +130,7 @@ def learn(
     Args:
         build: function that builds the network, with random weights.
         objective: loss and other functions of the predictor.
-        scenarios: scenarios of the calibration part.
+        scenarios: scenarios of the part of the dataset that is not used as a test.
         options: options of the training.
         seed: seed of weights, order and augmentation.
         recipe: recipe of the training; the checkpoint of another recipe is not used.

@@ -77,7 +77,12 @@ class LeadDraws:
         return cls(tuple(model.leads) if lead is None else (lead,), context, seed)
 
     def draw(self, rows: np.ndarray, epoch: int) -> np.ndarray:
-        """Draw a lead time for each row, int64 (B,)."""
+        """Draw a lead time for each of B clips in an epoch, int64 (B,).
+
+        Args:
+            rows: indices of the clips, int64 (B,).
+            epoch: index of the epoch, from 0.
+        """
         shares = uniform(rows, 1, seed=self.seed, stream=LEAD, epoch=epoch)[:, 0]
         return np.asarray(self.leads, np.int64)[(shares * len(self.leads)).astype(np.int64)]
 
@@ -100,19 +105,30 @@ class LeadDraws:
 
 
 def spread(clips: int, most: int | None) -> np.ndarray:
-    """Select at most `most` of the rows 0..clips-1, evenly spaced: ascending int64."""
+    """Select some clips of a split, evenly spaced.
+
+    Args:
+        clips: number of clips in the split.
+        most: maximum number of selected clips; None for all.
+
+    Returns:
+        ascending indices of the selected clips, int64.
+    """
     count = clips if most is None else min(most, clips)
     return np.arange(count, dtype=np.int64) * clips // max(count, 1)
 
 
 def rows_of(clips: Any, split: str, most: int | None, folder: Path) -> np.ndarray:
-    """Select the rows of a split that a training run uses: ascending int64.
+    """Select the clips of a split that a training run uses, evenly spaced.
 
     Args:
         clips: clips of the split.
         split: name of the split, for the error.
-        most: maximum number of rows; None for all.
+        most: maximum number of selected clips; None for all.
         folder: folder of the data, for the error.
+
+    Returns:
+        ascending indices of the selected clips, int64.
 
     Raises:
         StpError: the split has no clips.

@@ -43,7 +43,10 @@ class GivenWeights:
 
 
 def run(job: Job) -> Extras:
-    """Write the files of `stp.train.run`, with pretrained weights as the start or the result.
+    """Write a trained model, with pretrained weights as the start or the result of its training.
+
+    The output folder gets the files of `stp.train.run`: ``model.pt``, with weights and
+    normalisation, and ``history.parquet``, with a row for each epoch (none without a training).
 
     Args:
         job: job as for `stp.train.run`. In addition, the recipe has ``weights``: "initialise"

@@ -43,10 +43,11 @@ BLOCK_BYTES = 1 << 26
 
 
 class Training(NamedTuple):
-    """Recipe and data of a training run, checked against each other.
+    """Recipe and data of a training run, after a check that they have the same shape.
 
     Attributes:
-        job: the job; ``shape`` in its recipe counts the network's channels only.
+        job: recipe, input folders and output folder; ``shape`` in the recipe counts the network's
+            channels only.
         options: options of the training.
         data: prepared data, with the network's channels only.
         normalisation: normalisation of the training split.
@@ -59,21 +60,25 @@ class Training(NamedTuple):
 
 
 def run(job: Job) -> Extras:
-    """Write ``model.pt`` (see stp.models.weights) and ``history.parquet``.
+    """Fit a model of frames, and write it and the history of its training.
 
-    With ``train.snapshots``, the files ``snapshots/update-<n>.pt`` contain the weights (with
-    ``train.ema``, the averaged weights) after n updates, regardless of validation.
+    The output folder gets ``model.pt``, with weights and normalisation (see stp.models.weights),
+    and ``history.parquet``, with a row for each epoch. With ``train.snapshots``, the files
+    ``snapshots/update-<n>.pt`` contain the weights (with ``train.ema``, the averaged weights) after
+    n updates, regardless of validation.
 
     Args:
-        job: the recipe has ``model``, ``options``, ``shape``, ``context``, ``horizon``, ``fit``
-            ("sgd" or "closed_form"), ``seed``, ``train`` (see `TrainOptions`), and optionally
-            ``train_subset``, ``lead`` (the only lead time of the network, whose ``horizon`` is then
-            1) and ``channels`` (name patterns of the network's channels; ``shape`` is that of all).
-            The input is ``data``. Runtime: ``device`` (auto, cpu, cuda), ``checkpoint_every_s``
-            (60), ``micro_batch`` (clips computed at once, by default the whole batch: less memory,
-            the same gradient but for rounding and random numbers), ``recompute`` (false; compute
-            activations again in the backward pass: less memory, the same gradient), ``ranks``
-            (address of the processes that train the model together, see stp.train.distributed).
+        job: settings (recipe), input folders, output folder, and settings without influence on the
+            result (runtime). The recipe has ``model``, ``options``, ``shape``, ``context``,
+            ``horizon``, ``fit`` ("sgd" or "closed_form"), ``seed``, ``train`` (see `TrainOptions`),
+            and optionally ``train_subset``, ``lead`` (the only lead time of the network, whose
+            ``horizon`` is then 1) and ``channels`` (name patterns of the network's channels;
+            ``shape`` is that of all). The input is ``data``, prepared frames and clips.
+            Runtime: ``device`` (auto, cpu, cuda), ``checkpoint_every_s`` (60), ``micro_batch``
+            (clips computed at once, by default the whole batch: less memory, the same gradient but
+            for rounding and random numbers), ``recompute`` (false; compute activations again in the
+            backward pass: less memory, the same gradient), ``ranks`` (address of the processes that
+            train the model together, see stp.train.distributed).
 
     Returns:
         facts for the receipt: device, precision, number of parameters, selected epoch, clips,
@@ -116,7 +121,7 @@ def checked(job: Job) -> Training:
 
 
 def fit(training: Training, initial: Mapping[str, Tensor] | None = None) -> Extras:
-    """Train a model, and write the files of `run`.
+    """Train a model, and write ``model.pt``, ``history.parquet`` and snapshots (see `run`).
 
     Args:
         training: checked recipe and data of the training.
@@ -155,7 +160,12 @@ def fit(training: Training, initial: Mapping[str, Tensor] | None = None) -> Extr
 
 
 def write_history(job: Job, history: list[dict[str, Any]]) -> None:
-    """Write ``history.parquet``, with a row for each epoch."""
+    """Write ``history.parquet`` to the output folder of a job, with a row for each epoch.
+
+    Args:
+        job: the job.
+        history: rows with the columns `HISTORY`, such as ``epoch`` and ``train_loss``.
+    """
     table = pd.DataFrame(history, columns=list(HISTORY)).astype(HISTORY)
     table.to_parquet(job.out / "history.parquet", index=False, write_page_checksum=True)
 

@@ -13,11 +13,15 @@ import numpy as np
 from stp.core.errors import StpError
 
 Values = dict[str, float]
+"""Values of the searched parameters, by name."""
 Bounds = dict[str, tuple[float, float]]
+"""Smallest and largest value of each searched parameter, by name."""
 
 
 class Search(Protocol):
-    """Interface of a search, which proposes parameters (`ask`) and learns their error (`tell`).
+    """Interface of a search for parameters with a small error.
+
+    It proposes values of the parameters, by name (`ask`), and is told their error (`tell`).
 
     Attributes:
         tried: parameters and error of each trial, in order.
@@ -26,7 +30,7 @@ class Search(Protocol):
     tried: list[tuple[Values, float]]
 
     def ask(self) -> Values:
-        """Return the parameters to try next."""
+        """Return the values to try next, by name of the parameter."""
         ...
 
     def tell(self, error: float) -> None:
@@ -35,13 +39,13 @@ class Search(Protocol):
 
 
 class Optuna:
-    """Optuna's tree-structured Parzen estimator, with the trials in Optuna's journal.
+    """Optuna's tree-structured Parzen estimator; its trials are stored in a file of Optuna.
 
     Args:
         bounds: smallest and largest value of each parameter.
         default: parameters of the first trial.
         seed: seed of the search.
-        folder: folder of the journal.
+        folder: folder of the file with the trials.
         trials: ignored; other searches need the number of trials.
     """
 
@@ -75,7 +79,7 @@ class Optuna:
             self._study.enqueue_trial(default)
 
     def ask(self) -> Values:
-        """Return the parameters to try next (see `Search`)."""
+        """Return the values to try next, by name of the parameter."""
         import optuna
 
         # Each trial has a sampler of its own, so that its random numbers do not depend on where a
@@ -89,7 +93,7 @@ class Optuna:
         }
 
     def tell(self, error: float) -> None:
-        """Record the error of the parameters that `ask` returned last (see `Search`)."""
+        """Record the error of the values that the last call of `ask` returned."""
         self._study.tell(self._trial, error)
         self.tried.append((dict(self._trial.params), error))
 
@@ -153,13 +157,13 @@ class Smac:
             self._learn(error)
 
     def ask(self) -> Values:
-        """Return the parameters to try next (see `Search`)."""
+        """Return the values to try next, by name of the parameter."""
         self._trial = self._smac.ask()
         config = dict(self._trial.config)
         return {name: float(config[name]) for name in self._names}
 
     def tell(self, error: float) -> None:
-        """Record the error of the parameters that `ask` returned last (see `Search`)."""
+        """Record the error of the values that the last call of `ask` returned."""
         self._learn(error)
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(self.tried[-1]) + "\n")

@@ -25,7 +25,7 @@ class Snapshots:
         self._of = {n: Checkpoint(state / snapshot_name(n), recipe) for n in updates}
 
     def save(self, update: int, weights: dict[str, Tensor]) -> None:
-        """Save the weights after ``update`` updates."""
+        """Save the weights after ``update`` updates to a file of their own."""
         self._of[update].save({"weights": weights})
 
     def are_complete(self, step: int, say: Callable[[str], None]) -> bool:

@@ -244,7 +244,13 @@ def _is_needed_by_now(root: Path, item: GarbageItem, needed_then: Needed, oldest
 
 
 def lines(garbage: Garbage, claims: list[Claim], days: float) -> Iterator[str]:
-    """Yield lines about the garbage, with reasons, and about the checkouts that need the rest."""
+    """Yield what ``stp store gc`` prints, line by line: folders that nobody needs, and their size.
+
+    Args:
+        garbage: folders that can be deleted, each with its size and the reason.
+        claims: records of what the last runs of all checkouts need, listed first.
+        days: minimum age in days of a folder that can be deleted.
+    """
     for claim in claims:
         yield f"needed by {claim}: {len(claim.artefacts)} artefacts"
     for item in garbage.rubbish:
@@ -311,6 +317,6 @@ def collect(
 
 
 def scale_files(folder: Path = CONFIG_FOLDER) -> list[Path]:
-    """List the scale files among the files of a folder."""
+    """List those files of a folder that are scale files (which say what is evaluated)."""
     paths = sorted(folder.glob("*.yaml"))
     return [path for path in paths if "dimensions" in (read_yaml(path) or {})]

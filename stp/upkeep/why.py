@@ -16,7 +16,7 @@ from stp.upkeep.differences import Comparison, OlderArtefacts, finish_time, othe
 
 @dataclass(frozen=True)
 class Reason:
-    """Explanation of why the next run would make an artefact, or would not.
+    """Explanation of why the next run would make an artefact (the folder of one job), or not.
 
     Attributes:
         artefact: the artefact.
@@ -32,7 +32,7 @@ class Reason:
 
 
 def select_artefacts(plan: Plan, words: list[str]) -> list[Artefact]:
-    """Select artefacts by words of their paths, or by paths of receipts.
+    """Select artefacts (folders that jobs write) of a plan by words of their paths.
 
     Args:
         plan: the plan of the artefacts.

@@ -183,7 +183,13 @@ def bare_cell(key: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 class SmallStore:
-    """Builds a store cell by cell, then writes the manifest."""
+    """Builds a store cell by cell, then writes the manifest.
+
+    Args:
+        folder: for all of it.
+        published: file of published values, if a test looks at any: it has two thousand rows,
+            and the suite has views of them, which are half of the work of building a database.
+    """
 
     def lock(self, dataset: str, *, declared: bool = True, clips: int | None = None) -> None:
         """Lock one official raw file.
@@ -210,7 +216,7 @@ class SmallStore:
             "clips": {} if clips is None else {"test": clips},
         }
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, published: Path | None = None) -> None:
         self.folder = folder
         self.cells: list[dict[str, Any]] = []
         self.manifest: dict[str, Any] = bare_manifest(folder / "store", self.cells) | {
@@ -247,7 +253,8 @@ class SmallStore:
                 name: dataset_facts()
                 for name in ("moving_mnist", "enso", "cityscapes", "weatherbench")
             },
-            "published": str(PUBLISHED),
+            "suite": suite("predbench") | ({} if published else {"views": {}}),
+            "published": published and str(published),
             "published_names": {
                 "models": {"convlstm": "ConvLSTM", "simvpv2": "SimVPv2"},
                 "datasets": {

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from small_store import SmallStore, suite
+from small_store import PUBLISHED, SmallStore, suite
 from typer.testing import CliRunner
 
 from stp.cli import app
 from stp.collect import schema
 from stp.collect.artefact_views import KEPT_ROWS
-from stp.collect.checksum import checksums
+from stp.collect.checksum import Sums, checksums
 from stp.collect.refresh import build_database, collect_dimension
 from stp.collect.views import VIEWS
 from stp.core.errors import StpError
@@ -24,7 +24,7 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("checksum")
     results = folder / "results"
     for dimension in ("short_term", "robustness"):
-        store = SmallStore(folder / dimension)
+        store = SmallStore(folder / dimension, PUBLISHED)
         store.folder.mkdir()
         store.manifest |= {"dimension": dimension}
         store.manifest["tables"] = {dimension: store.manifest["tables"]["short_term"]}
@@ -40,15 +40,20 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return results / "results.duckdb"
 
 
-def test_two_builds_have_equal_checksums_whatever_was_collected_first(database: Path) -> None:
+@pytest.fixture(scope="module")
+def sums(database: Path) -> Sums:
+    return checksums(database)
+
+
+def test_two_builds_have_equal_checksums_whatever_was_collected_first(
+    database: Path, sums: Sums
+) -> None:
     collected, second = database.parent / "collected", database.with_name("second.duckdb")
     (collected / "robustness.json").touch()  # now that one is the later one
     for path in collected.glob("*s.parquet"):
         if path.name != "robustness.parquet":
             path.unlink()  # what was kept of ranks and distances
     build_database(collected, second)
-    sums = checksums(database)
-    assert checksums(second) == sums
     assert checksums(second, threads=1) == sums == checksums(second, threads=3)
     named = {one.name for one in (*schema.TABLES, *VIEWS)}
     assert set(sums) == {
@@ -59,8 +64,9 @@ def test_two_builds_have_equal_checksums_whatever_was_collected_first(database: 
     }
 
 
-def test_the_checksum_is_of_the_rows_not_of_their_order(database: Path, tmp_path: Path) -> None:
-    sums = checksums(database)
+def test_the_checksum_is_of_the_rows_not_of_their_order(
+    database: Path, sums: Sums, tmp_path: Path
+) -> None:
     copy = Path(shutil.copy(database, tmp_path))
     with duckdb.connect(str(copy)) as store:
         store.execute("CREATE TEMP TABLE turned AS FROM score_rows ORDER BY value DESC NULLS FIRST")
@@ -77,10 +83,10 @@ def test_the_checksum_is_of_the_rows_not_of_their_order(database: Path, tmp_path
     assert changed == {"score_rows", "scores", "by_lead"}
 
 
-def test_the_verb_prints_a_line_for_each_table(database: Path) -> None:
+def test_the_verb_prints_a_line_for_each_table(database: Path, sums: Sums) -> None:
     run = CliRunner().invoke(app, ["list", "store", "--checksum", "--database", str(database)])
     told = dict(reversed(line.split()) for line in run.output.splitlines())
-    assert told == checksums(database)
+    assert told == sums
     assert json.loads(json.dumps(told))["scores"] != told["cells"]
 
 

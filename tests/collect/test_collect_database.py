@@ -19,8 +19,8 @@ from stp.collect.views import VIEWS
 from stp.core.errors import StpError
 
 
-def three_cells(folder: Path) -> SmallStore:
-    store = SmallStore(folder)
+def three_cells(folder: Path, published: Path | None = None) -> SmallStore:
+    store = SmallStore(folder, published)
     store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.5}})
     store.add("convlstm", "moving_mnist", {"ssim.range2": {"mean": 0.9}}, seed=0)
     store.add("convlstm", "enso", {"rmse.per_frame": {"mean": 0.6, "leads": [0.5, 0.7]}}, seed=0)
@@ -35,7 +35,7 @@ def store(tmp_path: Path) -> SmallStore:
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The database of these cells; not to be changed."""
-    return built(three_cells(tmp_path_factory.mktemp("database")))
+    return built(three_cells(tmp_path_factory.mktemp("database"), PUBLISHED))
 
 
 def test_every_table_view_and_column_has_a_comment(database: Path) -> None:
@@ -106,6 +106,7 @@ def test_published_values_carry_our_names(database: Path) -> None:
 def test_settings_have_a_column_for_each_key(store: SmallStore) -> None:
     for setting in ("horizon-10+update-30000", "horizon-20+interval-2"):
         store.add("convlstm", "moving_mnist", {"ssim.range2": {"mean": 0.5}}, setting=setting)
+    store.manifest["published"] = str(PUBLISHED)
     database = built(store)
     assert ask(
         database, 'SELECT setting, horizon, "interval", observe, update FROM settings ORDER BY 1'
@@ -204,6 +205,7 @@ def test_score_rows_name_cells_and_kinds_by_number(database: Path) -> None:
 
 @pytest.mark.long(part="kinds")
 def test_same_inputs_give_the_same_rows(store: SmallStore) -> None:
+    store.manifest["published"] = str(PUBLISHED)
     first, second = built(store, "first.duckdb"), built(store, "second.duckdb")
     for table in ("scores", "cells", "artefacts", "published", "conventions", "sample_scores"):
         rows = ask(first, f"FROM {table}")

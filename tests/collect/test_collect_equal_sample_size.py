@@ -9,7 +9,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
-from small_store import SmallStore, convention_facts, table_column, write_receipt
+from small_store import PUBLISHED, SmallStore, convention_facts, suite, table_column, write_receipt
 
 from stp.collect import equal_sample_size
 from stp.collect.database import build
@@ -303,6 +303,7 @@ def test_rows_of_changes_use_them(cells: Cells) -> None:
     cells.add("short_term", clips(30, 5), model="simvpv2", keep=False)
     cells.add("generalization", scenes, model="simvpv2", subset="new_scene_new_task")
     for store in cells.stores.values():
+        store.manifest |= {"published": str(PUBLISHED), "suite": suite("predbench")}
         store.manifest["published_names"]["datasets"]["bridge"] = "BridgeData"
     found = ask(
         cells.build(),
@@ -327,6 +328,7 @@ def test_seeds_with_other_numbers_of_clips_are_not_compared(cells: Cells) -> Non
         cells.add("short_term", clips(30, 1), seed=seed)
         cells.add("generalization", clips(n, 2), seed=seed, subset="new_scene_new_task")
     for store in cells.stores.values():
+        store.manifest |= {"published": str(PUBLISHED), "suite": suite("predbench")}
         store.manifest["published_names"]["datasets"]["bridge"] = "BridgeData"
     assert ask(
         cells.build(),

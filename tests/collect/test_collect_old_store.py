@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from asking import ask
 from old_store import as_before
-from small_store import SmallStore, built
+from small_store import PUBLISHED, SmallStore, built
 from typer.testing import CliRunner
 
 from stp.cli import app
@@ -18,7 +18,7 @@ from stp.collect.trace import matches, with_lineage
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two seeds of a model and another model, in a store of before."""
-    store = SmallStore(tmp_path_factory.mktemp("old"))
+    store = SmallStore(tmp_path_factory.mktemp("old"), PUBLISHED)
     for seed, value in ((1, 0.875), (2, 0.625)):
         values = {"ssim.range2": {"mean": value, "low": 0.5, "high": 0.9, "leads": [0.5, 0.25]}}
         store.add("convlstm", "moving_mnist", values, seed=seed)

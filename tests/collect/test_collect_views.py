@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import small_store
 from scipy.stats import spearmanr
-from small_store import SmallStore, convention_facts, table_column
+from small_store import PUBLISHED, SmallStore, convention_facts, table_column
 from typer.testing import CliRunner
 
 from stp.cli import app
@@ -201,6 +201,7 @@ def test_errors_grow_with_lead_time_in_sums_where_no_means_were_scored(store: Sm
 
 
 def test_differences_to_printed_values_need_the_papers_bytes(store: SmallStore) -> None:
+    store.manifest["published"] = str(PUBLISHED)
     store.add("convlstm", "moving_mnist", ssim(0.9300), seed=1, official=True)
     store.add("simvpv2", "moving_mnist", ssim(0.5), seed=1)
     ask = built(store)

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from small_store import SmallStore, built, dataset_facts, model_facts, write_receipt
+from small_store import PUBLISHED, SmallStore, built, dataset_facts, model_facts, write_receipt
 
 LOCK = "raw/moving_mnist/synthetic-0123456789abcdef.lock.json"
 TRAIN = {"batch_size": 4, "lr": 0.0005, "optimizer": "adam", "schedule": "onecycle", "epochs": 2}
@@ -18,7 +18,7 @@ def make_results(folder: Path, reason: str, *, official: bool = False) -> Path:
         reason: why LPIPS has no value.
         official: whether bytes and protocol are the paper's.
     """
-    small = SmallStore(folder)
+    small = SmallStore(folder, PUBLISHED)
     small.manifest["models"] = {
         "convlstm": model_facts("sgd", reference="Shi et al., NeurIPS 2015"),
         "persistence": model_facts(reference="the last context frame, repeated"),

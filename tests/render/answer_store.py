@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import numpy as np
-from small_store import SmallStore, rebuilt, write_receipt
+from small_store import PUBLISHED, SmallStore, rebuilt, write_receipt
 
 from stp.score.tables import write_clusters
 
@@ -26,7 +26,7 @@ def build(folder: Path) -> Path:
     Returns:
         the folder of results, with its database.
     """
-    store = SmallStore(folder)
+    store = SmallStore(folder, PUBLISHED)
     store.manifest["names"]["models"]["simvpv2"] = "SimVPv2"
     store.manifest["names"]["datasets"]["cityscapes"] = "CityScapes"
     for model, seeds in MODELS.items():

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from figure_store import FigureStore, line_of, near, points
-from small_store import dataset_facts, table_column
+from small_store import PUBLISHED, dataset_facts, table_column
 
 from stp.core.errors import StpError
 from stp.data.zarr_write import SequentialWriter, create_array, create_group
@@ -162,6 +162,7 @@ def test_published_values_are_drawn_only_where_they_may_be_compared(
     tmp_path: Path, official: bool
 ) -> None:
     store = FigureStore(tmp_path, "robustness")
+    store.manifest["published"] = str(PUBLISHED)
     store.manifest["published_names"]["datasets"]["bridge"] = "BridgeData"
     store.manifest["datasets"]["bridge"] = dataset_facts(horizon=3)
     store.column("bridge", "SSIM", "ssim.range2", **SSIM)

@@ -34,7 +34,7 @@ DATASETS = {n: d.published_name for n, d in LOADED.datasets.items() if d.publish
 @pytest.fixture(scope="module")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database with one cell of a model that is not the paper's, and all published values."""
-    store = SmallStore(tmp_path_factory.mktemp("base"))
+    store = SmallStore(tmp_path_factory.mktemp("base"), PUBLISHED)
     store.manifest["published_names"] = {"models": MODELS, "datasets": DATASETS}
     store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.5}})
     return built(store)
@@ -377,7 +377,7 @@ def test_fvd_is_compared_at_equal_n_where_there_are_features(store: Store) -> No
 
 
 def test_a_store_without_any_dataset_of_the_paper_has_nothing_to_compare(tmp_path: Path) -> None:
-    store = SmallStore(tmp_path)
+    store = SmallStore(tmp_path, PUBLISHED)
     store.manifest["published_names"] = {"models": {}, "datasets": {}}
     store.add("persistence", "moving_mnist", {"ssim.range2": {"mean": 0.5}})
     findings_of_store = judge(built(store), QUESTIONS.values())

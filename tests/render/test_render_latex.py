@@ -5,7 +5,7 @@ import re
 import pytest
 from hostile import HOSTILE
 from latex import complaints, latex_problems, needs_latex
-from small_store import SmallStore, built, results
+from small_store import PUBLISHED, SmallStore, built, results
 from test_render_formats import GRID
 
 from stp.inspect.facts import table as facts
@@ -23,7 +23,7 @@ DEMO = configuration.CONFIG_FOLDER / "demo.yaml"
 def snippets(tmp_path_factory) -> dict[str, str]:
     """The snippets of several tables, by their names."""
     folder = tmp_path_factory.mktemp("snippets")
-    store = SmallStore(folder)
+    store = SmallStore(folder, PUBLISHED)
     for seed, value in enumerate([0.5, 0.75, 0.5, 0.25]):
         store.add("convlstm", "moving_mnist", {"ssim.range2": {"mean": value, "n": 4}}, seed=seed)
     render_table(store.write(), built(store), folder / "short_term.csv")

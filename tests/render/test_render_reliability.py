@@ -159,7 +159,7 @@ def test_runs_without_spread_have_no_test() -> None:
 
 @pytest.fixture
 def store(tmp_path: Path) -> SmallStore:
-    return SmallStore(tmp_path)
+    return SmallStore(tmp_path, PUBLISHED)
 
 
 def add_runs(store: SmallStore, runs: Sequence[float | None], **more: object) -> None:

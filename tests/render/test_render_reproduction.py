@@ -28,7 +28,7 @@ VIDEO = {"mse.pixel_sum": 27.63, "mae.pixel_sum": 80.0, "ssim.range2": 0.95, "ps
 @pytest.fixture
 def store(tmp_path: Path) -> SmallStore:
     """A store whose manifest has the tables as they are configured, and no cells yet."""
-    store = SmallStore(tmp_path)
+    store = SmallStore(tmp_path, PUBLISHED)
     plan = store.manifest
     plan["reproduction"] = {name: table.model_dump() for name, table in TABLES.items()}
     plan["tables"]["short_term"]["columns"]["sevir"] = [table_column("CSI", "csi.mean")]

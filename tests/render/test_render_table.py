@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from asking import csv_rows
 from latex import complaints, needs_latex
-from small_store import SmallStore, built, convention_facts, table_column
+from small_store import PUBLISHED, SmallStore, built, convention_facts, table_column
 from toy_scored import write_scored
 
 from stp.core.errors import StpError
@@ -19,7 +19,7 @@ from stp.run.failures import Failure
 
 @pytest.fixture
 def store(tmp_path: Path) -> SmallStore:
-    return SmallStore(tmp_path)
+    return SmallStore(tmp_path, PUBLISHED)
 
 
 def render(store: SmallStore) -> Path:
@@ -440,7 +440,7 @@ def test_the_number_of_clips_is_printed_where_it_differs(
 
 def long_term(folder: Path) -> SmallStore:
     """Two models at eight lead times; the skill of the second column begins at lead time 3."""
-    store = SmallStore(folder)
+    store = SmallStore(folder, PUBLISHED)
     store.manifest["dimension"] = "long_term"
     store.manifest["tables"] = {
         "long_term": {

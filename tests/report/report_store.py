@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from hostile import HOSTILE
-from small_store import SmallStore, dataset_facts, model_facts
+from small_store import PUBLISHED, SmallStore, dataset_facts, model_facts
 
 from stp.collect.refresh import build_database, collect_dimension
 from stp.score.tables import write_clusters
@@ -29,7 +29,7 @@ def make_store(folder: Path) -> Path:
     Returns:
         results.duckdb.
     """
-    store = SmallStore(folder)
+    store = SmallStore(folder, PUBLISHED)
     store.manifest["models"] = {
         "persistence": model_facts(reference="the last frame, repeated"),
         "convlstm": model_facts("sgd", reference="Shi et al., 2015"),

@@ -28,8 +28,8 @@ FORMATS = ("ewap", "trajnetpp", "atc", "qualisys")
 STEP = 0.05
 """Time step of walking, seconds."""
 RELAX, REPULSION, REACH, BODY = 0.5, 2.5, 0.35, 0.5
-"""Relaxation time, seconds; strength of repulsion, m/s²; its range, metres; distance of two people
-who touch, metres."""
+"""Parameters of the social force model: relaxation time, seconds; strength of the repulsion between
+people, m/s²; its range, metres; distance of two people who touch, metres."""
 LONGEST = 40.0
 """Seconds after which people who are still present are removed."""
 
@@ -40,7 +40,7 @@ class CrowdOptions:
 
     Attributes:
         format: one of `FORMATS`.
-        files: paths of the recordings.
+        files: paths of the recordings to write, below the output folder.
         area: x and y of two opposite corners of the place, metres.
         goals: x and y of each goal, metres.
         goals_file: path of the file of goals; none by default.
@@ -48,8 +48,9 @@ class CrowdOptions:
         pillars: x, y and radius of each pillar, metres.
         map: paths of the map, {picture, homography} or {grid, classes}; none by default.
         cell: side of a pixel or cell of the map, metres.
-        waves: number of waves in each recording.
-        people: minimum and maximum number of people in a wave.
+        waves: number of waves in each recording. People of a wave enter within a second or two; the
+            next wave enters when all have left.
+        people: minimum and maximum number of people in one wave.
         speed: mean and standard deviation of people's speeds, metres per second.
         noise: standard deviation of the noise of detections, metres.
         dt: seconds between two annotations.
@@ -106,8 +107,13 @@ class Track:
     position: np.ndarray
 
     def at(self, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Select those times at which the person was present; also return the positions at these
-        times.
+        """Interpolate the person's positions at some times.
+
+        Args:
+            times: times, seconds, ascending; those at which the person is absent are left out.
+
+        Returns:
+            the remaining times, (times,), and the positions at them, (times, 2), metres.
         """
         times = times[(times >= self.time[0]) & (times <= self.time[-1])]
         made = [np.interp(times, self.time, self.position[:, axis]) for axis in (0, 1)]
@@ -115,7 +121,12 @@ class Track:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write the recordings, the map and the goals.
+    """Simulate crowds, and write their recordings, the map of obstacles and the list of goals.
+
+    Args:
+        out: folder below which the files are written.
+        options: values of `CrowdOptions` by name.
+        report: function that receives the progress.
 
     Raises:
         StpError: an option is unknown or out of range.

@@ -37,8 +37,8 @@ class SituationOptions:
 
     Attributes:
         situation: one of `SITUATIONS`.
-        path: path of the tracks.
-        discs: path of the file of obstacles, if the situation has any.
+        path: path of the file of tracks, TrajNet++ ndjson.
+        discs: path of the list of round obstacles; null to write none.
         times: number of repetitions of the situation.
         parameters: parameters of the situation: a number, or the bounds [lowest, highest] of a
             random number for each repetition.
@@ -69,7 +69,14 @@ class SituationOptions:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write the tracks, and the discs if the situation has any.
+    """Simulate repetitions of a situation, and write the paths of all people to one file.
+
+    If people walk around round obstacles, the list of these discs is written too.
+
+    Args:
+        out: folder below which the files are written.
+        options: values of `SituationOptions` by name.
+        report: function that receives the progress.
 
     Raises:
         StpError: an option is unknown or out of range.

@@ -48,7 +48,7 @@ class BairOptions:
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write the trajectories: ``bair/bair_robot_pushing_dataset_v0.tar``, or the files in it.
+    """Write the trajectories: ``bair/bair_robot_pushing_dataset_v0.tar``, or unpacked files.
 
     Raises:
         StpError: an option is unknown or out of range.

@@ -134,7 +134,16 @@ def run(job: Job) -> Extras:
 
 
 def deal(names: list[str], options: BairOptions) -> dict[str, str]:
-    """Assign the trajectories of the training files to splits, by their names.
+    """Divide the trajectories of the training files into training and validation.
+
+    The division is random, but depends only on the names of the trajectories.
+
+    Args:
+        names: names of all trajectories in the training files.
+        options: `val`, the number of trajectories for validation.
+
+    Returns:
+        "train" or "val" by name of the trajectory.
 
     Raises:
         StpError: there are too few trajectories.
@@ -150,7 +159,12 @@ def deal(names: list[str], options: BairOptions) -> dict[str, str]:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips to expect, from the rule for splits alone; see stp.prepare.planned_counts.
+    """Count the clips that `run` will write, from the configured numbers of trajectories alone.
+
+    Used before the data are downloaded, to compare the numbers with the published ones.
+
+    Returns:
+        the clips, or their numbers by split, or the reason why a number is not known yet.
 
     Raises:
         StpError: an option is wrong.

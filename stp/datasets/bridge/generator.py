@@ -47,7 +47,8 @@ class BridgeOptions:
         elsewhere: number of trajectories in each of the subsets with new scenes or tasks.
         cameras: number of cameras of a trajectory.
         frames: number of frames of most trajectories; officially 3..39.
-        long_frames: number of frames of every third trajectory, for the subsets of long views.
+        long_frames: number of frames of every third trajectory; only these are in the lists of test
+            subsets with longer clips.
         height: height of a picture (480; rlds: 64).
         width: width of a picture (640; rlds: 64).
         packed: whether to write one zip archive, as published, instead of files.

@@ -51,8 +51,8 @@ LISTS = {
 }
 STRICT = "strict"
 SPANS = {"extrapolation": 32, "robustness": 36}
-"""Frames in the central windows of subsets that are longer than context + horizon: 2 -> 30 frames;
-12 frames, every third one (PredBench, section 5)."""
+"""Number of frames of the clips of two subsets, which are longer than context + horizon: 30 frames
+are predicted from 2; or 12 frames are used, every third one (PredBench, section 5)."""
 CAMERAS = range(4)
 PICTURE = re.compile(
     r"(?:.*/)?((?:[^/]+/){4}raw/traj_group\d+/traj\d+/images\d+)/im_(\d+)\.(?:jpg|jpeg)"
@@ -114,7 +114,12 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips to expect, from the lists alone; see stp.prepare.planned_counts.
+    """Count the clips that `run` will write, from PredBench's lists of views, without pictures.
+
+    Used before the data are downloaded, to compare the numbers with the published ones.
+
+    Returns:
+        the clips, or their numbers by split, or the reason why a number is not known yet.
 
     Raises:
         StpError: an option or a list is wrong, or a list is missing.
@@ -131,7 +136,10 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
 
 
 def read_lists(raw: RawFiles | Lists) -> dict[str, dict[str, int]]:
-    """PredBench's lists: {split: {view: frames}}.
+    """Read PredBench's lists of views; a view is the video of a trajectory from one camera.
+
+    Returns:
+        for each split or subset, the number of frames of each of its views, by the view's folder.
 
     Raises:
         StpError: a list is missing or damaged, or two state different numbers for a view.
@@ -155,7 +163,15 @@ def read_lists(raw: RawFiles | Lists) -> dict[str, dict[str, int]]:
 
 
 def views(lists: dict[str, dict[str, int]], span: int) -> list[View]:
-    """List all views that are long enough for a clip, in the order of the lists."""
+    """List all views that are long enough for a clip: those whose frames are stored.
+
+    Args:
+        lists: number of frames by view, for each split or subset, from `read_lists`.
+        span: number of frames in a clip; some subsets have longer ones.
+
+    Returns:
+        the views in the order of the lists; a view in several lists occurs once.
+    """
     views: dict[str, View] = {}
     for split, listed in lists.items():
         for name, frames in listed.items():
@@ -165,16 +181,14 @@ def views(lists: dict[str, dict[str, int]], span: int) -> list[View]:
 
 
 def cut(lists: dict[str, dict[str, int]], span: int) -> list[Clip]:
-    """Cut the clips of all lists.
+    """Make one clip of each listed view that is long enough.
 
-    The store has the frames of all `views`, one view after the other.
-
-    The subset ``strict`` has the test clips of trajectories that have no view in the training or
-    validation list.
+    Frames are stored for all `views`, one view after the other. The subset ``strict`` has the test
+    clips of trajectories that have no view in the training or validation list.
 
     Args:
-        lists: lists from `read_lists`.
-        span: frames in a window: context + horizon.
+        lists: number of frames by view, for each split or subset, from `read_lists`.
+        span: number of frames in a window: context + horizon.
     """
     firsts, first = {}, 0
     for view in views(lists, span):
@@ -195,11 +209,11 @@ def cut(lists: dict[str, dict[str, int]], span: int) -> list[Clip]:
 
 
 class Source(NamedTuple):
-    """Location of a picture.
+    """Location of a picture, which is a raw file of its own or in a zip archive.
 
     Attributes:
-        file: name of the raw file, which is the picture or the archive.
-        entry: location in the archive; None for a file.
+        file: name of the raw file: the picture or the archive.
+        entry: location in the archive; None if the picture is a raw file.
     """
 
     file: str

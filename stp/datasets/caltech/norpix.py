@@ -57,7 +57,7 @@ class Frame(NamedTuple):
 
 
 def read_header(file: BinaryIO, name: str) -> Header:
-    """Read the header, the first 1024 bytes.
+    """Read the header of an open video file, its first 1024 bytes; `name` is for errors.
 
     Raises:
         StpError: the file is not a Norpix file of JPEG pictures.
@@ -78,7 +78,12 @@ def read_header(file: BinaryIO, name: str) -> Header:
 
 
 def find_frames(file: BinaryIO, name: str, header: Header) -> list[Frame]:
-    """Find all frames; only their lengths and times are read.
+    """Find all frames of an open video file; only their lengths and times are read.
+
+    Args:
+        file: the video file.
+        name: name of the file, for errors.
+        header: header of the file, from `read_header`.
 
     Raises:
         StpError: the file ends before the last frame, or contains other data than frames.

@@ -101,9 +101,12 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """State that numbers of clips are unknown, since no list has the lengths of the videos.
+    """State that the number of clips is unknown before the videos are downloaded.
 
-    Other readers count clips before data are downloaded; see `stp.prepare.planned_counts`.
+    No list has the lengths of the videos. Readers of most other datasets count their clips here.
+
+    Returns:
+        no clips, and the reason why the number of test clips is unknown.
 
     Raises:
         StpError: an option is wrong.
@@ -113,7 +116,7 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
 
 
 def read_frames(raw: RawFiles, member: Member) -> list[Frame]:
-    """Find the frames of a video in its file.
+    """Find the locations and times of all frames of a video, without decoding them.
 
     Raises:
         StpError: the video is damaged.

@@ -31,7 +31,7 @@ from stp.datasets.chaosbench.generator import (
 
 STEPS = 44
 ABSENT = {"q": (10, 50, 100), "w": (10, 50, 100, 200, 300, 700, 850, 925, 1000)}
-"""Names of variables that archives of the S2S project lack."""
+"""Pressure levels (hPa), by variable, that archives of the S2S project lack."""
 
 
 @dataclass(frozen=True)
@@ -69,14 +69,15 @@ class CentreOptions(WorldOptions):
 
     @property
     def name(self) -> str:
-        """Name of the archive: the centre, followed by ``_ensemble`` if there are members."""
+        """Name of the archive: the centre, followed by ``_ensemble`` if it has several members."""
         return self.centre if self.members is None else f"{self.centre}_ensemble"
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write the archive, in the parts of one tar stream.
+    """Write the synthetic archive of one forecast centre, as parts of one tar stream.
 
-    The parts are ``chaosbench/<archive>/<archive>_chunks.tar.gz.aa``, ``.ab`` and so on.
+    The parts are ``chaosbench/<name>/<name>_chunks.tar.gz.aa``, ``.ab`` and so on, with the `name`
+    of `CentreOptions`.
 
     Raises:
         StpError: an option is unknown or out of range.

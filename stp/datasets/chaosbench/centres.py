@@ -9,7 +9,7 @@ from stp.datasets.chaosbench import centre
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write an archive for each centre, in the folder ``chaosbench/<archive>``.
+    """Write an archive for each centre, in a folder such as ``chaosbench/ecmwf_ensemble``.
 
     Args:
         out: folder below which files are written.

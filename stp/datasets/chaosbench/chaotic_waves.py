@@ -82,7 +82,8 @@ def truth(first_year: int, days: np.ndarray, seed: int) -> np.ndarray:
 class Weather(NamedTuple):
     """Patterns of some days, from which the fields of all variables are made.
 
-    Each has the shape (days, 1 or H, 1 or W).
+    Each has the shape (days, latitudes, longitudes), with length 1 for an axis along which it is
+    constant.
 
     Attributes:
         season: 1 in the middle of the local summer, -1 in the middle of winter; smaller in the
@@ -99,17 +100,18 @@ class Weather(NamedTuple):
 
 
 class Atmosphere:
-    """Fields of a state of the chaotic system.
+    """Converts states of the chaotic system (Lorenz's model of 1996) to weather fields on a grid.
 
     Args:
         lat: latitudes, degrees north, from north to south.
         lon: longitudes, degrees east.
         levels: pressure levels, hPa.
-        variables: names of variables, from z, q, t, u, v and w.
+        variables: names of the fields to make, from z (geopotential height), q (humidity), t
+            (temperature), u, v (wind to the east and north) and w (change of pressure with time).
 
     Attributes:
-        latitude: latitudes, radians, (H, 1).
-        land: mask of land, bool (H, W).
+        latitude: latitudes, radians, (latitudes, 1).
+        land: mask of land, bool (latitudes, longitudes).
     """
 
     def __init__(

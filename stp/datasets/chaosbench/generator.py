@@ -286,7 +286,12 @@ def level_field(outer: tuple[str, ...], values: np.ndarray, chunk: int | None = 
 
 
 def coordinates(options: WorldOptions, day: np.datetime64) -> dict[str, Field]:
-    """The coordinates that all groups have: time, level, latitude and longitude."""
+    """Make the coordinates of a Zarr group: time, level, latitude and longitude.
+
+    Args:
+        options: grid and levels.
+        day: value of the coordinate time.
+    """
     since = {"units": "days since 1970-01-01", "calendar": "proleptic_gregorian"}
     return {
         "time": Field((), np.array(day.astype("datetime64[D]").astype(np.int64)), since),
@@ -297,11 +302,11 @@ def coordinates(options: WorldOptions, day: np.datetime64) -> dict[str, Field]:
 
 
 def write_stream(folder: Path, groups: Iterable[Group], part_mb: float) -> None:
-    """Write ``<name>_chunks.tar.gz.aa``, ``.ab``, ...: Zarr groups in a stream of parts.
+    """Write Zarr groups to a tar stream in parts, ``<name>_chunks.tar.gz.aa``, ``.ab`` and so on.
 
     Args:
         folder: folder of the parts; parts are named after the folder.
-        groups: groups, each a name and arrays.
+        groups: name of each group, and its arrays by name.
         part_mb: size of a part, 10^6 bytes.
     """
     name = folder.name

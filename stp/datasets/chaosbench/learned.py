@@ -5,8 +5,9 @@ of each month, in the parts of one tar stream; a variable for each level, `t-850
 days), heights as geopotential over 9.81 m s-2, missing levels and variables, and coordinates off
 the grid, as for means over 6 x 6 points of a finer grid.
 
-Different: fields are computed at the centre of these points, and runs are simulated as for centres
-(`stp.datasets.chaosbench.centre`), so they are not smoother than the truth.
+Different: fields are computed at the midpoint of these 6 x 6 points instead of averaged over them.
+Runs are simulated like those of forecast centres (`stp.datasets.chaosbench.centre`): unlike
+forecasts of trained models, they are not smoother than the truth.
 """
 
 import zlib
@@ -75,7 +76,7 @@ class LearnedOptions(WorldOptions):
 
 
 def generate(out: Path, options: Mapping[str, object], report: Report) -> None:
-    """Write the archive, in the parts of one tar stream.
+    """Write the synthetic archive of a trained forecast model, as parts of one tar stream.
 
     The parts are ``chaosbench/<model>/<model>_chunks.tar.gz.aa``, ``.ab`` and so on.
 

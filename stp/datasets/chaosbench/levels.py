@@ -32,13 +32,13 @@ DAMAGE = (OSError, ValueError, KeyError, TypeError, RuntimeError)
 
 
 class DaysOfStream:
-    """The fields of some days in the tar stream of the release.
+    """Reads ChaosBench's variables on levels, day by day, from the tar stream of the release.
 
     Args:
         raw: the raw files.
         names: names of the parts of the stream, in order.
         variables: levels in hPa by name of the variable, in the order of the channels.
-        grid: required grid.
+        grid: latitudes and longitudes that the data must have.
         gravity: divisor by which the release computed heights from geopotential, m s-2.
     """
 
@@ -82,13 +82,13 @@ class DaysOfStream:
 
 
 class DaysOfStore:
-    """The fields at 00 UTC of some days in a store of WeatherBench 2.
+    """Reads the variables on levels at 00 UTC, day by day, from a store of WeatherBench 2.
 
     Args:
         raw: the raw files, including the files of the store.
         pattern: pattern of the folder of the store, below the raw folder.
         variables: levels in hPa by name of the variable, in the order of the channels.
-        grid: required grid.
+        grid: latitudes and longitudes that the data must have.
 
     Raises:
         StpError: no store or several stores match; or the store cannot be opened, has no dates, or
@@ -123,7 +123,7 @@ class DaysOfStore:
         """Yield the days that the store has, with their fields, float32 (C, rows, columns).
 
         Raises:
-            StpError: see `stp.data.daily_fields.read_fields`; or a chunk is missing, which Zarr
+            StpError: a variable, its grid or its units are wrong; or a chunk is missing, which Zarr
                 would read as a field without values.
         """
         midnight = {day: np.datetime64(day, "ns").astype(int).item() for day in days}

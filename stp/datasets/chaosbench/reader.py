@@ -50,13 +50,13 @@ VARIABLES = {
     "w": ("Pa s**-1", "lagrangian_tendency_of_air_pressure"),
 }
 SPANS = (1, 7, 14)
-"""Numbers of days of the means that have terciles: a day, a week, two weeks."""
+"""Terciles are computed of means over these numbers of days: a day, a week, two weeks."""
 COORDINATES = "variable level channel_units channel_standard_name lat lon"
 SEASONS = {"djf": [12, 1, 2], "mam": [3, 4, 5], "jja": [6, 7, 8], "son": [9, 10, 11]}
 ERA5_PARTS = "chaosbench/era5/era5_chunks.tar.gz.*"
 LAND_PARTS = "chaosbench/lra5/lra5_chunks.tar.gz.*"
 OCEAN_PARTS = "chaosbench/oras5/oras5_chunks.tar.gz.*"
-"""Pattern of raw files: parts of a stream, in the order of their names."""
+"""Pattern of the raw files that are the parts of a tar stream, in the order of their names."""
 
 Years = Annotated[list[Annotated[int, Field(ge=1678, le=2261)]], Field(min_length=2, max_length=2)]
 """First and last year."""
@@ -161,7 +161,7 @@ class ChaosbenchOptions:
 
     @property
     def levels(self) -> dict[str, list[int]]:
-        """The levels of each variable, in the order of the channels."""
+        """Pressure levels (hPa) by name of the variable, in the order of the channels."""
         return levels_by_name(self.variables)
 
     @property
@@ -213,8 +213,9 @@ class ChaosbenchOptions:
 def cut(options: ChaosbenchOptions, span: int) -> tuple[list[Clip], dict[str, tuple[int, int]]]:
     """Cut the windows of all splits and subsets, and locate their clusters.
 
-    Windows contain no days that are not read. Each window is a cluster, which lasts until the next
-    window starts; `stp.score.blocks` merges clusters into blocks longer than a lead time.
+    Windows contain no days that are not read. Each window is a cluster (the unit of statistical
+    tests), which lasts until the next window starts. Since overlapping forecasts depend on each
+    other, `stp.score.blocks` merges clusters into blocks longer than a lead time.
 
     As in the released code, the last window that would fit is left out, which gives the 320 starts
     of 2022 of the published scores.
@@ -320,7 +321,12 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips to expect, from the calendar alone; see stp.prepare.planned_counts.
+    """Count the clips that `run` will write, from the options and the calendar alone.
+
+    Used before the data are downloaded, to compare the numbers with the published ones.
+
+    Returns:
+        the clips, or their numbers by split, or the reason why a number is not known yet.
 
     Raises:
         StpError: an option is wrong.

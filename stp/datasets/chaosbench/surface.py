@@ -71,7 +71,7 @@ STANDARD_NAMES = {
 
 
 class Part(NamedTuple):
-    """A part of the surface: land or ocean.
+    """Land or ocean: how its data are recognised and dated.
 
     Attributes:
         title: title of the data.
@@ -101,14 +101,19 @@ ORAS5 = Part("ORAS5", "sosaline", month_of)
 
 
 class SurfaceStream:
-    """The fields of land or ocean of some days.
+    """Reads the variables of land or of the ocean from their tar stream, for given days.
+
+    The stream has another order of days than ERA5, so `collect` first stores the needed fields in
+    files; `of` then returns those of one day.
+
+    Call `collect` first, then `of` for each day and `done` after its last use, and `close` last.
 
     Args:
         part: land or ocean.
         raw: the raw files.
         names: names of the parts of the stream, in order.
         variables: names of the variables, in the order of the channels.
-        grid: required grid.
+        grid: latitudes and longitudes that the data must have.
         wanted: for each day, the day or month whose fields it gets.
         state: folder for stored fields, which is kept after a crash.
     """

@@ -105,16 +105,20 @@ def find_snippets(pictures: Mapping[tuple[str, ...], Member]) -> Iterator[Snippe
 
 
 def window_starts(split: str, span: int) -> list[int]:
-    """First frames of the windows of a snippet.
+    """First frames of the windows of a snippet, counted from 0.
 
     The test split has only the first window, as in predbench/datasets/cityscapes.py.
+
+    Args:
+        split: train, val or test.
+        span: number of frames in a window.
     """
     firsts = starts(0, LENGTH, span, STRIDE).tolist()
     return firsts[:1] if split == "test" else firsts
 
 
 def cut(snippets: Iterable[Snippet], span: int) -> list[Clip]:
-    """Cut all snippets, which are stored one after the other, into windows."""
+    """Cut snippets into windows of `span` frames; the snippets are stored one after the other."""
     return [
         Clip(s.split, f"{s.name}/{start:02d}", n * LENGTH + start, 1, span, s.name)
         for n, s in enumerate(snippets)
@@ -151,7 +155,12 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips to expect, from the number of snippets; see stp.prepare.planned_counts.
+    """Count the clips that `run` will write, from the configured numbers of snippets alone.
+
+    Used before the data are downloaded, to compare the numbers with the published ones.
+
+    Returns:
+        the clips, or their numbers by split, or the reason why a number is not known yet.
 
     Raises:
         StpError: an option is wrong.

@@ -47,9 +47,9 @@ class EnsoOptions:
         cmip6_years: number of rows of each of these models.
         cmip5_models: number of climate models of the second part.
         cmip5_years: number of rows of each of these models.
-        damping: lowest and highest damping g of a climate model, per month. The noise w is
-            proportional to the square root of g, so that events keep their size; weakly damped
-            models are more predictable.
+        damping: lowest and highest damping of the oscillation of a climate model, per month. The
+            noise that drives the oscillation is proportional to the square root of the damping, so
+            that events keep their size; weakly damped models are more predictable.
         weather: standard deviation of the red noise that is added, degC.
         seed: seed of all random numbers.
     """

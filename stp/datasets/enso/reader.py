@@ -218,7 +218,12 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips to expect, from the options alone; see stp.prepare.planned_counts.
+    """Count the clips that `run` will write, from the configured numbers of months alone.
+
+    Used before the data are downloaded, to compare the numbers with the published ones.
+
+    Returns:
+        the clips, or their numbers by split, or the reason why a number is not known yet.
 
     Raises:
         StpError: an option is wrong.
@@ -308,7 +313,15 @@ def decode_cmip(raw: RawFiles, task: tuple[EnsoOptions, Series, int, int]) -> np
 
 
 def decode_ersst(raw: RawFiles, task: np.ndarray) -> np.ndarray:
-    """Return the anomalies of a split, which were already computed for the climatology."""
+    """Return the anomalies of a split in the form that `write_frames` asks of every decoder.
+
+    Args:
+        raw: the raw files, which are not read again: the anomalies were already computed.
+        task: anomalies of the split, (months, 24, 48), degC.
+
+    Returns:
+        the same values, (months, 1, 24, 48).
+    """
     return task[:, None]
 
 
@@ -341,11 +354,11 @@ def fold(rows: np.ndarray, name: str) -> np.ndarray:
 
 
 def ersst(path: Path, options: EnsoOptions) -> tuple[list[Series], xr.DataArray, int]:
-    """Read observed anomalies.
+    """Read observed sea surface temperatures, and compute their anomalies on boxes of 5 degrees.
 
     Returns:
-        a series for each split; all months, float32 (time, 24, 48), degC; and the number of boxes
-        without sea.
+        a series for each split; the anomalies of all months, float32 (time, 24, 48), degC; and the
+        number of boxes without sea, whose anomaly is 0.
 
     Raises:
         StpError: the file is damaged, has gaps in time, too few months, or another grid; or the

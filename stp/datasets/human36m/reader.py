@@ -46,9 +46,9 @@ STRICT = {
     "S8": "strict-val",
     **dict.fromkeys(("S9", "S11"), "strict"),
 }
-"""Actors of each split, to which the clips of all lists are assigned anew, so that no performance
-is in two splits. The actors for training and for the test are those of the usual protocol of pose
-estimation; actor 8 was taken from its training set for validation."""
+"""Further split of each actor's clips: the clips of all lists are assigned anew by actor, so that
+no performance is in two of these splits. The actors for training and for the test are those of the
+usual protocol of pose estimation; actor 8 was taken from its training set for validation."""
 
 
 @dataclass(frozen=True)
@@ -57,12 +57,12 @@ class Human36mOptions:
 
 
 class Listed(NamedTuple):
-    """A clip in a list.
+    """A clip in one of PredBench's three lists, one for each split.
 
     Attributes:
-        split: split of the list.
+        split: train, val or test.
         video: actor, scenario and camera: "S1_Directions.54138969".
-        start: number of the first frame.
+        start: number of its first frame in the video.
     """
 
     split: str
@@ -71,7 +71,7 @@ class Listed(NamedTuple):
 
 
 def read_list(text: str, name: str, split: str, span: int) -> list[Listed]:
-    """Read the clips of a list.
+    """Read the clips of one of PredBench's lists, which has a clip in each line.
 
     Args:
         text: content of the file.
@@ -102,7 +102,11 @@ def read_list(text: str, name: str, split: str, span: int) -> list[Listed]:
 
 
 def read_lists(raw: RawFiles | Lists, recipe: Recipe) -> list[Listed]:
-    """Read the clips of all three lists, in order.
+    """Read PredBench's three lists of clips, one for each split: train, then val, then test.
+
+    Args:
+        raw: the raw files, or the folders in which the lists are found.
+        recipe: numbers of frames of a clip, ``context`` and ``horizon``.
 
     Raises:
         StpError: a list is missing or damaged, or a clip is listed twice.
@@ -124,9 +128,10 @@ def read_lists(raw: RawFiles | Lists, recipe: Recipe) -> list[Listed]:
 
 
 def needed(clips: Iterable[Listed], length: int) -> dict[str, list[int]]:
-    """List the numbers of those frames of each video that clips of `length` frames need.
+    """List which frames of each video are needed by clips of `length` frames.
 
-    Videos and frames are in the order of the store.
+    Returns:
+        numbers of the frames by video. Videos and frames are in the order in which they are stored.
     """
     numbers: dict[str, set[int]] = {}
     for clip in clips:
@@ -138,7 +143,9 @@ def needed(clips: Iterable[Listed], length: int) -> dict[str, list[int]]:
 
 
 def cut(listed: Sequence[Listed], length: int) -> list[Clip]:
-    """Locate the clips in the store, which has the `needed` frames, one video after the other.
+    """Locate the listed clips among the stored frames.
+
+    Stored are the `needed` frames, one video after the other.
 
     Args:
         listed: clips from `read_lists`.
@@ -195,7 +202,12 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips to expect, from the lists alone; see stp.prepare.planned_counts.
+    """Count the clips that `run` will write, from PredBench's lists of clips, without pictures.
+
+    Used before the data are downloaded, to compare the numbers with the published ones.
+
+    Returns:
+        the clips, or their numbers by split, or the reason why a number is not known yet.
 
     Raises:
         StpError: an option is wrong, or a list is wrong or missing.

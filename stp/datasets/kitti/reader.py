@@ -93,7 +93,9 @@ class KittiOptions:
 
 
 def read_lists(find_list: Callable[[str], Path]) -> list[Drive]:
-    """Read the drives of all splits, without times, in the order of the splits and the lists.
+    """Read PredBench's lists of drives: name and number of frames of each, but no times.
+
+    Drives are in the order train, val, test, within a split in the order of its list.
 
     Args:
         find_list: function that finds a raw file by its name.
@@ -144,7 +146,12 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips to expect, from the lists alone; see stp.prepare.planned_counts.
+    """Count the clips that `run` will write, from PredBench's lists of drives, without pictures.
+
+    Used before the data are downloaded, to compare the numbers with the published ones.
+
+    Returns:
+        the clips, or their numbers by split, or the reason why a number is not known yet.
 
     Raises:
         StpError: an option or a list is wrong, or a list is missing.

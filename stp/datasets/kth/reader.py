@@ -123,7 +123,13 @@ def read_sequences(text: str, name: str = SEQUENCES) -> dict[str, list[tuple[int
 
 
 def deal(sequences: Mapping[str, list[tuple[int, int]]], splits: Mapping[str, Any]) -> list[Part]:
-    """Assign the annotated frames of videos to splits, in alphabetical order of the videos."""
+    """Assign the annotated frames of videos to splits, in alphabetical order of the videos.
+
+    Args:
+        sequences: first and last frame of the annotated sequences of each video, from
+            `read_sequences`.
+        splits: which persons or sequences each split has, see `KthOptions`.
+    """
     parts = []
     for video in sorted(sequences):
         person = int(VIDEO.match(video)["person"])  # type: ignore[index]
@@ -142,13 +148,16 @@ def deal(sequences: Mapping[str, list[tuple[int, int]]], splits: Mapping[str, An
 def cut(
     parts: Iterable[Part], options: KthOptions, span: int, lengths: Mapping[str, int] | None = None
 ) -> list[Clip]:
-    """Cut parts, whose frames are stored one after the other, into windows.
+    """Cut the frames of all parts (the annotated frames of one video in one split) into windows.
+
+    The frames of the parts are stored one after the other.
 
     Args:
         parts: parts from `deal`.
         options: the strides.
         span: number of frames in a window.
-        lengths: actual numbers of frames of videos, if known; windows end before these.
+        lengths: actual number of frames by video, if known: the annotation of some goes beyond the
+            end. Windows contain no missing frames.
     """
     clips = []
     base = 0
@@ -214,7 +223,12 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips to expect, from the annotation alone; see stp.prepare.planned_counts.
+    """Count the clips that `run` will write, from ``00sequences.txt`` alone, without videos.
+
+    Used before the data are downloaded, to compare the numbers with the published ones.
+
+    Returns:
+        the clips, or their numbers by split, or the reason why a number is not known yet.
 
     Raises:
         StpError: an option is wrong, or the annotation is wrong or missing.
@@ -231,11 +245,12 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
 def decode_part(raw: RawFiles, task: tuple[Member, Part, int, int]) -> Decoded:
     """Read and resize the frames of a part, uint8 (T, 1, H, W); missing frames are black.
 
-    The note is the actual number of frames of the video.
-
     Args:
         raw: the raw files.
         task: file of the video, the part, and height and width of the result, pixels.
+
+    Returns:
+        the frames, with the actual number of frames of the video as note.
 
     Raises:
         StpError: the video is damaged, or ends before the part begins.

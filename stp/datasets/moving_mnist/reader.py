@@ -167,7 +167,12 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips to expect, from the options alone; see stp.prepare.planned_counts.
+    """Count the clips that `run` will write, from the options alone.
+
+    Only if all published test clips are used, their file is opened to count them.
+
+    Returns:
+        the clips, or their numbers by split, or the reason why a number is not known yet.
 
     Raises:
         StpError: an option is wrong, or the published test clips are damaged.

@@ -29,7 +29,8 @@ LOGS = {
     "val": ("n015-2018-07-27-11-24-31+0800", 1532661911362460),
     "test": ("n015-2018-07-24-11-03-52+0800", 1532401591362460),
 }
-"""Format of the names of logs, and times of first frames; minutes are counted up."""
+"""For each split, the name of its first log, and the time of the first frame of this log,
+microseconds since 1970. In the names of further logs, the minute is the number of the log."""
 STEPS = (50_000, 100_000, 100_000, 100_000, 50_000, 100_000)  # microseconds; a key frame every 6
 _BETWEEN_SCENES = 30_000_000
 

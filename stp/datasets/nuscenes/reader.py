@@ -92,14 +92,25 @@ class NuscenesOptions:
 
 
 class Log(NamedTuple):
-    """A log: its recording, and the names of its pictures, sorted by time."""
+    """A log: a recording of the front camera.
+
+    Attributes:
+        drive: split, name, length and times of the recording.
+        pictures: names of its pictures, sorted by time.
+    """
 
     drive: Drive
     pictures: list[str]
 
 
 def make_log(split: str, name: str, pictures: list[str], source: str) -> Log:
-    """Read the times in the names of the pictures of a log.
+    """Make a log from the names of its pictures, which contain their times.
+
+    Args:
+        split: train, val or test.
+        name: name of the log.
+        pictures: names of its pictures, sorted by time.
+        source: file that lists the pictures, for errors.
 
     Raises:
         StpError: a name is wrong or belongs to another log, or the times do not increase.
@@ -119,7 +130,10 @@ def make_log(split: str, name: str, pictures: list[str], source: str) -> Log:
 
 
 def read_lists(find_list: Callable[[str], Path]) -> list[Log]:
-    """Read the logs of validation and test.
+    """Read PredBench's lists of the validation and test logs, with the pictures of each.
+
+    Args:
+        find_list: function that finds a raw file by its name.
 
     Raises:
         StpError: a list is missing or damaged, or a log is in both lists.
@@ -175,11 +189,11 @@ def read_table(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def training_logs(table: Path, other: Iterable[str]) -> list[Log]:
-    """All logs of the official table except those of validation and test, sorted by name.
+    """Make the training logs: all logs in the official table except given ones, sorted by name.
 
     Args:
         table: path of sample_data.json.
-        other: names of the logs of validation and test.
+        other: names of the logs to leave out, which are for validation and test.
 
     Raises:
         StpError: the table is damaged, or lists a picture twice.
@@ -230,7 +244,13 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips to expect, from lists and official table; see stp.prepare.planned_counts.
+    """Count the clips that `run` will write, without pictures, before these are downloaded.
+
+    PredBench's lists state the validation and test pictures. The official table
+    ``sample_data.json``, if it is there, states the training pictures.
+
+    Returns:
+        the clips, or their numbers by split, or the reason why a number is not known yet.
 
     Raises:
         StpError: an option or a file is wrong, or a list is missing.

@@ -157,9 +157,13 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips to expect, from the lists alone; see stp.prepare.planned_counts.
+    """Count the clips that `run` will write, from PredBench's lists of files, without videos.
 
-    Whether a trajectory is too short is known only when its file is read.
+    Used before the data are downloaded, to compare the numbers with the published ones.
+    Trajectories that turn out to be too short for a clip, once their files are read, are included.
+
+    Returns:
+        the clips, or their numbers by split, or the reason why a number is not known yet.
 
     Raises:
         StpError: an option or a list is wrong, or a list is missing.

@@ -31,7 +31,7 @@ SHARD, MEDIVAC, BEACON, CUE, SHOT = 0.022, 0.060, 0.050, 0.012, 0.006
 """Radii of other objects, in widths of the map."""
 LOBES = (0, 2, 3, 4, 5, 6)
 DEPTH = 0.2
-"""Depth of the lobes of each type, relative to its radius."""
+"""Depth of the lobes on the outline of a unit, relative to the unit's radius."""
 
 
 class Thing(NamedTuple):

@@ -40,7 +40,8 @@ class ScvOptions:
         test: number of test videos (2,000).
         files: number of files of the training videos (10); other splits have one file each.
         seed: seed of all random numbers; a video does not depend on the number of videos.
-        play: values of `Scenario` other than the defaults.
+        play: parameters of the game that differ from the defaults, such as ``{army: 4}``; see
+            `Scenario`.
     """
 
     scenario: str
@@ -96,7 +97,7 @@ def record(frames: Sequence[Sequence[Thing]], length: int, size: int) -> bytes:
 
     Args:
         frames: objects on the map in each recorded frame.
-        length: number of frames of the game.
+        length: number of frames of the whole game, most of which are not recorded.
         size: height and width of a picture, pixels.
     """
     loops = length * LOOPS

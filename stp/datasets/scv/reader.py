@@ -131,7 +131,14 @@ def find_videos(raw: RawFiles, options: ScvOptions) -> list[Video]:
 
 
 def read_steps(data: bytes, name: str) -> tuple[Features, list[Feature]]:
-    """Read the numbers and the pictures of a record.
+    """Decode a record of a TFRecord file, which is one video.
+
+    Args:
+        data: content of the record.
+        name: name of the video, for errors.
+
+    Returns:
+        numbers of the whole video by name, such as ``n_steps``; and the PNG file of each frame.
 
     Raises:
         StpError: the record is damaged, or has no pictures.
@@ -146,8 +153,8 @@ def count_frames(context: Features, pictures: list[Feature], options: ScvOptions
     """Check and return the number of frames of a video.
 
     Raises:
-        StpError: the number differs from the record's, or is out of the range in the options; or
-            frames have another size.
+        StpError: the number differs from the one that the record states, or is out of the range in
+            the options; or frames have another size.
     """
     stated = required_feature(context, "n_steps", name).ints().tolist()
     if stated != [len(pictures)]:
@@ -225,7 +232,12 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips to expect, from the options alone; see stp.prepare.planned_counts.
+    """Count the clips that `run` will write, from the configured numbers of videos alone.
+
+    Used before the data are downloaded, to compare the numbers with the published ones.
+
+    Returns:
+        the clips, or their numbers by split, or the reason why a number is not known yet.
 
     Raises:
         StpError: an option is wrong.

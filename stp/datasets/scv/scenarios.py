@@ -63,7 +63,13 @@ Frames = Iterator[list[Thing]]
 
 
 def move_unit(rng: np.random.Generator, scenario: Scenario) -> Frames:
-    """One unit moves from the centre to the border; a click shows its destination."""
+    """Yield the frames of a game in which a unit moves from the centre to the border.
+
+    A mark, as of a mouse click, shows in the first frames where the unit goes.
+
+    Yields:
+        all objects on the map, for each frame.
+    """
     kind = int(rng.integers(scenario.types))
     colour = TEAMS[rng.integers(scenario.colours)]
     angle = rng.uniform(0, 2 * np.pi)
@@ -81,7 +87,13 @@ def move_unit(rng: np.random.Generator, scenario: Scenario) -> Frames:
 
 
 def collect_shards(rng: np.random.Generator, scenario: Scenario) -> Frames:
-    """Two marines collect shards; each goes to the nearest shard, and shards do not reappear."""
+    """Yield the frames of a game in which two marines collect shards of minerals.
+
+    Each goes to the nearest shard; shards do not reappear.
+
+    Yields:
+        all objects on the map, for each frame.
+    """
     positions = scattered(rng, 2, 0.1, 0.9, 4 * RADII[MARINE], np.empty((0, 2)), 0.0)
     shards = scattered(rng, scenario.shards, 0.05, 0.95, 0.12, positions, MARINE_REACH + 0.073)
     remaining = np.ones(len(shards), bool)
@@ -129,9 +141,13 @@ def collect_shards(rng: np.random.Generator, scenario: Scenario) -> Frames:
 
 
 def brawl(rng: np.random.Generator, scenario: Scenario) -> Frames:
-    """Two armies fight: each unit attacks the nearest enemy until one side has no units left.
+    """Yield the frames of a game in which two armies fight until one has no units left.
 
-    Armies start so close that units are lost within the 16 recorded frames of a clip.
+    Each unit attacks the nearest enemy. Armies start so close that units are lost within the 16
+    recorded frames of a clip.
+
+    Yields:
+        all objects on the map, for each frame.
     """
     n = scenario.army
     sides = ("zerg", "terran") if rng.integers(2) else ("terran", "zerg")
@@ -181,7 +197,13 @@ def brawl(rng: np.random.Generator, scenario: Scenario) -> Frames:
 
 
 def road_trip(rng: np.random.Generator, scenario: Scenario) -> Frames:
-    """A medivac picks up units, the nearest first, visits beacons, and unloads at the last one."""
+    """Yield the frames of a game in which a medivac (a flying transport) carries units.
+
+    It picks up units, the nearest first, visits beacons, and unloads at the last one.
+
+    Yields:
+        all objects on the map, for each frame.
+    """
     medivac = rng.uniform(0.4, 0.6, 2)
     n = int(rng.integers(1, scenario.most_units + 1))
     kinds, colours = rng.integers(scenario.types, size=n), rng.integers(scenario.colours, size=n)
@@ -227,14 +249,22 @@ SCENARIOS: dict[str, tuple[str, int, Callable[[np.random.Generator, Scenario], F
     "brawl": ("Brawl", 4, brawl),
     "road_trip_with_medivac": ("RoadTripWithMedivac", 8, road_trip),
 }
-"""For each scenario, the name of its map, the recorded frames, and the function that plays it."""
+"""For each scenario, the name of its map, the number of frames of the game from one recorded frame
+to the next, and the function that plays it."""
 
 
 def play(name: str, rng: np.random.Generator, scenario: Scenario) -> tuple[list[list[Thing]], int]:
-    """Play a scenario; return the objects on the map in each recorded frame, and the number of
-    frames.
+    """Play one game of a scenario.
 
     As in the official data, the first two frames are not recorded.
+
+    Args:
+        name: name of the scenario, such as "brawl".
+        rng: generator of all random numbers.
+        scenario: parameters of the scenario.
+
+    Returns:
+        the objects on the map in each recorded frame, and the number of frames of the whole game.
     """
     _, every, scene = SCENARIOS[name]
     frames = list(scene(rng, scenario))
@@ -257,7 +287,7 @@ def scattered(
     from_others: float,
     hole: float = 0.0,
 ) -> np.ndarray:
-    """Draw random positions, (n, 2).
+    """Draw random positions in a square, (n, 2), in widths of the map.
 
     Args:
         rng: generator of the random numbers.

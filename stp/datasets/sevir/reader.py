@@ -218,7 +218,12 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips to expect, from the catalogue alone; see stp.prepare.planned_counts.
+    """Count the clips that `run` will write, from the catalogue of events, without pictures.
+
+    Used before the data are downloaded, to compare the numbers with the published ones.
+
+    Returns:
+        the clips, or their numbers by split, or the reason why a number is not known yet.
 
     Raises:
         StpError: an option or the catalogue is wrong.
@@ -265,7 +270,10 @@ def check_places(raw: RawFiles, events: Iterable[Event], catalog: Path) -> None:
 
 
 def decode_event(raw: RawFiles, event: Event) -> Decoded:
-    """Read the pictures of an event as stored, uint8 (49, 1, H, W); the note counts missing pixels.
+    """Read the 49 pictures of an event as stored, uint8 (49, 1, H, W).
+
+    Returns:
+        the pictures, with the number of missing pixels (code 255) as note.
 
     Raises:
         StpError: the file is damaged, or number or type of the pictures is unexpected.

@@ -149,9 +149,13 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips to expect, before data are downloaded; see stp.prepare.planned_counts.
+    """Count the clips that `run` will write, before the data are downloaded.
 
-    Without the raw files, only the numbers of validation and test clips are known.
+    If the raw files are there, windows are counted from their dates. Without them, only the numbers
+    of validation and test clips are known.
+
+    Returns:
+        the clips, or their numbers by split, or the reason why a number is not known yet.
 
     Raises:
         StpError: an option or a raw file is wrong.

@@ -79,7 +79,13 @@ class Day(NamedTuple):
 
 
 def read_days(raw: RawFiles | Lists) -> list[Day]:
-    """Read the days of all lists, in order.
+    """Read PredBench's four lists of files (train, val, test, moscow), each the data of one day.
+
+    Args:
+        raw: the raw files, or the folders in which the lists are found.
+
+    Returns:
+        the days, list after list.
 
     Raises:
         StpError: a list is missing or damaged, or names a day twice.
@@ -203,7 +209,12 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips to expect, from the lists alone; see stp.prepare.planned_counts.
+    """Count the clips that `run` will write, from PredBench's lists of days, without the data.
+
+    Used before the data are downloaded, to compare the numbers with the published ones.
+
+    Returns:
+        the clips, or their numbers by split, or the reason why a number is not known yet.
 
     Raises:
         StpError: an option is wrong, or a list is wrong or missing.
@@ -213,10 +224,13 @@ def count(recipe: Recipe, raw: Lists) -> Planned:
 
 
 def shared(days: Iterable[Day]) -> dict[str, int]:
-    """Count test days that are close to training days.
+    """Count how many test days resemble training days, as facts for the receipt of the preparation.
 
-    These are test days in the same city as training days, on the same date, or on adjacent dates.
-    No test day is a training day of the same city.
+    No test day is a training day of the same city, but it may be close to one.
+
+    Returns:
+        number of test days by description: all; those in cities of training days; those on dates of
+        training days; and those on the day before or after a training day of their city.
     """
     days = list(days)
     train = [day for day in days if day.split == "train"]
@@ -241,7 +255,8 @@ def decode_day(raw: RawFiles, task: tuple[str, tuple[int, int], tuple[int, int]]
 
     Args:
         raw: the raw files.
-        task: name of the file, rows and columns of the raw grid, and of the centre.
+        task: name of the file; numbers of rows and columns of the raw grid; and height and width of
+            the centre that is read.
 
     Raises:
         StpError: the file is damaged, or has another shape.

@@ -59,7 +59,8 @@ def open_checked(path: Path, field: RawField, ensemble: bool = False) -> tuple[x
     Args:
         path: path of the file.
         field: the variable.
-        ensemble: whether the file has members; names of dimensions also differ.
+        ensemble: whether the file has several members. Such files have the dimension "number", and
+            call the axes of the grid "latitude" and "longitude" instead of "lat" and "lon".
 
     Returns:
         the variable, with ascending latitudes, and its axes.

@@ -80,7 +80,7 @@ class WeatherbenchOptions:
         members: for ensemble, indices of the members of each split, from 0.
         cluster_days: number of days of a block of a year; windows that start in the same block are
             one cluster.
-        normalisation: "published" (the constants below) or "train" (computed).
+        normalisation: "published" (constants of the option `published`) or "train" (computed).
         published: [mean, standard deviation] of each channel, compared with the computed ones.
     """
 
@@ -128,7 +128,7 @@ class WeatherbenchOptions:
 
     @property
     def levels(self) -> dict[str, list[int]]:
-        """The levels of each variable, in the order of the channels."""
+        """Pressure levels (hPa) by name of the variable, in the order of the channels."""
         return levels_by_name(self.variables)
 
     @property
@@ -156,7 +156,7 @@ class Season(NamedTuple):
     Attributes:
         name: name of the year or member, such as "1979".
         split: train, val or test.
-        first: first hour, since 1970-01-01 UTC.
+        first: first hour, in hours since 1970-01-01 UTC.
         hours: number of hours.
         step: number of hours between stored frames.
     """
@@ -189,13 +189,15 @@ def seasons_of(options: WeatherbenchOptions) -> list[Season]:
 
 
 def cut(seasons: Iterable[Season], options: WeatherbenchOptions, span: int) -> list[Clip]:
-    """Cut seasons, whose frames are stored one after the other, into windows.
+    """Cut seasons (the consecutive hours of one year) into windows.
 
-    Windows do not cross the ends of years. As in predbench/datasets/weatherbench_np.py, a window of
-    n frames needs more than n intervals, which gives the published numbers of windows.
+    The frames of seasons are stored one after the other.
+
+    Windows do not cross the ends of years. As in predbench/datasets/weatherbench_np.py, windows
+    that end in the last 6 hours are left out, which gives the published numbers of windows.
 
     Args:
-        seasons: years.
+        seasons: years, or members of an ensemble.
         options: subsets and lengths of clusters.
         span: number of frames in a window.
     """
@@ -286,7 +288,7 @@ def run(job: Job) -> Extras:
 
 
 def count(recipe: Recipe, raw: Lists) -> Planned:
-    """Count the clips to expect, from the calendar alone; see stp.prepare.planned_counts.
+    """Count the clips that `run` will write, from the options and the calendar, without the data.
 
     Raises:
         StpError: an option is wrong.
@@ -387,7 +389,7 @@ def _ensemble(
 
 
 def decode_years(raw: RawFiles, task: list[tuple[RawField, list[int]]]) -> np.ndarray:
-    """Read frames of a year, float32 (T, C, H, W); `task`: variables, indices of their times.
+    """Read frames of a year, float32 (T, C, H, W); `task`: pairs of variable and its time indices.
 
     Raises:
         StpError: a file is damaged.
@@ -396,7 +398,7 @@ def decode_years(raw: RawFiles, task: list[tuple[RawField, list[int]]]) -> np.nd
 
 
 def decode_member(raw: RawFiles, task: tuple[list[RawField], int]) -> np.ndarray:
-    """Read all frames of a member, float32 (T, C, H, W); `task`: variables, index of the member.
+    """Read a member, float32 (T, C, H, W); `task`: its variables, and its index in the file.
 
     Raises:
         StpError: the file is damaged.
@@ -411,7 +413,7 @@ def decode_member(raw: RawFiles, task: tuple[list[RawField], int]) -> np.ndarray
 
 
 def file_of(options: WeatherbenchOptions, name: str, year: str) -> str:
-    """WeatherBench's name of the file of a variable and year."""
+    """Path of the raw file of a variable (such as "t2m") and year, below the raw folder."""
     folder = VARIABLES[name][0]
     degrees = options.resolution
     return f"weatherbench/{degrees}/{folder}/{folder}_{year}_{degrees}.nc"

@@ -27,11 +27,11 @@ def embed(weights: Weights, layer: str) -> Embed:
     """Make the function that computes features of clips through I3D.
 
     Args:
-        weights: weights of the network.
+        weights: weights file with its checksums, and device and threads of the network.
         layer: one of ``LAYERS``.
 
     Returns:
-        a function, see `embed_with`.
+        a function from clips float32 (N, T, C, H, W) in [0, 1] to features float64 (N, D).
 
     Raises:
         StpError: the file differs from its declared checksums, or does not contain weights of I3D.
@@ -49,6 +49,11 @@ def embed(weights: Weights, layer: str) -> Embed:
 
 def embed_with(state: State, device: str, layer: str = "logits") -> Embed:
     """Load weights into I3D, and make the function that computes features.
+
+    Args:
+        state: tensors of the weights, by name.
+        device: "cpu" or "cuda".
+        layer: one of ``LAYERS``.
 
     Returns:
         a function from clips float32 (N, T, C, H, W) in [0, 1] to features float64 (N, D).

@@ -26,6 +26,10 @@ BATCH_FRAMES = {"cpu": 8, "cuda": 128}
 def embed(weights: Weights, layer: str) -> Embed:
     """Make the function that computes features of clips through Inception-v3.
 
+    Args:
+        weights: weights file with its checksums, and device and threads of the network.
+        layer: summary over the frames of a clip, one of ``LAYERS``, such as ``means``.
+
     Returns:
         a function from clips float32 (N, T, C, H, W) in [0, 1], C is 1 or 3, to features float64
         (N, 2048).

@@ -25,7 +25,15 @@ SHORTEST = 2
 
 
 def embed(weights: Weights, layer: str) -> Embed:
-    """Make the function that computes features (see `embed_with`) from weights of a file.
+    """Make the function that computes features of clips, with weights of a file.
+
+    Args:
+        weights: weights file with its checksums, and device and threads of the network.
+        layer: summary over the frames of a clip, one of ``LAYERS``, such as ``means``.
+
+    Returns:
+        a function from clips float32 (N, T, C, H, W) in [0, 1], C is 1 or 3, to features float64
+        (N, 512).
 
     Raises:
         StpError: the file differs from its declared checksums, or does not contain weights of
@@ -43,6 +51,10 @@ def embed_random(seed: int, layer: str, device: str = "auto", threads: int = 1) 
         layer: name of the layer, one of ``LAYERS``.
         device: "auto", "cpu" or "cuda".
         threads: number of CPU threads.
+
+    Returns:
+        a function from clips float32 (N, T, C, H, W) in [0, 1], C is 1 or 3, to features float64
+        (N, 512).
     """
     network = draw(Trunk("squeezenet"), seed)
     assert isinstance(network, Trunk)
@@ -51,6 +63,12 @@ def embed_random(seed: int, layer: str, device: str = "auto", threads: int = 1) 
 
 def embed_with(network: Trunk, layer: str, device: str, threads: int) -> Embed:
     """Make the function that computes features of clips through a given SqueezeNet.
+
+    Args:
+        network: layers of SqueezeNet with their weights.
+        layer: summary over the frames of a clip, one of ``LAYERS``.
+        device: "auto", "cpu" or "cuda".
+        threads: number of CPU threads.
 
     Returns:
         a function from clips float32 (N, T, C, H, W) in [0, 1], C is 1 or 3, to features float64

@@ -26,6 +26,10 @@ BATCH = {"cpu": 1, "cuda": 16}
 def embed(weights: Weights, layer: str) -> Embed:
     """Make the function that computes features of clips through VideoMAE.
 
+    Args:
+        weights: weights file with its checksums, and device and threads of the network.
+        layer: one of ``LAYERS``.
+
     Returns:
         a function from clips float32 (N, T, C, H, W) in [0, 1], with C of 1 or 3 and T >= 16, to
         features float64 (N, D), where D is the width of the network.

@@ -32,7 +32,7 @@ class Size(Strict):
 
 
 class DatasetOptions(Strict):
-    """Options of a table of datasets.
+    """Options of a table that compares sizes of datasets with those that a paper prints.
 
     Attributes:
         sizes: where to find a size and its printed value, by name of the size.

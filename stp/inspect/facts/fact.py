@@ -14,7 +14,7 @@ from stp.plan.suite import Suite
 
 @dataclass(frozen=True)
 class Fact:
-    """A row of a table of facts.
+    """A row of a table that compares facts printed in a paper, such as numbers of clips, with ours.
 
     Attributes:
         values: value by column of the CSV file.
@@ -41,7 +41,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Facts:
-    """All rows of a table.
+    """A table that compares facts printed in a paper with ours.
 
     Attributes:
         columns: names of the columns of the CSV file.

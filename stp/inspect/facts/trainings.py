@@ -23,7 +23,7 @@ ANNEALED = "annealed_rate"
 
 
 class Setting(Strict):
-    """Where to find a setting of a training run, and its printed values.
+    """Where to find a setting of a training run, such as its learning rate, and the printed value.
 
     Attributes:
         ours: where our value is: a dotted key of the recipe of a training (``train.lr``);
@@ -46,15 +46,15 @@ class Setting(Strict):
 
 
 class TrainingOptions(Strict):
-    """Options of a table of settings of training runs.
+    """How to compare our hyperparameters with those that a paper prints, given in a CSV file.
 
     Attributes:
-        settings: where to find a setting and its printed value, by name of the setting.
-        header: columns of the table.
-        long: if each row of the file has one setting, the columns with its name and its value,
-            which is shown as printed; None if each row has all settings of a training run.
-        also: names of settings that are listed although they are not printed.
-        note: column of the file with remarks about differences of the release.
+        settings: where to find a hyperparameter and its printed value, by name, such as ``lr``.
+        header: columns of the table that is made.
+        long: the columns of the CSV file with the name and the printed value, if each row has one
+            hyperparameter; None if each row has all hyperparameters of a training run.
+        also: names of hyperparameters that are listed although they are not printed.
+        note: column of the CSV file with remarks on differences in the authors' released code.
     """
 
     settings: dict[str, Setting]
@@ -133,7 +133,7 @@ def facts(plan: Plan, source: FactSource) -> Facts:
 
 
 def source_of(suite: Suite) -> FactSource:
-    """The declaration of the first table of a suite that compares settings of training runs."""
+    """Find a suite's declaration of the (first) table that compares settings of training runs."""
     sources = (about.facts for about in suite.tables.values() if about.facts)
     return next(source for source in sources if source.source == MODULE)
 

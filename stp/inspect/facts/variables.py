@@ -11,7 +11,7 @@ from stp.plan.suite import FactSource
 
 
 class VariableOptions(Strict):
-    """Options of a table of variables.
+    """Options of a table that compares variables and their units with those that a paper lists.
 
     Attributes:
         reader: name of the module that reads the raw files.

@@ -93,7 +93,7 @@ def check_size(network: str, smallest: int, remedy: str) -> None:
     Args:
         network: name of the network in `NETWORKS`.
         smallest: smallest height or width of the videos, pixels.
-        remedy: remedy in the error.
+        remedy: last part of the error message: what the user can do, such as "leave out this clip".
 
     Raises:
         StpError: the videos are smaller than the network allows.

@@ -48,7 +48,7 @@ class _ArraysOnly(pickle.Unpickler):
 
 
 def read_pickled_arrays(path: Path) -> dict[str, Tensor]:
-    """Read the convolutions of one of the networks in `LAYERS`.
+    """Read the convolutions of AlexNet or VGG-16 from such a file.
 
     Returns:
         float32 tensors with torchvision's names and axes: ``features.0.weight``

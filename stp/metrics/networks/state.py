@@ -26,10 +26,10 @@ _REMEDY = "`stp list weights --check` compares the file with its entry in config
 def read_state(path: Path) -> State:
     """Read the tensors of a file onto the CPU; no code of the file is run.
 
-    Only the tensors of a TorchScript archive are read. A state dict may be the value of one of the
-    keys `WRAPPED`, and the prefix ``module.`` of its names is removed. Tensors of a TensorFlow
-    checkpoint (``NAME.data-00000-of-00001``, with ``NAME.index`` beside it) keep their order of
-    axes.
+    Only the tensors of a TorchScript archive are read. A state dict may be inside another dict,
+    under the key ``state_dict``, ``model`` or ``module``; the prefix ``module.`` of its names is
+    removed. Tensors of a TensorFlow checkpoint (``NAME.data-00000-of-00001``, with ``NAME.index``
+    beside it) keep their order of axes.
 
     Returns:
         tensors by name, in the order of the file.

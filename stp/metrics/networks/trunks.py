@@ -81,12 +81,12 @@ class Trunk(nn.Module):
 
 
 def read_trunk(name: str, state: State) -> Trunk:
-    """Build a trunk from the weights of the whole classifier, or of its feature layers only.
+    """Build the feature layers of a network, up to the last one that LPIPS compares.
 
     Args:
-        name: name of the network.
-        state: tensors by torchvision's names, such as ``features.0.weight``; tensors of the
-            classifier and of layers after the last tap are ignored.
+        name: name of the network: alexnet, squeezenet (1.1) or vgg16.
+        state: weights of the whole classifier or of its feature layers, by torchvision's names,
+            such as ``features.0.weight``; tensors of other layers are ignored.
 
     Raises:
         StpError: the weights are not those of this network.

@@ -1,4 +1,4 @@
-"""Measures of quality, one module each.
+"""Measures of quality, which predict people's opinions of videos, one module each.
 
 A module has a function ``values(database, features)``. ``features`` are
 `stp.opinions.network_features.NetworkFeatures`, or None for measures without a network. The

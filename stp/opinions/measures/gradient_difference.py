@@ -12,7 +12,9 @@ from stp.opinions.prepared import Database
 
 
 def values(database: Database, features: None = None) -> np.ndarray | Unavailable:
-    """Compute the difference for each video, averaged over frames, pixels and channels.
+    """Compute the mean difference between gradients of predicted and true frames, for each video.
+
+    Differences are averaged over frames, pixels and channels.
 
     Returns:
         float64 (number of videos, 1), or `Unavailable` if a true future is unknown.

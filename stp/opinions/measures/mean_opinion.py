@@ -1,4 +1,4 @@
-"""The mean opinion of the training videos, predicted for every video: a baseline."""
+"""Predict the mean opinion (viewers' score) of the training videos for every video: a baseline."""
 
 import numpy as np
 
@@ -6,5 +6,8 @@ from stp.opinions.prepared import Database
 
 
 def values(database: Database, features: None = None) -> np.ndarray:
-    """Return no features, float64 (number of videos, 0): a regression then has only a constant."""
+    """Return an array without columns, float64 (number of videos, 0).
+
+    A regression on it has only a constant, and so predicts the mean opinion of its training videos.
+    """
     return np.zeros((len(database), 0))

@@ -1,4 +1,7 @@
-"""Network features of videos: some of `stp.opinions.network_features.PARTS`, side by side."""
+"""Predict people's opinion of a video from features that a network computes of it.
+
+The features are some of `stp.opinions.network_features.PARTS`, side by side.
+"""
 
 import numpy as np
 

@@ -41,7 +41,7 @@ class CentreArchive(Source):
     Args:
         request: request for forecasts. A clip has a forecast if the archive has one that starts at
             the clip's last context frame.
-        ensemble: whether groups have members.
+        ensemble: whether the archive has several members for each start.
         gravity: number by which the archive divided geopotential to get heights, m s-2.
         parts: pattern of the raw files of the stream; all by default.
 
@@ -90,7 +90,7 @@ class CentreArchive(Source):
         self._order = order
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
-        """Read the forecasts of one clip, in the dataset's units (see `Source.read`)."""
+        """Read the forecasts of one clip in the dataset's units, (members, lead times, C, H, W)."""
         position = int(np.flatnonzero(self.rows == row)[0])
         name, opened = self._at(position)
         variables: dict[str, list[int]] = {}
@@ -239,9 +239,10 @@ def open_source(
 
     Args:
         request: request for forecasts.
-        ensemble: whether groups have members.
+        ensemble: whether the archive has several members for each start.
         gravity: number by which the archive divided geopotential to get heights, m s-2.
-        corrected_on: split whose mean error is subtracted, see `stp.predict.bias_correction`.
+        corrected_on: name of a split of earlier years; the mean error of the forecasts of its
+            starts is subtracted from all forecasts. None: forecasts are not corrected.
     """
     source = CentreArchive(request, ensemble, gravity)
     if corrected_on is None:

@@ -14,7 +14,8 @@ class DailyClimatology(Source):
 
     Args:
         request: request for forecasts.
-        kind: name of a climatology of the prepared data.
+        kind: climatology of the prepared data: "without_validation", the mean over the training
+            years, or another array of means in ``climatology.zarr``.
 
     Raises:
         StpError: the climatology is missing or lacks days.
@@ -35,13 +36,13 @@ class DailyClimatology(Source):
             )
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
-        """Read the forecasts of one clip, in the dataset's units (see `Source.read`)."""
+        """Read the forecasts of one clip in the dataset's units, (members, lead times, C, H, W)."""
         valid = (self._request.valid(row, lead) for lead in leads.tolist())
         return np.stack([self._means.read(frame) for frame in valid])[None]
 
 
 def open_source(request: ForecastRequest, kind: str = "without_validation") -> Source:
-    """Open a climatology of the prepared data; see `DailyClimatology`.
+    """Open a climatology of the prepared data, which serves as forecast (`DailyClimatology`).
 
     Args:
         request: request for forecasts.

@@ -1,4 +1,4 @@
-"""Distorted real clips in place of forecasts: the study of FVD (`stp.data.distortions`).
+"""Distorted real clips in place of forecasts, to study what FVD and other metrics notice.
 
 Distortions use whole clips and other clips of the split; the data have no context frames.
 """
@@ -18,12 +18,16 @@ OPTIONS = (
 class DistortedClips(Source):
     """Distorted real clips, in the form of forecasts.
 
+    Scores of such "forecasts" show what a metric notices.
+
     Args:
-        request: request, whose ``intensity`` is the number, from 1, of one of ``intensities``.
-        distortion: name of the distortion.
-        intensities: parameter of the distortion at each intensity.
+        request: clips to distort, and the level of the distortion: level 1 uses the first of
+            ``intensities``, level 2 the second, ...
+        distortion: name of the distortion, such as ``gaussian_blur``.
+        intensities: strength of the distortion at each level, such as the width of the blur.
         seed: seed of all random numbers.
-        chosen: choices where the paper leaves details open, see `stp.data.distortions.CHOICES`.
+        chosen: details of distortions that the paper leaves open, such as ``border="reflect"``, by
+            keys of `stp.data.distortions.CHOICES`.
 
     Raises:
         StpError: the data have context frames, the intensity is out of range, or an option is
@@ -56,7 +60,7 @@ class DistortedClips(Source):
         self.channels = np.arange(request.data.shape[0])
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
-        """Read the forecasts of one clip, in the dataset's units (see `Source.read`)."""
+        """Read the forecasts of one clip in the dataset's units, (members, lead times, C, H, W)."""
         rows = [row, *self._distort.partners(len(self.rows), row)]
         clip, *others = self._request.clips.read(rows, length=self._request.lead_times)
         distorted = self._distort(row, clip, tuple(others))
@@ -70,5 +74,13 @@ def open_source(
     seed: int = 0,
     **chosen: str,
 ) -> Source:
-    """Open the distorted clips of a split; see `DistortedClips`."""
+    """Open the distorted clips of a split, in the form of forecasts (`DistortedClips`).
+
+    Args:
+        request: clips to distort, and the level of the distortion, from 1.
+        distortion: name of the distortion.
+        intensities: strength of the distortion at each level.
+        seed: seed of all random numbers.
+        chosen: details of distortions that the paper leaves open, such as ``border="reflect"``.
+    """
     return DistortedClips(request, distortion, intensities, seed, **chosen)

@@ -182,5 +182,12 @@ def _other_grid(name: str, lat: np.ndarray, lon: np.ndarray, grid: Grid) -> StpE
 def open_source(
     request: ForecastRequest, gravity: float = STANDARD_GRAVITY, placement: str = "coordinates"
 ) -> Source:
-    """Open the archive of a trained model; the arguments are those of `LearnedArchive`."""
+    """Open the archive of a trained model (`LearnedArchive`).
+
+    Args:
+        request: request for forecasts.
+        gravity: number by which the archive divided geopotential to get heights, m s-2.
+        placement: "coordinates" interpolates values onto the grid of the data; "index" assigns them
+            to the grid points with the same index, as in the published scores.
+    """
     return LearnedArchive(request, gravity, placement)

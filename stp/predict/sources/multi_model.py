@@ -24,7 +24,7 @@ class MultiModel(Source):
     Args:
         request: request for forecasts; ``members`` is the number of all members, or 1 for the mean.
         centres: number of members by folder of the archive, in the order of the members.
-        ensemble: whether groups have members.
+        ensemble: whether the archives have several members for each start.
         mean: whether the mean of all members is the only forecast.
         gravity: number by which the archives divided geopotential to get heights, m s-2.
 
@@ -70,7 +70,7 @@ class MultiModel(Source):
             )
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
-        """Read the forecasts of one clip, in the dataset's units (see `Source.read`)."""
+        """Read the forecasts of one clip in the dataset's units, (members, lead times, C, H, W)."""
         every = np.concatenate(
             [
                 centre.read(row, leads)[:, :, np.searchsorted(centre.channels, self.channels)]
@@ -94,5 +94,13 @@ def open_source(
     mean: bool = False,
     gravity: float = STANDARD_GRAVITY,
 ) -> Source:
-    """Open the archives of all centres; the arguments are those of `MultiModel`."""
+    """Open the archives of several centres, whose members form one ensemble (`MultiModel`).
+
+    Args:
+        request: request for forecasts.
+        centres: number of members of each centre, by folder of its archive.
+        ensemble: whether the archives have several members for each start.
+        mean: whether the mean of all members is the only forecast.
+        gravity: number by which the archives divided geopotential to get heights, m s-2.
+    """
     return MultiModel(request, centres, ensemble, mean, gravity)

@@ -80,8 +80,8 @@ class OwnFiles(Source):
             the clip's last context frame.
         variables: for each channel of the data, its name in the files, or ``{name, level, units}``;
             by default all channels whose names are in the files.
-        names: unusual names of dimensions, by what they are (a key of `KNOWN` in
-            `stp.predict.forecast_files`), such as ``{"lead": "forecast_hour"}``.
+        names: unusual names of dimensions in the files, by what they are, such as
+            ``{"lead": "forecast_hour"}`` (`stp.predict.forecast_files.open_forecasts`).
 
     Raises:
         StpError: a file is damaged or its times are unknown (`open_forecasts`); grid, units or
@@ -149,7 +149,7 @@ class OwnFiles(Source):
         self.members = len(self._distinct)
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
-        """Read the forecasts of one clip, in the dataset's units (see `Source.read`)."""
+        """Read the forecasts of one clip in the dataset's units, (members, lead times, C, H, W)."""
         return self._read_all(row, leads)[self._distinct]
 
     def _copies(self, leads: np.ndarray) -> Copies:
@@ -415,5 +415,12 @@ def open_source(
     variables: Mapping[str, Any] | None = None,
     names: Mapping[str, str] | None = None,
 ) -> Source:
-    """Open the forecasts in a user's own files; see `OwnFiles`."""
+    """Open the forecasts in a user's own files (`OwnFiles`).
+
+    Args:
+        request: request for forecasts.
+        variables: for each channel of the data, its name in the files; by default all channels
+            whose names are in the files.
+        names: unusual names of dimensions in the files, such as ``{"lead": "forecast_hour"}``.
+    """
     return OwnFiles(request, variables, names or {})

@@ -47,7 +47,7 @@ class ProbabilisticClimatology(Source):
             )
 
     def read(self, row: int, leads: np.ndarray) -> np.ndarray:
-        """Read the forecasts of one clip, in the dataset's units (see `Source.read`)."""
+        """Read the forecasts of one clip in the dataset's units, (members, lead times, C, H, W)."""
         valid = [str(self._days[self._request.valid(row, lead)])[5:] for lead in leads.tolist()]
         frames = [[self._of(year, day) for day in valid] for year in self.years]
         fields = self._request.data.frames
@@ -66,5 +66,5 @@ class ProbabilisticClimatology(Source):
 
 
 def open_source(request: ForecastRequest) -> Source:
-    """Open the training years as an ensemble; see `ProbabilisticClimatology`."""
+    """Open an ensemble with a member for each training year: the same calendar day of that year."""
     return ProbabilisticClimatology(request)

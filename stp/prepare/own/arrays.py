@@ -39,7 +39,7 @@ STORED = {
     **{name: name for name in ("uint8", "int8", "uint16", "int16", "float32")},
     **dict.fromkeys(("float16", "float64", "int32", "uint32", "int64", "uint64"), "float32"),
 }
-"""Types of raw arrays, and the type in which each is stored; networks see float32."""
+"""Type of stored frames, by type of the array in the raw file; networks see float32."""
 DAMAGE = (
     *(OSError, ValueError, EOFError, KeyError, TypeError, OverflowError, RuntimeError),
     *(zipfile.BadZipFile, zlib.error, SyntaxError, tokenize.TokenError),
@@ -81,7 +81,7 @@ class ArrayOptions(Common):
 
     @property
     def patterns(self) -> list[str]:
-        """The option `array` as a list."""
+        """Names and patterns in the option `array`; empty without the option."""
         if self.array is None:
             return []
         return self.array if isinstance(self.array, list) else [self.array]
@@ -113,7 +113,7 @@ class Task(NamedTuple):
         location: the array.
         row: index of the recording along the axis N; None for arrays without this axis.
         first, stop: indices along the axis T of the first frame, and of the frame after the last.
-        axes, missing, fill: see `ArrayOptions`.
+        axes, missing, fill: letters of the axes, codes for missing values, and what replaces these.
     """
 
     location: Location
@@ -128,9 +128,10 @@ class Task(NamedTuple):
 def raw_contents(
     raw: RawFiles, options: ArrayOptions, shape: tuple[int, int, int], folder: Path
 ) -> RawContents:
-    """Find the arrays, and compare their axes with the shape of the dataset's frames.
+    """Find the arrays in the raw files, and describe the recordings in them.
 
-    `shape` is channels, height and width; compressed arrays are unpacked into `folder`.
+    `shape` is the required number of channels, height and width of frames. Compressed arrays are
+    unpacked into `folder`.
 
     Raises:
         StpError: there are no arrays, or an array is damaged or has an unexpected shape or type.
@@ -380,7 +381,7 @@ def _mapped(path: Path, offset: int) -> np.ndarray:
 
 
 def decode(raw: RawFiles, task: Task) -> np.ndarray:
-    """Read the frames of a task, (T, C, H, W), in the type that will be stored.
+    """Read some frames of a recording, (T, C, H, W), in the type that will be stored.
 
     Raises:
         StpError: the file is damaged, or values are missing.

@@ -53,9 +53,14 @@ def require_directions(path: Path, field: xr.DataArray) -> None:
 
 
 def coordinate_name(name: str, values: xr.DataArray) -> str:
-    """The name of a coordinate in the store: ``lat`` and ``lon`` only for degrees.
+    """Choose the name of a coordinate in prepared data: ``lat`` and ``lon`` only for degrees.
 
-    Metrics weight rows by ``lat``.
+    Metrics weight rows by the coordinate ``lat``, so radians and numbers of rows must not have this
+    name.
+
+    Args:
+        name: name of the dimension in the raw file.
+        values: values of the coordinate.
     """
     units, largest = str(values.attrs.get("units", "")), float(abs(values).max())
     for short, most in (("lat", 90.0), ("lon", np.inf)):

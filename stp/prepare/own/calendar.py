@@ -83,11 +83,11 @@ class Clock:
         return f"{self.step // size}{unit}"
 
     def gaps(self, where: str, gaps: str) -> list[int]:
-        """Indices of the frames that follow a gap.
+        """Indices of the frames before which times are missing.
 
         Args:
             where: names of the files, for errors.
-            gaps: "error", or "cut" to allow gaps.
+            gaps: "error" to refuse gaps, or "cut" to allow them.
 
         Raises:
             StpError: times go backwards or repeat, or have gaps that are not allowed.
@@ -111,7 +111,9 @@ class Clock:
         return cuts
 
     def phases(self, cycle: str | None, frame_step: int) -> int:
-        """Number of phases of a cycle: the steps from one frame of a window to the next in a cycle.
+        """Number of phases of a cycle: how often the step between frames of a window fits into it.
+
+        For example, 12 for monthly frames in a year, and 4 for frames every 6 hours in a day.
 
         Args:
             cycle: "year" for monthly times, "day", "day_of_year" (a year in steps that divide a
@@ -140,7 +142,8 @@ class Clock:
 
         Args:
             frame: index of the frame.
-            cycle, frame_step: see `phases`.
+            cycle: name of the cycle: "year", "day" or "day_of_year".
+            frame_step: number of stored frames from one frame of a window to the next.
         """
         step = self.step * frame_step
         if cycle == "year":

@@ -73,7 +73,7 @@ class GridOptions(Common):
 
     @property
     def levels(self) -> dict[str, list[Any]]:
-        """The levels of each variable, in the order of the channels; empty for variables without
+        """Levels by name of the variable, in the order of the channels; empty for variables without
         levels.
         """
         return levels_by_name(self.variables)
@@ -88,7 +88,7 @@ class GridOptions(Common):
 
 
 class Task(NamedTuple):
-    """Consecutive ranges of frames (path, first, stop) to read, and options of reading."""
+    """Frames to read, as ranges (path, first, stop) that follow one another, and the options."""
 
     stretches: list[tuple[Path, int, int]]
     options: GridOptions
@@ -96,12 +96,12 @@ class Task(NamedTuple):
 
 
 class Field(NamedTuple):
-    """Contents of a file.
+    """What is known of a file before its values are read.
 
     Attributes:
         name: name of the raw file or store.
         clock: times of the frames.
-        coordinates: name and values of the coordinates along y and x.
+        coordinates: by axis, y or x, the name and the values of its coordinate.
         units: units of each channel.
         states_range: for each channel, whether its variable states its valid range.
         raw_bytes: size of the values, in bytes.
@@ -118,7 +118,7 @@ class Field(NamedTuple):
 def raw_contents(
     raw: RawFiles, options: GridOptions, shape: tuple[int, int, int], _: Path
 ) -> RawContents:
-    """Find the files, and compare times and grids.
+    """Find the files of fields, compare their times and grids, and describe the recordings in them.
 
     Raises:
         StpError: a file is damaged; a variable, level or dimension is missing; the grid has another
@@ -214,7 +214,7 @@ def raw_path(raw: RawFiles, name: str) -> Path:
 
 
 def names_of(raw: RawFiles) -> list[str]:
-    """The names of NetCDF files and Zarr stores."""
+    """The names of NetCDF files and Zarr stores among the raw files."""
     names: dict[str, None] = {}
     for name in raw.names:
         store = next((p for p in PurePosixPath(name).parents if p.suffix == ".zarr"), None)
@@ -439,7 +439,7 @@ def _coordinates(
 
 
 def decode(_: RawFiles, task: Task) -> np.ndarray:
-    """Read the frames of a task, float32 (T, C, H, W).
+    """Read ranges of frames from files, float32 (T, C, H, W).
 
     Raises:
         StpError: a file is damaged, or values are missing.

@@ -1,4 +1,8 @@
-"""Options and contents of raw files that all kinds of user data share."""
+"""Options that all kinds of user data share, and the description of what their raw files contain.
+
+Each kind (videos, pictures, arrays, grids) adds options to `Common`, and describes the recordings
+that it finds as `RawContents`, from which `stp.prepare.own.reader` writes prepared data.
+"""
 
 import re
 from collections.abc import Callable, Sequence
@@ -22,7 +26,8 @@ class Common:
 
     Attributes:
         kind: kind of files: videos, pictures, arrays or grids.
-        splits: how sequences are assigned to splits, see stp.prepare.own.splits.
+        splits: how sequences are assigned to splits, such as ``{by: file, train: 0.7, val: 0.15,
+            test: 0.15}``; stp.prepare.own.splits lists all forms.
         span: number of frames in a window; minimum and default are context + horizon.
         stride: number of frames between the starts of windows, for all splits or by split; by
             default, windows do not overlap.
@@ -60,14 +65,22 @@ class Common:
                 f"{{method: {' or '.join(METHODS)}}}; fixed with offset and scale > 0")  # fmt: skip
 
     def stride_of(self, split: str, reach: int) -> int:
-        """Number of frames between the starts of windows of a split; windows are `reach` frames
-        long.
+        """Number of frames between the starts of windows of a split.
+
+        Args:
+            split: name of the split.
+            reach: number of stored frames that a window covers; the result without the option.
         """
         stride = self.stride.get(split) if isinstance(self.stride, dict) else self.stride
         return stride or reach
 
     def cluster_of(self, name: str) -> str | None:
-        """The match of the option `group` in the name of a sequence; None without the option.
+        """Name of the cluster of a sequence, which the option `group` finds in the sequence's name.
+
+        For example, with the group ``(person[0-9]+)``, "person03_walk.avi" belongs to "person03".
+
+        Returns:
+            the text that the first group of the expression matches; None without the option.
 
         Raises:
             StpError: the expression does not match the name.
@@ -101,7 +114,14 @@ class Recording(NamedTuple):
 
 
 class Coordinate(NamedTuple):
-    """Values along an axis of the frames; along the axis "frame", recordings are concatenated."""
+    """A coordinate of the frames, such as the times of all frames.
+
+    Attributes:
+        name: name of the coordinate.
+        dim: axis of the coordinate: frame, channel, y or x.
+        values: a value for each index of the axis; along "frame", recordings follow one another.
+        attrs: attributes such as units.
+    """
 
     name: str
     dim: str
@@ -117,13 +137,14 @@ class RawContents:
         recordings: recordings, sorted by name.
         task: ``task(recording, first, stop)`` returns what the decoder needs to read the frames
             first..stop - 1 of the recording with this index.
-        decode: decoder, see stp.prepare.frames. If the last frames do not exist, its note is the
-            number of existing frames.
+        decode: ``decode(raw, task)`` returns the frames (T, C, H, W), see `stp.prepare.frames`. If
+            the last frames do not exist, it also returns the number of existing ones as a note.
         dtype: data type of the stored values.
         frame_bytes: size of a frame in memory during decoding, in bytes.
         attrs: attributes of the Zarr group.
         coordinates: coordinates of the frames.
-        phases: number of phases of the cycle; 1 without a cycle.
+        phases: number of phases of the cycle of the climatology, such as 12 months; 1 without a
+            cycle.
         phase: ``phase(recording, frame)`` returns the phase, from 0; None without a cycle.
         extras: facts for the receipt.
         unmarked: indices of the channels without a declared code for missing values.
@@ -184,6 +205,6 @@ def _is_normalisation(option: dict[str, Any]) -> bool:
 
 
 def split_names(splits: dict[str, Any]) -> list[str]:
-    """Names of the splits: train, val and test, then further ones (``by: list``)."""
+    """Names of the splits in the option ``splits``: train, val, test, then those that it adds."""
     options = {"by", "seed", "gap"}
     return [*SPLITS, *(name for name in splits if name not in {*SPLITS, *options})]

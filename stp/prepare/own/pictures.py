@@ -45,7 +45,7 @@ class PictureOptions(Common):
 
 
 class Task(NamedTuple):
-    """Files of some frames, and the size of prepared frames."""
+    """Some frames to decode: files of their pictures, and channels, size and crop of the result."""
 
     names: list[str]
     channels: int
@@ -57,7 +57,7 @@ class Task(NamedTuple):
 def raw_contents(
     raw: RawFiles, options: PictureOptions, shape: tuple[int, int, int], _: Path
 ) -> RawContents:
-    """Find the folders, and sort their pictures.
+    """Find the folders of pictures, and describe each as a recording, sorted by frame number.
 
     Raises:
         StpError: there are no pictures, or frame numbers are missing or occur twice.
@@ -92,10 +92,11 @@ def in_order(names: list[str], gaps: str) -> tuple[list[str], list[int]]:
 
     Args:
         names: names of the files.
-        gaps: see PictureOptions.
+        gaps: handling of gaps in the numbers: "error" to refuse them, "cut" to report them, or
+            "ignore".
 
     Returns:
-        the sorted names, and the indices of the names that follow a gap.
+        the sorted names; and with "cut", the indices of the names that follow a gap.
 
     Raises:
         StpError: a name has no number, two have the same, numbers are times with decimals, or
@@ -157,7 +158,7 @@ def in_order(names: list[str], gaps: str) -> tuple[list[str], list[int]]:
 
 
 def decode(raw: RawFiles, task: Task) -> np.ndarray:
-    """Decode the pictures of a task, uint8 (T, C, H, W).
+    """Decode the pictures of some frames, uint8 (T, C, H, W).
 
     Raises:
         StpError: a picture is damaged, or its size differs from the previous one.

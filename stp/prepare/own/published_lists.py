@@ -33,10 +33,11 @@ KEYS = {"by", "lists", "share", "most", "missing", "seed"}
 
 
 class Drawn(NamedTuple):
-    """Splits that were drawn from the lists.
+    """Random splits of the videos in the split lists of an action dataset.
 
     Attributes:
-        splits: the option ``splits`` as lists of names of videos (``by: list``).
+        splits: names of the videos of each split, in the form of the option ``splits``: {by: list,
+            train: [...], val: [...], test: [...]}.
         extras: numbers of listed and of missing videos, for the receipt.
     """
 
@@ -63,7 +64,12 @@ def check(splits: dict[str, Any]) -> None:
 
 
 def draw(raw: RawFiles, recordings: Sequence[Recording], splits: dict[str, Any]) -> Drawn:
-    """Read the lists, and assign their videos to splits.
+    """Read the split lists of an action dataset, and assign their videos to new random splits.
+
+    Args:
+        raw: the raw files, including the lists.
+        recordings: the videos that exist.
+        splits: the option ``splits``, with ``by: action_lists`` or ``by: clip_table``.
 
     Raises:
         StpError: there are no lists, a list is damaged, a video is missing, or there are too few

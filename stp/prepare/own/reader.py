@@ -41,7 +41,9 @@ class Kind(NamedTuple):
 
     Attributes:
         options: dataclass of the options.
-        raw_contents: ``raw_contents(raw, options, shape, folder)``; `folder` is for unpacked files.
+        raw_contents: ``raw_contents(raw, options, shape, folder)`` describes the recordings in the
+            raw files. `shape` is channels, height and width of frames; `folder` is for unpacked
+            files.
     """
 
     options: type[Common]

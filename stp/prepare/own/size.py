@@ -29,7 +29,8 @@ def fit(picture: np.ndarray, height: int, width: int, crop: Any, name: str) -> n
         picture: picture, uint8 (H, W, C).
         height: height of the result, pixels.
         width: width of the result, pixels.
-        crop: see `check_crop`; "centre" keeps the aspect ratio.
+        crop: None; "centre" (the largest middle part with the aspect ratio of the result); or [top,
+            left, height, width] in pixels of the picture.
         name: name of the file, for errors.
 
     Returns:

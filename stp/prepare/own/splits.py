@@ -120,7 +120,7 @@ def deal(
 
     Args:
         data: the recordings.
-        options: splits and groups.
+        options: the options `splits` and `group`.
         read_list: function that reads the names in a raw file.
 
     Returns:
@@ -309,14 +309,17 @@ def cut(
     span: int,
     lost: Sequence[tuple[int, int, int]] = (),
 ) -> list[Clip]:
-    """Cut all parts, whose frames are stored in the given order, into windows.
+    """Cut parts (consecutive frames of a recording in one split) into windows.
+
+    The frames of the parts are stored one after the other, in the given order.
 
     Args:
         data: the recordings.
         parts: parts of the recordings in splits.
-        options: strides and clusters.
+        options: the options `stride`, `frame_step` and `cluster_frames`.
         span: number of frames in a window.
-        lost: ranges (part, first, stop) of frames that turned out not to exist.
+        lost: ranges of frames that turned out not to exist when they were decoded: index of the
+            part, first frame, and the frame after the last one.
     """
     reach = (span - 1) * options.frame_step + 1
     missing: dict[int, list[tuple[int, int]]] = {}

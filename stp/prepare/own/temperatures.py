@@ -7,17 +7,20 @@ import numpy as np
 TEMPERATURE = re.compile(r"(deg(ree)?s?)?[ _]?(k(elvin)?|c(elsius)?)?|°c", re.IGNORECASE)
 """Units of temperatures; also no unit."""
 CELSIUS, KELVIN = (-100.0, 70.0), (170.0, 350.0)
-"""Ranges of the means of frames of temperatures."""
+"""Ranges in which the mean temperature of a frame is plausible, in each unit."""
 APART = (210.0, 340.0)
 """Range of the difference between the means of all frames in each unit; 273.15 for equal frames."""
 
 
 def in_other_unit(means: np.ndarray) -> np.ndarray:
-    """Indices of the frames in the rarer unit, if some frames are in kelvin and all others in
-    degrees Celsius; otherwise none.
+    """Find the frames of a variable that are in another unit than most: kelvin or degrees Celsius.
 
     Args:
-        means: means of the frames, (T,).
+        means: mean of each frame, (T,).
+
+    Returns:
+        indices of the frames in the rarer unit; empty unless some means are plausible in kelvin and
+        all others in degrees Celsius.
     """
     is_celsius = (CELSIUS[0] < means) & (means < CELSIUS[1])
     is_kelvin = (KELVIN[0] < means) & (means < KELVIN[1])

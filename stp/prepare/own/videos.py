@@ -59,7 +59,7 @@ class VideoOptions(Common):
 
 
 class Task(NamedTuple):
-    """Frames of a video.
+    """Some frames of a video to decode, and the size of the result.
 
     Attributes:
         name: name of the raw file.
@@ -68,9 +68,9 @@ class Task(NamedTuple):
         begins: time of the first frame, in the unit of the stream; None if times are missing.
         ends: time of the frame after the last one; None at the end of the video.
         channels: number of channels, 1 or 3.
-        height: height of a prepared frame.
-        width: width of a prepared frame.
-        crop: see VideoOptions.
+        height: height of a prepared frame, pixels.
+        width: width of a prepared frame, pixels.
+        crop: crop before resizing: "centre", [top, left, height, width] in pixels, or None.
     """
 
     name: str
@@ -87,7 +87,7 @@ class Task(NamedTuple):
 def raw_contents(
     raw: RawFiles, options: VideoOptions, shape: tuple[int, int, int], _: Path
 ) -> RawContents:
-    """Find the videos and count their frames.
+    """Find the videos, count their frames, and describe each as a recording.
 
     Raises:
         StpError: there are no videos, or a video is damaged.
@@ -140,7 +140,11 @@ def _is_uneven(times: list[int | None]) -> bool:
 
 
 def probe(path: Path) -> tuple[list[int | None], Fraction | None]:
-    """Times of all frames in the order of the file (None where missing), and frames per second.
+    """Read the times of all frames and the frame rate of a video, without decoding it.
+
+    Returns:
+        times in the order of the file, in the unit of the stream, None where missing; and the
+        stated frames per second, None if it is not stated.
 
     Raises:
         StpError: the file is damaged, cut off, or not a video.
@@ -171,10 +175,13 @@ def size(path: Path) -> tuple[int, int]:
 
 
 def decode(raw: RawFiles, task: Task) -> Decoded:
-    """Decode the frames of a task, uint8 (T, C, H, W).
+    """Decode some frames of a video, uint8 (T, C, H, W).
 
-    The note is the number of existing frames, since packets of some formats may contain no frame.
-    Missing frames are filled with the last frame.
+    Packets of some formats may contain no frame, so there may be fewer frames than packets. Missing
+    frames are filled with the last frame.
+
+    Returns:
+        the frames, with the number of existing frames as note.
 
     Raises:
         StpError: the video is damaged, or none of the frames exists.

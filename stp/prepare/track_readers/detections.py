@@ -31,7 +31,7 @@ _NUMBER = re.compile(r"[-+]?(0|[1-9]\d*)(\.\d*(e[-+]?\d+)?)?", re.IGNORECASE)
 DAY = 86_400.0
 """Length of a day, seconds."""
 TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-"""Seconds per unit."""
+"""Seconds per unit of time."""
 
 
 @dataclass(frozen=True)
@@ -162,10 +162,16 @@ def read(
 
 
 def rows(paths: Sequence[Path], columns: Columns, time_unit: float = 1.0) -> Rows:
-    """Read the detections of the files of one recording unchanged.
+    """Read the detections of the files of one recording unchanged: times are not interpolated.
+
+    Args:
+        paths: paths of the ``.parquet`` files or text tables.
+        columns: names or numbers of the columns.
+        time_unit: seconds per unit of numeric times.
 
     Raises:
-        StpError: see `read`.
+        StpError: a file cannot be read or lacks a column, a value is not a finite number, or there
+            are no detections.
     """
     if (columns.frame is None) == (columns.time is None):
         raise StpError(
@@ -411,11 +417,15 @@ def time_between(time: np.ndarray, person: np.ndarray) -> tuple[np.ndarray, np.n
 
 
 def intervals(time: np.ndarray, person: np.ndarray) -> tuple[float, dict[int, float]]:
-    """Median time between two detections of a person.
+    """Compute the median time between two consecutive detections of a person.
+
+    Args:
+        time: time of each detection, seconds or frames, (R,).
+        person: number of the person of each detection, (R,).
 
     Returns:
-        the median over all people (0 if everybody has one detection), and the median for each
-        person with several detections.
+        the median over all people (0 if everybody has one detection); and the median of each person
+        with several detections, by number of the person.
     """
     passed, who = time_between(time, person)
     if not len(passed):

@@ -176,7 +176,17 @@ def write_points(
 
 
 def line_of(path: Path, form: Layout, row: int, by_number: bool) -> int:
-    """The line number of a row in the file, from 1."""
+    """Find the line of a table's row in its file, for errors.
+
+    Args:
+        path: path of the file.
+        form: layout of the table.
+        row: index of the row in the table, from 0.
+        by_number: whether columns are identified by index, even if they have names.
+
+    Returns:
+        number of the line, from 1; 0 if the file has fewer rows.
+    """
     skipped = form.skipped - (by_number and form.names is not None and not form.in_comment)
     with path.open(encoding=form.encoding, errors="replace") as file:
         for number, line in enumerate(file, start=1):

@@ -121,7 +121,7 @@ def enough(courses: Iterable[Course]) -> bool:
 
 
 def read_scenes(cell: Cell) -> Scenes:
-    """Read the errors of a cell by scenario.
+    """Read the errors of one predictor in one test (a cell), by scenario.
 
     Raises:
         StpError: the file is missing or damaged.
@@ -264,7 +264,7 @@ def dressed(courses: Iterable[Course]) -> dict[str, Style]:
 
 
 def observed(cell: Cell) -> int:
-    """Number of observed positions of each person in a cell's scenarios."""
+    """Number of observed positions of each person in the scenarios of a test."""
     recipe = forecast_recipe(cell)
     return int(recipe.get("observe") or recipe["context"])
 

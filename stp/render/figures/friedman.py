@@ -15,7 +15,7 @@ ALPHA = 0.05
 
 
 class Comparison(NamedTuple):
-    """Result of Friedman's test of models over blocks.
+    """Result of Friedman's test, which compares models over several blocks, such as datasets.
 
     Attributes:
         mean_ranks: mean rank of each model over blocks, 1 for the best, float64 (models,).
@@ -33,7 +33,7 @@ class Comparison(NamedTuple):
 
 
 def compare(losses: np.ndarray) -> Comparison:
-    """Test whether models differ, with Friedman's test.
+    """Test whether models differ in several blocks (such as datasets), with Friedman's test.
 
     Args:
         losses: loss of each model in each block, lower is better, float64 (models, blocks), with at

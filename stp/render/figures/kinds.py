@@ -113,11 +113,11 @@ def varied_setting(keys: Iterable[CellKey]) -> str | None:
 
 
 def render(kind: str, manifest: Path, results: Path, out: Path, case: str | None = None) -> None:
-    """Draw a figure of a dimension's scores, and write it as PNG and SVG.
+    """Draw a figure of the scores of a dimension (a table of the benchmark); write PNG and SVG.
 
     Args:
         kind: kind of the figure, one of `KINDS`.
-        manifest: path of the manifest with the cells of the dimension.
+        manifest: path of the dimension's manifest, which lists its models and tests.
         results: folder of results with ``collected/<dimension>.parquet``.
         out: path of the PNG file; the SVG is written next to it.
         case: name of a test of the dimension, such as ``kitti-caltech`` (`CellKey.case_name`), for

@@ -1,4 +1,4 @@
-"""Overview of all scores of a dimension: a dot plot for each test and metric."""
+"""Overview figure of all scores behind one table: a dot plot for each test and metric."""
 
 from itertools import groupby
 from textwrap import fill

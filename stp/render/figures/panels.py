@@ -162,7 +162,7 @@ def write(
     out: Path,
     *case: str,
 ) -> None:
-    """Draw a figure of a dimension's scores, add the origin of the data, and write it.
+    """Draw a figure of the scores behind one table, add the origin of the data, and write it.
 
     Args:
         draw: function of the scores and, if given, the case, that returns the figure and notes.

@@ -1,4 +1,4 @@
-"""List the figures that a plan can make."""
+"""List the figures that can be made of a plan, which has all evaluations of a configuration."""
 
 from collections.abc import Iterable, Sequence
 
@@ -20,7 +20,7 @@ OF_SEVERAL = ("ranks", "overview", "critical_difference", "speed")
 
 
 def figures(plan: Plan) -> list[str]:
-    """Paths of the PNG files of all figures of a plan, relative to the folder of results."""
+    """List the figures that can be made of a plan, as paths of PNG files in the results folder."""
     files = []
     for dimension in plan.config.scale.dimensions:
         # Models and seeds do not matter to figures of frames.

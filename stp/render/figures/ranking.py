@@ -1,4 +1,4 @@
-"""Rank the models of a dimension in each of its tests (cases) and metrics; compute mean ranks."""
+"""Rank the models of one table in each of its tests and metrics, and compute mean ranks."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ class Ranking:
 
 
 def rank(scores: Scores) -> Ranking:
-    """Rank the models of a dimension in every column of every case (one of its tests).
+    """Rank the models of a table in every column, separately for each test (such as a dataset).
 
     A column is left out, with a reason, if no model has a value, or if neither higher nor lower
     values are better.

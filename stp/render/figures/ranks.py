@@ -1,4 +1,4 @@
-"""Heat map of ranks: a column for each model, a row for each test and metric of a dimension."""
+"""Heat map of ranks: a column for each model, a row for each test and metric of one table."""
 
 import matplotlib as mpl
 import numpy as np
@@ -23,7 +23,7 @@ COLUMN = 0.33
 
 
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
-    """Draw the ranks of a dimension as a heat map, with models sorted by mean rank.
+    """Draw the ranks of models in all tests and metrics as a heat map, sorted by mean rank.
 
     Returns:
         the figure, and notes to print below it.

@@ -49,7 +49,9 @@ class Line:
 
 @dataclass(frozen=True)
 class Scores:
-    """The scores of a dimension.
+    """The scores of a dimension (a question of the benchmark, with its own table), for figures.
+
+    Made by `read`.
 
     Attributes:
         manifest, results: path of the manifest, and folder of results.
@@ -156,7 +158,7 @@ class Scores:
 
 
 def read(manifest: Path, results: Path) -> Scores:
-    """Read the scores of a dimension.
+    """Read the scores of a dimension: a question of the benchmark, with its own table.
 
     Args:
         manifest: path of the dimension's manifest.

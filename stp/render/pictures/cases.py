@@ -1,6 +1,7 @@
-"""Group the results (cells) of a dimension by case, which is one of its tests.
+"""Group the results of a dimension (a question of the benchmark, with its own table) by test.
 
-A case is named by training and test dataset, subset and setting: ``kitti-caltech``.
+One of these tests is called a case. It is named by training and test dataset, subset and setting:
+``kitti-caltech``.
 """
 
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from stp.plan.manifest_types import Cell, Manifest, Names, StoredCell
 
 @dataclass(frozen=True)
 class TestedCase:
-    """One case (a test of a dimension), with the results of all models.
+    """One case (a test on one dataset in one setting), with the results of all models.
 
     Attributes:
         name: name of the case, such as ``kitti-caltech``.
@@ -37,7 +38,11 @@ def cases(manifest: Manifest) -> dict[str, list[Cell]]:
 
 
 def case_of(manifest: Manifest, name: str) -> TestedCase:
-    """Find a case (a test of the manifest's dimension) by its name, such as ``kitti-caltech``.
+    """Find a case (a test on one dataset in one setting) by its name, such as ``kitti-caltech``.
+
+    Args:
+        manifest: list of the tests and models of one table of the benchmark.
+        name: name of the case.
 
     Raises:
         StpError: no case has this name.

@@ -22,11 +22,11 @@ def draw(
     errors: bool = False,
     rank_by: str | None = None,
 ) -> list[Path]:
-    """Draw some samples of a case (a test of a dimension), and write the pictures.
+    """Draw forecasts of all models for some samples of a test, and write the pictures.
 
     Args:
-        manifest: manifest of the dimension.
-        case: name of the case, such as ``kitti-caltech``.
+        manifest: list of the models and tests of a dimension (one table of the benchmark).
+        case: name of the test: training and test dataset, such as ``kitti-caltech``.
         outs: paths of the files: .png for a strip (an .svg is written as well), .gif or .mp4 for a
             movie. With several samples, the name of the sample is added to the file names.
         samples: rules or indices of samples, see `stp.render.pictures.sample_choice.choose`.

@@ -1,4 +1,4 @@
-"""Read the truth and the forecasts of all models for one sample of a case (one test)."""
+"""Read the truth and the forecasts of all models for one test sample, for pictures."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -117,10 +117,10 @@ class SampleForecasts:
 
 
 class Kept:
-    """The stored predictions of a cell, possibly for some samples only.
+    """The stored predictions of one model in one test, possibly for some samples only.
 
     Args:
-        cell: cell with the predictions.
+        cell: the result (cell) of the model in the test, with the folder of its predictions.
 
     Attributes:
         absent: reason why there are no predictions; empty if there are some.
@@ -217,16 +217,17 @@ def compare(
     models: Sequence[str] = (),
     variable: str | None = None,
 ) -> SampleForecasts:
-    """Read one sample of a case (a test of a dimension), and the forecasts of all models for it.
+    """Read one test sample, and the forecasts of all models for it.
 
     Args:
-        manifest: manifest of the dimension.
-        case: name of the case, such as ``kitti-caltech``.
+        manifest: list of the models and tests of a dimension (a question of the benchmark with a
+            table of its own).
+        case: name of the test: training and test dataset, such as ``kitti-caltech``.
         rule: rule or index of the sample, see `stp.render.pictures.sample_choice.choose`.
         models: names of the models to draw; all by default.
-        variable: name of the only variable to draw. By default, the variables of the table columns
-            are drawn; if columns have no variables, all variables of data with one or two, else the
-            first.
+        variable: name of the only variable to draw. By default, the variables that columns of the
+            table show are drawn. If columns name no variables, all are drawn if there are at most
+            two, otherwise the first.
 
     Raises:
         StpError: a name is unknown, no predictions are stored, or files are damaged.
@@ -235,7 +236,7 @@ def compare(
 
 
 class Case:
-    """Opened data and predictions of a case (one test), from which samples are read one by one.
+    """Opened data and predictions of one test, from which samples are read one by one.
 
     Args:
         tested: the case, with the results of its models.
@@ -416,7 +417,11 @@ class Case:
 
 
 def one_seed(tested: TestedCase) -> dict[str, StoredCell]:
-    """Select each model's cell with the first seed and the longest horizon, by label."""
+    """Select one result of each model in a test: that of the first seed and the longest horizon.
+
+    Returns:
+        results (cells) by label of the model.
+    """
     longest = max(setting_of(cell.key.setting)["horizon"] for cell in tested.cells)
     names = tested.names.models
     variants = {(cell.key.model, cell.key.variant) for cell in tested.cells}

@@ -11,12 +11,12 @@ from stp.render.pictures.forecasts import SampleForecasts, one_seed
 
 
 def ranked(sample: SampleForecasts, manifest: Manifest, case: str, by: str) -> SampleForecasts:
-    """Order the models of a sample, the best first; models without a value come last.
+    """Order the forecasts of a sample by a metric, best model first, models without a value last.
 
     Args:
         sample: sample with its forecasts.
-        manifest: manifest of the dimension.
-        case: name of the case.
+        manifest: list of the models and tests of a dimension (one table of the benchmark).
+        case: name of the test to which the sample belongs.
         by: name of the convention (exact definition of a metric, such as ``mse.pixel_mean``); its
             values over all test samples determine the order.
 

@@ -36,7 +36,7 @@ PARAMETERS = "In parentheses: calibrated here on the dataset shown, or released 
 
 
 def on_map(cell: StoredCell) -> bool:
-    """Whether forecasts of a cell are drawn as trajectories on a map."""
+    """Whether forecasts of a cell (one model in one test) are drawn as trajectories on a map."""
     return tasks.find(cell.kind).pictures == "trajectories"
 
 
@@ -61,7 +61,7 @@ def evaluations(cells: Sequence[StoredCell]) -> dict[str, list[StoredCell]]:
 
 
 def label_of(cell: StoredCell, names: Names) -> str:
-    """Label of a cell's model, with its calibration data and its variant."""
+    """Label of a model in pictures: its title, the data of its calibration, and its variant."""
     key = cell.key
     title = names.models.get(key.model, key.model)
     if not cell.models and key.variant == "default":
@@ -71,7 +71,7 @@ def label_of(cell: StoredCell, names: Names) -> str:
 
 
 def short_label(label: str, cell: StoredCell) -> str:
-    """Leave calibration data out of the label of a cell's model if they are of the test dataset."""
+    """Shorten the label of a model: omit its calibration data if they are of the test dataset."""
     key = cell.key
     if "(" not in label or key.trained_on != key.tested_on:
         return label
@@ -234,7 +234,7 @@ def compare(cells: Sequence[StoredCell], names: Names, *, lenient: bool = False)
 
 
 def observed_scenarios(cell: StoredCell) -> tuple[prepared.PreparedTracks, Scenarios]:
-    """Cut the scenarios of a cell as its model observed them, including any added noise.
+    """Cut the scenarios of a test as one model observed them, including any added noise.
 
     Raises:
         StpError: the predictions are not stored, or the data are damaged.
@@ -253,7 +253,11 @@ def observed_scenarios(cell: StoredCell) -> tuple[prepared.PreparedTracks, Scena
 
 
 def evaluation_of(manifest: Manifest, name: str | None = None) -> Compared:
-    """Read the predictions for a test of a manifest, given by name; None for the first test.
+    """Read the predictions of all models for one test of a dimension (a table of the benchmark).
+
+    Args:
+        manifest: list of the dimension's tests and models.
+        name: name of the test, such as the test dataset and its protocol; None for the first test.
 
     Raises:
         StpError: the test is unknown, or no test is about people.
@@ -267,7 +271,7 @@ def evaluation_of(manifest: Manifest, name: str | None = None) -> Compared:
 
 
 def labels_of_models(compared: Compared, models: Sequence[str]) -> list[str]:
-    """Find the labels of models of a test.
+    """Find the labels under which a test shows some models.
 
     Args:
         compared: the test.

@@ -32,7 +32,7 @@ from stp.render.direction import Direction
 
 
 def of_cell(database: Path, details: CellDetails) -> Grid:
-    """Make the page of a cell: data, scores, missing values, costs and provenance."""
+    """Make the page of a cell (one model on one dataset): data, scores, costs and provenance."""
     cell = details.cell
     return Grid(
         name="cell",
@@ -61,7 +61,7 @@ def _of_commit(steps: Sequence[Step]) -> str:
 
 
 def of_artefact(database: Path, artefact: Artefact, steps: Sequence[Step]) -> Grid:
-    """Make the page of an artefact that several cells share.
+    """Make the page of an artefact (a stored folder, such as trained weights) of several cells.
 
     Args:
         database: the results store.
@@ -97,7 +97,7 @@ def of_artefact(database: Path, artefact: Artefact, steps: Sequence[Step]) -> Gr
 
 
 def of_missing(missing: Missing) -> Grid:
-    """Make the page of a planned cell without scores: the stage at which it stopped, and why."""
+    """Make the page of a planned evaluation without scores: where it stopped, and why."""
     row = missing.row
     detail = f" ({row.detail})" if row.detail else ""
     attempts = [

@@ -1,4 +1,6 @@
-"""Judge the paper's findings, each defined by a query on results.duckdb.
+"""Judge the findings (statements) of a paper on our results and on its own numbers.
+
+Each finding is defined by a query on results.duckdb.
 
 A file in config/suites/<suite>/findings begins with YAML in comments (``-- ``): the title, the
 paper's sentences, the criterion in words and numbers, and the interpretation of vague words. Its
@@ -40,7 +42,7 @@ _KEYS = ("title", "paper", "criterion", "reading")
 
 @dataclass(frozen=True)
 class Question:
-    """A finding of the paper, as stated in its file.
+    """A finding (a statement of a paper on its results), with the criterion that decides it.
 
     Attributes:
         number: number of the finding in the paper.
@@ -63,7 +65,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One comparison that a criterion needs: a row of its query.
+    """A comparison of two values that is evidence for or against a finding of a paper.
 
     Attributes:
         side: origin of the compared values, `OURS` or `PUBLISHED`.
@@ -130,7 +132,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True)
 class Finding:
-    """A finding with evidence and verdicts.
+    """A finding (statement of a paper) with the evidence, and the verdicts on whether it holds.
 
     Attributes:
         question: the finding, as stated in its file.
@@ -148,7 +150,7 @@ class Finding:
 
 
 def read_questions(folder: Path) -> dict[int, Question]:
-    """Read the questions of a suite's findings, by number of the finding.
+    """Read the findings (statements of a paper) of a suite from files, by number of the finding.
 
     Args:
         folder: folder of the findings, ``config/suites/<suite>/findings``.
@@ -184,7 +186,7 @@ def pick(questions: dict[int, Question], number: int) -> Question:
 
 
 def judge(database: Path, questions: Iterable[Question]) -> list[Finding]:
-    """Judge findings on a results store.
+    """Judge whether findings (statements of a paper) hold, on the values of a results store.
 
     Raises:
         StpError: the store is missing, was made by an older version, or a query is wrong.

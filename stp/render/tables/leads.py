@@ -13,11 +13,11 @@ from stp.render.tables.rows import Row, make_rows, overall
 
 @dataclass(frozen=True)
 class Leads:
-    """The rows of a table at each lead time.
+    """The rows of a table at each lead time (predicted frame), instead of over all lead times.
 
     Attributes:
         rows: rows as in the table over all lead times, by lead time in steps, ascending.
-        standings: standings of these rows, by lead time, without tests.
+        standings: ranks of the values in these rows, by lead time, without tests.
         steps: duration of a step in seconds, by dataset of a row; None if the data do not state it.
     """
 

@@ -82,7 +82,7 @@ def render_partial(manifest: Path, failures: Mapping[str, "Failure"], out_dir: P
 
 
 def read_scores(path: Path, plan: Manifest) -> pa.Table:
-    """Read the scores of one dimension from the results store.
+    """Read the scores of one dimension (the cells of one table) from the results store.
 
     Args:
         path: path of the results store.

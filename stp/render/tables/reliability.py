@@ -46,7 +46,7 @@ WIDTH = 0.36
 
 @dataclass(frozen=True)
 class PublishedRuns:
-    """The runs of one metric of a model, as printed in the paper.
+    """Values of one metric in repeated training runs of one model, as printed in the paper.
 
     Attributes:
         runs: printed value of each run.
@@ -64,7 +64,7 @@ class PublishedRuns:
 
 @dataclass(frozen=True)
 class MetricRuns:
-    """The runs of one metric.
+    """Values of one metric in repeated training runs of one model, with their statistics.
 
     Attributes:
         name: heading of the column.

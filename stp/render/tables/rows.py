@@ -134,9 +134,10 @@ class Row:
 
 
 def overall(scores: pa.Table, lead: int | None = None) -> Overall:
-    """Select the score rows that a table can show: one value of each cell, convention and part.
+    """Select the score rows that a table can show: one value of each cell, metric and part.
 
-    A part is one variable, one threshold, or all values together. Rows of single levels, or of both
+    A cell is one model on one dataset in one setting. A part is one variable, one threshold, or all
+    values together. Rows of single levels, or of both
     a variable and a threshold, are left out. All values together have a value if there is a row
     without variable, level and threshold, or if there is only one row.
 

@@ -173,7 +173,7 @@ class TableSelection(NamedTuple):
 def of_scores(
     name: str, database: Path, selection: TableSelection
 ) -> tuple[Grid, list[list[Field]]]:
-    """Make the table of a dimension from the results store.
+    """Make the table of a dimension (one question of a benchmark) from the results store.
 
     Ranks and tests include all models of the table, even those that are not selected; p values are
     corrected within a dataset and column. A selection therefore changes no number.

@@ -31,7 +31,7 @@ def grid(
     """Lay out a table for readers.
 
     Args:
-        manifest: manifest of the dimension.
+        manifest: the table's manifest, with titles and columns.
         table: name of the table.
         rows: rows of the table.
         ranked: standings of the values of each row.

@@ -16,12 +16,12 @@ FEW = 3
 
 
 def page(database: Path, number: str, matches: Sequence[trace.Match]) -> Grid:
-    """Make the page: values printed like a number, and artefacts behind a few of them.
+    """Make the page: values that round to a printed number, and artefacts behind a few of them.
 
     Args:
         database: path of the results store.
         number: the number as printed.
-        matches: values printed like the number; see `stp.collect.trace.matches`.
+        matches: values that round to the number; see `stp.collect.trace.matches`.
     """
     kinds = [match.kind for match in matches]
     counted = [f"{kinds.count(kind)} × {kind}" for kind in trace.KINDS if kind in kinds]

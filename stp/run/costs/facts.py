@@ -49,7 +49,7 @@ class Fact(NamedTuple):
 
 
 class Facts:
-    """Facts about the datasets and models of a plan.
+    """Numbers of clips, sizes of files and costs of networks, from which job costs are estimated.
 
     Args:
         plan: the plan.
@@ -98,10 +98,10 @@ class Facts:
         return self._clips[name]
 
     def size(self, model: str, dataset: str) -> Fact:
-        """Costs of a network (see `Size`).
+        """Number of parameters, multiply-adds and memory of a network; see `Size`.
 
-        Declared costs of the scale file override those of the model's own file. In both, costs for
-        the dataset override those for all datasets.
+        Numbers in the scale file (the configuration that lists the evaluated models) override those
+        in the model's own file. In both, numbers for the dataset override those for all datasets.
         """
         if (model, dataset) not in self._sizes:
             facts: dict[str, Any] = {}

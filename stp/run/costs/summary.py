@@ -186,7 +186,7 @@ def as_json(jobs: list[Entry]) -> dict[str, object]:
 
 
 def by_dimension(jobs: Iterable[Entry]) -> dict[str, dict[str, int]]:
-    """Count the jobs by stage and dimension.
+    """Count the jobs by stage and dimension (the table for which they are needed).
 
     Returns:
         number of jobs, finished or not, by stage, then by dimension or ``shared``.

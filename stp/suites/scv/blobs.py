@@ -114,7 +114,12 @@ def see(frames: np.ndarray, colours: Sequence[str]) -> Seen:
 
 
 def covered(frames: np.ndarray, colours: Sequence[str]) -> dict[str, np.ndarray]:
-    """The share of each pixel that each colour covers; see `Seen.cover`."""
+    """The share of each pixel that each colour covers, in 0..1, by colour, (T, H, W) each.
+
+    Args:
+        frames: RGB frames, (T, 3, H, W) in 0..1.
+        colours: possible colours, keys of `COLOURS`.
+    """
     ground = np.array(GROUND) / 255
     off = [frames[:, i].astype(np.float64) - ground[i] for i in range(3)]
     ways = np.array([COLOURS[colour] for colour in colours]) / 255 - ground
@@ -170,10 +175,14 @@ def area_of(radius: float, size: int) -> float:
 
 
 def alike(units: Sequence[Blob], blobs: Sequence[Blob]) -> np.ndarray:
-    """Determine which blobs have the colour and, within a tolerance, the area of each unit.
+    """Compare seen blobs with known units: equal colour and, within a tolerance, equal area.
+
+    Args:
+        units: the units (figures of the game) as they looked in an earlier frame.
+        blobs: areas of one colour in the current frame, any of which may be one of the units.
 
     Returns:
-        whether each blob is similar to each unit, bool (units, blobs).
+        whether each blob looks like each unit, bool (units, blobs).
     """
     areas, blob_areas = (np.array([blob.area for blob in some]) for some in (units, blobs))
     slack = SLACK * areas + ROUNDING * np.sqrt(areas / np.pi)
@@ -185,10 +194,12 @@ def alike(units: Sequence[Blob], blobs: Sequence[Blob]) -> np.ndarray:
 def assign(
     units: Sequence[Blob], places: np.ndarray, reach: np.ndarray, blobs: Sequence[Blob]
 ) -> list[Blob | None]:
-    """Assign similar, nearby blobs to units, with the smallest sum of distances.
+    """Find the units of a game in a frame: assign to each a blob that looks like it and is near.
+
+    Of all assignments, the one with the smallest sum of distances is chosen.
 
     Args:
-        units: blobs of the units.
+        units: the units as they looked in an earlier frame.
         places: expected positions of the units, (units, 2), in pixels.
         reach: largest distance of each unit from its expected position, (units,), in pixels.
         blobs: blobs of a frame.
@@ -215,7 +226,7 @@ def follow(units: Sequence[Blob], blobs: Sequence[Sequence[Blob]], step: float) 
     """Track units from frame to frame.
 
     Args:
-        units: units in the first observed frame.
+        units: units to track, as they look in the first observed frame.
         blobs: blobs of the units' colours in each frame; in the first frame, they may be up to one
             step away from the units.
         step: largest distance that a unit moves from frame to frame, in pixels.

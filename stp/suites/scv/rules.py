@@ -42,9 +42,10 @@ class Judged(NamedTuple):
     """Degree to which a video keeps each rule, 0..1.
 
     Attributes:
-        stays: by rule, the fraction of frames, or of objects in frames, that keep the rule.
-        happens: by change, the fraction of the required amount that happens; None if the change is
-            not required.
+        stays: for rules on what must stay the same: by text of the rule, the fraction of frames, or
+            of objects in frames, that keep it.
+        happens: for changes that must happen, such as "it moves": by text of the change, the
+            fraction of the required amount; None if the change is not required.
     """
 
     stays: dict[str, float]

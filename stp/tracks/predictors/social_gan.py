@@ -32,7 +32,7 @@ class Parameters:
 class Reader(nn.Module):
     """LSTM that reads O observed displacements of P people, (O, P, 2), and returns its last state.
 
-    The state has the shape (P, HIDDEN).
+    The state has 32 numbers for each person, (P, HIDDEN).
     """
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ class Writer(nn.Module):
         """Generate displacements.
 
         Args:
-            state: initial state for P people, (P, HIDDEN).
+            state: initial state, 32 numbers for each of P people, (P, HIDDEN).
             step: last observed displacement, (P, 2), metres.
             count: number of displacements to generate.
 
@@ -90,7 +90,7 @@ class SocialGan(nn.Module):
 
         Args:
             steps: O observed displacements, (O, P, 2), metres; the first is 0.
-            noise: noise vectors, (P, NOISE), the same for all people of a scenario.
+            noise: noise vectors of 8 numbers, (P, NOISE), the same for all people of a scenario.
             count: number of displacements to predict.
 
         Returns:

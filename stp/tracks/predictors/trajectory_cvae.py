@@ -88,7 +88,8 @@ class Cvae(nn.Module):
         """Compute F features of the observation of each of P people, (P, F).
 
         Args:
-            rows: inputs of the network, see `tensors`.
+            rows: observed velocities and neighbours of these people, tensors by name as returned
+                by `tensors`.
         """
         _, state = self.history(rows["velocities"])
         others = torch.cat([rows["apart"], rows["relative"]], dim=-1)
@@ -120,7 +121,8 @@ class Cvae(nn.Module):
         """Predict the mixture of Gaussians of positions for P people.
 
         Args:
-            rows: inputs of the network, see `tensors`.
+            rows: observed velocities and neighbours of these people, tensors by name as returned
+                by `tensors`.
             steps: number of future steps T.
 
         Returns:
@@ -162,7 +164,8 @@ def log_density(means: Tensor, covariances: Tensor, truth: Tensor) -> Tensor:
 class Objective:
     """Training objective of the network: the negative evidence lower bound.
 
-    Its methods are those of `stp.train.learning.Objective`.
+    It gives the training loop what depends on this network: inputs and targets, their random
+    changes, the loss, and the validation error (the interface `stp.train.learning.Objective`).
 
     Args:
         parameters: options, of which ``radius``, ``information`` and ``mirrored`` are used.
@@ -172,11 +175,17 @@ class Objective:
         self.parameters = parameters
 
     def rows(self, scenarios: Scenarios) -> Rows:
-        """Convert scenarios to inputs and targets of the network; see `tensors`."""
+        """Convert scenarios to inputs and targets of the network, as `tensors` returns them.
+
+        They are tensors by name, such as ``velocities`` and ``future``, a row for each person.
+        """
         return tensors(scenarios, self.parameters.radius)
 
     def varied(self, rows: Rows, random: np.random.Generator) -> Rows:
-        """Mirror left and right for a random half of the people, if the options ask for it."""
+        """Mirror left and right for about half of the people, at random, to augment training data.
+
+        Nothing changes if the option ``mirrored`` is off.
+        """
         if not self.parameters.mirrored:
             return rows
         sides = torch.from_numpy(random.choice([-1.0, 1.0], len(rows["wanted"])).astype(np.float32))
@@ -191,8 +200,9 @@ class Objective:
 
         Args:
             network: the network.
-            rows: inputs and targets, see `tensors`.
-            kl_weight: weight of the divergence of the latent variable's posterior from its prior.
+            rows: inputs and targets, tensors by name as returned by `tensors`.
+            kl_weight: weight of the divergence of the latent variable's posterior from its prior,
+                which rises from 0 to 1 at the beginning of a training.
         """
         assert isinstance(network, Cvae)
         future = rows["future"]
@@ -317,9 +327,14 @@ def predict(
     obstacles: Obstacles | None = None,
     jitter: np.ndarray | None = None,
 ) -> Mixture:
-    """Predict a mixture of Gaussians with a component for each mode; see `stp.tracks.predictors`.
+    """Predict a mixture of Gaussians for each person and step, with a component for each mode.
 
-    Obstacles and jitter are ignored: the predictor draws its own samples (`draw`).
+    Args:
+        scenarios: scenarios to predict.
+        steps: number of future positions.
+        parameters: the trained network.
+        obstacles: ignored.
+        jitter: ignored, since the predictor draws its own samples (`draw`).
     """
     rows = tensors(scenarios, parameters.parameters.radius)
     ways, _, means, covariances = parameters.network.mixture(rows, steps)

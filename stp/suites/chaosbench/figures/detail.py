@@ -1,4 +1,7 @@
-"""Figure of power spectra of the sample that maps show: the loss of detail with lead time."""
+"""Figure of power spectra of one sample: the loss of detail of forecasts with lead time.
+
+It is the sample of median error, whose maps are drawn in the pictures of the same test.
+"""
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -24,12 +27,15 @@ LEADS = 4
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw panels of spectra: a row for each variable, a column for each of some lead times.
 
+    Args:
+        scores: scores of all models in all tests of a table.
+        case: name of the test to draw.
+
     Returns:
         the figure, and notes to print below it.
 
     Raises:
-        StpError: no forecasts of the case (a test of the dimension) are stored, or they are
-            damaged.
+        StpError: no forecasts of the test are stored, or they are damaged.
     """
     sample = compare(scores.plan, case)
     # The last note is the origin of the data, which all figures state.

@@ -31,8 +31,12 @@ LEADS = (1, 14, 44)
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw scatter plots: a row for each variable, a column for each of some lead times.
 
-    Points are trained networks and their variants, with intervals. A line joins the Pareto front of
-    the variants of a network: variants that no other one beats in both errors.
+    Points are trained networks and their variants (networks with other options), with intervals. A
+    line joins the Pareto front of a network: its variants that no other one beats in both errors.
+
+    Args:
+        scores: scores of all models in all tests of a table.
+        case: name of the test to draw.
 
     Returns:
         the figure, and notes to print below it.

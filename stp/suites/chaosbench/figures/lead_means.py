@@ -1,4 +1,4 @@
-"""Figure of means over lead times, with a panel for each column and a point for each forecast."""
+"""Figure of scores averaged over lead times: a panel for each metric, a point for each model."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -23,7 +23,7 @@ ROW = 0.13
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
-    """Draw a panel for each column with values by lead time, and a point for each forecast.
+    """Draw a panel for each column of the table with values by lead time, and a point a forecast.
 
     Some forecasts lack lead times, for example if a network was trained for some lead times only.
     For comparable means, averages are taken over the lead times that most forecasts of the panel

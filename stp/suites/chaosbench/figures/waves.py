@@ -1,6 +1,6 @@
 """Figure of the coherence of forecast and observed waves by wavenumber and lead time.
 
-Coherence is 1 where waves along circles of latitude agree, and low where a scale is lost.
+Coherence is 1 where waves along circles of latitude agree, and low where a wavelength is lost.
 """
 
 import numpy as np

@@ -30,6 +30,10 @@ HEADER = (
 def render_content_motion(manifest: Path, out: Path) -> None:
     """Write the table as .csv, .md, .tex and .html.
 
+    Args:
+        manifest: path of the manifest (JSON list of the results) of the distortion study.
+        out: path of the CSV file; the other files are written next to it.
+
     Raises:
         StpError: a file is missing or damaged.
     """

@@ -37,11 +37,12 @@ class Pair(NamedTuple):
 
     Attributes:
         dataset: the dataset of the cells; `ALL` for all datasets together.
-        one, other: conventions of the two metrics.
+        one, other: exact definitions (conventions) of the two metrics, such as ``ssim.range2``.
         cells: number of cells with values of both metrics.
         pearson: Pearson's correlation; None if there is a reason in `why`.
         kendall: Kendall's tau-b; None if there is a reason in `why`.
-        printed: Pearson's and Kendall's correlation as printed in the paper; empty if not printed.
+        printed: texts of Pearson's and of Kendall's correlation as printed in the paper; each is
+            empty if not printed.
         why: reason why a correlation is missing; empty if none is missing.
     """
 
@@ -117,6 +118,10 @@ def _pair(
 
 def render_metric_correlations(manifest: Path, out: Path) -> None:
     """Write the table as .csv, .md, .tex and .html.
+
+    Args:
+        manifest: path of the manifest (JSON list of the results) of the distortion study.
+        out: path of the CSV file; the other files are written next to it.
 
     Raises:
         StpError: a file is missing or damaged.

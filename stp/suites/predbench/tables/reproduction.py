@@ -1,7 +1,7 @@
 """Tables 13 to 16 of PredBench: values of the models' authors, of PredBench, and ours.
 
-The table is not a view of the results store, since its notes and comparability come from the rows
-of tables (`stp.render.tables.rows`), and since a table with gaps is refused.
+Each value is given three times: as the authors of a model published it, as PredBench measured it
+with their code, and as measured here. A table with gaps is refused.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -43,10 +43,10 @@ class Value:
     """The values of one metric of one model, as published twice and as computed here.
 
     Attributes:
-        column: convention of the metric, and factor from our unit to that of the paper.
-        original: published value for the code of the model's authors.
-        published: published value for the code of the paper.
-        row: row of our runs; None if the model is not evaluated on the dataset.
+        column: exact definition of the metric, and factor from our unit to that of the paper.
+        original: value that the paper prints for the code of the model's authors.
+        published: value that the paper prints for its own code.
+        row: row of our results; None if the model is not evaluated on the dataset.
     """
 
     column: ReproducedColumn
@@ -71,12 +71,12 @@ class Value:
 
 @dataclass(frozen=True)
 class ReproducedTable:
-    """One table of the paper.
+    """One of the tables 13 to 16 of the paper, with our values.
 
     Attributes:
         number: number of the table in the paper.
         dataset: title of the dataset.
-        models: values by title of the model, in the order of the columns.
+        models: by title of the model, its values in the order of the table's columns.
     """
 
     number: int
@@ -88,7 +88,7 @@ def render_reproduction(manifest: Path, out: Path) -> None:
     """Write the tables as .csv, .md, .tex and .html.
 
     Args:
-        manifest: path of the manifest.
+        manifest: path of the manifest (JSON list of the results that tables are made from).
         out: path of the CSV file; the other files are written next to it.
 
     Raises:
@@ -101,10 +101,15 @@ def render_reproduction(manifest: Path, out: Path) -> None:
 
 
 def read_tables(plan: Manifest, manifest: Path) -> list[ReproducedTable]:
-    """Read all tables with at least one cell in the manifest, in the order of the paper.
+    """Read all tables of which at least one model was evaluated, in the order of the paper.
+
+    Args:
+        plan: content of the manifest, which lists our results.
+        manifest: path of the manifest.
 
     Raises:
-        StpError: as in `render_reproduction`.
+        StpError: a file is missing or damaged, no model of the tables was evaluated, or a value is
+            missing.
     """
     published = read_published(plan.published)
     models = {(value.table, value.model) for value in published}
