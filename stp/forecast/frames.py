@@ -25,7 +25,7 @@ from stp.prepare.own.reader import DECLARE, KINDS, build_options
 CONTEXT = 10
 """Number of observed frames of a model without training."""
 SPLITS = {"train": 0.7, "val": 0.15, "test": 0.15}
-"""Value of a required option of the reader; data are not split here."""
+"""Shares of training, validation and test, which the reader requires; forecasts split nothing."""
 
 
 @dataclass(frozen=True)

@@ -167,7 +167,11 @@ def write(path: Path, schema: pa.Schema, rows: list[dict[str, object]]) -> None:
 
 
 def open_database(folder: Path, context: int) -> Database:
-    """Open prepared opinions.
+    """Open prepared videos with opinions; videos are read later, one by one.
+
+    Args:
+        folder: folder of the prepared data.
+        context: number of observed frames of each video.
 
     Raises:
         StpError: the table of opinions is missing or damaged.

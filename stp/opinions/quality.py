@@ -19,7 +19,7 @@ QUALITY_COLUMNS = pa.schema(
         ("observed", pa.float64()),
     ]
 )
-"""Points from 0 to 100; predictions may be outside."""
+"""Columns of ``quality.parquet``. Opinions are points from 0 to 100; predictions may be outside."""
 
 
 def read(folder: Path) -> tuple[pa.Table, str]:

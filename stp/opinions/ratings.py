@@ -103,6 +103,13 @@ class Opinions:
 def z_scores(ratings: Ratings, where: str = "ratings") -> Ratings:
     """Subtract the mean of each rater and session, and divide by the standard deviation (n - 1).
 
+    Args:
+        ratings: scores from 0 to 100.
+        where: name of the ratings, for errors.
+
+    Returns:
+        the ratings with Z-scores in place of scores.
+
     Raises:
         StpError: a rater gave all videos of a session the same score, or rated fewer than two
             videos.

@@ -19,7 +19,7 @@ from stp.core.errors import StpError
 CANDIDATES = (1, 2, 5, 10, 20, 40, 80, 120, 160, 200, 240)
 """Numbers of components among which cross-validation chooses (``nested``)."""
 FOLDS = 5
-"""Number of folds of this cross-validation."""
+"""Number of folds of the cross-validation that chooses a number of components."""
 
 
 @dataclass(frozen=True)

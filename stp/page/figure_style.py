@@ -42,7 +42,10 @@ GREY = "#555555"
 
 
 class Style(NamedTuple):
-    """The look of a model in all figures; colour is never the only difference."""
+    """The look of a model in all figures: colour, line style and marker, as matplotlib names them.
+
+    Colour is never the only difference between two models.
+    """
 
     colour: str
     line: str

@@ -1,10 +1,10 @@
 """Compute climatologies: mean and standard deviation of each calendar day over many years."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import dask
 import numpy as np
 import zarr
 
@@ -148,11 +148,11 @@ def write_climatology(
             average(number, by_number, np.flatnonzero(used & (number_of == number)))
 
     # Days are independent, so their order does not matter.
-    with ThreadPoolExecutor(workers) as pool:
-        for first in range(0, len(calendar), 2 * workers):
-            numbers = range(first, min(first + 2 * workers, len(calendar)))
-            list(pool.map(of_day, numbers))
-            report("days of the climatology", numbers.stop, len(calendar))
+    for first in range(0, len(calendar), 2 * workers):
+        numbers = range(first, min(first + 2 * workers, len(calendar)))
+        tasks = [dask.delayed(of_day)(number) for number in numbers]
+        dask.compute(*tasks, scheduler="threads", num_workers=workers)
+        report("days of the climatology", numbers.stop, len(calendar))
     for finished in filter(None, [*writers, *spreads]):
         finished.close()
     for i in by_number:

@@ -4,8 +4,8 @@ Terciles are two values that divide the years into three equal parts: below, nea
 """
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
+import dask
 import numpy as np
 import zarr
 
@@ -102,11 +102,11 @@ def write_terciles(
                 boundary = quantile(values, share) if len(values) else nothing
                 writers[name_of(tercile, span)].write(number, boundary[None])
 
-    with ThreadPoolExecutor(workers) as pool:
-        for first in range(0, len(calendar), workers):
-            numbers = range(first, min(first + workers, len(calendar)))
-            list(pool.map(write, numbers))
-            report("days of the terciles", numbers.stop, len(calendar))
+    for first in range(0, len(calendar), workers):
+        numbers = range(first, min(first + workers, len(calendar)))
+        tasks = [dask.delayed(write)(number) for number in numbers]
+        dask.compute(*tasks, scheduler="threads", num_workers=workers)
+        report("days of the terciles", numbers.stop, len(calendar))
     for writer in writers.values():
         writer.close()
     return list(writers)

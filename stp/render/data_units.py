@@ -42,8 +42,8 @@ def unit_of_value(
 
     Args:
         folder: folder of the prepared test data.
-        unit: unit that the configuration declares for the convention, which may refer to the data's
-            units.
+        unit: unit that the configuration declares for the convention (exact definition of a
+            metric). It may refer to the data's units, as in ``of the variable, squared``.
         convention: name of the convention.
         variable, level: variable and level of the value; None for all together.
         stated: units of the data in the configuration, used if the data are no longer in the store.

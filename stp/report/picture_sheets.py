@@ -93,7 +93,12 @@ def errors(
 ) -> str:
     """The sheet (one picture of several frames) of a forecast's errors, as a data URI.
 
-    Arguments are as in `values`; ``scale`` is the scale of the errors.
+    Args:
+        sample: the sample that the forecast belongs to.
+        forecast: forecast of one model.
+        variable: the variable to show.
+        scale: scale of the errors.
+        look: encoding of the picture.
     """
     if len(variable.channels) == 1:
         channel = variable.channels[0]

@@ -20,7 +20,7 @@ COLUMNS = ("study", "rater", "age", "gender", "position", "question", "choice", 
 """Columns of a file of answers, as the page saves it: one line per answered question."""
 
 MOST_PROBLEMS = 8
-"""Maximum number of problems in an error."""
+"""Maximum number of wrong lines that an error message lists."""
 
 SIMULATED = "simulated-"
 """Prefix of the names of simulated raters: tables mark them, and no finding is judged by them."""

@@ -199,7 +199,7 @@ class Ratings(Study):
         return classes
 
     def class_of(self, dataset: str) -> str | None:
-        """The class of a dataset; None if the dataset is in no class."""
+        """The class of a dataset's content, a key of `classes`; None if it is in no class."""
         classes = (name for name, datasets in self.classes.items() if dataset in datasets)
         return next(classes, None)
 
@@ -236,7 +236,13 @@ def load_study(path: Path, scale: str = "") -> Item:
 
 
 def load_item(kind: type[S], path: Path, scale: str = "") -> S:
-    """Read the configuration of a study of one kind of item (`kind`), as `load_study` does.
+    """Read the configuration of a study, which must be of one kind of item.
+
+    Args:
+        kind: expected class of the options, such as `Pairs`.
+        path: path of the file.
+        scale: name of the scale (file of what is evaluated), for which the file may have other
+            options; empty for none.
 
     Raises:
         StpError: the file is missing, not a study, or a study of another kind of item.

@@ -172,7 +172,10 @@ def test_people_go_on_as_they_walk(tmp_path: Path) -> None:
     assert (out / "forecast.png").is_file() and (out / "forecast.mp4").is_file()
 
 
-def test_a_forecast_of_people_has_their_names(tmp_path: Path) -> None:
+def test_a_forecast_of_people_has_their_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the store; the test above draws people."""
     rows = [
         f"{frame},{name},{0.05 * frame},{number}"
         for frame in range(0, 100, 10)
@@ -182,6 +185,7 @@ def test_a_forecast_of_people_has_their_names(tmp_path: Path) -> None:
     crowd = tracks.read(tmp_path / "hall.csv", 8, fps=25)
     assert crowd.names == ["anna", "p-17"]
     forecast = np.zeros((1, 2, 3, 2))
+    monkeypatch.setattr(write.people, "write", lambda scene, path: None)
     write.tracks(tmp_path / "out", crowd, forecast, "constant_velocity")
     with xr.open_zarr(tmp_path / "out" / "predictions.zarr", consolidated=False) as stored:
         assert stored["predictions"].sel(person="anna").shape == (1, 3, 2)

@@ -6,6 +6,7 @@ import sys
 import warnings
 from typing import Any
 
+import pytest
 import torch
 
 _KEPT: list[Any] = []
@@ -33,8 +34,11 @@ def lpips() -> Any:
 
 @functools.cache
 def _network(name: str) -> Any:
-    with warnings.catch_warnings():
+    """With weights that are not drawn, since they are given to it: VGG's classifier is large."""
+    with warnings.catch_warnings(), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore")
+        for draw in ("kaiming_normal_", "kaiming_uniform_", "normal_", "uniform_"):
+            patch.setattr(torch.nn.init, draw, lambda tensor, *_, **__: tensor)
         return lpips().LPIPS(net=name, pnet_rand=True, verbose=False).eval()
 
 

@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,11 @@ def known_state(network: nn.Module) -> dict[str, Tensor]:
             drawn = 1 + drawn / 4
         state[name] = drawn.to(tensor.dtype)
     return state
+
+
+def of_shapes(make: Callable[[], nn.Module]) -> nn.Module:
+    with torch.device("meta"):
+        return make()
 
 
 def of_torchvision(name: str) -> tuple[Any, nn.Module]:
@@ -102,12 +108,12 @@ def numbers(name: str) -> Held:
     """What a network computes without gradients, and what is drawn."""
     rng = np.random.default_rng(1)
     if name == "i3d":
-        network = read_i3d(known_state(I3D()))
+        network = read_i3d(known_state(of_shapes(I3D)))
         x = prepare(rng.random((1, 10, 3, 20, 30), np.float32))
         return {layer: summary(network(x, layer).numpy()) for layer in ("logits", "pooled")}
     if name == "c3d":
         frames = rng.integers(0, 256, (9, 60, 80, 3), np.uint8)
-        return {"maps": summary(read_c3d(known_state(C3D())).maps(frames))}
+        return {"maps": summary(read_c3d(known_state(of_shapes(C3D))).maps(frames))}
     if name == "videomae":
         network = read_videomae(known_state(VideoMAE(384, 2, 6, 96, patch=28)))
         return {

@@ -48,7 +48,10 @@ def test_true_videos_keep_the_rules(name, size):
 @pytest.mark.parametrize("size", [32, 64, pytest.param(128, marks=pytest.mark.long(part="suites"))])
 @pytest.mark.parametrize("name", RULES)
 def test_faulty_videos_break_the_rules(name, size):
-    """Each fault breaks a rule, so that the share of the rules that are kept is below 1."""
+    """Each fault breaks a rule, so that the share of the rules that are kept is below 1.
+
+    Two small videos are judged, and the second one at the larger sizes.
+    """
     videos = [*games(name, 1, size=size), *games(name, 1, seed=6, size=size)]
     frames = drawn(videos, size)
     observed = frames[:, CONTEXT:]
@@ -57,8 +60,8 @@ def test_faulty_videos_break_the_rules(name, size):
     for what in faults(name):
         predicted = faulty(name, what, videos, frames)
         spoilt = (predicted != observed).any(axis=(1, 2, 3, 4))
-        assert spoilt.any() or size == 32, "a clip of the demo ends before units are delivered"
-        for video in np.flatnonzero(spoilt):
+        assert spoilt[1] or size == 32, "a clip of the demo ends before units are delivered"
+        for video in np.flatnonzero(spoilt) if size == 32 else [1]:
             judged = game.judge(see(predicted[video], game.colours), true[video])
             assert 0 <= judged.share < 1, what
 

@@ -81,7 +81,7 @@ def gradients(model: nn.Module, frames: Tensor) -> tuple[Tensor, dict[str, Tenso
 @pytest.mark.parametrize("name", MODELS)
 def test_forecasts_are_those_of_a_plain_implementation(name):
     ours, plain, _ = pair(name)
-    frames = clip()[:, :CONTEXT]
+    frames = clip(1)[:, :CONTEXT]
     with torch.inference_mode():
         assert distance(ours.eval()(frames, LONGER), plain.eval()(frames, LONGER)) < TOLERANCE
 

@@ -59,6 +59,8 @@ def test_constants_of_recurrent_networks_and_of_tau(paper, dataset):
 @pytest.mark.parametrize("dataset", RELEASED)
 def test_mcvd(paper, dataset):
     model = published(paper, "mcvd", dataset)
+    if dataset != "cityscapes":  # whose release shows and predicts more frames than the paper
+        assert sum(p.numel() for p in model.parameters()) == RELEASED[dataset][-1]
     clip = 10.0 if dataset == "weatherbench" else 1.0  # config/models/mcvd.yaml says why
     assert model.sampler == Sampler(name="ddpm", steps=250, clip=clip, denoise=True)
     assert model.signal_shares == signal_shares(1000, (0.02, 1e-4))

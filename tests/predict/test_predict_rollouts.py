@@ -29,11 +29,17 @@ CONVENTIONS = ["mae.pixel_mean", "mse.pixel_sum", "rmse.pooled", "spectral_power
 Both = Callable[..., tuple[Path, Job]]
 
 
+@pytest.fixture(scope="module")
+def scored() -> dict[str, tuple[Path, Job, dict[str, Any]]]:
+    """Of each model and its options: scores, the job that predicts, the recipe of the scores."""
+    return {}
+
+
 @pytest.fixture
-def both(tmp_path, make_data, make_trained, make_job) -> Both:
+def both(tmp_path, make_data, make_trained, make_job, scored) -> Both:
     """Scores of stored predictions of a model, and the job that scores its rollout."""
 
-    def make(what: dict[str, Any], keep: int = 3, **more: Any) -> tuple[Path, Job]:
+    def stored(what: dict[str, Any], more: dict[str, Any]) -> tuple[Path, Job, dict[str, Any]]:
         data, trained = (make_data(), None) if what is PLAIN else make_trained(what)
         job = make_job(data, trained, **{**what, **more})
         if more.get("per_lead"):
@@ -47,11 +53,19 @@ def both(tmp_path, make_data, make_trained, make_job) -> Both:
         if job.recipe["predict"].get("samples", 1) > 1:
             recipe |= {"statistic": "mean_of_members"}
             recipe["conventions"] = defined(*CONVENTIONS, "crps.fair")
-        for name in ("stored", "rolled"):
-            (tmp_path / name).mkdir()
-        stored = {"data": data, "predictions": job.out}
-        score(Job(recipe, stored, tmp_path / "stored", tmp_path / "state-of-stored"))
-        recipe |= {"rollout": job.recipe, "keep": keep}
+        out = tmp_path / "stored"
+        out.mkdir()
+        inputs = {"data": data, "predictions": job.out}
+        score(Job(recipe, inputs, out, tmp_path / "state-of-stored"))
+        return out, job, recipe
+
+    def make(what: dict[str, Any], keep: int = 3, **more: Any) -> tuple[Path, Job]:
+        key = repr((what, more))
+        if key not in scored:
+            scored[key] = stored(what, more)
+        out, job, recipe = scored[key]
+        recipe = {**recipe, "rollout": job.recipe, "keep": keep}
+        (tmp_path / "rolled").mkdir()
         inputs = {name: path for name, path in job.inputs.items() if path}
         rolled = Job(
             recipe,
@@ -61,7 +75,7 @@ def both(tmp_path, make_data, make_trained, make_job) -> Both:
             {"device": "cpu", "block_samples": 2},
         )
         (tmp_path / "predicted").symlink_to(job.out)
-        return tmp_path / "stored", rolled
+        return out, rolled
 
     return make
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
+import dask.threaded
 import numpy as np
 import pytest
 import xarray as xr
@@ -337,6 +338,13 @@ def test_a_stream_of_land_or_ocean_that_ends_early_is_an_error(
             run(job)
 
 
+def run_afresh(job: Job) -> None:
+    """Prepare in a process that was forked: the threads of Dask's pools stayed behind."""
+    dask.threaded.pools.clear()
+    dask.threaded.default_pool = None
+    run(job)
+
+
 @pytest.mark.long(part="processes")
 def test_a_preparation_that_is_killed_at_any_time_ends_in_the_same_bytes(
     make_job: Callable[..., Job], surface: Path
@@ -351,7 +359,7 @@ def test_a_preparation_that_is_killed_at_any_time_ends_in_the_same_bytes(
     run(whole)
     expected = contents(whole.out)
     shutil.rmtree(whole.state)
-    out, killed = run_until_it_ends(job, run)
+    out, killed = run_until_it_ends(job, run_afresh)
     assert len(killed) >= 5
     assert not any((folder / "index.parquet").exists() for folder in killed)
     found = contents(out)

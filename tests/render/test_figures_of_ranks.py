@@ -237,11 +237,17 @@ def test_the_front_is_beaten_by_nobody() -> None:
 # Too little, and files
 
 
+@pytest.fixture(scope="module")
+def of_six(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    values = six({"A": [0.9, 1], "B": [0.8, 2], "c": [0.1, 3]})
+    return store_of(tmp_path_factory.mktemp("six"), values).results()
+
+
 @pytest.mark.parametrize("kind", ["ranks", "overview", "critical_difference", "speed"])
-def test_the_same_scores_give_the_same_bytes(tmp_path: Path, kind: str) -> None:
-    manifest, results = store_of(
-        tmp_path, six({"A": [0.9, 1], "B": [0.8, 2], "c": [0.1, 3]})
-    ).results()
+def test_the_same_scores_give_the_same_bytes(
+    tmp_path: Path, of_six: tuple[Path, Path], kind: str
+) -> None:
+    manifest, results = of_six
     for name in ("one", "two"):
         render(kind, manifest, results, tmp_path / f"{name}.png")
     for suffix in ("png", "svg"):

@@ -494,5 +494,5 @@ def test_verb_prints_all_or_one(ask: Ask) -> None:
     assert "Caltech" in one and "does not hold" in one
     table = csv.DictReader(ask("--finding", "9", "--format", "csv").splitlines())
     assert len(list(table)) == 2 * 4 * 12
-    rows: list[dict[str, Any]] = json.loads(ask("--format", "json"))
-    assert {row["finding"] for row in rows} == set(QUESTIONS)
+    rows: list[dict[str, Any]] = json.loads(ask("--finding", "9", "--format", "json"))
+    assert len(rows) == 2 * 4 * 12

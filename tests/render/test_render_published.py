@@ -41,11 +41,19 @@ def rows(plan: Plan, dimension: str) -> list[Row]:
     return make_rows(described, dimension, {}, published(plan, dimension), absent)
 
 
-@pytest.mark.parametrize("dimension", ["short_term", "generalization", "robustness"])
-def test_every_published_value_is_found_once(plan, dimension):
+DIMENSIONS = "short_term", "generalization", "robustness"
+
+
+@pytest.fixture(scope="module")
+def tables(plan) -> dict[str, list[Row]]:
+    return {dimension: rows(plan, dimension) for dimension in DIMENSIONS}
+
+
+@pytest.mark.parametrize("dimension", DIMENSIONS)
+def test_every_published_value_is_found_once(plan, tables, dimension):
     found = [
         entry.published.raw
-        for row in rows(plan, dimension)
+        for row in tables[dimension]
         for entry in row.entries.values()
         if entry.published
     ]
@@ -83,12 +91,9 @@ def test_every_hyperparameter_of_chaosbench_is_found_once(chaosbench):
     assert printed.total() == 37 and not printed - found
 
 
-def test_each_interval_and_subset_has_its_own(plan):
-
+def test_each_interval_and_subset_has_its_own(plan, tables):
     def printed(dimension: str, dataset: str, model: str, column: str) -> float | None:
-        (row,) = (
-            row for row in rows(plan, dimension) if (row.dataset, row.model) == (dataset, model)
-        )
+        (row,) = (row for row in tables[dimension] if (row.dataset, row.model) == (dataset, model))
         value = row.entries[column].published
         return value and value.value
 

@@ -166,7 +166,7 @@ def test_an_overview_has_all_tracks(tmp_path):
     assert tuple(disc) == (8, 5) and bar.get_ylabel() == "mean speed [m/s]"
     assert lower.get_ylabel() == "people"
     out = tmp_path / "walk.gif"
-    slow = tracks.decimated(8)
+    slow = tracks.decimated(16)
     tracks_overview.write_place(PreparedTracks(slow, pillar, about), out)
     with Image.open(out) as found:  # of 20.8 s, the 20 s with most detections
         assert (

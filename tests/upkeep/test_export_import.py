@@ -1,16 +1,16 @@
 """Packing artefacts for others, and taking theirs: nothing replaced, nothing damaged taken."""
 
 import json
-import os
 import shutil
 import subprocess
-import sys
 import tarfile
 from pathlib import Path
 
 import pytest
 from fake_store import TINY, finish, finish_all, lock_raw, pick, small_plan
+from typer.testing import CliRunner, Result
 
+from stp.cli import app
 from stp.core import store
 from stp.core.errors import StpError
 from stp.core.receipts import RECEIPT, SEALED
@@ -205,22 +205,18 @@ def test_a_tar_file_cannot_write_elsewhere(empty, tmp_path):
             receive(empty, tmp_path / name)
 
 
-def test_the_verbs_report_counts_and_fail_where_something_was_refused(plan, tmp_path):
-    def stp(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [Path(sys.executable).parent / "stp", *words, "--configfile", TINY],
-            env={**os.environ, **more},
-            capture_output=True,
-            text=True,
-        )
+def test_the_verbs_report_counts_and_fail_where_something_was_refused(plan, tmp_path, monkeypatch):
+    def stp(*words: str) -> Result:
+        return CliRunner().invoke(app, [*words, "--configfile", str(TINY)])
 
     packed = tmp_path / "packed"
     done = stp("store", "export", str(packed), "enso")
     # 1 data, 3 fitted models, 4 forecasts, 4 scores
-    assert done.returncode == 0 and f"{packed}: " in done.stdout and "12" in done.stdout
+    assert done.exit_code == 0 and f"{packed}: " in done.stdout and "12" in done.stdout
     (packed / pick(plan, "prepare").folder / "data" / "file.txt").unlink()
-    done = stp("store", "import", str(packed), STP_STORE_DIR=str(tmp_path / "theirs"))
-    assert done.returncode == 1
+    monkeypatch.setenv("STP_STORE_DIR", str(tmp_path / "theirs"))
+    done = stp("store", "import", str(packed))
+    assert done.exit_code == 1
     assert "11 taken" in done.stdout and "1 refused" in done.stdout
     assert pick(plan, "prepare").folder in done.stderr
 

@@ -1,16 +1,15 @@
 """Only what nobody needs goes: not what a plan, another checkout or a living process has."""
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 from fake_store import DAY, TINY, finish, finish_all, grow_old, hold, pick, small_plan
+from typer.testing import CliRunner
 
+from stp.cli import app
 from stp.core import store
 from stp.core.errors import StpError
 from stp.plan import config
@@ -20,8 +19,6 @@ from stp.run import runner
 from stp.upkeep import garbage
 from stp.upkeep.claims import claim, read_claims
 from stp.upkeep.inventory import artefacts
-
-STP = Path(sys.executable).parent / "stp"
 
 
 @pytest.fixture
@@ -267,33 +264,30 @@ def test_a_score_that_needs_dropped_predictions_says_what_happens_next(plan):
     assert not (folder / "artefact.json").exists()
 
 
-def stp(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [STP, *words], env={**os.environ, **environment}, capture_output=True, text=True
-    )
-
-
 def test_the_verb_lists_and_deletes_only_with_yes(plan, other):
     finish_all(plan, days_old=10)
     old = finish(other, pick(other, "train", "convlstm"), days_old=10)
-    listed = stp("store", "gc", "--configfile", str(TINY))
-    assert listed.returncode == 0, listed.stderr
+    given = ["store", "gc", "--configfile", str(TINY)]
+    listed = CliRunner().invoke(app, given)
+    assert listed.exit_code == 0, listed.exception
     assert str(old.relative_to(plan.store)) in listed.stdout
     assert old.exists()
-    done = stp("store", "gc", "--configfile", str(TINY), "--yes")
+    done = CliRunner().invoke(app, [*given, "--yes"])
     assert f"deleted {old.relative_to(plan.store)}" in done.stdout
     assert not old.exists() and set(artefacts(plan.store)) == set(plan.artefacts)
 
 
-def test_scale_files_that_name_several_stores_are_refused(tmp_path):
+def test_scale_files_that_name_several_stores_are_refused(tmp_path, monkeypatch):
     paths = []
     for name in ("a", "b"):
         scale = merge(read_yaml(TINY), {"paths": {"store": str(tmp_path / name)}})
         paths.append(tmp_path / f"{name}.yaml")
         paths[-1].write_text(json.dumps(scale))
     given = [word for path in paths for word in ("--configfile", str(path))]
-    done = stp("store", "gc", *given, STP_STORE_DIR="")
-    assert done.returncode == 1 and all(str(tmp_path / name) in done.stderr for name in ("a", "b"))
+    monkeypatch.setenv("STP_STORE_DIR", "")
+    done = CliRunner().invoke(app, ["store", "gc", *given])
+    assert isinstance(done.exception, StpError)
+    assert all(str(tmp_path / name) in str(done.exception) for name in ("a", "b"))
 
 
 def test_a_store_that_is_not_there_is_not_searched(plan, monkeypatch):

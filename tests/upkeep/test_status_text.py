@@ -3,15 +3,13 @@
 import errno
 import json
 import os
-import subprocess
-import sys
 import time
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 from fake_store import TINY, finish, finish_all, grow_old, hold, pick, small_plan, tried
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from stp import job_client
 from stp.cli import app
@@ -190,18 +188,14 @@ def test_the_socket_of_a_run_is_not_kept_for_the_next(monkeypatch):
     assert driver.OF_ONE_RUN == job_client.ADDRESS
 
 
-def stp(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [Path(sys.executable).parent / "stp", *words, "--configfile", TINY],
-        capture_output=True,
-        text=True,
-    )
+def stp(*words: str) -> Result:
+    return CliRunner().invoke(app, [*words, "--configfile", str(TINY)])
 
 
 def test_the_verb_prints_json_and_notes_a_start(plan):
     finish(plan, pick(plan, "score", "persistence"))
     done = stp("status", "--format", "json")
-    assert done.returncode == 0, done.stderr
+    assert done.exit_code == 0, done.exception
     found = json.loads(done.stdout)
     states = {(cell["model"], cell["tested_on"]): cell["state"] for cell in found["cells"]}
     assert states["persistence", "enso"] == "done"

@@ -41,6 +41,9 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
     There is a row of panels for each test dataset and protocol. A row has a panel for the average
     and one for the final displacement error (ADE, FDE).
 
+    Args:
+        scores: scores of all models in all tests of a table.
+
     Returns:
         the figure, and notes to print below it.
 

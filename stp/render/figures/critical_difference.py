@@ -34,6 +34,9 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
     columns of one dataset are averaged first, because they depend on the same clips or training
     runs.
 
+    Args:
+        scores: scores of all models in all tests of a table.
+
     Returns:
         the figure, and notes to print below it.
     """

@@ -49,6 +49,10 @@ INK, PAPER = "#000000", "#ffffff"
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw predicted densities: a row of panels for each predictor, up to three lead times.
 
+    Args:
+        scores: scores of all models in all tests of a table.
+        case: name of the test to draw, such as ``atlas_eth-strict``.
+
     Returns:
         the figure, and notes to print below it.
 

@@ -21,6 +21,10 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
 
     Errors at a shorter horizon are those of the same forecasts, cut off there.
 
+    Args:
+        scores: scores of all models in all tests of a table.
+        case: name of the test to draw, such as ``atlas_eth-strict``.
+
     Returns:
         the figure, and notes to print below it.
 

@@ -13,7 +13,7 @@ from stp.plan.cell_key import CellKey
 from stp.plan.setting import setting_of
 
 SPECTRA = "spectral_divergence.mean_spectra"
-"""The convention whose sums are spectra."""
+"""Convention (exact definition of a metric) whose stored sums are power spectra."""
 
 FEWEST_MODELS, FEWEST_BLOCKS = 3, 5
 """Minimum numbers of models and of test datasets for a critical difference."""
@@ -98,7 +98,8 @@ def varied_setting(keys: Iterable[CellKey]) -> str | None:
         keys: keys of all cells (results of one predictor in one test).
 
     Returns:
-        the first such setting in the order of `VARIED`; None if there is none.
+        the first such setting in the order observe (length of the observation), noise, horizon,
+        people (minimum number of people); None if there is none.
     """
     values: dict[tuple[object, ...], dict[str, set[int | None]]] = {}
     for key in keys:

@@ -31,6 +31,10 @@ FIGURE = {
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw the scores of all models over lead time, for one case (a test of the dimension).
 
+    Args:
+        scores: scores of all models in all tests of a table.
+        case: name of the test to draw, such as ``kitti-caltech``.
+
     Returns:
         the figure, and notes to print below it.
 
@@ -142,7 +146,12 @@ def as_printed(
 
 
 def about_printed(comparable: bool) -> str:
-    """Explain the meaning of dashed lines in a sentence, for the notes of a figure."""
+    """Explain the meaning of dashed lines in a sentence, for the notes of a figure.
+
+    Args:
+        comparable: whether all results of the figure may be compared with published values; if not,
+            the sentence says so.
+    """
     return "dashed: as published" + ("" if comparable else ", of other data: not comparable")
 
 

@@ -36,6 +36,9 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
     Models are sorted by mean rank, the best on top. Baselines are vertical lines, unless no model
     is trained; they are then dots too.
 
+    Args:
+        scores: scores of all models in all tests of a table.
+
     Returns:
         the figure, and notes to print below it.
     """

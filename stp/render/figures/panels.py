@@ -166,7 +166,10 @@ def write(
 
     Args:
         draw: function of the scores and, if given, the case, that returns the figure and notes.
-        manifest, results, out, case: see `stp.render.figures.kinds.render`.
+        manifest: path of the manifest (JSON list of the results that the table is made from).
+        results: folder of results with ``collected/<dimension>.parquet``.
+        out: path of the PNG file; the SVG is written next to it.
+        case: name of the test to draw, for figures of one test; at most one.
     """
     scores = read(manifest, results)
     with paper_size():

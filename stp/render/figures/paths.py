@@ -31,6 +31,10 @@ CHOSEN = "scenarios of smallest, median and largest mean ADE of those drawn; tha
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw a panel with all paths for each chosen scenario.
 
+    Args:
+        scores: scores of all models in all tests of a table.
+        case: name of the test to draw, such as ``atlas_eth-strict``.
+
     Returns:
         the figure, and notes to print below it.
 

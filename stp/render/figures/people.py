@@ -26,6 +26,10 @@ ONE = "no band where there is one scenario"
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw errors against the number of people in a scenario, a panel for each column (ADE, FDE).
 
+    Args:
+        scores: scores of all models in all tests of a table.
+        case: name of the test to draw, such as ``atlas_eth-strict``.
+
     Returns:
         the figure, and notes to print below it.
 

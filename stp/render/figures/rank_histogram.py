@@ -26,6 +26,10 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     A panel shows several lead times. Frequencies are multiplied by the number of ranks, so that a
     flat histogram is 1. Raised ends mean too small a spread, a slope means a bias.
 
+    Args:
+        scores: scores of all models in all tests of a table.
+        case: name of the test to draw, such as ``kitti-caltech``.
+
     Returns:
         the figure, and notes to print below it.
     """

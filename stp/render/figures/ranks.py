@@ -25,6 +25,9 @@ COLUMN = 0.33
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
     """Draw the ranks of models in all tests and metrics as a heat map, sorted by mean rank.
 
+    Args:
+        scores: scores of all models in all tests of a table.
+
     Returns:
         the figure, and notes to print below it.
     """

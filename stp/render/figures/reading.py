@@ -74,9 +74,10 @@ class Scores:
     published: tuple[PublishedValue, ...]
 
     def over_leads(self) -> Self:
-        """Replace the columns of the table by those that figures over lead time show.
+        """Copy the scores, with the columns of figures over lead time instead of the table's.
 
-        Only some suites declare such columns (`curves`); for others, the result is unchanged.
+        Only some suites declare such columns, as ``curves`` in their configuration; for others, the
+        result is unchanged.
         """
         return replace(self, plan=over_leads(self.plan))
 
@@ -125,11 +126,11 @@ class Scores:
         raise KeyError(name)
 
     def direction(self, case: str, column: str) -> Direction:
-        """Direction of better values in a column."""
+        """Direction of better values in a column, such as higher or lower."""
         return Direction.of(self.plan, self.column(case, column).convention)
 
     def heading(self, case: str, column: str) -> str:
-        """Name of a column, with a sign for the direction of better values."""
+        """Name of a column, with a sign for the direction of better values, as in ``SSIM ↑``."""
         return heading(column, self.direction(case, column))
 
     def unit(self, case: str, column: str) -> str:

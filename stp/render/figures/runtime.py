@@ -31,6 +31,9 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
 
     There is a panel for each test and machine; bands are quartiles.
 
+    Args:
+        scores: scores of all models in all tests of a table.
+
     Returns:
         the figure, and notes to print below it.
     """
@@ -88,7 +91,12 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
 def by_people(rows: list[RuntimeRow]) -> dict[int, tuple[float, float, float, float]]:
     """Summarise run times (ms) by number of people: median, both quartiles, and minimum.
 
-    Medians and quartiles of several cells are combined by their median.
+    Args:
+        rows: run times by number of people, from one or several results.
+
+    Returns:
+        the four times by number of people, ascending. Medians and quartiles of several results are
+        combined by their median, minima by their minimum.
     """
     rows_of: dict[int, list[RuntimeRow]] = {}
     for row in rows:

@@ -20,11 +20,15 @@ FIGURE = {
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
     """Draw scores against a setting, a panel for each dataset and column.
 
+    Args:
+        scores: scores of all models in all tests of a table.
+
     Returns:
         the figure, and notes to print below it.
 
     Raises:
-        StpError: no dataset was tested at several values of any setting in `SLOPES`.
+        StpError: no dataset was tested at several values of a setting: the frame interval, the per
+            cent of videos that are learnt from, or the number of principal components (`SLOPES`).
     """
     by_setting = ((name, _by_setting(scores, name)) for name in SLOPES)
     setting, datasets = next(((name, cases) for name, cases in by_setting if cases), ("", {}))

@@ -44,6 +44,10 @@ class Spectra(NamedTuple):
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw spectra at the first and last lead time and, below, their ratio to the true spectrum.
 
+    Args:
+        scores: scores of all models in all tests of a table.
+        case: name of the test to draw, such as ``kitti-caltech``.
+
     Returns:
         the figure, and notes to print below it.
 

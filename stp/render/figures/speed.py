@@ -37,6 +37,9 @@ def draw(scores: Scores) -> tuple[Figure, list[str]]:
     The speed of a model is the geometric mean over the cases (tests of the dimension) that all
     models of the panel ran with this device, so that models are compared on the same work.
 
+    Args:
+        scores: scores of all models in all tests of a table.
+
     Returns:
         the figure, and notes to print below it.
     """

@@ -13,7 +13,7 @@ SECONDS = {"seconds": 1.0, "minutes": 60.0, "hours": 3600.0, "days": 86400.0}
 
 
 def step_of(cell: StoredCell) -> float | None:
-    """Seconds between two lead times in the test of a result (cell); see `seconds_per_step`."""
+    """Seconds between two lead times of a result, according to its test data; None if unknown."""
     return seconds_per_step(Path(cell.data), cell.key.subset, cell.key.setting)
 
 

@@ -20,7 +20,8 @@ class TestedCase:
         name: name of the case, such as ``kitti-caltech``.
         cells: results of one model and seed each, in the order of the manifest or the store.
         names: titles of models and datasets.
-        variables: variables of the table columns for the dataset of the case.
+        variables: names of the variables that columns of the table show, such as ``z500``; empty
+            for video.
     """
 
     name: str

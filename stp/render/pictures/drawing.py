@@ -33,7 +33,9 @@ LETTER = 0.056  # inches of a letter of six points
 
 
 def scale_of(group: Group) -> Scale:
-    """Choose the colour scale of a group: its own, else one that fits the values of its panels.
+    """Choose the colour scale of a group of panels that show the same variable.
+
+    It is the scale that the group states, else one that fits the values of its panels.
 
     A fitted scale leaves out the outermost percent of the values. It is symmetric for values on
     both sides of zero, such as anomalies.

@@ -29,12 +29,13 @@ def draw(
         case: name of the test: training and test dataset, such as ``kitti-caltech``.
         outs: paths of the files: .png for a strip (an .svg is written as well), .gif or .mp4 for a
             movie. With several samples, the name of the sample is added to the file names.
-        samples: rules or indices of samples, see `stp.render.pictures.sample_choice.choose`.
+        samples: for each sample, its index, or a rule: ``median``, ``hardest`` or ``easiest`` by
+            error.
         models: names of the models to draw; all by default.
-        variable: name of the only variable to draw; None for the default of
-            `stp.render.pictures.forecasts.compare`.
+        variable: name of the only variable to draw; None for the variables of the table columns.
         errors: whether movies show errors.
-        rank_by: convention that orders the models; None for the order of the manifest.
+        rank_by: exact definition of the metric that orders the models, such as ``ssim.range2``;
+            None for the order of the manifest.
 
     Returns:
         paths of the files.

@@ -223,7 +223,8 @@ def compare(
         manifest: list of the models and tests of a dimension (a question of the benchmark with a
             table of its own).
         case: name of the test: training and test dataset, such as ``kitti-caltech``.
-        rule: rule or index of the sample, see `stp.render.pictures.sample_choice.choose`.
+        rule: index of the sample, or how to choose it by error: ``median``, ``hardest`` or
+            ``easiest``.
         models: names of the models to draw; all by default.
         variable: name of the only variable to draw. By default, the variables that columns of the
             table show are drawn. If columns name no variables, all are drawn if there are at most
@@ -240,12 +241,13 @@ class Case:
 
     Args:
         tested: the case, with the results of its models.
-        models, variable: see `compare`.
+        models: names of the models to read; all by default.
+        variable: name of the only variable to draw; None for the variables of the table columns.
         lenient: whether models with damaged predictions are left out, with a reason in `absent`; if
             not, they raise an error.
 
     Attributes:
-        cells: cell of each model's first seed, by label of the model.
+        cells: result of each model's first seed, by label of the model.
         kept: stored predictions, by label of the model.
         absent: reason why a model has no stored predictions, by label of the model.
         channels: number of channels of the data.
@@ -322,7 +324,11 @@ class Case:
             self.kept[label] = stored
 
     def sample(self, rule: str) -> SampleForecasts:
-        """Read one sample, chosen by rule or index, and its forecasts.
+        """Read one sample and its forecasts.
+
+        Args:
+            rule: index of the sample, or how to choose it by error: ``median``, ``hardest`` or
+                ``easiest``.
 
         Raises:
             StpError: the sample does not exist, or files are damaged.
@@ -417,11 +423,7 @@ class Case:
 
 
 def one_seed(tested: TestedCase) -> dict[str, StoredCell]:
-    """Select one result of each model in a test: that of the first seed and the longest horizon.
-
-    Returns:
-        results (cells) by label of the model.
-    """
+    """Select one result of each model: that of the first seed and the longest horizon, by label."""
     longest = max(setting_of(cell.key.setting)["horizon"] for cell in tested.cells)
     names = tested.names.models
     variants = {(cell.key.model, cell.key.variant) for cell in tested.cells}

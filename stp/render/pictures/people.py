@@ -238,7 +238,13 @@ def ellipse(mean: np.ndarray, covariance: np.ndarray, style: Style, weight: floa
 def legend_of(
     scene: Scene, model_styles: Mapping[str, Style], *, with_errors: bool = True
 ) -> list[Line2D]:
-    """Make the handles of a legend; with errors, the labels of models include their ADE."""
+    """Make the handles of a legend.
+
+    Args:
+        scene: the scenario.
+        model_styles: style of the drawn models, by label.
+        with_errors: whether labels include the average displacement error of the model.
+    """
     lines = [Line2D([], [], color=OBSERVED, lw=1.4, marker="o", ms=2, label="observed")]
     if scene.is_future_known:
         lines.append(Line2D([], [], color=TRUTH, lw=1.8, label="true"))
@@ -399,7 +405,7 @@ def write(scene: Scene, out: Path, layout: Layout = "overlay") -> None:
     """Write a scenario as a picture or, with the suffix .gif or .mp4, as an animation.
 
     Raises:
-        StpError: the suffix is not one of `FORMATS`.
+        StpError: the suffix is not .png, .svg, .pdf, .gif or .mp4.
     """
     check_suffix(out)
     if out.suffix in MOVIES:
@@ -409,10 +415,10 @@ def write(scene: Scene, out: Path, layout: Layout = "overlay") -> None:
 
 
 def check_suffix(out: Path) -> None:
-    """Refuse a path with a suffix that is not one of `FORMATS`.
+    """Refuse a path whose suffix is not that of a picture or an animation.
 
     Raises:
-        StpError: the suffix is not one of `FORMATS`.
+        StpError: the suffix is not .png, .svg, .pdf, .gif or .mp4.
     """
     if out.suffix not in FORMATS:
         raise StpError(

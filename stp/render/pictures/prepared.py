@@ -31,7 +31,9 @@ def draw_prepared(
         name: name of the dataset.
         split: name of the split, such as ``test``.
         clips: number of clips, spread evenly over the split.
-        variable, level: the only variable to draw, see `choose`.
+        variable: name of the only variable to draw, with or without its level; None for all
+            variables if there are one or two, else for the first.
+        level: level of the variable, such as 500.
     """
     sheet = sheet_of(Prepared(folder), name, split, clips, variable, level)
     from stp.render.pictures import drawing

@@ -112,13 +112,16 @@ def errors_of(
     """Read the error of each model on each sample.
 
     Args:
-        folders, variables: see `choose`.
+        folders: folders of the score artefacts of all models.
+        variables: possible spellings of the variable whose error is used, if errors are scored by
+            variable.
         all_clips: names of the clips of all samples; None if all models have the same samples.
 
     Returns:
-        three values. The convention, with its variable if it has one; None if no error was scored.
-        Errors averaged over lead times, float64 (models, samples), NaN where a model lacks the
-        sample. Whether each model has the sample, bool (models, samples).
+        three values. Name of the error, such as ``mse.pixel_mean``, with its variable if it has
+        one; None if no error was scored. Errors averaged over lead times, float64 (models,
+        samples), NaN where a model lacks the sample. Whether each model has the sample, bool
+        (models, samples).
 
     Raises:
         StpError: a file is missing or damaged, or models have different samples although

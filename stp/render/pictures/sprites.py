@@ -43,7 +43,7 @@ def sheet(frames: np.ndarray, quality: int | None) -> Sheet:
 
     Args:
         frames: frames of the clip, uint8 (T, H, W, 3).
-        quality: quality of the encoding, one of ``QUALITIES``.
+        quality: quality of JPEG, such as 90; None for lossless WebP.
     """
     picture, columns = laid_out(frames)
     file = io.BytesIO()

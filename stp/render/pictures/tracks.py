@@ -36,7 +36,12 @@ MOST_TRACKS = 3000
 
 
 def draw_prepared(folder: Path, out: Path, **_: object) -> None:
-    """Draw an overview of a prepared dataset of people; see `write_place`.
+    """Draw an overview of a prepared dataset of people: all tracks, or the busiest moments.
+
+    Args:
+        folder: folder of the prepared data.
+        out: path of the file: .png, .svg or .pdf for all tracks on the map, .gif or .mp4 for an
+            animation of the busiest `WALKED` (20) seconds.
 
     Raises:
         StpError: the suffix of ``out`` is unknown, or the data are damaged.

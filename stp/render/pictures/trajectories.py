@@ -118,8 +118,7 @@ class Compared:
         return np.asarray(of_people.sum(axis=1) / followed.sum(axis=1))
 
     def chosen(self, many: int) -> list[int]:
-        """Choose ``many`` scenarios by `RULE`: those with the largest difference between models
-        first.
+        """Choose ``many`` scenarios: those with the largest difference between models first.
 
         One scenario is chosen from each episode; if these are not enough, the scenarios with the
         next largest differences follow.
@@ -134,7 +133,7 @@ class Compared:
         return [int(number) for number in np.concatenate([leading, others])[:many]]
 
     def measure(self, number: int) -> str:
-        """Describe the value by which a scenario was chosen."""
+        """Describe the value by which a scenario was chosen, as in ``models 0.52 m apart``."""
         distance = f"{self.difference[number]:.2f} m"
         return f"error {distance}" if len(self.predicted) == 1 else f"models {distance} apart"
 
@@ -196,7 +195,7 @@ def compare(cells: Sequence[StoredCell], names: Names, *, lenient: bool = False)
     """Read the predictions of all models of a test.
 
     Args:
-        cells: cells of the test.
+        cells: results of the test, one for each model and seed.
         names: titles of models and datasets.
         lenient: whether models with missing or damaged predictions are left out; if not, they raise
             an error.
@@ -234,7 +233,12 @@ def compare(cells: Sequence[StoredCell], names: Names, *, lenient: bool = False)
 
 
 def observed_scenarios(cell: StoredCell) -> tuple[prepared.PreparedTracks, Scenarios]:
-    """Cut the scenarios of a test as one model observed them, including any added noise.
+    """Cut the scenarios of a cell (result of one model) as the model observed them.
+
+    Noise that the test adds to observed positions is included.
+
+    Returns:
+        the prepared dataset, and the scenarios.
 
     Raises:
         StpError: the predictions are not stored, or the data are damaged.
@@ -253,11 +257,14 @@ def observed_scenarios(cell: StoredCell) -> tuple[prepared.PreparedTracks, Scena
 
 
 def evaluation_of(manifest: Manifest, name: str | None = None) -> Compared:
-    """Read the predictions of all models for one test of a dimension (a table of the benchmark).
+    """Read what all models predicted in one test of a table, to compare their paths.
 
     Args:
-        manifest: list of the dimension's tests and models.
-        name: name of the test, such as the test dataset and its protocol; None for the first test.
+        manifest: list of the results that the table is made from.
+        name: name of the test, such as ``atlas_eth-strict``; None for the first test.
+
+    Returns:
+        the scenarios of the test, with true and predicted positions and the map.
 
     Raises:
         StpError: the test is unknown, or no test is about people.
@@ -297,7 +304,7 @@ def labels_of_models(compared: Compared, models: Sequence[str]) -> list[str]:
 
 
 def calibrated_here(compared: Compared) -> list[str]:
-    """Select the models to draw: at most `MOST_MODELS` that were calibrated on the test dataset.
+    """Select the models to draw: at most seven that were calibrated on the test dataset.
 
     If no model was calibrated on that dataset, the first of all models are selected.
 
@@ -313,7 +320,7 @@ def calibrated_here(compared: Compared) -> list[str]:
 
 
 def draw_differing(manifest: Manifest, outs: Sequence[Path]) -> None:
-    """Draw the scenarios in which models differ most, a row for each of `MOST_TESTS` tests.
+    """Draw the scenarios in which models differ most, a row for each of at most four tests.
 
     If tests differ only in the setting, only the first one is drawn.
 

@@ -57,9 +57,9 @@ def standings(manifest: Manifest, rows: Sequence[Row], *, tested: bool = True) -
         tested: whether to test values, which needs sums of scores from the store.
 
     Returns:
-        for each row, the standing of its values by column. A value has no standing if it has no
-        rivals, if neither higher nor lower values of its column are better, or if the manifest
-        declares that rows are not rivals.
+        for each row, the standing (rank and test) of its values by column. A value has no standing
+        if it has no rivals, if neither higher nor lower values of its column are better, or if the
+        manifest declares that rows are not rivals.
 
     Raises:
         StpError: a file of the store is damaged.
@@ -108,10 +108,11 @@ def contests(
     Args:
         manifest: manifest of the dimension.
         rows: rows of the table.
-        chosen: leagues to test, see `leagues`.
+        chosen: leagues to test, each a list of values given by index of the row and column.
 
     Yields:
-        each league, with the ranks of its values and the tests of all pairs.
+        each league, with a pair of lists: the ranks of its values, and the tests of all pairs of
+        values.
 
     Raises:
         StpError: a file of the store is damaged.

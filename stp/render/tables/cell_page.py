@@ -134,7 +134,7 @@ def of_missing(missing: Missing) -> Grid:
 
 
 def whose(row: Planned) -> str:
-    """Describe origin and protocol of the data of a result (cell) in a sentence."""
+    """Describe where the data of a planned result come from, and by which protocol it is tested."""
     release = f" (release {row.release})" if row.release else ""
     return f"{row.source.capitalize()} data{release}, {row.protocol} protocol, scale " + (
         f"{row.scale}."
@@ -227,7 +227,15 @@ def _reasons(scores: Sequence[RankedScoreRow]) -> Iterable[str]:
 def made_of(
     database: Path, steps: Sequence[Step], title: str = "Made of, and what it cost"
 ) -> Section:
-    """Make a section that lists artefacts by stage, with costs and, below, folders and logs."""
+    """Make a section that lists the artefacts behind a result by stage.
+
+    It states what each of them cost and, below, their folders and logs.
+
+    Args:
+        database: path of the results store.
+        steps: artefacts, each with its costs and attempts.
+        title: heading of the section.
+    """
     records = [
         {
             "stage": step.stage,

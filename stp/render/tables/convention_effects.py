@@ -181,7 +181,7 @@ def render_convention_effects(database: Path, out: Path) -> None:
 
 
 def page(database: Path) -> Grid:
-    """Make the table for readers, as `stp table convention_effects` shows it.
+    """Make the page of the comparison of rankings, as `stp table convention_effects` shows it.
 
     Raises:
         StpError: the store is missing, or was made by an older version.

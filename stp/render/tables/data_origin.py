@@ -32,7 +32,7 @@ class DataUsed(NamedTuple):
 
 
 def data_used(connection: duckdb.DuckDBPyConnection) -> list[DataUsed]:
-    """Read the origins and protocols of the data of all results in an open store."""
+    """Read the origins and protocols of the data of all results in an open results store."""
     rows = connection.execute(
         "SELECT DISTINCT source, protocol, comparable FROM cells ORDER BY ALL"
     )

@@ -28,7 +28,7 @@ def cells_of(plan: Manifest) -> dict[str, Cell]:
 
 
 def where(plan: Manifest, cell: Cell) -> list[str]:
-    """Values of the columns `WHERE` for a result: origin of the data, scale, protocol, dataset."""
+    """Texts for the first four columns of a table: source of the data, scale, protocol, dataset."""
     return [cell.source, plan.scale, cell.protocol, cell.key.tested_on]
 
 

@@ -35,7 +35,7 @@ NEVER = "NOT COMPARABLE WITH THE PAPER"
 """Words that queries use for other data or another protocol."""
 
 NOTHING = "nothing to compare"
-"""Verdict on a side without entries in the paper's tables."""
+"""Verdict on ours or on published values if the evidence has no comparison of them."""
 
 _KEYS = ("title", "paper", "criterion", "reading")
 
@@ -68,7 +68,7 @@ class Comparison:
     """A comparison of two values that is evidence for or against a finding of a paper.
 
     Attributes:
-        side: origin of the compared values, `OURS` or `PUBLISHED`.
+        side: which values are compared: ``ours`` or ``published``.
         verdict: verdict on the finding on this side.
         about: data and protocol of this side, in words.
         part: part of the criterion, in words.
@@ -186,7 +186,7 @@ def pick(questions: dict[int, Question], number: int) -> Question:
 
 
 def judge(database: Path, questions: Iterable[Question]) -> list[Finding]:
-    """Judge whether findings (statements of a paper) hold, on the values of a results store.
+    """Judge whether findings (statements of a paper) hold: on values in a store and printed ones.
 
     Raises:
         StpError: the store is missing, was made by an older version, or a query is wrong.
@@ -228,7 +228,7 @@ def verdict_text(finding: Finding, side: str) -> str:
 
     Args:
         finding: the finding, with its verdicts.
-        side: origin of the values, `OURS` or `PUBLISHED`.
+        side: which values the verdict is on: ``ours`` or ``published``.
     """
     verdict, parts = finding.verdicts[side], finding.parts[side]
     unfair = sum(part.verdict == "not comparable" for part in parts)
@@ -278,7 +278,7 @@ def undecided(finding: Finding, side: str) -> list[str]:
 
     Args:
         finding: the finding, with its evidence.
-        side: origin of the compared values, `OURS` or `PUBLISHED`.
+        side: which values are compared: ``ours`` or ``published``.
     """
     why_of_place: dict[tuple[str, str], tuple[dict[str, None], dict[str, None]]] = {}
     for row in finding.evidence:
@@ -303,7 +303,7 @@ def notable_comparisons(finding: Finding, side: str) -> list[str]:
 
     Args:
         finding: the finding, with its evidence.
-        side: origin of the compared values, `OURS` or `PUBLISHED`.
+        side: which values are compared: ``ours`` or ``published``.
     """
     lines_of_part: dict[str, list[str]] = {}
     for row in finding.evidence:
@@ -327,10 +327,16 @@ ALL = 12
 
 
 def render_findings(database: Path, folder: Path, out: Path) -> None:
-    """Write all comparisons as .csv, and verdicts as .md, .html and .tex.
+    """Write all comparisons as .csv, and verdicts on findings as .md, .html and .tex.
+
+    Args:
+        database: path of the results store.
+        folder: folder of the findings, ``config/suites/<suite>/findings``.
+        out: path of the CSV file; the pages are written next to it.
 
     Raises:
-        StpError: see `judge`; nothing is written.
+        StpError: the store is missing, was made by an older version, or a query is wrong; nothing
+            is written.
     """
     findings = judge(database, read_questions(folder).values())
     pages_grid = grid(findings, out.stem)

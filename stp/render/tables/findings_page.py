@@ -50,7 +50,7 @@ behind the verdict. Columns with the same counts share a row.
 
 
 def page(findings: list[Finding]) -> str:
-    """Make the page about findings (statements of papers, judged by our results) as Markdown.
+    """Make the page of findings of papers, with verdicts on printed numbers, as Markdown.
 
     Args:
         findings: findings with their verdicts; only verdicts on published numbers are used.

@@ -17,7 +17,7 @@ class Leads:
 
     Attributes:
         rows: rows as in the table over all lead times, by lead time in steps, ascending.
-        standings: ranks of the values in these rows, by lead time, without tests.
+        standings: ranks of the values in these rows, by lead time; differences are not tested.
         steps: duration of a step in seconds, by dataset of a row; None if the data do not state it.
     """
 
@@ -35,7 +35,8 @@ def read_leads(
 ) -> Leads:
     """Make the rows of a table at each lead time.
 
-    Some suites declare columns for this purpose (`curves`), which replace those of the table.
+    Some suites declare columns for this purpose, as ``curves`` in their configuration, which
+    replace those of the table.
 
     Args:
         manifest: manifest of the dimension.

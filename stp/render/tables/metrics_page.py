@@ -34,7 +34,7 @@ adds a metric.
 
 
 def page(config: Config) -> str:
-    """Make the page about all metrics and their conventions as Markdown."""
+    """Make the page of all metrics, their conventions and uses, as Markdown."""
     return "\n".join([HEAD, *_metrics(config), "", *_columns(config)]) + "\n"
 
 

@@ -25,7 +25,13 @@ HEADER = (
 
 
 def render_noise_study(manifest: Path, out: Path) -> None:
-    """Write the noise study: the table as .csv, .md, .tex and .html, the figure as .png and .svg.
+    """Write the table of rank correlations as .csv, .md, .tex and .html, and the figure.
+
+    The figure is written as .png and .svg.
+
+    Args:
+        manifest: path of the manifest (JSON list of the results) of the study.
+        out: path of the CSV file; the other files are written next to it.
 
     Raises:
         StpError: a file is missing or damaged; nothing is written.

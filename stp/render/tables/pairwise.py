@@ -38,7 +38,8 @@ class Pair:
         ci95_low, ci95_high: ends of the 95 % interval of the difference.
         p: p value of the difference, uncorrected.
         p_corrected: p value, corrected for all pairs of models that are ranked together.
-        p_sign, skewed: as the columns of these names in table ``comparisons``.
+        p_sign: p value of the sign test over clusters, uncorrected.
+        skewed: whether differences of clusters are so skewed that the t test may be wrong.
         won: share of clusters in which b is better.
         better: name of the significantly better model; empty if neither is.
         detectable: smallest difference that the test detects with a power of 80 %.

@@ -37,7 +37,7 @@ def render_table(manifest: Path, database: Path, out: Path) -> None:
     If the dimension is shown by lead time, ``<name>_leads.csv`` has the values at each lead time.
 
     Args:
-        manifest: path of the manifest with the cells of the table.
+        manifest: path of the manifest (JSON list of the results that the table is made from).
         database: path of the results store that was built from the same manifest.
         out: path of ``<name>.csv``; the other files are written next to it.
 

@@ -97,7 +97,14 @@ class RepeatedRuns:
 
 
 def read_runs(manifest: Path) -> tuple[Manifest, list[RepeatedRuns]]:
-    """Read the repeated runs of every model that is trained with seeds, in the manifest's order.
+    """Read the repeated runs of every model that is trained with several seeds.
+
+    Args:
+        manifest: path of the manifest (JSON list of the results that the table is made from).
+
+    Returns:
+        the content of the manifest, reduced to such models; and the runs of each model on each
+        dataset, in the order of the manifest.
 
     Raises:
         StpError: a file is missing or damaged, there are fewer than four seeds, or a run has no
@@ -152,7 +159,11 @@ def _all_published(
 
 
 def read_column(values: Mapping[str, PublishedValue]) -> PublishedRuns:
-    """Make a column of published runs from its values by name: run1, run2, ..., std, pvalue."""
+    """Make a column of published runs.
+
+    Args:
+        values: printed values by their names: run1, run2, ..., std, pvalue.
+    """
     runs = [values[f"run{number}"] for number in range(1, len(values) - 1)]
     return PublishedRuns(
         runs=tuple(value.raw for value in runs),
@@ -217,7 +228,7 @@ def render_reliability(manifest: Path, out: Path) -> None:
     """Write the table of runs as .csv, .md, .tex and .html, and the strip plot as .png and .svg.
 
     Args:
-        manifest: path of the manifest.
+        manifest: path of the manifest (JSON list of the results that the table is made from).
         out: path of the CSV file; the other files are written next to it.
 
     Raises:

@@ -29,7 +29,7 @@ from stp.render.tables import people
 Place = tuple[CellKey, str, Part, str]
 """Cell key, convention, part and statistic."""
 Overall = dict[Place, ScoreRow]
-"""The row over all lead times, by place."""
+"""The chosen score row of each place."""
 
 
 class PrintedValue(NamedTuple):
@@ -125,7 +125,10 @@ class Row:
 
     @property
     def comparability(self) -> str:
-        """Whether values are comparable to published ones: yes, by counts, NO, or empty."""
+        """Text on whether values are comparable to published ones; empty for published rows.
+
+        It is ``yes``, ``NO``, or ``by counts`` if data are known by counts and sizes only.
+        """
         if self.is_printed:
             return ""
         if not self.comparable:
@@ -144,6 +147,9 @@ def overall(scores: pa.Table, lead: int | None = None) -> Overall:
     Args:
         scores: collected score rows.
         lead: lead time of the values, from 1; None for the values over all lead times.
+
+    Returns:
+        score rows by key of the cell, convention, part and statistic.
     """
     rows_of: Overall = {}
     alone_at: dict[Place, list[ScoreRow]] = {}
@@ -197,6 +203,7 @@ def make_rows(
     """Make the rows of ``table`` in the order of the manifest's cells.
 
     Args:
+        published: values that the paper prints, to show beside ours.
         absent: reasons for missing scores, by key of the cell; the values of these cells are None.
     """
     groups: dict[CellKey, list[Cell]] = {}

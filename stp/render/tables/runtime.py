@@ -49,6 +49,10 @@ Row = dict[str, Any]
 def render_runtime(database: Path, out: Path) -> None:
     """Write the table of run times as .csv, .md, .html and .tex.
 
+    Args:
+        database: path of the results store.
+        out: path of the CSV file; the pages are written next to it.
+
     Raises:
         StpError: the store is missing, or was made by an older version; nothing is written.
     """
@@ -65,7 +69,7 @@ def _read(database: Path) -> list[Row]:
 
 
 def page(database: Path) -> Grid:
-    """Make the table for readers, as `stp table` shows it.
+    """Make the page of run times, as `stp table` shows it.
 
     Raises:
         StpError: the store is missing, or was made by an older version.

@@ -60,7 +60,11 @@ class Sizes:
 
 
 def sizes_of(plan: Manifest) -> list[Sizes]:
-    """Compute the distances for each dataset and each metric that compares sets of clips.
+    """Compute distances between subsets of the real clips, for several sizes of the subsets.
+
+    Returns:
+        distances for each dataset and each convention (exact definition of a metric) that compares
+        sets of clips, such as FVD.
 
     Raises:
         StpError: a file is missing or damaged.
@@ -100,7 +104,11 @@ def too_few(cell: Cell, convention: str) -> str:
 
 
 def render_sample_size(manifest: Path, out: Path) -> None:
-    """Write the table of distances as .csv, .md, .tex, .html, and the figure as .png and .svg.
+    """Write distances by set size as .csv, .md, .tex and .html, and the figure as .png and .svg.
+
+    Args:
+        manifest: path of the manifest (JSON list of the results) of the study.
+        out: path of the CSV file; the other files are written next to it.
 
     Raises:
         StpError: a file is missing or damaged.

@@ -135,7 +135,7 @@ setting, seed`; `seed` is NULL for deterministic models, so join it with `IS NOT
 
 
 def page() -> str:
-    """Make the page about tables and columns of the results store as Markdown."""
+    """Make the page of all tables, views and columns of a results store, as Markdown."""
     lines = [_HEAD, "## Ten questions", ""]
     for question, about, sql in QUESTIONS:
         lines += [*_wrapped(f"**{question}** {about}"), "", "```sql", sql, "```", ""]

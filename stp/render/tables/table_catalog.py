@@ -88,9 +88,11 @@ def is_view(name: str) -> bool:
 
 
 def listing(database: Path) -> list[tuple[str, ...]]:
-    """Make a row for each table, with the columns `LISTED`.
+    """List all tables.
 
-    The command in the last column shows the table or, if it does not exist yet, makes it.
+    Returns:
+        for each table, its name, suite, place in the paper and content, ``yes`` or ``no`` for
+        whether it exists, and the command that shows it or, if it does not exist, makes it.
     """
     lines: list[tuple[str, ...]] = []
     for name, table in tables().items():
@@ -226,7 +228,8 @@ def of_store(name: str, database: Path) -> Grid:
     """Make the page of a table of the whole store, such as findings or effects of conventions.
 
     Raises:
-        StpError: as in `findings.judge`, `view_table.read` and ``page`` of the table's module.
+        StpError: the store is missing or was made by an older version, or a query of the table is
+            wrong.
     """
     from stp.render.tables import findings
 
@@ -240,10 +243,11 @@ def of_store(name: str, database: Path) -> Grid:
 
 
 def write(name: str, database: Path, out: Path) -> None:
-    """Write the files of a table of `of_store`: all rows as CSV, and pages beside it.
+    """Write the files of a table of the whole store: all rows as CSV, and pages beside it.
 
     Raises:
-        StpError: as in `of_store`; nothing is written.
+        StpError: the store is missing or was made by an older version, or a query of the table is
+            wrong; nothing is written.
     """
     from stp.render.tables import findings
 

@@ -34,7 +34,7 @@ def grid(
         manifest: the table's manifest, with titles and columns.
         table: name of the table.
         rows: rows of the table.
-        ranked: standings of the values of each row.
+        ranked: for each row, rank and test of its values by column.
         partial: whether the table is incomplete.
         leads: values at each lead time, for additional sections; None without them.
     """

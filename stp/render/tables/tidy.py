@@ -50,7 +50,16 @@ LEADS_HEADER = (*WHOSE, *WHAT, "lead", "seconds", *VALUE, "reason")
 
 
 def tidy_rows(rows: Sequence[Row], ranked: Standings) -> list[list[Field]]:
-    """Make a line, with the columns `HEADER` and all digits, for each row and column of a table."""
+    """Make a line with all digits for each row and column of a table.
+
+    Args:
+        rows: rows of the table.
+        ranked: for each row, rank and test of its values by column.
+
+    Returns:
+        lines with the columns `HEADER`: origin of the data, model, value, interval, rank, tests,
+        published value, and more.
+    """
     lines = []
     for row, standing_of in zip(rows, ranked, strict=True):
         for column, entry in row.entries.items():

@@ -28,7 +28,7 @@ class Card(NamedTuple):
     Attributes:
         dataset: name of the dataset.
         convention: name of the metric's exact definition.
-        of: the results of the card.
+        of: what was measured: values by distortion and intensity, bias, and run time.
         people: share of people's answers that agree with the metric, in per cent; None if unknown.
         why_no_people: reason why `people` is unknown; else empty.
     """
@@ -66,7 +66,7 @@ def render_trust_cards(manifest: Path, out: Path) -> None:
     """Write the table of trust cards (what each metric notices) as .csv, .md, .tex and .html.
 
     Args:
-        manifest: path of the study's manifest.
+        manifest: path of the manifest (JSON list of the results) of the distortion study.
         out: path of the CSV file; agreement with people is read from a table in the same folder.
 
     Raises:

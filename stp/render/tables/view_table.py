@@ -55,10 +55,17 @@ class ViewRows:
 
 
 def render_view(database: Path, view: str, layout: Layout, out: Path) -> None:
-    """Write all rows as .csv, and pages as .md, .html and .tex.
+    """Write the rows of a view (stored query of a results store) as .csv, .md, .html and .tex.
+
+    Args:
+        database: path of the results store.
+        view: name of the view.
+        layout: which rows the pages show, and in which sections; the CSV file has all rows.
+        out: path of the CSV file; the pages are written next to it.
 
     Raises:
-        StpError: as in `read` and `grid`; nothing is written.
+        StpError: the store is missing or lacks the view, or the layout names a column that the view
+            lacks; nothing is written.
     """
     view_rows = read(database, view, layout.pages)
     lines = [[number(v) if isinstance(v, float) else v for v in row] for row in view_rows.rows]

@@ -220,7 +220,12 @@ class Objective:
         return -bound / future.shape[1]
 
     def error(self, network: nn.Module, rows: Rows) -> Tensor:
-        """Negative log-density of the true positions, mean over people and steps, nats."""
+        """Negative log-density of the true positions, mean over people and steps, nats.
+
+        Args:
+            network: the network.
+            rows: inputs and targets, tensors by name as returned by `tensors`.
+        """
         assert isinstance(network, Cvae)
         future = rows["future"]
         ways, _, means, covariances = network.mixture(rows, future.shape[1])

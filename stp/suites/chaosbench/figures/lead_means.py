@@ -31,6 +31,10 @@ def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     each other, so there are no intervals. A line separates forecasts without a trained network from
     the others.
 
+    Args:
+        scores: scores of all models in all tests of a table.
+        case: name of the test to draw.
+
     Returns:
         the figure, and notes to print below it.
 

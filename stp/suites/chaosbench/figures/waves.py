@@ -21,13 +21,17 @@ FIGURE = {
 CONVENTION = "spectral_coherence.octaves_in_phase"
 """Name of the convention; its thresholds are the lowest wavenumber of each octave."""
 LOST = 0.5
-"""Coherence below which a scale is lost."""
+"""Coherence below which waves of a length count as lost."""
 
 
 def draw(scores: Scores, case: str) -> tuple[Figure, list[str]]:
     """Draw a row of panels for each model, and a column of panels for each variable.
 
     Each panel shows the coherence (colour) by octave of wavenumbers (y) and lead time (x).
+
+    Args:
+        scores: scores of all models in all tests of a table.
+        case: name of the test to draw.
 
     Returns:
         the figure, and notes to print below it.

@@ -50,6 +50,9 @@ baselines."""
 def draw(scores: Scores) -> tuple[Figure, list[str]]:
     """Draw all panels; a panel without data contains the reason that there are none.
 
+    Args:
+        scores: scores of all models in all tests of a table.
+
     Returns:
         the figure, and notes to print below it.
     """
