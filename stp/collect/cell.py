@@ -57,7 +57,11 @@ ORDER BY o.metric, o.convention, o.variable NULLS FIRST, o.level NULLS FIRST,
 
 @dataclass(frozen=True, kw_only=True)
 class RankedScoreRow(OverallRow):
-    """A score from the query `OVERALL`, with unit and direction of its convention, and rank."""
+    """A score over all lead times, with unit and direction of its convention, and its rank.
+
+    A convention is one exact definition of a metric, such as ``ssim.range2``. ``rank`` is the
+    place of the cell's model among ``ranked`` models that were evaluated in the same way.
+    """
 
     title: str | None
     unit: str | None
@@ -88,11 +92,11 @@ class Missing:
 
 @dataclass(frozen=True, kw_only=True)
 class Step(LineageRow):
-    """An artefact that a cell depends on.
+    """An artefact (folder that a job wrote) that a cell depends on.
 
     Attributes:
         attempts: attempts to make the artefact.
-        log: path of the log of the rule that made the artefact; None if there is no log.
+        log: path of the log of the Snakemake rule that made the artefact; None if there is no log.
     """
 
     attempts: list[AttemptRow]
@@ -290,7 +294,7 @@ def _of_fingerprint(
 
 
 def key_of(cell: CellRow) -> list[str | int | None]:
-    """The values that identify a cell, such as model and dataset, in the order of ``CELL_KEYS``."""
+    """The values that identify a cell, such as model, dataset and seed, in the order of columns."""
     return [getattr(cell, key) for key in CELL_KEYS]
 
 
@@ -341,11 +345,15 @@ def _log(database: Path, step: LineageRow) -> str | None:
 
 
 def raw_files(database: Path, lock: str) -> tuple[int, int, str]:
-    """Number and total size (bytes) of the files in a lock file, and name and SHA-256 of the first.
+    """Summarise the raw files that a lock file lists, for the output of `stp trace`.
 
     Args:
         database: results.duckdb.
         lock: path of the lock file (the recorded checksums of raw files), relative to the store.
+
+    Returns:
+        number of files; their total size in bytes; and name and checksum of the first file by name,
+        as one text: ``train.zip, sha256 3f4a...``.
     """
     _, ((files, size, first),) = answer(
         database,

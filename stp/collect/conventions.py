@@ -39,7 +39,9 @@ def _recorded(folder: Path) -> dict[str, Json] | list[str]:
 
 
 def convention_of(cell: StoredCell, name: str) -> Convention:
-    """Build a convention as it was when a cell was scored; see `convention_in`.
+    """Build a convention (a metric with its options) as it was when a cell was scored.
+
+    Its definition is read from the recipe that is stored with the scores of the cell.
 
     Args:
         cell: a scored cell: one model on one dataset in one setting.

@@ -56,6 +56,6 @@ def views_of(suites: Iterable[tuple[str, dict[str, str]]]) -> list[View]:
 
 
 def views_of_plans(plans: Iterable[Manifest]) -> list[View]:
-    """Make the views of all suites to which the manifests belong; see `views_of`."""
+    """Make the views (described SQL queries) of all suites to which the manifests belong."""
     suites = {plan.suite.name: plan.suite.views for plan in plans}
     return views_of(sorted(suites.items()))
