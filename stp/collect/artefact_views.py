@@ -39,7 +39,7 @@ class KeptRows:
 
     @property
     def folder(self) -> str:
-        """Name of the column of table ``cells`` that has the folder with the file."""
+        """Name of the column of the store's table ``cells`` with the folder of the file."""
         return "data_folder" if self.of_data else "scores_folder"
 
 
@@ -104,7 +104,12 @@ def file_of(folder: Path, kept: KeptRows) -> Path:
 
 
 def query(paths: Iterable[Path], kept: KeptRows) -> str:
-    """Make the SQL of a view over files; without files, the view has no rows."""
+    """Make the SQL query of a view: all rows of the files, with the key of their cell.
+
+    Args:
+        paths: the files; without files, the view has no rows.
+        kept: the view.
+    """
     columns = kept.view.columns
     listed = ", ".join(quoted(str(path)) for path in paths)
     if not listed:

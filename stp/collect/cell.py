@@ -92,7 +92,7 @@ class Step(LineageRow):
 
     Attributes:
         attempts: attempts to make the artefact.
-        log: path of the log of the rule that made the artefact; None if there is no log.
+        log: path of the log of the Snakemake rule that made the artefact; None if there is no log.
     """
 
     attempts: list[AttemptRow]
@@ -293,7 +293,7 @@ def _of_fingerprint(
 
 
 def key_of(cell: CellRow) -> list[str | int | None]:
-    """The values that identify a cell, such as model and dataset, in the order of ``CELL_KEYS``."""
+    """The values that identify a cell, such as model, dataset and seed, in the order of columns."""
     return [getattr(cell, key) for key in CELL_KEYS]
 
 
@@ -344,11 +344,15 @@ def _log(database: Path, step: LineageRow) -> str | None:
 
 
 def raw_files(database: Path, lock: str) -> tuple[int, int, str]:
-    """Number and total size (bytes) of the files in a lock file, and name and SHA-256 of the first.
+    """Summarise the raw files that a lock file lists, for the output of `stp trace`.
 
     Args:
         database: results.duckdb.
         lock: path of the lock file (the recorded checksums of raw files), relative to the store.
+
+    Returns:
+        number of files; their total size in bytes; and name and checksum of the first file by name,
+        as one text: ``train.zip, sha256 3f4a...``.
     """
     _, ((files, size, first),) = answer(
         database,

@@ -56,8 +56,12 @@ class Clusters(NamedTuple):
 class Place(NamedTuple):
     """Key of a value among all scores of a cell (one model on one dataset in one setting).
 
-    The convention is the exact definition of a metric, such as ``ssim.range2``. The part says for
-    which variable, threshold and lead times. `RowValue` describes the other fields.
+    Attributes:
+        convention: exact definition of a metric, such as ``ssim.range2``.
+        part: variable, threshold and lead times of the value.
+        level: level of the value, such as a pressure level; None without levels.
+        exactly: whether only the series with exactly this variable, level and threshold has the
+            value; if False, a part without them also matches the only series of a convention.
     """
 
     convention: str
@@ -130,7 +134,7 @@ class Sums(NamedTuple):
     longer: int | None
 
     def finished(self, means: np.ndarray) -> np.ndarray:
-        """Compute the values of all S series over ``leads``, (..., S).
+        """Compute the values of all S series over ``leads``, (..., S), from mean components.
 
         Args:
             means: means over samples of the K components at T' lead times, (..., K, T').
@@ -313,9 +317,11 @@ def _table(
 
 
 def series_of(overall: Sequence[ScoreRow], place: Place) -> int | None:
-    """Index of the series that contains a value, as in `stp.render.tables.rows`; None if missing.
+    """Find the series that contains a value: its index in ``overall``; None if there is none.
 
-    A series has the values of one variable, level and threshold.
+    A series has the values of one convention (exact definition of a metric) for one variable,
+    level and threshold, at all lead times. If the convention has a single series, any key without
+    a threshold means this series, unless ``place.exactly`` is set.
 
     Args:
         overall: score rows over all lead times, one for each series.

@@ -98,15 +98,16 @@ are none; by the other model's `Clusters.samples`.
 
 
 def in_common(rivals: Sequence[Sequence[tuple[RowValue, LeftOut | str]]]) -> list[list[Common]]:
-    """Compute values on the samples that models have in common.
+    """Compute values again on the samples that models have in common, where samples differ.
 
     Args:
         rivals: groups of values that are compared with each other; each value with its result of
             `left_out`.
 
     Returns:
-        for each value of each group, its values on common samples; empty if all models have the
-        same samples.
+        for each value of each group, a dict: for each other set of samples in the group, named by
+        its hash (`Clusters.samples`), the leave-one-out values on the samples that both have, or
+        the reason why there are none. The dict is empty if all models have the same samples.
 
     Raises:
         StpError: a file of a score artefact is damaged.
@@ -173,7 +174,11 @@ def without_each(by_place: dict[Place, Sums | str]) -> dict[Place, LeftOut | str
     Where that is impossible, the reason is returned instead.
 
     Args:
-        by_place: sums over clusters, or the reason why there are none, by the key of the value.
+        by_place: sums of scores over clusters, or the reason why there are none, by the key of the
+            value.
+
+    Returns:
+        by the same keys, the leave-one-out values, or the reason why there are none.
     """
     results: dict[Place, LeftOut | str] = {}
     # Parts of a convention may share sums.

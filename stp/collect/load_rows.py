@@ -162,12 +162,13 @@ def check(
     claimed: list[Claim],
     files: list[Path],
 ) -> None:
-    """Check the rows in ``score_rows`` against each other and against the manifests.
+    """Check collected rows against each other and against the manifests (lists of planned cells).
 
     Args:
         database: open database with the tables ``cells``, ``score_kinds`` and ``score_rows``.
         plans: the manifests.
-        claimed: cells of the manifests, see `claims`.
+        claimed: all cells of the manifests, each with the file that should have its scores
+            (`claims`).
         files: files of collected rows, in the order of the manifests.
 
     Raises:

@@ -30,8 +30,10 @@ class Entrant(NamedTuple):
         name: name of the model.
         value: mean over seeds; None if there is a ``reason``.
         reason: reason why there is no value.
-        left_out: leave-one-out values, or the reason why the value cannot be tested.
-        common: values on common clips, for comparisons with models that have other clips.
+        left_out: values with each cluster of clips left out in turn, or the reason why the value
+            cannot be tested.
+        common: for each rival with other clips, the same values on the clips that both have, by the
+            hash of the rival's clips (`stp.collect.leave_one_out.in_common`).
     """
 
     name: str
@@ -116,11 +118,12 @@ def contest(entrants: Sequence[Entrant], direction: Direction) -> tuple[list[Ran
     """Rank entrants (such as models) by their values, and compare each pair of them.
 
     Args:
-        entrants: comparable values.
-        direction: direction of better values.
+        entrants: comparable values, one for each model.
+        direction: whether higher, lower, or values near a given one are better.
 
     Returns:
-        rank of each entrant, and all pairs in the order of `itertools.combinations`.
+        rank of each entrant, in the same order; and all pairs, in the order of
+        `itertools.combinations`.
     """
     pairs = _pairs(entrants, direction)
     valued = [number for number, one in enumerate(entrants) if one.value is not None]

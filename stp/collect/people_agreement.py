@@ -27,7 +27,7 @@ HEADER = tuple(field.name for field in fields(AgreementRow))
 
 
 def line(row: AgreementRow) -> list[str]:
-    """Fields of the CSV file for a row."""
+    """Texts of a row of the table, as fields of the CSV file; None becomes an empty text."""
     return ["" if value is None else str(value) for value in vars(row).values()]
 
 

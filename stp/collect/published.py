@@ -131,11 +131,11 @@ def _value(row: Mapping[str, str], keys: Iterable[str]) -> PublishedValue:
 def beside(
     manifest: Manifest, cell: Cell, values: Iterable[PublishedValue]
 ) -> list[PublishedValue]:
-    """Select the published values, of all models and training runs, for the test of a cell.
+    """Select the published values for the test of a cell, of all models and training runs.
 
-    A cell is one evaluation of a model: on one dataset, in one setting.
-    Dimension, dataset, subset and setting have to be equal, as in the view `deltas`; for keys that
-    the paper does not state, the dataset's values apply.
+    A cell is one evaluation of a model: on one dataset, in one setting. A value is for the same
+    test if its dimension (question of a table), dataset, subset and setting are those of the cell.
+    For keys of the setting that the paper does not state, the dataset's values apply.
     """
     key = cell.key
     dataset = manifest.published_names.datasets.get(key.tested_on)
@@ -155,9 +155,9 @@ def beside(
 def of_cell(
     manifest: Manifest, cell: Cell, values: Iterable[PublishedValue]
 ) -> list[PublishedValue]:
-    """Select the published values for the test, model and training of a cell (an evaluation).
+    """Select the published values for a cell (an evaluation): same test, model and training data.
 
-    `beside` says which tests are the same.
+    The test is the same if dimension, dataset, subset and setting are equal (`beside`).
     """
     key, names = cell.key, manifest.published_names
     model = names.of_model(key)

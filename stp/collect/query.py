@@ -68,7 +68,7 @@ def answer(
 def of_answer(
     kind: type[Row], columns: Sequence[str], rows: Iterable[Sequence[object]]
 ) -> list[Row]:
-    """Convert the rows of a result to objects with the columns as fields."""
+    """Convert the rows of a result to objects of a class whose fields are the columns."""
     return [kind(**dict(zip(columns, row, strict=True))) for row in rows]
 
 
@@ -190,7 +190,12 @@ def save_rows(
 
 
 def written(columns: list[str], rows: list[tuple[Any, ...]], format: Format = "table") -> str:
-    """Format a result as text; see `query`.
+    """Format the result of a statement as text, as `query` does.
+
+    Args:
+        columns: names of the columns.
+        rows: values of each row.
+        format: ``table`` or ``markdown`` for people; ``csv`` or ``json`` with all digits.
 
     Raises:
         StpError: the format is unknown.

@@ -54,7 +54,8 @@ def collect(manifest: Path, out: Path) -> dict[str, str]:
         out: path of the Parquet file.
 
     Returns:
-        checksum by folder of scores, from `makings`, called before the scores were read.
+        checksum of the receipt of each score artefact, by its folder, taken before the scores were
+        read. It shows later whether scores were made again after they were collected.
 
     Raises:
         StpError: a score artefact is missing, damaged, has another schema, or belongs to another
@@ -93,7 +94,14 @@ def read_collected(path: Path) -> pa.Table:
 
 
 def collected_rows(plan: Manifest, cell: Cell) -> pa.Table:
-    """Make the rows of one cell (one model on one dataset in one setting), schema ``COLLECTED``.
+    """Make the rows of one cell (one model on one dataset in one setting), with its key and origin.
+
+    Args:
+        plan: manifest that lists the cell.
+        cell: the cell.
+
+    Returns:
+        table with the schema ``COLLECTED``: scores, origin of the data, scale and protocol.
 
     Raises:
         StpError: the score artefact is missing, damaged, has another schema, or belongs to another

@@ -183,7 +183,7 @@ def with_correlation(
     Args:
         curve: a curve with a value at each intensity.
         direction: direction of better values.
-        drawn: counts of each cluster in each resample, (R, G).
+        drawn: how often each of R resamples contains each of G clusters of clips, (R, G).
         again: function that computes the values of all resamples, (R,), at each intensity, or
             returns the reason why there are none.
     """
@@ -212,13 +212,16 @@ def with_correlation(
 
 
 def resampled(cell: Cell, convention: str, clips: Clips, drawn: np.ndarray) -> np.ndarray | str:
-    """Compute values for resampled clusters, (R,), or return the reason why there are none.
+    """Compute the values of a metric for R resamples of the clusters of a cell's clips.
 
     Args:
-        cell: a scored cell.
-        convention: name of the convention.
-        clips: clips of the cell.
-        drawn: counts of each cluster in each resample, (R, G).
+        cell: a scored cell: one distortion at one intensity.
+        convention: exact definition of the metric, such as ``ssim.range2``.
+        clips: clips of the cell, in G clusters.
+        drawn: how often each resample contains each cluster, (R, G), from `draws`.
+
+    Returns:
+        values, float64 (R,), or the reason why there are none.
     """
     metric = convention_of(cell, convention)
     if isinstance(metric, SetDistance):

@@ -21,7 +21,9 @@ def value_of(text: str) -> Value:
 
 
 def key_columns(settings: Iterable[Mapping[str, Value]]) -> tuple[Column, ...]:
-    """Make columns for the keys of settings: `SETTING_KEYS`, then other keys in alphabetical order.
+    """Make columns for the keys of settings, such as ``horizon`` and ``interval``.
+
+    Keys that every store has (`SETTING_KEYS`) come first, then other keys in alphabetical order.
 
     Args:
         settings: values by key, for each setting. A key with a text value in any setting gets a
@@ -40,10 +42,10 @@ def key_columns(settings: Iterable[Mapping[str, Value]]) -> tuple[Column, ...]:
 
 
 def with_keys(table: Table, keys: Iterable[Column]) -> Table:
-    """Copy a table, with other columns for the keys of settings.
+    """Copy a table, with other columns for the keys of settings, such as ``horizon``.
 
     Args:
-        table: a table with the columns `SETTING_KEYS`.
+        table: a table with the usual columns for keys, `SETTING_KEYS`.
         keys: columns that take the place of these.
     """
     before = [column for column in table.columns if column[0] not in SETTING_KEYS]

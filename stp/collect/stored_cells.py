@@ -32,7 +32,7 @@ def stored_cells(database: duckdb.DuckDBPyConnection) -> list[StoredCell]:
 
 
 def titles(database: duckdb.DuckDBPyConnection) -> Names:
-    """Read the titles of all models and datasets in a results store, by name."""
+    """Read the titles of all models, by name, and those of all datasets, by name: two dicts."""
     return Names(
         dict(database.execute("SELECT model, title FROM models").fetchall()),
         dict(database.execute("SELECT dataset, title FROM datasets").fetchall()),

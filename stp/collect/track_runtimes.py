@@ -12,10 +12,12 @@ RUNTIME = "runtime.parquet"
 
 
 def runtimes(cells: Iterable[Cell]) -> Iterable[RuntimeRow]:
-    """Make the rows of table `schema.RUNTIME`, from measurements during predictions.
+    """Make the rows of the results store's table of run times of predictors of people.
+
+    The times were measured during the predictions of the cells.
 
     Raises:
-        ArtefactError: a file is missing or damaged.
+        ArtefactError: a file of measurements is missing or damaged.
     """
     for cell in cells:
         if cell.predictions is None or cell.external:

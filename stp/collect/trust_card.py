@@ -32,9 +32,9 @@ class OfDataset:
     """The trust card of a metric for one dataset.
 
     Attributes:
-        curves: a curve for each distortion.
-        bias: distances between disjoint subsets of the real clips, by size of the subsets; empty
-            for means over clips, which have no bias of this kind.
+        curves: values of the metric at the intensities of a distortion, for each distortion.
+        bias: distances between two disjoint subsets of the real clips, for several sizes of the
+            subsets; empty for means over clips, which have no bias of this kind.
         smallest: distances between halves of the real clips; their mean plus two standard
             deviations is the smallest difference that half of the clips can show. None for means
             over clips.
@@ -139,7 +139,10 @@ def cards(plan: Manifest, only: str | None = None) -> dict[str, dict[str, OfData
 def rows(
     of_all: dict[str, OfDataset], people: Sequence[AgreementRow] = ()
 ) -> list[tuple[Any, ...]]:
-    """Make table rows with the columns `HEADER`, one for each dataset and distortion.
+    """Make the rows of the table of a metric's trust card, one for each dataset and distortion.
+
+    A row has the correlation of the metric with the intensity of the distortion, its interval, and
+    the metric's agreement with people (columns `HEADER`).
 
     Args:
         of_all: trust card of a metric, by dataset.

@@ -15,7 +15,10 @@ STRICT = "strict"
 
 
 def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage | None]:
-    """Count the clips of a dataset; if ``leakage``, also find clips that its splits share.
+    """Count the clips of a dataset of frames, and find clips that its splits share.
+
+    Returns:
+        a row of numbers for each split; and the shared clips, None unless ``leakage`` is set.
 
     Raises:
         StpError: prepared data are damaged.
@@ -31,9 +34,10 @@ def _leaks(clip_counts: ClipCounts) -> Leakage:
 
 
 def facts(plan: Plan, name: str) -> dict[str, Any] | None:
-    """Return None: of datasets of frames, only clips are counted, by `describe`.
+    """Return None: the reader of a dataset of frames counts nothing besides clips.
 
-    Modules for other datasets return further counts here; see `DatasetDescriber.facts`.
+    Modules that describe other datasets have the same function, and return further counts by name,
+    such as numbers of people.
     """
     return None
 
@@ -86,12 +90,12 @@ def lines(plan: Plan, name: str, leakage: Leakage, width: int) -> Iterator[str]:
 
 
 def size_text(dataset: Dataset) -> str:
-    """Channels, height and width of a frame."""
+    """Channels, height and width of a frame, as text: ``1 x 64 x 64``."""
     return " x ".join(map(str, dataset.shape))
 
 
 def protocol_text(dataset: Dataset) -> str:
-    """What lengths of clips are counted in, as text: ``frames of 1 x 64 x 64 (channels, ...)``."""
+    """Name the unit of a clip's length, as text: ``frames of 1 x 64 x 64 (channels, ...)``."""
     return f"frames of {size_text(dataset)} (channels, height, width)"
 
 

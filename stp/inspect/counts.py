@@ -151,8 +151,9 @@ def count_clips(plan: Plan, name: str) -> ClipCounts:
 
 
 def promise(plan: Plan, name: str) -> Planned:
-    """Compute the numbers of clips that follow from split lists and the rules of a dataset's
-    reader.
+    """Compute the numbers of clips that the preparation of a dataset will write.
+
+    They follow from split lists and the rules of the dataset's reader, without reading the data.
 
     Raises:
         StpError: the reader is missing or cannot count, or a list is missing or damaged.
@@ -172,7 +173,11 @@ def promise(plan: Plan, name: str) -> Planned:
 
 
 def rows(plan: Plan, counts: ClipCounts) -> list[Row]:
-    """A row for each split of a dataset, with published numbers and reasons for differences."""
+    """Make a row for each split of a dataset: its numbers of clips, beside the published number.
+
+    A row has the number expected from lists and rules, the number in the prepared data, and a
+    reason for a difference from the published one.
+    """
     dataset = plan.config.datasets[counts.dataset]
     counted = _counted(counts.planned)
     prepared = _prepared(counts.prepared)

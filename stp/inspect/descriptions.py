@@ -33,14 +33,21 @@ class DatasetDescriber(Protocol):
     """A module that describes datasets of one task, such as `stp.inspect.clips` for frames."""
 
     def describe(self, plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage | None]:
-        """Count the samples of a dataset; if ``leakage``, also find samples that its splits share.
+        """Count the samples of a dataset, and find samples that its splits share.
+
+        Returns:
+            a row of numbers for each split; and the shared samples, None unless ``leakage`` is set.
 
         Raises:
             StpError: prepared data are damaged.
         """
 
     def facts(self, plan: Plan, name: str) -> dict[str, Any] | None:
-        """What the reader counted besides clips when it prepared a dataset; None if nothing."""
+        """What the reader counted besides samples when it prepared a dataset; None if nothing.
+
+        Returns:
+            counts by name, such as the number of people or of raters.
+        """
 
     def lines(self, plan: Plan, name: str, leakage: Leakage, width: int) -> Iterator[str]:
         """Lines of text about one dataset, such as a table of clips that its splits share.
@@ -56,7 +63,7 @@ class DatasetDescriber(Protocol):
         """Text with the size of a sample at each time: ``1 x 64 x 64``."""
 
     def protocol_text(self, dataset: Dataset) -> str:
-        """What lengths of samples are counted in, as text, such as ``frames of 1 x 64 x 64``."""
+        """Name the unit of a sample's length, as text, such as ``frames of 1 x 64 x 64``."""
 
     def section(self, dataset: Dataset) -> Iterator[str]:
         """Lines of the Markdown section about a dataset: counts, subsets and protocols."""

@@ -76,8 +76,8 @@ class Draft:
         context: number of observed frames of a window.
         horizon: number of predicted frames of a window.
         units: units of the values.
-        more_clusters: text of an edit that gives the test split enough clusters, if it has too
-            few.
+        more_clusters: if the test split has too few clusters for a confidence interval: settings
+            that would give it enough, as YAML; None if there are none, or if they are not needed.
     """
 
     name: str

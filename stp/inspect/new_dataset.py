@@ -1,4 +1,8 @@
-"""Draft a dataset file and a scale file from the user's own files (`stp new-dataset`)."""
+"""Draft the configuration of a new dataset from the user's own files (`stp new-dataset`).
+
+A draft is two files: a dataset file, and a scale file, which says which models are trained and
+tested on the dataset.
+"""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,7 @@
-"""Draft a dataset and a scale file from detections of people (`stp new-dataset`)."""
+"""Draft the configuration of a new dataset from detections of people (`stp new-dataset`).
+
+A draft is two files: a dataset file, and a scale file, which says which models are tested on it.
+"""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path

@@ -28,7 +28,9 @@ OVERLAP = "splits of a family overlap by design: a video is in several tests"
 def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage | None]:
     """Count the videos and splits of each family of splits, such as ``published`` or ``random``.
 
-    The splits of a family overlap by design, so they are not compared, even if ``leakage``.
+    Returns:
+        a row for each family. If ``leakage`` is set, also the reason why splits are not compared:
+        those of a family overlap by design; otherwise None.
     """
     dataset = plan.config.datasets[name]
     source = dataset.releases[dataset.release].source
@@ -69,7 +71,8 @@ def printed_of(plan: Plan, name: str) -> Printed:
     """Numbers that the paper of the suite (benchmark) prints about a database, in tables and text.
 
     Returns:
-        the printed texts, by printed name and metric.
+        the number as printed, by (name, metric): name of a group, source or statistic in the paper,
+        and what is printed about it, such as "videos", "MOS" or "value".
     """
     published_name = plan.config.datasets[name].published_name
     return {
@@ -98,7 +101,16 @@ class Number(NamedTuple):
 
 
 def of_raters(counted: dict[str, Any], printed: Printed) -> list[Number]:
-    """Numbers of raters and of rejected raters, and the split-half correlation of the others."""
+    """Make three numbers: raters, rejected raters, and how well halves of the others agree.
+
+    Args:
+        counted: counts of the preparation of the dataset: ``raters`` (number), ``rejected`` (list
+            of raters), ``split_half`` (correlation of the opinions of random halves of the others).
+        printed: numbers in the paper (`printed_of`), which are put beside ours.
+
+    Returns:
+        the three numbers; empty for a dataset without single ratings.
+    """
     if not counted["raters"]:
         return []
     values = (
@@ -113,7 +125,7 @@ def of_raters(counted: dict[str, Any], printed: Printed) -> list[Number]:
 
 
 def raters(numbers: list[Number]) -> str:
-    """Sentence with the numbers that `of_raters` returns."""
+    """Write the three numbers that `of_raters` returns as a sentence, with the printed ones."""
     every, rejected, halves = numbers
     counts, agreement = "", ""
     if every.published and rejected.published:
@@ -128,7 +140,12 @@ def raters(numbers: list[Number]) -> str:
 
 
 def of_sources(rows: list[dict[str, Any]], printed: Printed) -> list[Number]:
-    """Numbers of videos of each source dataset, as in Table 1 of the paper."""
+    """Count the videos of each source dataset, beside the numbers in Table 1 of the paper.
+
+    Args:
+        rows: a row for each video, with the name of its source in ``dataset``.
+        printed: numbers in the paper (`printed_of`).
+    """
     return [
         Number("1", name, "videos", count, printed.get((SOURCES.get(name, name), "videos"), ""))
         for name, count in sorted(Counter(row["dataset"] for row in rows).items())
@@ -178,9 +195,14 @@ class Pair:
 
 
 def pairs_of(rows: list[dict[str, Any]]) -> list[Pair]:
-    """Pairs of the groups of Table 2 that have at least two videos.
+    """Group the videos as in Table 2 of the paper, and pair groups whose opinions are compared.
 
-    Videos with a kind of damage are compared with those without it; blur is compared with shape.
+    Natural videos are compared with predicted ones, videos with a kind of damage with those without
+    it, and blur with distorted shapes. Pairs with a group of less than two videos are left out.
+
+    Args:
+        rows: a row for each video: ``mos`` (mean opinion score), ``tags`` (words for its damage),
+            ``family`` (stochastic or deterministic), ``height`` and ``width``.
     """
     natural = [row for row in rows if row["tags"] == "natural"]
     damaged = [row for row in rows if row["tags"] != "natural"]
@@ -233,7 +255,15 @@ def pairs_of(rows: list[dict[str, Any]]) -> list[Pair]:
 
 
 def of_groups(pairs: list[Pair], printed: Printed) -> list[Number]:
-    """Mean, deviation and number of opinions of each group, as in Table 2 of the paper."""
+    """Compute number of videos, mean and standard deviation of opinions of each group of videos.
+
+    Args:
+        pairs: pairs of groups.
+        printed: numbers in Table 2 of the paper (`printed_of`), which are put beside ours.
+
+    Returns:
+        three numbers for each group: "videos", "MOS" (mean opinion score) and "MOS sd".
+    """
     numbers = []
     for group in (group for pair in pairs for group in (pair.first, pair.second)):
         ours = group.moments
@@ -244,11 +274,14 @@ def of_groups(pairs: list[Pair], printed: Printed) -> list[Number]:
 
 
 def of_tests(pairs: list[Pair], printed: Printed) -> list[Number]:
-    """P values of Welch's t test of equal means, for each pair of groups.
+    """Test whether the mean opinions of the two groups of each pair are equal (Welch's t test).
 
     Args:
-        pairs: pairs of groups.
-        printed: p values that the paper prints.
+        pairs: pairs of groups of videos.
+        printed: numbers in the paper (`printed_of`); some are p values, which are put beside ours.
+
+    Returns:
+        a p value for each pair.
     """
     return [
         Number(
@@ -270,7 +303,13 @@ LEGEND = (
 
 
 def tables(rows: list[dict[str, Any]], printed: Printed, width: int) -> Iterator[str]:
-    """Lines of tables: videos of each source, opinions of groups, and tests of their means."""
+    """Yield lines of tables: videos of each source, opinions of groups, and tests of their means.
+
+    Args:
+        rows: a row for each video, from the prepared data.
+        printed: numbers in the paper (`printed_of`), which are shown beside ours.
+        width: maximum length of a line, characters.
+    """
     sources = [
         (source.name, number(int(source.value)), source.published)
         for source in of_sources(rows, printed)
@@ -305,7 +344,7 @@ def size_text(dataset: Dataset) -> str:
 
 
 def protocol_text(dataset: Dataset) -> str:
-    """What lengths of samples are counted in, as text: observed and predicted frames."""
+    """Name the unit of a sample's length, as text: observed and predicted frames of a video."""
     return "observed and predicted frames of each video, in their own size"
 
 

@@ -22,7 +22,10 @@ SUFFIXES = {
 
 
 def members_of(path: Path) -> tuple[str, list[Path]]:
-    """The kind of input of a file or folder, and its files.
+    """Find the files of frames at a path, and their kind.
+
+    Returns:
+        the kind of input, such as ``videos``, ``pictures`` or ``arrays``; and all files, sorted.
 
     Raises:
         StpError: there are no files of a known kind, files of several kinds, or a named pipe or

@@ -49,7 +49,13 @@ def _describer(plan: Plan, name: str) -> DatasetDescriber:
 
 
 def as_json(plan: Plan, counts: list[Row], leaks: dict[str, Leakage]) -> dict[str, object]:
-    """Convert the results of `describe` to JSON values, with counts of the readers of tracks."""
+    """Convert the results of `describe` to JSON: counts of clips, shared clips, counts of readers.
+
+    Args:
+        plan: plan of a scale.
+        counts: a row of numbers for each split of each dataset.
+        leaks: clips that splits share, by dataset.
+    """
     return {
         "scale": plan.config.scale.scale,
         "counts": [row.as_json() for row in counts],

@@ -35,7 +35,11 @@ class Clock:
 
 
 def clock(recordings: Sequence[Rows]) -> Clock:
-    """Find the usual interval between detections, and whether all people share a clock."""
+    """Find the usual interval between detections of a person, and whether all of them keep to it.
+
+    Args:
+        recordings: detections (times, people, positions) of each recording.
+    """
     passed = intervals(recordings)
     if not len(passed):
         return Clock(1.0, True, 0)
@@ -96,7 +100,11 @@ def time_unit(recordings: Sequence[Rows], length: str | None, stated: str | None
 
 
 def speed(recordings: Sequence[Rows]) -> float:
-    """Median speed of people, in the units of length and time of the data; 0 if nobody moves."""
+    """Median speed of people, in the data's units of length and time; 0 if nobody moves.
+
+    Args:
+        recordings: detections (times, people, positions) of each recording.
+    """
     speeds = []
     for recording in recordings:
         order = np.lexsort((recording.when, recording.person))

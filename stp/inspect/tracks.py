@@ -17,9 +17,13 @@ PARTS = {"test": "", "calibration": "-train"}
 
 
 def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage | None]:
-    """Count the scenarios of a dataset; if ``leakage``, also count people who are in both parts.
+    """Count the scenarios (samples) of a dataset of people, and people who are in both parts.
 
     The parts of a dataset are calibration (the first detections) and test (the others).
+
+    Returns:
+        a row of numbers for each protocol and part; and, if ``leakage`` is set, a sentence about
+        shared people in the field ``reason``; otherwise None.
     """
     if not leakage:
         return rows(plan, name), None
@@ -28,9 +32,10 @@ def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage |
 
 
 def rows(plan: Plan, name: str) -> list[Row]:
-    """Numbers of scenarios: a row for each protocol (rules that cut them) and part of a dataset.
+    """Count scenarios (samples): a row for each protocol, the rules that cut them, and each part.
 
-    Before the dataset is prepared, rows have no numbers.
+    The parts of a dataset are calibration and test. Before the dataset is prepared, rows have no
+    numbers.
     """
     dataset = plan.config.datasets[name]
     source = dataset.releases[dataset.release].source
@@ -163,7 +168,7 @@ def size_text(dataset: Dataset) -> str:
 
 
 def protocol_text(dataset: Dataset) -> str:
-    """What lengths of samples are counted in, as text: ``positions of each person``."""
+    """Name the unit of a sample's length, as text: ``positions of each person``."""
     return "positions of each person"
 
 

@@ -21,7 +21,20 @@ KEPT = ("title", "source", "release", "units", "fps", "context", "horizon")
 def clips(
     dataset: str | Path, split: str, most: int | None, configfile: str | Path | None
 ) -> xr.DataArray:
-    """Read clips of a split; see `stp.load_data`."""
+    """Read clips of a split, as `stp.load_data` returns them.
+
+    Args:
+        dataset: name of a prepared dataset of frames, or folder of prepared data.
+        split: train, val, test, or another split of the dataset.
+        most: maximum number of clips, from the first; None for all.
+        configfile: scale file with which the dataset was prepared; None for that of the demo.
+
+    Returns:
+        clips, float32 (sample, step, channel, y, x) in the dataset's units, with coordinates.
+
+    Raises:
+        StpError: the dataset is unknown, not prepared or damaged, or has no such split.
+    """
     folder = Path(dataset)
     if not (folder / "frames.zarr").is_dir():
         folder = _planned(str(dataset), Path(configfile or CONFIG_FOLDER / "demo.yaml"))

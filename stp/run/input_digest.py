@@ -98,7 +98,9 @@ def is_current(note: Path, digest: str) -> bool:
 
 
 def is_copy_current(copy: Path, digest: str) -> bool:
-    """Whether a copied table is current (see `is_current`), and no files of an older copy remain.
+    """Whether a copied table is up to date, and no files of an older copy remain.
+
+    It is if the note beside it has the digest of the plan, and its files are unchanged.
 
     Args:
         copy: CSV file of the copy.
@@ -117,9 +119,10 @@ def files_of_table(table: Path) -> list[Path]:
 
 
 def copy_table(table: Path, copy: Path) -> None:
-    """Copy a table in all its formats (CSV, Markdown, ...), with its note to another folder.
+    """Copy a table in all its formats (CSV, Markdown, ...) to another folder, with its note.
 
-    The note (see `note_of`) lists the files to copy. Files of an older copy are deleted first.
+    The note is the small file beside the table with its digest and the list of its files. Files of
+    an older copy are deleted first.
 
     Args:
         table: CSV file of the table.

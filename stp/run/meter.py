@@ -8,7 +8,7 @@ from stp.run.progress import LOG_SECONDS, TERMINAL_SECONDS
 
 
 class CountMeter:
-    """A progress callback that prints every few seconds; on a terminal, it rewrites its line.
+    """A progress line for commands, printed every few seconds; a terminal shows only the last one.
 
     Args:
         verb: name of the command, at the beginning of the line.

@@ -64,7 +64,12 @@ class Progress:
         self.durations = Durations(plan.store / "state" / "durations.jsonl")
 
     def say(self, text: str, max_age: float = 0.0) -> None:
-        """Print a line, after a count of artefacts that is at most `max_age` seconds old."""
+        """Print a line that begins with the count of finished artefacts, such as ``[ 3/72]``.
+
+        Args:
+            text: the rest of the line.
+            max_age: age in seconds up to which the last count is reused.
+        """
         if self.open_line:
             self.screen.write("\r\033[K")
             self.open_line = False

@@ -26,10 +26,11 @@ _LIBRARIES = tuple(sysconfig.get_paths()[key] for key in ("stdlib", "platstdlib"
 
 
 def readable(error: BaseException) -> str:
-    """Format the traceback of an error, from the first stack frame in a folder of `OPEN` on.
+    """Format the traceback of an error without the stack frames that lead to the user's code.
 
-    Frames of libraries are left out, except the last one, where the error was raised. Without a
-    frame in these folders, the traceback is complete.
+    It begins at the first stack frame in a folder to which users add modules, such as ``models`` or
+    ``metrics`` (`OPEN`). Frames of libraries are left out, except the last one, where the error was
+    raised. Without a frame in these folders, the traceback is complete.
     """
     summary = traceback.TracebackException.from_exception(error)
     frames = list(summary.stack)
@@ -48,7 +49,8 @@ def failed_import(error: BaseException) -> StpError | None:
     """Convert an error raised during the import of a user's module to a readable one.
 
     Returns:
-        an error with file and line; None for other errors, or if `WHOLE` is set.
+        an error with file and line. None for other errors, or if the environment variable
+        ``STP_WHOLE_TRACEBACK`` asks for complete tracebacks.
     """
     if isinstance(error, StpError) or os.environ.get(WHOLE):
         return None

@@ -345,10 +345,10 @@ def canonical_recipe(artefact: Artefact) -> dict[str, Any]:
 
 
 def raw_roots(plan: Plan, artefact: Artefact) -> dict[str, Any]:
-    """Make the runtime setting ``raw_roots``, folders of raw files, for jobs that read raw files.
+    """Make the runtime setting ``raw_roots``: the folders in which a job looks for raw files.
 
     Returns:
-        ``{"raw_roots": ...}``; empty for other jobs.
+        ``{"raw_roots": [folder, ...]}``; empty for jobs that read no raw files.
     """
     for raw in artefact.inputs.values():
         if isinstance(raw, Raw):
@@ -357,10 +357,10 @@ def raw_roots(plan: Plan, artefact: Artefact) -> dict[str, Any]:
 
 
 def weight_files(plan: Plan, artefact: Artefact) -> dict[str, Any]:
-    """Make the runtime setting ``weights``, files for jobs that run networks of metrics.
+    """Make the runtime setting ``weights``: paths of weights of networks that metrics use.
 
     Returns:
-        ``{"weights": ...}`` for features and perceptual scores; empty for other jobs.
+        ``{"weights": {network: path}}`` for features and perceptual scores; else empty.
     """
     if not artefact.is_perceptual and artefact.stage != "features":
         return {}

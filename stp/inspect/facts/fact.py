@@ -46,7 +46,9 @@ class Facts:
     Attributes:
         columns: names of the columns of the CSV file.
         rows: all rows, in order.
-        intro, warnings, legend: texts of these parts of a page, see `stp.page.grid.Grid`.
+        intro: paragraphs that pages show before the table.
+        warnings: sentences that must be read before any number.
+        legend: lines below the table that explain columns or signs.
     """
 
     columns: tuple[str, ...]
@@ -57,7 +59,7 @@ class Facts:
 
 
 def protocol_of(suite: Suite) -> Config:
-    """Load the configuration with which a suite repeats its paper (the suite's protocol)."""
+    """Load the configuration with which a suite repeats its paper: models, data and settings."""
     assert suite.protocol is not None
     return configuration.load(CONFIG_FOLDER / suite.protocol)
 

@@ -20,7 +20,7 @@ def read(recipe: Json, names: Iterable[str]) -> list[str]:
 
     Args:
         recipe: recipe of a training, which names the model and its options.
-        names: names of hyperparameters: keys of `OF_NETWORK`, such as "channels".
+        names: names of hyperparameters, such as "channels" (keys of `OF_NETWORK`).
 
     Returns:
         value of each hyperparameter, as text.

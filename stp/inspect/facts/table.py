@@ -63,8 +63,13 @@ def read(plan: Plan, table: str) -> Facts:
 def write(plan: Plan, out: Path) -> Facts:
     """Write ``<table>.csv``, a row for each fact, with ``.md``, ``.tex`` and ``.html`` beside it.
 
+    Args:
+        plan: plan of the suite.
+        out: path of the CSV file, whose name is that of the table.
+
     Raises:
-        StpError: see `read`; or a file cannot be written.
+        StpError: the suite does not have the table, one of its inputs is missing or damaged, or a
+            file cannot be written.
     """
     compared = read(plan, out.stem)
     lines = [[fact.values[column] for column in compared.columns] for fact in compared.rows]

@@ -95,7 +95,8 @@ def facts(plan: Plan, source: FactSource) -> Facts:
     """Make the table: a row for each setting of each training run, in the order of the paper.
 
     Raises:
-        StpError: see `trainings`.
+        StpError: the file of printed settings names an unknown model, dataset or setting, or a
+            number in it is malformed.
     """
     options = options_of(source)
     scale = plan.config.scale.scale

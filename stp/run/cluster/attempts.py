@@ -95,7 +95,7 @@ def count(state: Path, how: str) -> int:
 
     Args:
         state: the artefact's state folder.
-        how: kind of end, such as `OUT_OF_MEMORY`.
+        how: kind of end, such as "out of memory" (`OUT_OF_MEMORY`).
     """
     return sum(attempt.how == how for attempt in read(state))
 
@@ -120,7 +120,8 @@ class Attempt:
     Creating it records the start of the attempt, and begins to watch the memory.
 
     Args:
-        state: the artefact's state folder; the caller holds its lease.
+        state: the artefact's state folder. The caller holds its lease, by which no other process
+            makes the same artefact.
         gpus: number of GPUs that the attempt uses.
     """
 
@@ -223,8 +224,11 @@ def _append(state: Path, number: int, **entry: str | float | None) -> None:
 def settle_vanished(state: Path) -> None:
     """Record how attempts at a job ended that left no record of it, with their probable causes.
 
-    The processes of these attempts must have ended: the caller holds the lease, or knows that the
-    job has ended.
+    The processes of these attempts must have ended. The caller knows this because it holds the
+    artefact's lease (the claim of the process that makes it), or because the job has ended.
+
+    Args:
+        state: the artefact's state folder.
     """
     for attempt in read(state):
         if attempt.how is not None:

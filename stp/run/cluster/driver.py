@@ -59,8 +59,10 @@ class Driver:
         return f"snakemake, process {self.pid} on {self.host}{job}, started {began}"
 
     def is_ending(self) -> bool:
-        """Whether the driver is about to end: it is then an ancestor of this process, and only
-        then.
+        """Whether the driver (the Snakemake process of a run) is an ancestor of this process.
+
+        Snakemake itself asks for the status only at the end of a run, so the driver is then about
+        to end.
         """
         pid = os.getppid()
         while pid > 1 and pid != self.pid:

@@ -78,6 +78,9 @@ class JobResources:
         starts when all inputs of its members exist, and a failed member stops members that have not
         begun. Jobs that depend on a training run, or were tried before, are therefore submitted
         alone.
+
+        Args:
+            receipt: path of the receipt (the record of a finished artefact) that the job writes.
         """
         return small_group(self.plan.find(receipt).dataset) if self._is_small(receipt) else None
 

@@ -31,8 +31,8 @@ class Durations:
             kind: key of the kind of job: stage, and model if there is one.
             started: Unix time of the start.
             seconds: duration in seconds.
-            speed: ``work`` (amount, see stp.run.costs.work), ``gpus`` and ``threads``, if the job
-                was done in one attempt; else nothing.
+            speed: ``work`` (amount of work, such as 10^9 multiply-adds: `stp.run.costs.work.Work`),
+                ``gpus`` and ``threads``, if the job was done in one attempt; else nothing.
         """
         self.path.parent.mkdir(parents=True, exist_ok=True)
         line = json.dumps({"kind": kind, "started": started, "seconds": seconds, **speed})
@@ -56,10 +56,12 @@ class Durations:
         return rows
 
     def rates(self) -> dict[tuple[str, int, int], tuple[float, int]]:
-        """Compute the work per second, by kind of job, number of GPUs and number of CPU threads.
+        """Compute the work done per second, by kind of job and numbers of GPUs and CPU threads.
+
+        Only jobs longer than a minute count.
 
         Returns:
-            median rate, and number of jobs, of which only those longer than a minute count.
+            for each (kind, GPUs, threads): the median rate, and the number of jobs behind it.
         """
         by_kind: dict[tuple[str, int, int], list[float]] = {}
         for row in self.rows():

@@ -78,14 +78,15 @@ class Start(Strict):
 
 
 class Rates(Strict):
-    """Rates of work, per second.
+    """Rates by which amounts of work are divided to estimate durations; each per second.
 
     Attributes:
         gpu_gmacs: 10^9 multiply-adds of networks on a GPU.
         cpu_gmacs: 10^9 multiply-adds of networks on one CPU thread.
         read_mb: MB of frames read.
         frames_mb: MB of frames read and written by models without a network.
-        score_mvalues: 10^6 predicted values x conventions.
+        score_mvalues: 10^6 predicted values, times the number of conventions (exact definitions of
+            metrics) that score them.
         prepare_mb: MB of raw and prepared data, by one process of a preparation.
         download_mb: MB downloaded.
         generate_mb: MB of generated raw files, as prepared data.

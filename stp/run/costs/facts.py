@@ -42,7 +42,12 @@ class Unknown(Strict):
 
 
 class Fact(NamedTuple):
-    """A value, with the assumptions behind it."""
+    """A value, and what was assumed where the configuration has no number.
+
+    Attributes:
+        value: the value.
+        assumed: a sentence for each assumption, such as "9,000 train clips of NAME assumed".
+    """
 
     value: Any
     assumed: tuple[str, ...] = ()
@@ -63,7 +68,10 @@ class Facts:
         self._sizes: dict[tuple[str, str], Fact] = {}
 
     def counted(self, data: Artefact) -> dict[str, Any]:
-        """Numbers of clips by split, and of frames, of a dataset; empty if it is not prepared."""
+        """What the preparation of a dataset counted: clips by split, frames, and more.
+
+        Empty if the dataset is not prepared.
+        """
         if data.folder not in self._counted:
             receipt = read_receipt(self.plan.store / data.folder)
             self._counted[data.folder] = receipt.extras if receipt else {}
@@ -98,7 +106,7 @@ class Facts:
         return self._clips[name]
 
     def size(self, model: str, dataset: str) -> Fact:
-        """Number of parameters, multiply-adds and memory of a network; see `Size`.
+        """Costs of a network, as a `Fact`: a `Size` with parameters, multiply-adds and memory.
 
         Numbers in the scale file (the configuration that lists the evaluated models) override those
         in the model's own file. In both, numbers for the dataset override those for all datasets.

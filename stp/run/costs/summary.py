@@ -27,7 +27,8 @@ class Entry(NamedTuple):
 
     Attributes:
         stage: fetch, prepare, ...; ``score, perceptual`` is separate from ``score``.
-        dimension: dimension of the job, or `SHARED`.
+        dimension: question of the suite whose table needs the job, such as ``short_term``;
+            `SHARED` if all dimensions need it.
         what: readable name of the result.
         done: whether the result exists.
         has_code: whether all modules that the job needs exist.

@@ -90,13 +90,16 @@ class Work:
 
 
 class Workload:
-    """Computes the work of all jobs of a plan.
+    """Computes the amount of work of all jobs of a plan, from which their durations are estimated.
+
+    The amount is measured in multiply-adds of networks, or in MB of data; see `Work`.
 
     Args:
         plan: the plan.
         facts: facts about the datasets and models of the plan.
-        per_gmac: MB of activations per 10^9 multiply-adds, for models without counted activations.
-        per_mb: MB of activations per MB of a clip, for models without counted activations.
+        per_gmac: memory of activations in MB per 10^9 multiply-adds of a forecast, for models whose
+            activations were not counted.
+        per_mb: memory of activations in MB per MB of a clip, which is added to this.
     """
 
     def __init__(self, plan: Plan, facts: Facts, per_gmac: float, per_mb: float) -> None:
@@ -111,8 +114,9 @@ class Workload:
         return work
 
     def of_raw(self, raw: Raw) -> Work:
-        """Compute the work of fetching raw files; for generated files, from the size of the
-        prepared data.
+        """Compute the work of fetching raw files: their size, downloaded or generated.
+
+        The size of generated files is taken from the prepared data.
         """
         raw_mb, unknown = self.facts.raw_mb(raw)
         rate = "generate_mb" if raw.declared.generator else "download_mb"
@@ -288,10 +292,12 @@ class Workload:
 
 
 def forecast_gmacs(size: Size, recipe: Mapping[str, Any], leads: int) -> float:
-    """Multiply-adds, in 10^9, of a forecast by one evaluation of the network.
+    """Estimate the multiply-adds, in 10^9, of a forecast that evaluates the network once.
+
+    The declared number is scaled by the frames, pixels and channels of the dataset.
 
     Args:
-        size: size of the network on Moving-MNIST.
+        size: declared costs of the network, on Moving-MNIST.
         recipe: recipe with ``shape`` (channels, height, width) and ``context``.
         leads: number of lead times of the forecast.
     """
