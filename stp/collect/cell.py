@@ -57,7 +57,11 @@ ORDER BY o.metric, o.convention, o.variable NULLS FIRST, o.level NULLS FIRST,
 
 @dataclass(frozen=True, kw_only=True)
 class RankedScoreRow(OverallRow):
-    """A score from the query `OVERALL`, with unit and direction of its metric, and rank."""
+    """A score over all lead times, with unit and direction of its convention, and its rank.
+
+    A convention is one exact definition of a metric, such as ``ssim.range2``. ``rank`` is the
+    place of the cell's model among ``ranked`` models that were evaluated in the same way.
+    """
 
     title: str | None
     unit: str | None

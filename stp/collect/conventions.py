@@ -41,6 +41,8 @@ def _recorded(folder: Path) -> dict[str, Json] | list[str]:
 def convention_of(cell: StoredCell, name: str) -> Convention:
     """Build a convention (a metric with its options) as it was when a cell was scored.
 
+    Its definition is read from the recipe that is stored with the scores of the cell.
+
     Args:
         cell: a scored cell: one model on one dataset in one setting.
         name: name of the convention, such as ``ssim.range2``.

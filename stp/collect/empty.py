@@ -22,7 +22,7 @@ from stp.core.disk import beside
 from stp.core.errors import StpError
 
 Keys = tuple[Column, ...]
-"""Columns of the keys of settings; see `stp.collect.settings.key_columns`."""
+"""A column for each key of a setting, such as ``horizon`` (`stp.collect.settings.key_columns`)."""
 MEMORY = Path(__file__).parent / "__pycache__"
 REMEMBERED = 8
 """Number of cached files: scales with other keys of settings have other schemas."""

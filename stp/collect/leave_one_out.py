@@ -169,9 +169,7 @@ def _answer(
 
 
 def without_each(by_place: dict[Place, Sums | str]) -> dict[Place, LeftOut | str]:
-    """Compute values of one result (cell) with each cluster of clips left out in turn.
-
-    Where that is impossible, the reason is returned instead.
+    """Compute each value of a cell repeatedly, each time with another cluster of clips left out.
 
     Args:
         by_place: sums of scores over clusters, or the reason why there are none, by the key of the

@@ -16,7 +16,8 @@ TABLE = "agreement_with_people"
 """Name of the table in ``results/<scale>/tables`` and in the results store."""
 
 DECIDED, ALL_ANSWERS, MAJORITY = "decided", "all", "majority"
-"""Ways of counting, see table agreement_with_people."""
+"""Ways of counting answers: only those that choose a video; also those of no difference, as
+disagreement; or the answer that two raters give about a pair of videos."""
 
 RATERS = "Among raters"
 """In place of a metric: the agreement of the first two raters with each other."""

@@ -21,7 +21,8 @@ COLUMNS = (
 """Columns of a file of published values, besides one for each key of a setting."""
 
 OWN = {"horizon": "horizon", "observe": "context"}
-"""For keys of settings, the fact of the dataset that is the default."""
+"""Keys of settings that a dataset itself has a value for, and the name of this value in the facts
+about the dataset: it applies where a paper does not state the key."""
 
 
 @dataclass(frozen=True)

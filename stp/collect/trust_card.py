@@ -24,7 +24,7 @@ HEADER = (
     *("correlation", "ci95_low", "ci95_high", "why"),
     *("agreement_with_people", "why_no_agreement"),
 )
-"""Columns of `rows`."""
+"""Columns of the table of trust cards; a row is a metric, a dataset and a distortion."""
 
 
 @dataclass(frozen=True)

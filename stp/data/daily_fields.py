@@ -269,13 +269,16 @@ def _hour(time: Any) -> str:
 
 
 def orientation(name: str, opened: xr.Dataset, grid: Grid) -> tuple[bool, int]:
-    """Determine whether latitudes run from south to north, and by how many columns to roll
-    longitudes.
+    """Determine how to turn fields to the expected grid: flip latitudes, roll longitudes.
 
     Args:
         name: name of the dataset, for errors.
         opened: dataset with coordinates latitude and longitude, degrees.
         grid: expected grid; only these two differences are allowed.
+
+    Returns:
+        whether latitudes run from south to north, so that rows have to be flipped; and the number
+        of columns by which longitudes have to be rolled to begin at 0.
 
     Raises:
         StpError: the grid differs.

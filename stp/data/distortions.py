@@ -83,9 +83,10 @@ def black_rectangle(
 
     Args:
         clip: frames (T, C, H, W) in [0, 1].
-        share: share of the frame, from 0 to 1; see ``size`` of `CHOICES`.
+        share: size of the rectangle, as a share of the frame from 0 to 1.
         random: random number generator of the clip.
-        place, size: choices for points that the paper leaves open, see `CHOICES`.
+        place: "frame", another place in each frame; "clip", one place in the clip.
+        size: what ``share`` is a share of: "area" of the frame, or each "side".
     """
     distorted = clip.copy()
     height, width = clip.shape[-2:]
@@ -109,7 +110,8 @@ def gaussian_blur(
         clip: frames (T, C, H, W) in [0, 1].
         sigma: standard deviation of the kernel, pixels.
         random: unused.
-        border: choice for a point that the paper leaves open, see `CHOICES`.
+        border: how frames are extended beyond their edges, a mode of `scipy.ndimage`: "reflect",
+            "nearest" or "constant".
     """
     return np.asarray(ndimage.gaussian_filter(clip, (0, 0, sigma, sigma), mode=border), np.float32)
 
@@ -123,7 +125,9 @@ def gaussian_noise(
         clip: frames (T, C, H, W) in [0, 1].
         share: weight of the noise, from 0 to 1.
         random: random number generator of the clip.
-        scale, range: choices for points that the paper leaves open, see `CHOICES`.
+        scale: range of the frames to which standard noise is added: "unit", [0, 1]; "signed",
+            [-1, 1].
+        range: whether noisy frames are "clipped" to [0, 1] or "unclipped".
     """
     noise: np.ndarray = random.standard_normal(clip.shape, np.float32)
     if scale == "signed":
@@ -141,8 +145,8 @@ def salt_and_pepper(
         clip: frames (T, C, H, W) in [0, 1].
         probability: probability that a pixel changes, from 0 to 1.
         random: random number generator of the clip.
-        of: choice for a point that the paper leaves open, see `CHOICES`: "pixel", all channels of a
-            pixel change together; "channel", each channel changes separately.
+        of: "pixel", all channels of a pixel change together; "channel", each channel changes
+            separately.
     """
     frames, channels, height, width = clip.shape
     shape = (frames, channels if of == "channel" else 1, height, width)
@@ -241,7 +245,8 @@ class Distortion(NamedTuple):
     Attributes:
         apply: function that maps a clip, an intensity, a generator and, if needed, other clips to
             the distorted clip.
-        open_points: points that the paper leaves open, keys of `CHOICES`.
+        open_points: names of the choices that the paper leaves open, such as "border"; keys of
+            `CHOICES`, which lists the possible values.
         is_temporal: whether the distortion changes the order of frames, not their pixels.
         others: function from the intensity to the number of other clips.
         weakens: whether a higher intensity is a weaker distortion.
@@ -279,10 +284,11 @@ class Distorter:
         distorted = distort(number, clips[number], others)
 
     Args:
-        name: a key of `DISTORTIONS`.
-        intensity: parameter of the distortion, in its unit.
+        name: a key of `DISTORTIONS`, such as "gaussian_blur".
+        intensity: strength of the distortion: its first parameter, such as ``sigma`` or ``swaps``.
         seed: seed of all random numbers.
-        chosen: choices for open points; by default the first of `CHOICES`.
+        chosen: choices where the paper leaves details open, such as ``{"border": "nearest"}``; by
+            default the first value in `CHOICES`.
 
     Attributes:
         others: number of other clips that each clip is mixed with.

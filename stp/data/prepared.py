@@ -150,9 +150,10 @@ class Clips:
     epoch.
 
     Attributes:
-        index: rows of the split (columns ``COLUMNS``), numbered from 0, with ``stride`` and
-            ``length`` at the interval; empty if clips are rendered on demand.
-        virtual: whether clips are rendered on demand.
+        index: rows of the split, numbered from 0: name of the clip, ``start`` (its first frame in
+            the data), ``stride`` and ``length`` at the interval, cluster, phase (`COLUMNS`); empty
+            if clips are rendered on demand.
+        virtual: whether clips are rendered on demand, such as synthetic ones, and not stored.
     """
 
     def __init__(self, prepared: Prepared, split: str, interval: int = 1) -> None:

@@ -69,8 +69,11 @@ def read_array(folder: Path) -> np.ndarray:
 def read_decoded(folder: Path) -> np.ndarray:
     """Read a coordinate and decode it by the CF conventions: times become datetime64.
 
+    Args:
+        folder: folder of the coordinate inside its group, e.g. ``frames.zarr/time``.
+
     Raises:
-        StpError: see `read_array`.
+        StpError: the array is missing or damaged.
     """
     import xarray as xr
 

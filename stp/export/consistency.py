@@ -26,7 +26,7 @@ _IDENTITY = (*CELL_KEYS, "source", "scale")
 
 @dataclass(frozen=True)
 class BundleManifest:
-    """Content of MANIFEST.json; see `Summary` for attributes that are not listed here.
+    """Content of MANIFEST.json, which describes a submission bundle (a model's scores).
 
     Attributes:
         format: name of the format.

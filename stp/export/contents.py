@@ -105,16 +105,21 @@ FROM missing WHERE model = ? ORDER BY ALL"""
 
 @dataclass(frozen=True, kw_only=True)
 class ResultRow:
-    """A value of the model in a column of the paper's tables: a row of the query `RESULTS`.
+    """A value of the model in a column of the paper's tables, with rank and published value.
 
     Attributes that are not listed here are columns of the views ``leaderboard``, ``deltas`` and
     ``ranks`` of the results store.
 
     Attributes:
         title: title of the dimension (the question that the table answers).
+        tested: readable name of the test.
         metric: variable and column heading of the paper.
+        value: mean over seeds; None if there is a ``reason``.
         low: lower end of the 95 % interval, mean over seeds; None if a seed has none.
         high: upper end of the 95 % interval, mean over seeds; None if a seed has none.
+        rank: place among the ``ranked`` models of the store that were evaluated alike.
+        published: value that the paper prints; None if there is none.
+        difference: our value minus the published one.
     """
 
     dimension: str

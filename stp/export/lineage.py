@@ -107,7 +107,13 @@ def without_paths(value: object) -> object:
 
 
 def sql_without_paths(column: str) -> str:
-    """SQL expression that removes folders from a column, as `without_paths`."""
+    """SQL expression that removes folders of this machine from the texts of a column.
+
+    The last part of each path stays.
+
+    Args:
+        column: name of the column.
+    """
     pattern = _PATH.replace("'", "''")
     return f"regexp_replace({column}, '{pattern}', '\\1', 'g')"
 

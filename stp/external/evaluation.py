@@ -41,12 +41,12 @@ class Evaluation(NamedTuple):
 
     @property
     def interval(self) -> int:
-        """Number of frames of the clip from one frame of a window to the next."""
+        """Spacing of the frames of a window, in frames of the clip; 1 uses every frame."""
         return setting_of(self.setting).get("interval", 1)
 
     @property
     def options(self) -> str:
-        """Arguments of `stp external windows` that choose this evaluation."""
+        """Arguments of `stp external windows` that choose this evaluation, as one text."""
         words = [self.tested_on]
         words += [f"--dimension {self.dimension}"] if self.dimension else []
         words += [f"--trained-on {self.trained_on}"] if self.trained_on != self.tested_on else []

@@ -90,7 +90,12 @@ class ZarrWindows:
             self._writers[name] = SequentialWriter(array)
 
     def append(self, name: str, frames: np.ndarray) -> None:
-        """Append frames to an array; see `Writer.append`."""
+        """Append the frames of further samples to an array.
+
+        Args:
+            name: name of the array: ``context`` or ``truth``.
+            frames: frames of n samples, (n, T, C, H, W).
+        """
         self._writers[name].append(frames)
 
     def close(self) -> None:
@@ -114,7 +119,12 @@ class NpzWindows:
         self._writers = {name: NpyWriter(self._spool(name), s) for name, s in shapes.items()}
 
     def append(self, name: str, frames: np.ndarray) -> None:
-        """Append frames to an array; see `Writer.append`."""
+        """Append the frames of further samples to an array.
+
+        Args:
+            name: name of the array: ``context`` or ``truth``.
+            frames: frames of n samples, (n, T, C, H, W).
+        """
         self._writers[name].append(frames)
 
     def close(self) -> None:

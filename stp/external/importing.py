@@ -109,8 +109,8 @@ def import_predictions(
         folder: folder of the submission.
         name: name of a new or existing external model.
         statement: title, reference and training of the model.
-        statistic: the statistic of several members for metrics of single forecasts
-            (stp/score/members.py).
+        statistic: how several forecasts (members) of a sample are scored: mean_of_members,
+            ensemble_mean or best_of_members; None for a single forecast.
         accept_values: whether to import values that seem to have other units.
         accept_order: whether to import forecasts that seem to belong to other samples.
         accept_layout: whether to import frames that seem reversed, rolled, transposed or early.

@@ -259,7 +259,7 @@ def _error(frames: np.ndarray, observed: np.ndarray) -> np.ndarray:
 
 
 def coordinate_names(coordinates: Mapping[str, Coordinate]) -> set[str]:
-    """Names that predictions may use for these coordinates."""
+    """Names under which predictions may have these coordinates, such as ``lat`` or ``latitude``."""
     return {alias for name in coordinates for alias in ALIASES.get(name, (name,))}
 
 

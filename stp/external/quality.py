@@ -77,8 +77,10 @@ class Rating:
         frames: number of observed and predicted frames.
         quality: predicted opinion in points, mostly from 0 to 100; None if there is a ``reason``.
         low, high: ends of the 95 % interval.
-        distance: distance from the nearest rated video; see `stp.metrics.fitted_quality.Estimate`.
-        features: kind of features, `EXACT` or `POOLED`.
+        distance: distance of the clip's features from those of the nearest rated video, as a
+            multiple of the largest such distance among rated videos.
+        features: kind of features: `EXACT`, those of each frame; or `POOLED`, their mean and
+            deviation over the predicted frames, for clips with other numbers of frames.
         reason: reason why the quality is missing.
     """
 
@@ -148,11 +150,12 @@ class Measure:
     Attributes:
         network: network whose features the measure uses.
         weights: path of the weights of the network.
-        identity: checksums of this file.
+        identity: checksums of the file of weights.
         options: options of the regression.
         database: rated videos with opinions.
         horizon: number of predicted frames of the rated videos.
-        parts: features of the rated videos, by part.
+        parts: features of the rated videos: an array for each part of the features that the
+            measure uses, in the order of ``options.parts``.
         source: source of the rated videos, such as official or synthetic.
     """
 
@@ -308,10 +311,10 @@ def _planned(plan: Plan, model: str, variant: str) -> CellArtefacts:
 
 
 def of_folder(folder: Path, context: int, count: int | None = None) -> Iterator[Clip]:
-    """Yield the clips of a folder (see `stp.score.video_folder`).
+    """Yield the clips of a folder: films, array files, or folders of pictures.
 
     Args:
-        folder: folder of the clips.
+        folder: folder of the clips, in any form that `stp.score.video_folder` reads.
         context: number of observed frames at the beginning of each clip.
         count: maximum number of clips, evenly spread; None for all.
 

@@ -242,7 +242,7 @@ class VideoData:
 
 
 class PairedClips(Samples):
-    """Predicted and true clips, read on demand."""
+    """Predicted clips, each with its true clip, read on demand while they are scored."""
 
     def __init__(
         self,

@@ -94,11 +94,11 @@ class ExportedWindows(NamedTuple):
     """The windows (context frames of samples) that a submission was made from.
 
     Attributes:
-        evaluation: evaluation of the plan.
+        evaluation: the planned test to which the windows belong.
         description: content of `windows.json`.
         clips: name of the clip of each sample.
-        checksums: checksum of the context frames of each sample
-            (`stp.predict.windows.window_checksum`).
+        checksums: checksum of the context frames of each sample, by which it is verified that the
+            windows are those of the prepared data (`stp.predict.windows.window_checksum`).
         order: index of the sample in each row of `index.csv`.
     """
 

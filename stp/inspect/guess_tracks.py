@@ -65,7 +65,7 @@ LENGTHS = ((8, 12), (6, 10), (4, 8), (4, 4), (3, 2), (2, 1))
 """Candidates for numbers of observed and predicted positions, from usual ones to those for the
 shortest tracks."""
 RULES = {"dataset": "", "calibration": 0.2, "smooth": 5}
-"""Options that a draft does not change."""
+"""Settings of prepared tracks that a draft does not guess, such as the share for calibration."""
 PROTOCOLS = ("strict", "strict-relaxed")
 """Candidates for the protocol of a draft; the second one is used if the first gives no scenario."""
 NONE = {"scenarios": 0}

@@ -64,11 +64,11 @@ def lines(plan: Plan, name: str, leakage: Leakage, width: int) -> Iterator[str]:
 
 
 Printed = dict[tuple[str, str], str]
-"""Printed numbers, by printed name and metric."""
+"""Numbers as printed, by (name, metric), such as the name of a group of videos and "MOS"."""
 
 
 def printed_of(plan: Plan, name: str) -> Printed:
-    """Numbers that the paper of the suite (benchmark) prints about a database, in tables and text.
+    """Read the numbers that the suite's paper prints about a database, in its tables and its text.
 
     Returns:
         the number as printed, by (name, metric): name of a group, source or statistic in the paper,

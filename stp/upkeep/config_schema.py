@@ -196,7 +196,10 @@ def page() -> str:
 
 
 def kind_of(made: Json) -> Json:
-    """The schema of a single entry, within the schema of a file that may hold several entries.
+    """Find the JSON schema of one entry in the schema of a file.
+
+    If the file holds several entries in a list or by name, this is the schema of each of them;
+    otherwise, it is the schema of the whole file.
 
     Args:
         made: JSON schema of the whole file.

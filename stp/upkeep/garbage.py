@@ -203,8 +203,9 @@ def delete(
         root: the store.
         rubbish: folders from `find` or `find_predictions`, which take long in a large store.
         say: callback that receives each folder before it is deleted.
-        needed_then: artefact folders that were needed when the garbage was listed.
-        oldest: Unix time; earlier claims are ignored.
+        needed_then: artefact folders that were needed when the garbage was listed; a running job
+            for any other artefact began later, and its inputs are unknown.
+        oldest: Unix time; earlier claims (records of what checkouts need) are ignored.
     """
     for item in rubbish:
         path = root / item.folder

@@ -260,7 +260,7 @@ def put_markdown(text: str, format: FormatName, out: Path | None) -> None:
 
 
 def put_grid(grid: "Grid", format: FormatName, out: Path | None) -> None:
-    """Write a grid as readable text: Markdown, plain text, or styled on a terminal."""
+    """Write a grid (a table with title, notes and legend) as Markdown, plain text, or styled."""
     from stp.page.formats import markdown, terminal
 
     if format == "markdown":

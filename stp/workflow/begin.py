@@ -132,7 +132,10 @@ class Run:
 
     @cached_property
     def data_origin(self) -> dict[str, str]:
-        """The origin of the data of each dimension (table), and of all together, for captions."""
+        """The origin of the data of each dimension, such as ``synthetic``, by name, for captions.
+
+        The key ``all`` has that of all dimensions together.
+        """
         return workflow_files.data_origins(self.plan)
 
     def data_origin_of(self, wildcards: Any) -> str:

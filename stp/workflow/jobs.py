@@ -83,7 +83,7 @@ class Jobs:
         """Path of the receipt, the file by which Snakemake knows that an artefact is finished.
 
         Args:
-            stage: key of `RECEIPTS`.
+            stage: what makes the artefact, such as ``train`` or ``score``: a key of `RECEIPTS`.
 
         Returns:
             the path, with wildcards.
@@ -100,7 +100,7 @@ class Jobs:
 
         Args:
             results: folder of results of the scale.
-            stage: key of `RECEIPTS`.
+            stage: stage of the jobs, such as ``train`` or ``score``: a key of `RECEIPTS`.
         """
         verb = stage.removesuffix(f"_{PERCEPTUAL}").split()[0]
         where = RECEIPTS[stage].removesuffix("/artefact.json").partition("/")[2]

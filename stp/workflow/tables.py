@@ -120,10 +120,10 @@ class Table:
         return True
 
     def configured(self, wildcards: object, input: Any) -> list[str]:
-        """Options of the command that name the scale file; empty if it takes none.
+        """Options of the command that name the scale file; empty if the command takes none.
 
-        They depend on ``input`` because Snakemake ignores changes of such `params`: the path may
-        differ between runs of the same plan, and the table need not be made again.
+        The path of this file may differ between runs of the same plan. Snakemake does not make a
+        table again because of it, since this function depends on the ``input`` of the rule.
         """
         return ["--configfile", str(input.configfile)] if self.takes_configfile else []
 
@@ -350,7 +350,7 @@ class Tables:
 
     @property
     def answers(self) -> list[str]:
-        """Paths of the files of answers of raters."""
+        """Paths of the CSV files with the answers of raters of the scale's human study."""
         return sorted(map(str, Path(f"{self.results}/human_study/answers").glob("*.csv")))
 
     def _answers(self) -> list[str]:

@@ -17,7 +17,7 @@ from stp.plan.recipes import Recipes
 from stp.plan.suite import FactSource, Suite
 
 MODULE = __name__.rpartition(".")[2]
-"""Name of this module in suites."""
+"""Name by which the file of a suite says that this module makes a table."""
 ANNEALED = "annealed_rate"
 """Name of the pair of learning rates at the first and the last step."""
 

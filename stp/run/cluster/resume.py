@@ -126,9 +126,9 @@ def command(checkout: Path, passed: list[str]) -> tuple[list[str], dict[str, str
 
 
 def living_jobs(plan: Plan) -> Iterator[str]:
-    """Yield descriptions of jobs of the old driver (Snakemake) that still run.
+    """Yield descriptions of jobs of the crashed run that still run on the cluster.
 
-    Their results will be used.
+    Their results will be used; the new run waits for them.
     """
     for folder, step in artefact_states(plan).items():
         if step.state == RUNNING:

@@ -78,7 +78,7 @@ class Facts:
         return self._counted[data.folder]
 
     def clips(self, data: Artefact) -> Fact:
-        """Number of clips of each split and test subset of a dataset.
+        """Numbers of clips of a dataset, as a `Fact`: a dict by split and subset.
 
         The numbers were counted when the dataset was prepared; if it is not prepared, they are
         taken from the options of its reader, else from the declared counts. A subset without a
