@@ -402,9 +402,9 @@ def _tried(
             about = {**RULES, "fewest": fewest, "decimate": prepare.get("decimate", 1)}
             sizes = [len(recording.tracks) for recording in recordings]
             prepared = PreparedTracks(tracks, None, {**about, "recordings": sizes})
-            surveys[key] = survey(prepared, observe=context, predict=horizon, protocols=[protocol])[
-                protocol
-            ]
+            (surveys[key],) = survey(
+                prepared, observe=context, predict=horizon, protocols=[protocol]
+            ).values()
         return surveys[key]
 
     choices = product(PROTOCOLS, (("calibration", "test"), ("test",)), (2, 1), LENGTHS)
