@@ -8,6 +8,7 @@ collected last.
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
@@ -75,10 +76,23 @@ def _copy(connection: duckdb.DuckDBPyConnection, scale: str, store: Path) -> Non
             "SELECT sql FROM duckdb_views() WHERE database_name = ? AND NOT internal", [ATTACHED]
         ).fetchall()
         _create([sql for (sql,) in views], connection)
-        connection.execute("; ".join(["BEGIN", *_comments(connection), "COMMIT"]))
+        with _one_commit(connection):
+            connection.execute("; ".join(_comments(connection)))
     finally:
         connection.execute("USE main")
         connection.execute(f'DETACH "{ATTACHED}"')
+
+
+@contextmanager
+def _one_commit(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Sync the disk once for many statements; if one fails, the connection remains usable."""
+    connection.begin()
+    try:
+        yield
+    except BaseException:
+        connection.rollback()
+        raise
+    connection.commit()
 
 
 def _create(views: list[str], connection: duckdb.DuckDBPyConnection) -> None:

@@ -3,6 +3,7 @@
 import shutil
 from pathlib import Path
 
+import duckdb
 import pytest
 from asking import ask
 from small_store import SmallStore, built
@@ -43,3 +44,13 @@ def test_each_scale_has_a_schema_and_one_without_artefacts_is_left_out(results: 
     assert ("old",) not in schemas
     with pytest.raises(StpError, match=r"old/results\.duckdb"):
         combine(results, "old")
+
+
+def test_a_scale_whose_comments_cannot_be_copied_is_left_out(results: Path) -> None:
+    with duckdb.connect(str(results / "old" / "results.duckdb")) as store:
+        store.execute("""CREATE TABLE notes AS SELECT 1 AS "a"".""b" """)
+        store.execute("""COMMENT ON COLUMN notes."a"".""b" IS 'a name like that of two'""")
+    assert list(combine(results, "demo")) == ["old"]
+    assert 0.5 in values(results, "overall")
+    schemas = ask(results / "results.duckdb", "SELECT schema_name FROM duckdb_schemas()")
+    assert ("old",) not in schemas
