@@ -26,22 +26,20 @@ _IDENTITY = (*CELL_KEYS, "source", "scale")
 
 @dataclass(frozen=True)
 class BundleManifest:
-    """Content of MANIFEST.json, which describes a submission bundle (a model's scores).
+    """Content of MANIFEST.json, the file that describes a bundle.
 
     Attributes:
-        format: name of the format.
-        version: version of the format.
+        format, version: name and version of the format of bundles.
         stp: version of stp that wrote the bundle.
-        model: name of the model.
-        title: title of the model.
-        scales: scales of the scores.
-        sources: origins of the test data.
-        cells: number of evaluations, one for each seed.
-        comparable_cells: number of cells that are comparable with published values.
+        model, title: name and title of the model.
+        scales: names of the scales that the scores come from.
+        sources: origins of the raw files: official, sample, synthetic or own.
+        cells: number of cells, which are the rows of cells.csv.
+        comparable_cells: number of cells whose values are comparable with published ones.
         rows: number of values in scores.parquet.
         sample_rows: number of rows of sample_scores.parquet; None without the file.
-        checkpoints: whether trained models are included.
-        files: all other files by path in the bundle.
+        checkpoints: whether trained models are in the bundle.
+        files: size and checksum of every other file, by path in the bundle.
     """
 
     format: str
@@ -60,7 +58,12 @@ class BundleManifest:
 
 
 class Contradiction(NamedTuple):
-    """A statement of a bundle, and the contradicting statement of other files."""
+    """A statement of a file in a bundle that other files of the bundle contradict.
+
+    Attributes:
+        statement: the statement, e.g. "MANIFEST.json says cells 3".
+        expected: what the other files say, e.g. "4, as in cells.csv".
+    """
 
     statement: str
     expected: str
@@ -69,7 +72,7 @@ class Contradiction(NamedTuple):
 def contradictions(
     described: BundleManifest, scores: pa.Table, read: Callable[[str], bytes]
 ) -> Iterator[Contradiction]:
-    """Compare the files of a bundle with each other, and yield contradictions.
+    """Compare the files of a bundle with each other, and yield all contradictions.
 
     Args:
         described: content of MANIFEST.json.

@@ -107,19 +107,33 @@ FROM missing WHERE model = ? ORDER BY ALL"""
 class ResultRow:
     """A value of the model in a column of the paper's tables, with rank and published value.
 
-    Attributes that are not listed here are columns of the views ``leaderboard``, ``deltas`` and
-    ``ranks`` of the results store.
-
     Attributes:
-        title: title of the dimension (the question that the table answers).
-        tested: readable name of the test.
-        metric: variable and column heading of the paper.
+        dimension, title: name and title of the dimension, whose table has the value.
+        tested: readable name of the test, e.g. "KITTI -> Caltech".
+        metric: column heading of the paper, after the variable if the column has one.
+        convention: exact definition of the metric, e.g. "ssim.range2".
         value: mean over seeds; None if there is a ``reason``.
-        low: lower end of the 95 % interval, mean over seeds; None if a seed has none.
-        high: upper end of the 95 % interval, mean over seeds; None if a seed has none.
-        rank: place among the ``ranked`` models of the store that were evaluated alike.
-        published: value that the paper prints; None if there is none.
-        difference: our value minus the published one.
+        low, high: ends of the 95 % interval, means over seeds; None if a seed has no interval.
+        n: smallest number of test samples of a seed.
+        seeds: number of seeds; 0 for a deterministic model.
+        seed_sd: standard deviation of the value over seeds; None for fewer than two seeds, or
+            without a value.
+        rank: place among the ``ranked`` models, 1 is the best; None without a value, or if the
+            metric has no direction.
+        ranked: number of models in the results store that were evaluated alike and have a rank.
+        rank_low, rank_high: best and worst rank that the tests do not exclude; None if unknown.
+        source: origin of the raw files: official, sample, synthetic or own.
+        scale: name of the scale that the value comes from.
+        protocol: protocol of training and test, e.g. "paper".
+        comparable: whether the values of all seeds are comparable with published ones.
+        leaky: whether test samples overlap with training data.
+        best_of: number of forecasts of each sample of which the best is scored, usually 1.
+        published: value that the paper prints; None if it prints none.
+        difference: ``value`` minus ``published``; None if the value is not comparable, or if a
+            note says that the printed value is doubtful.
+        bytes_known_by: evidence that the raw files are the official ones: "checksums", "counts" or
+            "stated"; None without a published value, or if nobody says that the files are official.
+        reason: why there is no value; None if there is one.
     """
 
     dimension: str
@@ -151,12 +165,12 @@ class ResultRow:
 
 @dataclass(frozen=True)
 class WithoutValue:
-    """A reason why values of a model are missing, and the metrics without them.
+    """A reason why values of a model are missing, and which values these are.
 
     Attributes:
-        reason: the reason.
-        conventions: names of the metrics' conventions without value, joined by commas.
-        cells: number of evaluations in which values are missing for this reason.
+        reason: the reason, as text; None if it is unknown.
+        conventions: names of the conventions without a value, joined by commas.
+        cells: number of cells in which values are missing for this reason.
     """
 
     reason: str | None
@@ -166,12 +180,12 @@ class WithoutValue:
 
 @dataclass(frozen=True)
 class NotEvaluated:
-    """Tests for which the paper prints values of the model, but the results store has none.
+    """Tests of the model that the paper prints, but that have no cell in the results store.
 
     Attributes:
-        dimension: name of the paper's table.
-        tests: names of the test datasets, joined by commas; ``A -> B`` for training on A and test
-            on B.
+        dimension: name of the dimension.
+        tests: printed names of the test datasets, joined by commas; ``A -> B`` for training on A
+            and test on B.
     """
 
     dimension: str
@@ -180,16 +194,16 @@ class NotEvaluated:
 
 @dataclass(frozen=True)
 class PlannedRow:
-    """A planned evaluation that has no scores: a row of the table ``missing`` of the results store.
+    """A planned cell without scores: a row of the table ``missing`` of the results store.
 
     Attributes:
-        dimension: dimension of the evaluation.
+        dimension: name of the dimension.
         tested: readable name of the test, such as the title of its dataset.
-        setting: what the evaluation changes of the dataset's protocol.
+        setting: what the cell changes of the dataset's protocol, e.g. "horizon-16".
         seed: seed of the training; None for deterministic models.
-        stage: stage at which the evaluation stopped: prepare, train, predict, score or collect.
-        how: how it stopped, such as "failed" or "not run".
-        detail: reason, as far as it is known.
+        stage: stage at which the work stopped: prepare, train, predict, score or collect.
+        how: how the work stopped, e.g. "failed" or "not run".
+        detail: reason, as text; None if it is unknown.
     """
 
     dimension: str
@@ -203,14 +217,16 @@ class PlannedRow:
 
 @dataclass(frozen=True)
 class Training:
-    """One training run behind the scores.
+    """One training run behind the scores, with its hyperparameters.
 
     Attributes:
         dataset: name of the training dataset.
         subset: name of the training subset.
         receipt: receipt of the trained model.
-        settings: value of a setting by name, worded as in the table training_protocol.
-        published: printed value by name; None if the paper prints nothing about the training.
+        settings: value of each hyperparameter by name, e.g. "learning rate", both worded as in the
+            table training_protocol; empty for a model without training by gradient descent.
+        published: printed value of each hyperparameter by name; None if the paper prints nothing
+            about this training run.
     """
 
     dataset: str
@@ -221,7 +237,10 @@ class Training:
 
     @property
     def deviations(self) -> list[str]:
-        """Texts about settings that differ from the printed ones; empty if nothing is printed."""
+        """Texts about hyperparameters that differ from the paper, e.g. "epochs 5 (paper: 100)".
+
+        Empty if the paper prints nothing about this training run.
+        """
         return [
             f"{name} {text} (paper: {self.published[name]})"
             for name, text in self.settings.items()
@@ -235,8 +254,11 @@ class Checkpoint:
 
     Attributes:
         trained_on, train_subset: dataset and subset of the training; None if no cell uses the
-            model.
-        path: path in the store.
+            trained model.
+        fingerprint: fingerprint of the artefact that has the file.
+        path: path of the file in the store.
+        bytes: size of the file.
+        sha256: SHA-256 checksum of the file.
     """
 
     trained_on: str | None
@@ -252,11 +274,15 @@ class Contents:
     """The contents of a submission bundle: values of a model, its training runs, missing values.
 
     Attributes:
-        results: values of the model, as in tables.
+        model: name, title and properties of the model.
+        cells: all cells of the model that have scores.
+        results: values of the model in columns of the paper's tables.
         trainings: all training runs behind the cells.
-        without_value, not_evaluated, planned: missing values, with reasons.
+        without_value: reasons why cells lack some values.
+        not_evaluated: tests that the paper prints and that have no cell.
+        planned: planned cells without scores.
         conventions: conventions that the model was scored with.
-        lineage: receipts of all artefacts.
+        lineage: receipts of all artefacts behind the scores.
     """
 
     model: ModelRow
@@ -271,22 +297,26 @@ class Contents:
 
     @property
     def scales(self) -> list[str]:
-        """Names of the scales (configuration files) of the scores, sorted."""
+        """Names of the scales that the scores come from, sorted."""
         return sorted({cell.scale for cell in self.cells})
 
     @property
     def sources(self) -> list[str]:
-        """Origins of the test data."""
+        """Origins of the raw files (official, sample, synthetic or own), sorted."""
         return sorted({cell.source for cell in self.cells})
 
     @property
     def comparable(self) -> int:
-        """Number of evaluations whose values are comparable with published ones."""
+        """Number of cells whose values are comparable with published ones."""
         return sum(bool(cell.comparable) for cell in self.cells)
 
 
 def contents(database: Path, model: str) -> Contents:
     """Read the scores of a model, its training runs and missing values, for a submission bundle.
+
+    Args:
+        database: path of the results store.
+        model: name of the model.
 
     Raises:
         StpError: there is no database, it has no scores of the model, or a receipt is missing.
