@@ -1,6 +1,7 @@
-"""Compare benchmarks, as a paper does in a table: a row for each, such as its number of variables.
+"""Compare benchmarks, as Table 1 of ChaosBench does: a row with numbers of variables for each.
 
-Rows of other benchmarks are as printed. The row of the suite is counted in our code.
+Rows of benchmarks are as the paper prints them. A further row has the values of this project for
+the suite's own benchmark.
 """
 
 import importlib
@@ -14,17 +15,22 @@ from stp.plan.suite import FactSource, Suite
 
 
 class BenchmarkOptions(Strict):
-    """Where the values in this benchmark's own row of a table of benchmarks come from.
+    """Where our values of the suite's benchmark come from, in a table of benchmarks.
+
+    Such a table has a row for each benchmark, e.g. "ChaosBench, 124 variables, 44 days, global".
+    Each option gives our values of some of the columns, by name of the column.
 
     Attributes:
-        reader: name of the module that reads the suite's raw files.
-        counts: for each counted column, names of constants of the reader; the value is a sum of
-            products of their lengths: ``[[VARIABLES, LEVELS], [LAND]]``.
-        dataset: for each column that is a setting, the field of the suite's first dataset that has
-            the value.
-        texts: for each column of text, the text.
-        metrics: for each further column, which the paper does not print, names of metrics of one
-            kind; the value lists those that the suite computes.
+        reader: name of the reader of the suite's raw files.
+        counts: names of constants of the reader, for each column with a count, as a list of terms.
+            A term is the product of the lengths of its constants, and the count is the sum of the
+            terms: ``[[VARIABLES, LEVELS], [LAND]]`` counts VARIABLES on each level, and LAND.
+        dataset: field of the suite's first dataset that has the value, for each column with a value
+            of the dataset's configuration: ``{lead_days: horizon}``.
+        texts: the value itself, for each column with a fixed text: ``{spatial_extent: global}``.
+        metrics: names of metrics of one kind, for each column that the paper does not have:
+            ``{physics: [spectral_divergence, spectral_residual]}``. The value lists those of them
+            that the suite computes.
     """
 
     reader: str
@@ -35,7 +41,15 @@ class BenchmarkOptions(Strict):
 
 
 def facts(plan: Plan, source: FactSource) -> Facts:
-    """Make a table of benchmarks: rows as a paper prints them, then its own, counted here.
+    """Make a table that compares benchmarks, with a row for each.
+
+    The rows that the paper prints come first. The last row has our values of the suite's benchmark,
+    which are marked where they differ from the printed row of this benchmark.
+
+    Args:
+        plan: plan of a scale of the suite.
+        source: declaration of the table in the file of the suite; its options are
+            `BenchmarkOptions`.
 
     Raises:
         StpError: the file of printed values is damaged.

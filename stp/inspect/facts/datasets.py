@@ -1,6 +1,7 @@
-"""Compare sizes of datasets and numbers of clips: those that a paper prints with ours.
+"""Compare sizes of datasets and numbers of clips with printed ones, such as Table 1 of PredBench.
 
-Ours are those of the official data, and those of the data that were prepared on this machine.
+Our numbers are those of the official data, and those of the data that were prepared on this
+machine.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,14 +17,15 @@ from stp.prepare.output import SPLITS
 
 
 class Size(Strict):
-    """Where to find a size of a dataset, such as its shape or the number of predicted frames.
+    """Where to find our and the printed value of a size of datasets, such as the horizon.
 
     Attributes:
-        ours: name of a field of the dataset's configuration, such as ``shape``; with `dimension`,
-            a key of a setting (a change of the protocol), such as ``horizon``.
-        dimension: name of a dimension (a question of the suite with its own table, such as
-            ``long_term``) whose evaluations have the setting; empty for a field of the dataset.
-        printed: columns of the file of printed values that contain the size.
+        ours: field of the dataset's configuration that has our value, such as ``shape``; or, if
+            `dimension` is given, key of a setting that has it, such as ``horizon``.
+        dimension: name of the dimension whose cells have this setting, such as ``long_term``; empty
+            if `ours` is a field of the dataset's configuration.
+        printed: columns of the file of printed values that have the printed value together, such as
+            ``[channels, height, width]``.
     """
 
     ours: str
@@ -35,7 +37,8 @@ class DatasetOptions(Strict):
     """Options of a table that compares sizes of datasets with those that a paper prints.
 
     Attributes:
-        sizes: where to find a size and its printed value, by name of the size.
+        sizes: where to find our and the printed value of a size, by name of the size, such as
+            "context"; the name is also the column of the table.
     """
 
     sizes: dict[str, Size]
@@ -53,10 +56,19 @@ AT_SCALE = (
 
 
 def facts(plan: Plan, source: FactSource) -> Facts:
-    """Make the table: a row for each split of each dataset, in the order in which they are printed.
+    """Make a table of sizes of datasets and numbers of clips, ours beside the printed ones.
+
+    Args:
+        plan: plan of a scale of the suite; the table has its prepared data, too.
+        source: declaration of the table in the file of the suite; it names the CSV file of printed
+            values, with a row for each dataset, and its options are `DatasetOptions`.
+
+    Returns:
+        the table, with a row for each split of each dataset, in the order of the CSV file.
 
     Raises:
-        StpError: the file has an unknown dataset or lacks a column, or prepared data are damaged.
+        StpError: the CSV file has an unknown dataset or lacks a column, or prepared data are
+            damaged.
     """
     options = check(DatasetOptions, source.options, source.file)
     file, protocol = plan.config.suite.folder / source.file, protocol_of(plan.config.suite)

@@ -1,4 +1,7 @@
-"""Rows of tables that compare values printed in a paper with ours; readers of printed values."""
+"""Tables that compare facts printed in a paper with ours, and functions that read printed facts.
+
+Printed facts are in CSV files in the folder of a suite. Tables are declared in the suite's file.
+"""
 
 import csv
 from collections.abc import Iterator, Mapping
@@ -14,16 +17,18 @@ from stp.plan.suite import Suite
 
 @dataclass(frozen=True)
 class Fact:
-    """A row of a table that compares facts printed in a paper, such as numbers of clips, with ours.
+    """A row of a table of facts, such as a number of clips: printed values beside ours.
 
     Attributes:
-        values: value by column of the CSV file.
-        differences: printed value by column, for columns in which it differs from ``values``.
+        values: our value, name or text in each column of the table.
+        differences: printed value by column, only of columns in which it differs from our value
+            although they should be equal; pages mark it.
         why: declared reason for a difference, by column.
         notes: notes that pages show below the table.
-        beside: printed value by column, also where it is not comparable with ``values``.
-        scaled: for columns in which the current scale (configuration file of a run) has another
-            value than ``values``, this value.
+        beside: printed value by column, of columns in which pages show it beside ours even if it
+            does not differ, or is not comparable.
+        scaled: value at the current scale by column, only of columns in which it differs from
+            ``values``, which follow the paper's protocol.
     """
 
     values: Mapping[str, object]
@@ -35,7 +40,7 @@ class Fact:
 
     @property
     def unexplained(self) -> list[str]:
-        """Columns with a difference for which no reason is declared."""
+        """List columns in which the printed value differs from ours, and no reason is declared."""
         return [column for column in self.differences if not self.why.get(column)]
 
 
@@ -44,10 +49,10 @@ class Facts:
     """A table that compares facts printed in a paper with ours.
 
     Attributes:
-        columns: names of the columns of the CSV file.
+        columns: names of the columns of the table, as a CSV file has them.
         rows: all rows, in order.
         intro: paragraphs that pages show before the table.
-        warnings: sentences that must be read before any number.
+        warnings: sentences that must be read before any number, e.g. that data are synthetic.
         legend: lines below the table that explain columns or signs.
     """
 
@@ -59,13 +64,23 @@ class Facts:
 
 
 def protocol_of(suite: Suite) -> Config:
-    """Load the configuration with which a suite repeats its paper: models, data and settings."""
+    """Load the configuration with which a suite repeats its paper: models, data and settings.
+
+    It is the scale file that the suite names as its ``protocol``, such as paper.yaml.
+    """
     assert suite.protocol is not None
     return configuration.load(CONFIG_FOLDER / suite.protocol)
 
 
 def printed_rows(file: Path, columns: tuple[str, ...]) -> Iterator[dict[str, str]]:
-    """Yield the rows of a file of printed values.
+    """Yield the rows of a CSV file of printed values.
+
+    Args:
+        file: path of the file.
+        columns: names of columns that it must have; it may have others.
+
+    Yields:
+        texts of a row, by column.
 
     Raises:
         StpError: the file is missing or lacks a column.
@@ -85,10 +100,14 @@ def named(file: Path, row: Mapping[str, str], column: str, names: Mapping[str | 
     """Translate a name that a paper prints into the name in the configuration.
 
     Args:
-        file: path of the file that contains the row, for error messages.
+        file: path of the file with the row, for error messages.
         row: row of printed values.
-        column: column that contains the published name.
-        names: name in the configuration by published name; unpublished names may have the key None.
+        column: column of the row that has the published name, "model" or "dataset".
+        names: name in the configuration by published name; the key None may stand for a model or
+            dataset that the paper does not have.
+
+    Returns:
+        the name in the configuration.
 
     Raises:
         StpError: the published name is unknown.

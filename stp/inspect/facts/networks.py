@@ -23,7 +23,7 @@ def read(recipe: Json, names: Iterable[str]) -> list[str]:
         names: names of hyperparameters, such as "channels" (keys of `OF_NETWORK`).
 
     Returns:
-        value of each hyperparameter, as text.
+        the value of each hyperparameter as text, in the order of the names, e.g. "64, 128, 256".
     """
     # On the device "meta", some operations would load torch's compiler, which takes longer.
     network = create(recipe)

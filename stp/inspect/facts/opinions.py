@@ -1,4 +1,4 @@
-"""Compare numbers about opinions of people with printed ones: videos, groups, raters.
+"""Compare numbers about opinions of people with those that PVQA prints: videos, groups, raters.
 
 `stp draw clips` prints the same numbers (`stp.inspect.opinions`).
 """
@@ -18,7 +18,14 @@ COLUMNS = ("dataset", "source", "scale", "table", "name", "quantity", "value", "
 
 
 def facts(plan: Plan, source: FactSource) -> Facts:
-    """Make the table: a row for each number of each database of opinions, beside the printed one.
+    """Make a table of numbers about opinions, each beside the printed one.
+
+    Args:
+        plan: plan of a scale of the suite that prepares datasets of opinions.
+        source: declaration of the table in the file of the suite; it has no options.
+
+    Returns:
+        the table, with a row for each number of each prepared dataset of opinions.
 
     Raises:
         StpError: the run prepares no dataset of opinions, or its data are missing or damaged.

@@ -1,4 +1,4 @@
-"""Compare sizes of networks with printed ones: numbers of parameters and of multiply-adds.
+"""Compare sizes of networks with Table 19 of PredBench: numbers of parameters and multiply-adds.
 
 Both are counted as the paper counts them.
 """
@@ -15,8 +15,8 @@ class SizeOptions(Strict):
     """Options of the table of sizes of networks.
 
     Attributes:
-        within: largest difference from the printed value that counts as equal, in per cent, by the
-            column that has the difference, such as ``gmacs_difference_percent``.
+        within: largest difference from the printed value that counts as equal, in per cent, by
+            column with differences, such as ``{gmacs_difference_percent: 1}``.
     """
 
     within: dict[str, float]
@@ -30,7 +30,18 @@ OURS = {
 
 
 def facts(plan: Plan, source: FactSource) -> Facts:
-    """Make the table: a row for each network, in the order of the paper, with the paper's settings.
+    """Make a table of sizes of networks, ours beside the printed ones.
+
+    Its columns are `COUNTED`: numbers of parameters and of multiply-adds, as we count them, as the
+    paper counts them, and as printed, with differences in per cent.
+
+    Args:
+        plan: plan of a scale of the suite.
+        source: declaration of the table in the file of the suite; its options are `SizeOptions`.
+
+    Returns:
+        the table, with a row for each network in the order of the paper, under the paper's
+        protocol.
 
     Raises:
         StpError: the published values are damaged.

@@ -1,6 +1,7 @@
 """Make and check tables of facts: what a paper prints about its benchmark, beside what is here.
 
-Other modules of this package know the subjects of tables, such as `datasets` or `trainings`.
+A table of facts is declared in the file of a suite, with ``facts:``. The other modules of this
+package each make tables of one subject, such as `datasets` or `trainings`.
 """
 
 import importlib
@@ -25,12 +26,21 @@ UNEXPLAINED = "UNEXPLAINED"
 
 
 def tables_of(suite: Suite) -> dict[str, FactSource]:
-    """Find the tables of a suite (benchmark) that compare printed facts with ours, by name."""
+    """Find the declarations of a suite's tables of facts, by name of the table."""
     return {name: about.facts for name, about in suite.tables.items() if about.facts}
 
 
 def modules(plan: Plan, table: str) -> list[str]:
-    """Names of the modules that make a table; if one is edited, the table is made again."""
+    """List modules that a table of facts depends on; if one is edited, it is made again.
+
+    Args:
+        plan: plan of the suite.
+        table: name of the table.
+
+    Returns:
+        full names of the modules: those that make the table, the reader that its options name, and
+        all trained networks if the table builds networks.
+    """
     source = tables_of(plan.config.suite)[table]
     reader = source.options.get("reader")
     models = [name for name, model in plan.config.models.items() if model.fit == "sgd"]
@@ -42,7 +52,14 @@ def modules(plan: Plan, table: str) -> list[str]:
 
 
 def read(plan: Plan, table: str) -> Facts:
-    """Make a table: compare the values that the paper prints with those of this project.
+    """Make a table of facts, which compares what a paper prints about its benchmark with ours.
+
+    Printed facts are read from a file of the suite. Our facts, such as sizes of datasets, are
+    determined by the module that the declaration of the table names.
+
+    Args:
+        plan: plan of the suite.
+        table: name of the table, one of `tables_of`, such as ``training_protocol``.
 
     Raises:
         StpError: the suite does not have the table, or one of its inputs is missing or damaged.
@@ -61,11 +78,15 @@ def read(plan: Plan, table: str) -> Facts:
 
 
 def write(plan: Plan, out: Path) -> Facts:
-    """Write ``<table>.csv``, a row for each fact, with ``.md``, ``.tex`` and ``.html`` beside it.
+    """Make a table of facts, and write it as a CSV file and as pages.
 
     Args:
         plan: plan of the suite.
-        out: path of the CSV file, whose name is that of the table.
+        out: path of the CSV file. The name of the file, without ``.csv``, is the name of the table.
+            Pages get the same path with the endings ``.md``, ``.tex`` and ``.html``.
+
+    Returns:
+        the table.
 
     Raises:
         StpError: the suite does not have the table, one of its inputs is missing or damaged, or a
@@ -79,10 +100,10 @@ def write(plan: Plan, out: Path) -> Facts:
 
 
 def as_grid(compared: Facts, plan: Plan, name: str) -> Grid:
-    """Lay out compared facts as a table for pages, with title, notes and legend.
+    """Lay out a table of facts for pages, with title, notes and legend.
 
     Args:
-        compared: the rows, from `read`.
+        compared: the table, from `read`.
         plan: plan of the suite, which has the titles.
         name: name of the table.
     """
@@ -118,12 +139,12 @@ def differences(tables: Mapping[str, Facts], suite: Suite) -> list[list[str]]:
     """List all values that differ from those printed in the paper.
 
     Args:
-        tables: compared facts, by name of the table.
+        tables: tables of facts, from `read`, by name.
         suite: suite of the tables.
 
     Returns:
-        a row for each such value: table, row, column, our value, printed value, and the declared
-        reason. Rows without a reason come first.
+        a row for each such value: table, row (values that identify it), column, our value, printed
+        value, and the declared reason or "UNEXPLAINED". Rows without a reason come first.
     """
     rows = []
     for name, compared in tables.items():
@@ -143,9 +164,9 @@ def checked(tables: Mapping[str, Facts], suite: Suite, rows: Sequence[Sequence[s
     many of them differ from the paper, with and without a declared reason.
 
     Args:
-        tables: compared facts, by name of the table.
+        tables: tables of facts, from `read`, by name.
         suite: suite of the tables.
-        rows: rows from `differences`.
+        rows: the differences, from `differences`.
     """
     summary: list[list[str | Item]] = []
     for name, compared in tables.items():

@@ -1,4 +1,4 @@
-"""Compare our settings of networks and of their training with those that a paper prints."""
+"""Compare our hyperparameters of networks and of their training with those that a paper prints."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,18 +23,26 @@ ANNEALED = "annealed_rate"
 
 
 class Setting(Strict):
-    """Where to find a setting of a training run, such as its learning rate, and the printed value.
+    """Where to find a hyperparameter, such as the learning rate: our value and the printed one.
+
+    Printed values are in a CSV file of the suite, with a row for each training run, or with a row
+    for each hyperparameter (see ``long`` in `TrainingOptions`).
 
     Attributes:
-        ours: where our value is: a dotted key of the recipe of a training (``train.lr``);
+        ours: place of our value: a dotted key of the recipe of a training, such as ``train.lr``;
             ``annealed_rate`` for the learning rates at the first and the last step; or
-            ``network.`` with a name, such as ``network.channels``, which
-            `stp.inspect.facts.networks` reads from the network.
-        published: column of the file with the printed value.
-        released: column of the file with the value in the released code.
-        words: text that replaces a printed or configured text in comparisons.
-        terms: for a loss, the paper's name of a term by the model option that weighs the term.
-        weight: for a loss, the column with the printed weight of its terms.
+            ``network.`` with a name of `stp.inspect.facts.networks`, such as ``network.channels``,
+            for a value that is read from the built network.
+        published: column of the CSV file with the printed value; empty if each row has one
+            hyperparameter.
+        released: column of the CSV file with the value in the authors' released code; empty if each
+            row has one hyperparameter.
+        words: text to compare instead, by text of the CSV file or the recipe, such as
+            ``{OneCycle: onecycle}``; so that different names of one thing are equal.
+        terms: only for a loss: the paper's name of each further term of the loss, by the model
+            option that has the weight of the term, such as ``{l1_weight: L1}``.
+        weight: only for a loss: column of the CSV file with the printed weight of these terms; an
+            empty text in it means 1.
     """
 
     ours: str = "train.loss"
@@ -49,12 +57,15 @@ class TrainingOptions(Strict):
     """How to compare our hyperparameters with those that a paper prints, given in a CSV file.
 
     Attributes:
-        settings: where to find a hyperparameter and its printed value, by name, such as ``lr``.
-        header: columns of the table that is made.
-        long: the columns of the CSV file with the name and the printed value, if each row has one
-            hyperparameter; None if each row has all hyperparameters of a training run.
+        settings: where to find our and the printed value of each hyperparameter, by name, such as
+            "learning rate".
+        header: names of the columns of the table that is made.
+        long: names of two columns of the CSV file, with the name and the printed value of a
+            hyperparameter, if each row has one hyperparameter; None if each row has all
+            hyperparameters of a training run.
         also: names of hyperparameters that are listed although they are not printed.
-        note: column of the CSV file with remarks on differences in the authors' released code.
+        note: column of the CSV file with remarks on how the authors' released code differs from the
+            paper; empty if there is none.
     """
 
     settings: dict[str, Setting]
@@ -66,15 +77,17 @@ class TrainingOptions(Strict):
 
 @dataclass(frozen=True)
 class Training:
-    """Settings of the training of a model on a dataset, as texts by name.
+    """Hyperparameters of a training run of a model on a dataset, ours and printed ones.
+
+    Values are texts by name of the hyperparameter, such as ``{"learning rate": "0.0005"}``.
 
     Attributes:
-        row: first row of the file about this training run.
+        row: first row of the CSV file of printed values that is about this training run.
         model, dataset: titles of the model and the dataset.
-        ours: settings under the protocol of the suite.
-        published: printed settings.
-        released: settings in the configurations of the released code.
-        at_scale: settings at the current scale; None if the scale lacks this training run.
+        ours: our values under the suite's protocol, which repeats the paper.
+        published: values that the paper prints.
+        released: values in the authors' released code; empty if the CSV file has none.
+        at_scale: our values at the current scale; None if the scale lacks this training run.
     """
 
     row: Mapping[str, str]
@@ -86,17 +99,32 @@ class Training:
     at_scale: dict[str, str] | None
 
     def differs(self, name: str) -> bool:
-        """Whether a setting differs from the printed one, regardless of upper and lower case."""
+        """Whether our value of a hyperparameter differs from the printed one.
+
+        Upper and lower case are the same. Without a printed value, nothing differs.
+
+        Args:
+            name: name of the hyperparameter.
+        """
         printed = self.published.get(name)
         return printed is not None and printed.casefold() != self.ours[name].casefold()
 
 
 def facts(plan: Plan, source: FactSource) -> Facts:
-    """Make the table: a row for each setting of each training run, in the order of the paper.
+    """Make a table of hyperparameters of training runs, ours beside the printed ones.
+
+    Args:
+        plan: plan of a scale of the suite; the table has its values, too.
+        source: declaration of the table in the file of the suite; its options are
+            `TrainingOptions`.
+
+    Returns:
+        the table, with a row for each hyperparameter of each training run, in the order of the CSV
+        file of printed values.
 
     Raises:
-        StpError: the file of printed settings names an unknown model, dataset or setting, or a
-            number in it is malformed.
+        StpError: the CSV file names an unknown model, dataset or hyperparameter, or a number in it
+            is malformed.
     """
     options = options_of(source)
     scale = plan.config.scale.scale
@@ -134,21 +162,26 @@ def facts(plan: Plan, source: FactSource) -> Facts:
 
 
 def source_of(suite: Suite) -> FactSource:
-    """Find where a benchmark (suite) declares the table that compares settings of training runs."""
+    """Find where a suite declares the table that compares hyperparameters of training runs."""
     sources = (about.facts for about in suite.tables.values() if about.facts)
     return next(source for source in sources if source.source == MODULE)
 
 
 def options_of(source: FactSource) -> TrainingOptions:
-    """Check and return the options of a table of training runs."""
+    """Check and return the options of a table of hyperparameters of training runs."""
     return check(TrainingOptions, source.options, source.file)
 
 
 def trainings(config: Config, source: FactSource) -> list[Training]:
-    """List all training runs that a paper prints, each with our settings beside the printed ones.
+    """List all training runs that a paper prints, with our hyperparameters and the printed ones.
+
+    Args:
+        config: configuration of a scale of the suite.
+        source: declaration of the table of training runs, from `source_of`.
 
     Raises:
-        StpError: a row names an unknown model, dataset or setting, or a number is malformed.
+        StpError: a row of printed values names an unknown model, dataset or hyperparameter, or a
+            number in it is malformed.
     """
     options, suite = options_of(source), config.suite
     file = suite.folder / source.file
@@ -231,15 +264,15 @@ def _printed_text(setting: Setting, row: Mapping[str, str]) -> str:
 
 
 def ours(recipe: Json, names: list[str], options: TrainingOptions) -> dict[str, str]:
-    """Look up our settings of a training run, to compare them with printed ones.
+    """Look up our hyperparameters of a training run, to compare them with printed ones.
 
     Args:
         recipe: recipe of the training.
-        names: names of the settings, keys of `TrainingOptions.settings`.
-        options: where each setting is found.
+        names: names of the hyperparameters, keys of `TrainingOptions.settings`.
+        options: options of the table, which say where each hyperparameter is found.
 
     Returns:
-        settings as texts, by name.
+        values as texts, by name of the hyperparameter.
     """
     from_network = [name for name in names if options.settings[name].ours.startswith("network.")]
     texts = {}

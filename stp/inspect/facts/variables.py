@@ -1,4 +1,7 @@
-"""Compare the variables and units of a reader with those that a paper lists."""
+"""Compare the variables of a reader, and their units, with those that a paper lists.
+
+An example is Table S1 of ChaosBench.
+"""
 
 import importlib
 
@@ -14,12 +17,14 @@ class VariableOptions(Strict):
     """Options of a table that compares variables and their units with those that a paper lists.
 
     Attributes:
-        reader: name of the module that reads the raw files.
-        constant: name of a constant of the reader: units by variable, in the order of the channels.
-        table: number of the paper's table, such as ``S1``: rows of the file of printed values that
-            have it in their column ``table`` are compared.
-        words: for printed units that are spelt otherwise than ours (which are in CF notation), our
-            spelling without ``**``.
+        reader: name of the reader of the raw files.
+        constant: name of a constant of the reader that has the unit of each variable, by name of
+            the variable, in the order of the channels.
+        table: number of the paper's table, such as ``S1``. Rows of the file of printed values with
+            this number in their column ``table`` are compared.
+        words: our spelling of a printed unit, by printed unit, where these differ: the pair
+            ``"(0 - 1)": "1"`` says that the printed "(0 - 1)" means a share, whose unit is 1. Ours
+            are without the sign ``**`` here, e.g. "m2 s-2" for ``m**2 s**-2``.
     """
 
     reader: str
@@ -32,10 +37,18 @@ COLUMNS = ("table", "name", "long_name", "units")
 
 
 def facts(plan: Plan, source: FactSource) -> Facts:
-    """Make the table: a row for each variable, in the order of the channels.
+    """Make a table of variables that compares the unit in our data with the printed unit.
+
+    Args:
+        plan: plan of a scale of the suite.
+        source: declaration of the table in the file of the suite; its options are
+            `VariableOptions`.
+
+    Returns:
+        the table, with a row for each variable, in the order of the channels.
 
     Raises:
-        StpError: the printed names are not those of the reader.
+        StpError: the paper lists other variables than the reader has, or in another order.
     """
     options = check(VariableOptions, source.options, source.file)
     file = plan.config.suite.folder / source.file
