@@ -17,6 +17,11 @@ STRICT = "strict"
 def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage | None]:
     """Count the clips of a dataset of frames, and find clips that its splits share.
 
+    Args:
+        plan: plan with the dataset.
+        name: name of the dataset.
+        leakage: whether to look for shared clips.
+
     Returns:
         a row of numbers for each split; and the shared clips, None unless ``leakage`` is set.
 
@@ -43,7 +48,7 @@ def facts(plan: Plan, name: str) -> dict[str, Any] | None:
 
 
 def lines(plan: Plan, name: str, leakage: Leakage, width: int) -> Iterator[str]:
-    """Lines of text with a table of the clips that splits of a dataset share.
+    """Yield lines of text with a table of the clips that splits of a dataset share.
 
     Args:
         plan: plan with the dataset.
@@ -90,17 +95,22 @@ def lines(plan: Plan, name: str, leakage: Leakage, width: int) -> Iterator[str]:
 
 
 def size_text(dataset: Dataset) -> str:
-    """Channels, height and width of a frame, as text: ``1 x 64 x 64``."""
+    """Write the channels, height and width of a frame as text, e.g. "1 x 64 x 64"."""
     return " x ".join(map(str, dataset.shape))
 
 
 def protocol_text(dataset: Dataset) -> str:
-    """Name the unit of a clip's length, as text: ``frames of 1 x 64 x 64 (channels, ...)``."""
+    """Write what context and horizon of a dataset count, for its protocol on the page of datasets.
+
+    Returns:
+        the words after the two numbers in "Protocol: 10 -> 10 frames of 1 x 64 x 64 (channels,
+        height, width)".
+    """
     return f"frames of {size_text(dataset)} (channels, height, width)"
 
 
 def section(dataset: Dataset) -> Iterator[str]:
-    """Lines of Markdown about the number of clips of each split and test subset of a dataset."""
+    """Yield lines of Markdown with the number of clips of each split and subset of a dataset."""
     counts = dataset.counts
     splits = ", ".join(_split_text(dataset, split) for split in SPLITS)
     yield f"- **Clips:** {splits}." + (f" Source: {counts.source}." if counts.source else "")

@@ -1,4 +1,4 @@
-"""Count clips by split: expected from lists and rules, prepared, and published."""
+"""Count the clips of each split: as split lists and rules promise, prepared, and published."""
 
 import importlib
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ NOT_PREPARED = "known when it is prepared"
 
 
 def prepared_folder(plan: Plan, name: str) -> Path:
-    """The folder of a prepared dataset.
+    """Find the folder of a prepared dataset in the store.
 
     Raises:
         StpError: the dataset is not prepared.
@@ -41,16 +41,16 @@ def prepared_folder(plan: Plan, name: str) -> Path:
 
 
 def how_to_prepare(name: str) -> str:
-    """Shell commands that prepare a dataset, as text."""
+    """Write how to prepare a dataset, e.g. "run `stp fetch kth` and `stp prepare kth`"."""
     return f"run `stp fetch {name}` and `stp prepare {name}`, with the same --configfile"
 
 
 def reader_counts(plan: Plan, name: str) -> dict[str, Any] | None:
-    """What the reader of a dataset counted when it prepared the dataset; None before that.
+    """Look up what the reader of a dataset counted when it prepared the dataset.
 
     Returns:
-        counts by name, such as numbers of clips or people, from the receipt (the record beside the
-        prepared data).
+        counts by name, such as numbers of clips or people, from the receipt of the prepared data;
+        None before the dataset is prepared.
     """
     folder = plan.store / plan.data(name).folder
     return require_receipt(folder).extras if store.is_complete(folder) else None
@@ -58,17 +58,18 @@ def reader_counts(plan: Plan, name: str) -> dict[str, Any] | None:
 
 @dataclass(frozen=True)
 class Row:
-    """Numbers of clips of one split of a dataset.
+    """Numbers of samples of one split of a dataset, e.g. of clips.
 
     Attributes:
-        dataset: name in config/datasets.
-        source: official, sample or synthetic.
-        split: train, val, test, or another split of the index.
-        counted: number of clips that follow from split lists and rules; None if unknown.
-        prepared: number of clips in the store; None if the dataset is not prepared.
-        published: number of clips in Table 1 of the paper; None if the table has no number, or if
-            the configuration of the run differs from the paper, so that numbers are not comparable.
-        note: reason for a difference or an unknown number.
+        dataset: name of the dataset, in config/datasets.
+        source: origin of the raw files: official, sample, synthetic or own.
+        split: train, val, test or a subset; for tracks, a protocol and a part of the data; for
+            opinions, a family of splits.
+        counted: number of samples that follow from split lists and rules; None if unknown.
+        prepared: number of samples in the prepared data; None if the dataset is not prepared.
+        published: number that a paper prints, such as PredBench in its Table 1; None if none is
+            declared, or if the numbers are not comparable (see `is_published_protocol`).
+        note: reason for a difference or for an unknown number, or another remark; may be empty.
         unexplained: whether the number differs from the published one without a stated reason.
     """
 
@@ -83,12 +84,12 @@ class Row:
 
     @property
     def ours(self) -> int | None:
-        """Number of prepared clips, or else the expected one."""
+        """The number of prepared samples or, before the preparation, the counted number."""
         return self.counted if self.prepared is None else self.prepared
 
     @property
     def difference(self) -> int | None:
-        """The prepared or expected number minus the published one; None if either is unknown."""
+        """Our number (`ours`) minus the published one; None if either is unknown."""
         if self.ours is None or self.published is None:
             return None
         return self.ours - self.published
@@ -99,12 +100,12 @@ class Row:
 
 @dataclass(frozen=True)
 class ClipCounts:
-    """What is known of the clips of a dataset: numbers, and names if they are known.
+    """What is known of the clips of a dataset: their numbers, and perhaps their names.
 
     Attributes:
         dataset: name of the dataset.
-        planned: numbers of clips expected from lists and rules; None if unknown.
-        reason: reason why ``planned`` is unknown.
+        planned: clips that follow from split lists and rules; None if unknown.
+        reason: reason why ``planned`` is unknown; empty if it is known.
         prepared: prepared data; None if they are not in the store.
     """
 
@@ -114,14 +115,14 @@ class ClipCounts:
     prepared: Prepared | None
 
     def index(self) -> pd.DataFrame:
-        """The clips whose names are known, with the columns of an index; may be empty."""
+        """List the clips whose names are known, with a row (`Clip`) for each; may be empty."""
         if self.prepared is not None:
             return self.prepared.index
         clips: Iterable[Clip] = () if self.planned is None else self.planned.clips
         return pd.DataFrame(list(clips), columns=list(Clip._fields))
 
     def unnamed(self) -> list[str]:
-        """Names of splits whose clips have no known names, so that they cannot be compared."""
+        """List the splits whose clips have no known names and thus cannot be compared."""
         splits = set(self.index()["split"])
         if self.prepared is not None:
             return [
@@ -134,7 +135,7 @@ class ClipCounts:
 
 
 def count_clips(plan: Plan, name: str) -> ClipCounts:
-    """Count the clips of a dataset, from lists and in the store.
+    """Count the clips of a dataset, in its split lists and in the store.
 
     Raises:
         StpError: prepared data are damaged.
@@ -151,9 +152,9 @@ def count_clips(plan: Plan, name: str) -> ClipCounts:
 
 
 def promise(plan: Plan, name: str) -> Planned:
-    """Compute the numbers of clips that the preparation of a dataset will write.
+    """Find out which clips the preparation of a dataset will write, without reading the data.
 
-    They follow from split lists and the rules of the dataset's reader, without reading the data.
+    The clips follow from split lists and from rules of the dataset's reader.
 
     Raises:
         StpError: the reader is missing or cannot count, or a list is missing or damaged.
@@ -173,10 +174,10 @@ def promise(plan: Plan, name: str) -> Planned:
 
 
 def rows(plan: Plan, counts: ClipCounts) -> list[Row]:
-    """Make a row for each split of a dataset: its numbers of clips, beside the published number.
+    """Make a row for each split of a dataset, with its numbers of clips.
 
-    A row has the number expected from lists and rules, the number in the prepared data, and a
-    reason for a difference from the published one.
+    The numbers are those that follow from split lists and rules, those in the prepared data, and
+    the published ones. A row also has the reason why they differ.
     """
     dataset = plan.config.datasets[counts.dataset]
     counted = _counted(counts.planned)
@@ -214,10 +215,15 @@ def rows(plan: Plan, counts: ClipCounts) -> list[Row]:
 
 
 def is_published_protocol(plan: Plan, name: str) -> bool:
-    """Whether numbers of clips are comparable with Table 1 of the paper.
+    """Whether numbers of clips of a dataset are comparable with published ones.
 
-    They are if the data are official, and the scale (configuration file of a run) changes no
-    setting of the dataset.
+    They are if the data are official, and the scale overrides no option of the dataset. Published
+    numbers are those that the dataset's file declares (``counts: published:``), such as those of
+    Table 1 of PredBench.
+
+    Args:
+        plan: plan of the scale.
+        name: name of the dataset.
     """
     dataset = plan.config.datasets[name]
     official = dataset.releases[dataset.release].source == "official"

@@ -16,12 +16,14 @@ from stp.tasks.task import Task
 
 
 class Leakage(NamedTuple):
-    """Facts about clips that splits of a dataset share, such as training and test.
+    """What splits of a dataset share, such as clips of one video in training and test.
 
     Attributes:
-        shared: shared clips of each compared pair of splits.
-        unnamed: splits that cannot be compared, since their clips have no known names.
-        reason: reason why no splits can be compared; empty if some can.
+        shared: numbers of shared clips, for each compared pair of splits; empty for datasets
+            without clips (tracks, opinions).
+        unnamed: names of splits that cannot be compared, since their clips have no known names.
+        reason: sentence on why no splits are compared, or, for tracks, on people who are in both
+            calibration and test; empty if ``shared`` is not.
     """
 
     shared: list[Shared]
@@ -33,24 +35,31 @@ class DatasetDescriber(Protocol):
     """A module that describes datasets of one task, such as `stp.inspect.clips` for frames."""
 
     def describe(self, plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage | None]:
-        """Count the samples of a dataset, and find samples that its splits share.
+        """Count the samples of a dataset, and find out what its splits share.
+
+        Args:
+            plan: plan with the dataset.
+            name: name of the dataset.
+            leakage: whether to find out what splits share.
 
         Returns:
-            a row of numbers for each split; and the shared samples, None unless ``leakage`` is set.
+            rows of numbers, one for each split or protocol; and what splits share, None unless
+            ``leakage`` is set.
 
         Raises:
             StpError: prepared data are damaged.
         """
 
     def facts(self, plan: Plan, name: str) -> dict[str, Any] | None:
-        """What the reader counted besides samples when it prepared a dataset; None if nothing.
+        """Look up what the reader counted besides clips when it prepared a dataset.
 
         Returns:
-            counts by name, such as the number of people or of raters.
+            counts by name, such as the number of people or of raters; None if the dataset is not
+            prepared, or if its reader counts nothing else.
         """
 
     def lines(self, plan: Plan, name: str, leakage: Leakage, width: int) -> Iterator[str]:
-        """Lines of text about one dataset, such as a table of clips that its splits share.
+        """Yield lines of text about a dataset, such as a table of shared clips.
 
         Args:
             plan: plan with the dataset.
@@ -60,17 +69,22 @@ class DatasetDescriber(Protocol):
         """
 
     def size_text(self, dataset: Dataset) -> str:
-        """Text with the size of a sample at each time: ``1 x 64 x 64``."""
+        """Write the size of a sample at each time as text, e.g. "1 x 64 x 64"."""
 
     def protocol_text(self, dataset: Dataset) -> str:
-        """Name the unit of a sample's length, as text, such as ``frames of 1 x 64 x 64``."""
+        """Write what context and horizon of a dataset count, for its protocol on a page.
+
+        Returns:
+            the words after the two numbers in "Protocol: 10 -> 10 frames of 1 x 64 x 64 (channels,
+            height, width)", a line on the page of datasets.
+        """
 
     def section(self, dataset: Dataset) -> Iterator[str]:
-        """Lines of the Markdown section about a dataset: counts, subsets and protocols."""
+        """Yield lines of Markdown about the counts, subsets and protocols of a dataset."""
 
 
 def describer_of(task: Task) -> DatasetDescriber:
-    """The module that describes datasets of a task."""
+    """Import the module that describes datasets of a task."""
     return cast(DatasetDescriber, import_module(task.inspect))
 
 

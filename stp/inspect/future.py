@@ -1,4 +1,4 @@
-"""Measure how much of the future protocols leak to predictors of people (`stp check leak`)."""
+"""Measure how much of the future protocols show to predictors of people (`stp check leak`)."""
 
 import pkgutil
 from collections.abc import Iterator
@@ -23,19 +23,20 @@ RELEASED = "released"
 
 @dataclass(frozen=True)
 class FutureLeakage:
-    """How much of the future the predictors of one dataset are shown.
+    """How much of the future each protocol shows to the predictors of one dataset.
 
-    A protocol (a set of rules that cut samples out of tracks) leaks if the observed positions that
-    it shows depend on the positions to predict.
+    A protocol leaks if the observed positions that it shows depend on the positions to predict.
 
     Attributes:
         dataset: name of the dataset.
-        source: official, sample or synthetic.
-        observe, predict: numbers of observed and predicted positions.
-        parameters: "released" or "default", by predictor.
-        leaks: for each protocol, how far positions move if the future is moved.
-        effects: errors of each predictor under each protocol.
-        without: reason why there are no samples, by protocol.
+        source: origin of the raw files.
+        observe: number of observed positions of a scenario.
+        predict: number of positions to predict.
+        parameters: origin of the parameters, by name of the predictor: "released" (those that were
+            released for the dataset) or "default".
+        leaks: how far positions move if the future is moved, for each protocol with scenarios.
+        effects: errors of each predictor under each protocol with scenarios.
+        without: reason why there are no scenarios, by protocol without scenarios.
     """
 
     dataset: str
@@ -56,13 +57,14 @@ def measure(
 ) -> FutureLeakage:
     """Measure how much of the future each protocol shows to predictors, in a prepared dataset.
 
-    The future of all people is moved; then observed and predicted positions must not move.
+    The future of all people is moved by a metre, and scenarios are cut again. Without a leak,
+    observed positions do not change, and thus neither do the forecasts of predictors.
 
     Args:
         plan: plan of a scale.
         name: name of the dataset.
-        observe, predict: numbers of observed and predicted positions; by default those of the
-            dataset.
+        observe: number of observed positions; None for that of the dataset.
+        predict: number of positions to predict; None for that of the dataset.
 
     Raises:
         StpError: the dataset is unknown, has no tracks, is not prepared or is damaged, or no
@@ -112,7 +114,16 @@ def _predictors(
 
 
 def lines(leakage: FutureLeakage, width: int) -> Iterator[str]:
-    """Lines of text with a table of effects on predicted positions, and a table of errors."""
+    """Yield lines of text with the results: a table of movements, and a table of errors.
+
+    The first table has, for each protocol, how far observed positions and the forecasts of each
+    predictor move when everybody's future is moved. The second compares the errors of each
+    predictor under the protocols, over all scenarios and over those that all protocols have.
+
+    Args:
+        leakage: the results, from `measure`.
+        width: maximum length of a line, characters.
+    """
     lengths = f"{leakage.observe} observed and {leakage.predict} predicted positions"
     yield f"{leakage.dataset}, {leakage.source} data, {lengths}"
     yield ""

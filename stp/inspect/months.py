@@ -1,8 +1,9 @@
-"""Measure how much of the future monthly means of ocean data leak (`stp check leak`).
+"""Measure what persistence forecasts gain from monthly means of the ocean (`stp check leak`).
 
-ORAS5 has monthly means, which ChaosBench repeats on each day. So on the 1st, the mean of the whole
-month is known, and a persistence forecast profits from this. Here, persistence forecasts are scored
-as published, and with the mean of the previous month, which could have been known.
+ORAS5 has monthly means. ChaosBench gives each day the mean of its own month, so the 1st already has
+the mean of the whole month, most of which is in the future. A persistence forecast profits from
+this leak. Here, persistence forecasts are scored with the mean of their own month, as published by
+ChaosBench, and with the mean of the previous month, which was known in time.
 """
 
 from collections.abc import Collection, Iterator
@@ -26,15 +27,19 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class Effect:
-    """Errors of persistence forecasts of a variable that start on some days of a month.
+    """Errors of two persistence forecasts of a variable, over starts on some days of a month.
+
+    One forecast repeats the mean of the month of its last context frame, as the data are published;
+    the other repeats the mean of the month before. Errors are root mean square errors over starts,
+    lead times and the ocean, weighted by latitude, in the units of the variable.
 
     Attributes:
         variable: name of the variable.
-        days: days of the month on which forecasts start: "1-10", or "all".
-        starts: number of starts for which the previous month is in the data.
-        published: root mean square error of persistence of the published month, over starts, lead
-            times and ocean, weighted by latitude, in the units of the variable.
-        lagged: the same error for persistence of the previous month.
+        days: days of the month on which the last context frame is: "1-10", "11-20", "21-31" or
+            "all".
+        starts: number of forecasts; those whose previous month is not in the data do not count.
+        published: error of the forecast that repeats the mean of its own month.
+        lagged: error of the forecast that repeats the mean of the month before.
     """
 
     variable: str
@@ -45,7 +50,10 @@ class Effect:
 
     @property
     def gain(self) -> float | None:
-        """Share of the error that disappears if the month is known in advance."""
+        """Share (0 to 1) of `lagged` that disappears if the mean of the own month is known.
+
+        It is negative if the error grows, and None if `lagged` is 0.
+        """
         return 1 - self.published / self.lagged if self.lagged else None
 
 
@@ -55,9 +63,9 @@ class ShownMonths:
 
     Attributes:
         dataset: name of the dataset.
-        source: official, sample or synthetic.
-        lead_times: lead times of the forecasts, in days.
-        effects: effects by variable and part of the month.
+        source: origin of the raw files.
+        lead_times: number of lead times of a forecast.
+        effects: errors with and without this knowledge, for each variable and part of the month.
     """
 
     dataset: str
@@ -73,7 +81,11 @@ def measure(plan: Plan, name: str) -> ShownMonths:
     """Measure how much better persistence forecasts are if they know the mean of the whole month.
 
     Such a mean contains the future; the mean of the previous month does not. The data need channels
-    of ORAS5, prepared with `ocean_month: published`.
+    of ORAS5, prepared with `ocean_month: published` (each day has the mean of its own month).
+
+    Args:
+        plan: plan of a scale.
+        name: name of the dataset.
 
     Raises:
         StpError: the dataset is not prepared; it has no channels of ORAS5, or they were prepared
@@ -93,8 +105,12 @@ def measure_prepared(data: Prepared, name: str, source: str, ocean: Collection[s
     Args:
         data: prepared data whose ocean variables are monthly means, repeated on each day.
         name: name of the dataset.
-        source: origin of the data: official, sample or synthetic.
+        source: origin of the raw files.
         ocean: names of the variables of the ocean.
+
+    Raises:
+        StpError: the data have no channels of the ocean, or not as described; or no forecast starts
+            after the first month.
     """
     names = data.attrs["variables"]
     channels = [c for c, variable in enumerate(names) if variable in ocean]
@@ -153,7 +169,15 @@ def measure_prepared(data: Prepared, name: str, source: str, ocean: Collection[s
 
 
 def lines(months: ShownMonths, width: int) -> Iterator[str]:
-    """Lines of text with the errors of persistence of the published and the previous month."""
+    """Yield lines of text with a table of the errors of both persistence forecasts.
+
+    One forecast repeats the mean of its own month, which is not known yet; the other repeats the
+    mean of the month before. The table shows how much the first one gains.
+
+    Args:
+        months: the errors, from `measure`.
+        width: maximum length of a line, characters.
+    """
     yield f"{months.dataset}, {months.source} data, {months.lead_times} lead times"
     if months.source != "official":
         yield "not a number of the official data"

@@ -1,7 +1,4 @@
-"""Draft the configuration of a new dataset from detections of people (`stp new-dataset`).
-
-A draft is two files: a dataset file, and a scale file, which says which models are tested on it.
-"""
+"""Draft the configuration of a new dataset from detections of people (`stp new-dataset`)."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,14 +14,17 @@ METRICS = ["displacement.by_scenario", "final_displacement.by_scenario"]
 
 
 def around(root: Path, folder: Path) -> tuple[dict[str, Any], list[str]]:
-    """Find a file of goals and a map in the folder of the detections, by their usual names.
+    """Find a file of goals and a map beside the detections, by their usual names.
+
+    Goals are places that people walk to.
 
     Args:
-        root: folder that raw names are relative to.
+        root: folder that paths of raw files are relative to.
         folder: folder of the detections.
 
     Returns:
-        options of the reader for these files, and the raw names of the files; empty without any.
+        options of the reader that name these files, such as ``{"goals": "hall/goals.txt"}``; and
+        the paths of the files. Both are empty without such files.
 
     Raises:
         StpError: the file of goals is damaged.
@@ -44,7 +44,14 @@ def around(root: Path, folder: Path) -> tuple[dict[str, Any], list[str]]:
 
 
 def dataset_text(name: str, root: Path, names: Sequence[str], guess: TrackGuess) -> str:
-    """Text of config/datasets/<name>.yaml for a draft, with comments."""
+    """Write the text of a drafted dataset file, config/datasets/<name>.yaml, with comments.
+
+    Args:
+        name: name of the dataset.
+        root: folder of the raw files.
+        names: paths of the raw files, relative to this folder.
+        guess: the guessed settings.
+    """
     counted = ", ".join(
         f"{part} {about['scenarios']} scenarios of {about['episodes']} episodes"
         for part, about in guess.scenarios.items()
@@ -70,9 +77,14 @@ def dataset_text(name: str, root: Path, names: Sequence[str], guess: TrackGuess)
 
 
 def scale_text(name: str, mirror: Path | None, guess: TrackGuess) -> str:
-    """Text of a scale file (what is evaluated) with predictions for the new dataset.
+    """Write the text of a drafted scale file, with simple predictors for the new dataset.
 
-    Calibrations are added if there are enough data.
+    A predictor with a calibration is added if there are scenarios to calibrate it on.
+
+    Args:
+        name: name of the dataset.
+        mirror: mirror of raw files to name in the scale file; None for none.
+        guess: the guessed settings.
     """
     calibrates = guess.scenarios.get("calibration", NONE)["scenarios"] > 0
     protocol, (suite, dimension) = guess.protocol, draft_for("tracks")
@@ -95,10 +107,7 @@ def scale_text(name: str, mirror: Path | None, guess: TrackGuess) -> str:
 
 
 def interval_lines(guess: TrackGuess) -> Iterator[str]:
-    """Lines about how to get a confidence interval; empty if there are enough clusters.
-
-    A cluster is a set of statistically dependent samples, such as those of one episode.
-    """
+    """Yield a line on how to get a confidence interval; none if there are enough clusters."""
     episodes = guess.scenarios["test"]["episodes"]
     if episodes < FEWEST_CLUSTERS:
         shorter = (
@@ -111,7 +120,7 @@ def interval_lines(guess: TrackGuess) -> Iterator[str]:
 
 
 def count_lines(guess: TrackGuess) -> Iterator[str]:
-    """Lines about the numbers of detections, people and scenarios."""
+    """Yield lines about the numbers of detections, people and scenarios, and what to check."""
     if guess.protocol != PROTOCOLS[0]:
         yield (
             f"  {PROTOCOLS[0]} leaves no scenario: drafted with {guess.protocol}, where others may "

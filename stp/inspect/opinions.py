@@ -1,4 +1,10 @@
-"""Describe datasets of opinions, for `stp list datasets` and `stp draw clips`."""
+"""Describe datasets of opinions, for `stp list datasets` and `stp draw clips`.
+
+A family of splits is a set of splits of the same videos that were made in one way, such as the
+released splits (``published``), random ones of our own (``random``), or tests on the videos of one
+source dataset each (``source``). Printed numbers are those of PVQA (Somraj et al., "Understanding
+the perceived quality of video predictions").
+"""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -26,11 +32,19 @@ OVERLAP = "splits of a family overlap by design: a video is in several tests"
 
 
 def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage | None]:
-    """Count the videos and splits of each family of splits, such as ``published`` or ``random``.
+    """Count the videos and the splits of a dataset of opinions.
+
+    A family of splits has all splits that were made in one way, such as ``published`` (the released
+    ones) or ``random``. Splits are not compared, since the tests of a family overlap by design.
+
+    Args:
+        plan: plan with the dataset.
+        name: name of the dataset.
+        leakage: whether to say why splits are not compared.
 
     Returns:
-        a row for each family. If ``leakage`` is set, also the reason why splits are not compared:
-        those of a family overlap by design; otherwise None.
+        a row for each family of splits; and, if `leakage` is set, a `Leakage` whose ``reason`` says
+        why splits are not compared, else None.
     """
     dataset = plan.config.datasets[name]
     source = dataset.releases[dataset.release].source
@@ -46,7 +60,14 @@ def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage |
 
 
 def lines(plan: Plan, name: str, leakage: Leakage, width: int) -> Iterator[str]:
-    """Yield lines of text that describe a dataset of opinions, with tables of its numbers."""
+    """Yield lines of text that describe a dataset of opinions, with tables of its numbers.
+
+    Args:
+        plan: plan with the dataset.
+        name: name of the dataset.
+        leakage: the reason why splits are not compared, from `describe`.
+        width: maximum length of a line, characters.
+    """
     counted = facts(plan, name)
     if counted is None:
         yield f"{name} is not prepared: {how_to_prepare(name)}"
@@ -68,11 +89,16 @@ Printed = dict[tuple[str, str], str]
 
 
 def printed_of(plan: Plan, name: str) -> Printed:
-    """Read the numbers that the suite's paper prints about a database, in its tables and its text.
+    """Read the numbers that the suite's paper prints about a dataset, in its tables and its text.
+
+    Args:
+        plan: plan with the dataset.
+        name: name of the dataset.
 
     Returns:
-        the number as printed, by (name, metric): name of a group, source or statistic in the paper,
-        and what is printed about it, such as "videos", "MOS" or "value".
+        each number as printed, by (name, metric): the paper's name of a group of videos, of a
+        source dataset or of a statistic; and what is printed about it, such as "videos" or "MOS"
+        (mean opinion score), or "value" for a statistic.
     """
     published_name = plan.config.datasets[name].published_name
     return {
@@ -83,12 +109,14 @@ def printed_of(plan: Plan, name: str) -> Printed:
 
 
 class Number(NamedTuple):
-    """A number about opinions, and the printed number.
+    """A number about opinions, beside the number that PVQA prints.
 
     Attributes:
-        table: table of the paper; "text" for numbers outside tables.
-        name: name of the group, source dataset or pair of groups.
-        quantity: what the number counts or measures, such as "videos" or "MOS".
+        table: number of the table in PVQA, "1" or "2"; "text" for a number outside of tables.
+        name: what the number is about: a source dataset, a group of videos, a pair of groups, or
+            "raters".
+        quantity: what the number counts or measures, such as "videos" or "MOS" (mean opinion
+            score).
         value: the number, computed from the data.
         published: the number as printed; empty if it is not printed.
     """
@@ -101,15 +129,16 @@ class Number(NamedTuple):
 
 
 def of_raters(counted: dict[str, Any], printed: Printed) -> list[Number]:
-    """Make three numbers: raters, rejected raters, and how well halves of the others agree.
+    """Count raters and rejected raters, and say how well random halves of the others agree.
 
     Args:
-        counted: counts of the preparation of the dataset: ``raters`` (number), ``rejected`` (list
-            of raters), ``split_half`` (correlation of the opinions of random halves of the others).
-        printed: numbers in the paper (`printed_of`), which are put beside ours.
+        counted: what the preparation of the dataset counted: ``raters`` (number), ``rejected``
+            (list of raters) and ``split_half`` (median correlation of the mean opinions of two
+            random halves of the other raters).
+        printed: numbers in the paper, from `printed_of`, which are put beside ours.
 
     Returns:
-        the three numbers; empty for a dataset without single ratings.
+        three numbers, in this order; empty for a dataset without single ratings.
     """
     if not counted["raters"]:
         return []
@@ -125,7 +154,7 @@ def of_raters(counted: dict[str, Any], printed: Printed) -> list[Number]:
 
 
 def raters(numbers: list[Number]) -> str:
-    """Write the three numbers that `of_raters` returns as a sentence, with the printed ones."""
+    """Write the three numbers from `of_raters` as a sentence, each beside the printed one."""
     every, rejected, halves = numbers
     counts, agreement = "", ""
     if every.published and rejected.published:
@@ -140,11 +169,16 @@ def raters(numbers: list[Number]) -> str:
 
 
 def of_sources(rows: list[dict[str, Any]], printed: Printed) -> list[Number]:
-    """Count the videos of each source dataset, beside the numbers in Table 1 of the paper.
+    """Count the videos of each source dataset, as Table 1 of PVQA does.
+
+    A source dataset is a dataset whose videos were predicted, such as KTH.
 
     Args:
-        rows: a row for each video, with the name of its source in ``dataset``.
-        printed: numbers in the paper (`printed_of`).
+        rows: a row for each video, with the name of its source dataset in ``dataset``.
+        printed: numbers in the paper, from `printed_of`, which are put beside ours.
+
+    Returns:
+        a number of videos for each source dataset, sorted by name.
     """
     return [
         Number("1", name, "videos", count, printed.get((SOURCES.get(name, name), "videos"), ""))
@@ -154,12 +188,12 @@ def of_sources(rows: list[dict[str, Any]], printed: Printed) -> list[Number]:
 
 @dataclass(frozen=True)
 class Group:
-    """Opinions about the videos of a group, such as one kind of damage.
+    """Opinions of the videos of a group, such as those with one kind of damage.
 
     Attributes:
-        title: title of the group in tables.
-        published_name: name of the group in Table 2; empty if the table lacks the group.
-        mos: mean opinion score of each video of the group, 0..100.
+        title: title of the group in our tables.
+        published_name: name of the group in Table 2 of PVQA; empty if the table lacks the group.
+        mos: mean opinion score of each video of the group, 0..100, shape (videos,).
     """
 
     title: str
@@ -168,18 +202,19 @@ class Group:
 
     @property
     def moments(self) -> Moments:
-        """Mean and standard deviation of the scores, and the number of videos."""
+        """Compute mean and standard deviation of the scores, with the number of videos."""
         return Moments(float(self.mos.mean()), float(self.mos.std()), len(self.mos))
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two groups whose means are compared.
+    """Two groups of videos whose mean opinions are compared by Welch's t test.
 
     Attributes:
         first, second: the groups.
-        alternative: alternative of Welch's test.
-        published_name: name of the p value in the paper, if the paper prints it.
+        alternative: alternative hypothesis: "two-sided" if the means differ, "greater" if the mean
+            of `first` is larger.
+        published_name: our name of the p value that PVQA prints; empty if it prints none.
     """
 
     first: Group
@@ -189,20 +224,28 @@ class Pair:
 
     @property
     def p(self) -> float:
-        """The p value of Welch's t test of equal means."""
+        """Compute the p value of Welch's t test of equal means."""
         pair = self.first.moments, self.second.moments
         return p_value(*pair, alternative=self.alternative, equal_variances=False)
 
 
 def pairs_of(rows: list[dict[str, Any]]) -> list[Pair]:
-    """Group the videos as in Table 2 of the paper, and pair groups whose opinions are compared.
+    """Group the videos as in Table 2 of PVQA, and pair groups whose opinions are compared.
 
-    Natural videos are compared with predicted ones, videos with a kind of damage with those without
-    it, and blur with distorted shapes. Pairs with a group of less than two videos are left out.
+    Natural videos are compared with predicted ones, and enlarged natural videos with other natural
+    ones. Of the predicted videos, those with blur are compared with those with distorted shapes,
+    those with another kind of damage with those without it, and those of stochastic models with
+    those of deterministic ones.
 
     Args:
-        rows: a row for each video: ``mos`` (mean opinion score), ``tags`` (words for its damage),
-            ``family`` (stochastic or deterministic), ``height`` and ``width``.
+        rows: a row for each video: ``mos`` (mean opinion score), ``tags`` ("natural", or words for
+            the damage of a predicted video, separated by spaces), ``family`` (kind of model that
+            predicted the video, "stochastic" or "deterministic"), ``height`` and ``width``.
+            Natural videos smaller than the largest video count as enlarged, because raters saw them
+            enlarged.
+
+    Returns:
+        pairs of groups; those with a group of less than two videos are left out.
     """
     natural = [row for row in rows if row["tags"] == "natural"]
     damaged = [row for row in rows if row["tags"] != "natural"]
@@ -255,14 +298,15 @@ def pairs_of(rows: list[dict[str, Any]]) -> list[Pair]:
 
 
 def of_groups(pairs: list[Pair], printed: Printed) -> list[Number]:
-    """Compute number of videos, mean and standard deviation of opinions of each group of videos.
+    """Compute mean and standard deviation of the opinions of groups, as in Table 2 of PVQA.
 
     Args:
-        pairs: pairs of groups.
-        printed: numbers in Table 2 of the paper (`printed_of`), which are put beside ours.
+        pairs: pairs of groups of videos; each of the two groups is described.
+        printed: numbers in the paper, from `printed_of`, which are put beside ours.
 
     Returns:
-        three numbers for each group: "videos", "MOS" (mean opinion score) and "MOS sd".
+        three numbers for each group, in the order of the pairs: "videos" (their number), "MOS"
+        (mean opinion score) and "MOS sd" (its standard deviation over videos).
     """
     numbers = []
     for group in (group for pair in pairs for group in (pair.first, pair.second)):
@@ -278,7 +322,7 @@ def of_tests(pairs: list[Pair], printed: Printed) -> list[Number]:
 
     Args:
         pairs: pairs of groups of videos.
-        printed: numbers in the paper (`printed_of`); some are p values, which are put beside ours.
+        printed: numbers in the paper, from `printed_of`; its p values are put beside ours.
 
     Returns:
         a p value for each pair.
@@ -306,8 +350,8 @@ def tables(rows: list[dict[str, Any]], printed: Printed, width: int) -> Iterator
     """Yield lines of tables: videos of each source, opinions of groups, and tests of their means.
 
     Args:
-        rows: a row for each video, from the prepared data.
-        printed: numbers in the paper (`printed_of`), which are shown beside ours.
+        rows: a row for each video, from the prepared data, as for `pairs_of` and `of_sources`.
+        printed: numbers in the paper, from `printed_of`, which are shown beside ours.
         width: maximum length of a line, characters.
     """
     sources = [
@@ -339,15 +383,24 @@ def tables(rows: list[dict[str, Any]], printed: Printed, width: int) -> Iterator
 
 
 def size_text(dataset: Dataset) -> str:
-    """Text with the channels and sizes of the videos."""
+    """Write the channels and sizes of the videos as text: "3 channels, of several sizes"."""
     return "3 channels, of several sizes"
 
 
 def protocol_text(dataset: Dataset) -> str:
-    """Name the unit of a sample's length, as text: observed and predicted frames of a video."""
+    """Write what context and horizon count, for the protocol on the page of datasets.
+
+    Returns:
+        the words after the two numbers in "Protocol: 4 -> 16 observed and predicted frames of each
+        video, in their own size".
+    """
     return "observed and predicted frames of each video, in their own size"
 
 
 def section(dataset: Dataset) -> Iterator[str]:
-    """Lines of Markdown about the families of splits of a dataset, such as ``published``."""
+    """Yield lines of Markdown that say how the splits of each family are made.
+
+    A line is, for example, "- **Splits `random`:** random splits of our own, a fifth of the videos
+    to test."
+    """
     yield from (f"- **Splits `{name}`:** {part.title}." for name, part in dataset.subsets.items())

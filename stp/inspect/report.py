@@ -18,16 +18,16 @@ WIDTH = 120
 
 
 def describe(plan: Plan, names: list[str], leakage: bool) -> tuple[list[Row], dict[str, Leakage]]:
-    """Count the clips of datasets, and compare their splits.
+    """Count the samples of datasets, and find out what their splits share.
 
     Args:
         plan: plan of a scale.
         names: names of datasets; empty for all.
-        leakage: whether to compare the splits of several datasets; the splits of a single dataset
-            are always compared.
+        leakage: whether to find out what the splits of several datasets share; for a single dataset
+            this is always done.
 
     Returns:
-        rows of the table, and shared clips by dataset.
+        a row of numbers for each split of each dataset; and what splits share, by dataset.
 
     Raises:
         StpError: a dataset is unknown, or prepared data are damaged.
@@ -49,12 +49,17 @@ def _describer(plan: Plan, name: str) -> DatasetDescriber:
 
 
 def as_json(plan: Plan, counts: list[Row], leaks: dict[str, Leakage]) -> dict[str, object]:
-    """Convert the results of `describe` to JSON: counts of clips, shared clips, counts of readers.
+    """Convert the results of `describe` to values for JSON.
 
     Args:
         plan: plan of a scale.
         counts: a row of numbers for each split of each dataset.
-        leaks: clips that splits share, by dataset.
+        leaks: what splits share, by dataset.
+
+    Returns:
+        ``scale`` (its name), ``counts`` and ``leakage`` (the arguments), and ``tracks``: for each
+        dataset of tracks in `leaks`, what its reader counted, such as numbers of people; None
+        before the dataset is prepared.
     """
     return {
         "scale": plan.config.scale.scale,
@@ -72,7 +77,14 @@ def as_json(plan: Plan, counts: list[Row], leaks: dict[str, Leakage]) -> dict[st
 
 
 def lines(plan: Plan, counts: list[Row], leaks: dict[str, Leakage], width: int) -> Iterator[str]:
-    """Lines of the table of counts, and of the comparison of splits."""
+    """Yield the lines of `stp list datasets`: numbers of clips, and what splits share.
+
+    Args:
+        plan: plan of a scale.
+        counts: a row of numbers for each split of each dataset, from `describe`.
+        leaks: what splits share, by dataset, from `describe`; described below the table.
+        width: maximum length of a line, characters.
+    """
     yield from count_lines(plan, counts, width)
     for name, leakage in leaks.items():
         yield ""
@@ -80,12 +92,18 @@ def lines(plan: Plan, counts: list[Row], leaks: dict[str, Leakage], width: int) 
 
 
 def count_lines(plan: Plan, counts: list[Row], width: int) -> list[str]:
-    """Lines of the table of numbers of clips: counted, prepared, and in Table 1 of the paper.
+    """Write the table of numbers of clips: counted, prepared and published.
+
+    The column of published numbers is headed "Table 1", after Table 1 of PredBench, which has most
+    of them.
 
     Args:
         plan: plan of a scale.
-        counts: rows of the table.
+        counts: a row of numbers for each split of each dataset.
         width: maximum length of a line, characters.
+
+    Returns:
+        lines of the table, with a title and, if numbers differ without a stated reason, a remark.
     """
     scale = plan.config.scale.scale
     head = [f"clips at scale {scale}, beside Table 1 of the paper", ""]
@@ -108,7 +126,7 @@ def count_lines(plan: Plan, counts: list[Row], width: int) -> list[str]:
 
 
 def prepared_text(plan: Plan) -> str:
-    """Describe all datasets that a scale (configuration file of a run) prepares, as text.
+    """Describe all datasets that a scale prepares, as text with several tables.
 
     Raises:
         StpError: a dataset is not prepared or is damaged.

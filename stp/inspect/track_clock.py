@@ -1,4 +1,4 @@
-"""Find the rate of detections from frame numbers or times."""
+"""Find the rate of detections of people from the frame numbers or times in files."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -20,13 +20,14 @@ SMALL_LENGTHS = {"m": 1.0, "cm": 0.01, "mm": 0.001}
 
 @dataclass(frozen=True)
 class Clock:
-    """The time between detections of people in a file, and whether it is regular.
+    """The time between two detections of a person, and whether all detections keep to it.
 
     Attributes:
-        every: interval between two detections of a person, in frames or seconds.
-        is_common: whether all detections are at multiples of ``every``; if not, they are
-            interpolated.
-        others: number of detections at other times.
+        every: usual interval between two detections of a person, in the data's unit of time: frames
+            or seconds.
+        is_common: whether all detections of a recording are whole multiples of `every` after its
+            first one; if not, they are to be interpolated.
+        others: number of detections at other times; 0 if `is_common`.
     """
 
     every: float
@@ -39,6 +40,9 @@ def clock(recordings: Sequence[Rows]) -> Clock:
 
     Args:
         recordings: detections (times, people, positions) of each recording.
+
+    Returns:
+        the interval; 1 if nobody is detected twice.
     """
     passed = intervals(recordings)
     if not len(passed):
@@ -54,14 +58,14 @@ def clock(recordings: Sequence[Rows]) -> Clock:
 
 
 def frames_per_second(frames: np.ndarray, times: np.ndarray) -> float | None:
-    """Frames per second of a file that has frame numbers and times.
+    """Find the frames per second of a file that has frame numbers and times.
 
     Args:
-        frames: frame number of each row, (R,).
-        times: times of the same rows, seconds.
+        frames: frame number of each row of the file, (R,).
+        times: time of each row of the file, seconds, (R,).
 
     Returns:
-        the rate; None if times do not increase evenly with frames.
+        frames per second; None if times do not increase evenly with frame numbers.
     """
     order = np.argsort(frames, kind="stable")
     first, last = order[0], order[-1]
@@ -78,13 +82,20 @@ def frames_per_second(frames: np.ndarray, times: np.ndarray) -> float | None:
 
 
 def time_unit(recordings: Sequence[Rows], length: str | None, stated: str | None = None) -> str:
-    """Guess the unit of time, in which the rate of detections and the speed of people are
-    plausible. A stated unit is kept unless people walk in another unit only.
+    """Guess the unit of time of detections from the rate of detections and the speed of people.
+
+    The stated unit is kept if people walk at a plausible speed in it. Otherwise, the first unit
+    counts in which both rate and speed are plausible. If there is none, the stated unit is kept or,
+    if no unit is stated, the first one with a plausible rate is taken.
 
     Args:
-        recordings: recordings with times in an uncertain unit.
-        length: unit of positions, if known.
-        stated: unit that the name of the column contains, if any.
+        recordings: detections (times, people, positions) of each recording, with times in an
+            unknown unit.
+        length: unit of positions: "m", "cm" or "mm"; None or another text if unknown.
+        stated: unit of time that the name of the column contains; None if it contains none.
+
+    Returns:
+        the unit: "s", "ms", "us" or "ns".
     """
     passed = intervals(recordings)
     usual = float(np.median(passed)) if len(passed) else 0.0
@@ -100,7 +111,9 @@ def time_unit(recordings: Sequence[Rows], length: str | None, stated: str | None
 
 
 def speed(recordings: Sequence[Rows]) -> float:
-    """Median speed of people, in the data's units of length and time; 0 if nobody moves.
+    """Compute the median speed of people, in the data's units of length and time.
+
+    It is 0 if nobody is detected twice.
 
     Args:
         recordings: detections (times, people, positions) of each recording.
@@ -116,7 +129,14 @@ def speed(recordings: Sequence[Rows]) -> float:
 
 
 def intervals(recordings: Iterable[Rows]) -> np.ndarray:
-    """Intervals between consecutive detections of a person, over all recordings."""
+    """List the intervals between consecutive detections of a person, over all recordings.
+
+    Args:
+        recordings: detections (times, people, positions) of each recording.
+
+    Returns:
+        the intervals of all people one after the other, in the data's unit of time.
+    """
     return np.concatenate([time_between(part.when, part.person)[0] for part in recordings])
 
 

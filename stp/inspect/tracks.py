@@ -17,13 +17,18 @@ PARTS = {"test": "", "calibration": "-train"}
 
 
 def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage | None]:
-    """Count the scenarios (samples) of a dataset of people, and people who are in both parts.
+    """Count the scenarios of a dataset of tracks, and people who are in both parts.
 
-    The parts of a dataset are calibration (the first detections) and test (the others).
+    The parts are ``calibration`` (the first detections) and ``test`` (the others).
+
+    Args:
+        plan: plan with the dataset.
+        name: name of the dataset.
+        leakage: whether to count the people who are in both parts.
 
     Returns:
-        a row of numbers for each protocol and part; and, if ``leakage`` is set, a sentence about
-        shared people in the field ``reason``; otherwise None.
+        a row of numbers for each protocol and part; and, if `leakage` is set, a `Leakage` whose
+        ``reason`` is a sentence about people who are in both parts, else None.
     """
     if not leakage:
         return rows(plan, name), None
@@ -32,10 +37,15 @@ def describe(plan: Plan, name: str, leakage: bool) -> tuple[list[Row], Leakage |
 
 
 def rows(plan: Plan, name: str) -> list[Row]:
-    """Count scenarios (samples): a row for each protocol, the rules that cut them, and each part.
+    """Count the scenarios of a dataset of tracks.
 
-    The parts of a dataset are calibration and test. Before the dataset is prepared, rows have no
-    numbers.
+    Args:
+        plan: plan with the dataset.
+        name: name of the dataset.
+
+    Returns:
+        a row for each protocol (the rules by which scenarios are cut) and each part of the data,
+        calibration or test. Rows have no numbers before the dataset is prepared.
     """
     dataset = plan.config.datasets[name]
     source = dataset.releases[dataset.release].source
@@ -61,12 +71,19 @@ def _note(about: dict[str, Any]) -> str:
 
 
 def number_of(count: int, noun: str) -> str:
-    """A number and its noun, in the singular for 1."""
+    """Write a number and its noun, in the singular for 1: "1 episode", "2 episodes"."""
     return f"{number(count)} {noun}{'' if count == 1 else 's'}"
 
 
 def lines(plan: Plan, name: str, _: Leakage, width: int) -> Iterator[str]:
-    """Yield lines of text that describe a dataset of tracks, with a table of scenarios."""
+    """Yield lines of text that describe a dataset of tracks, with a table of its scenarios.
+
+    Args:
+        plan: plan with the dataset.
+        name: name of the dataset.
+        _: not used; `stp.inspect.descriptions.DatasetDescriber` has it.
+        width: maximum length of a line, characters.
+    """
     counted = facts(plan, name)
     if counted is None:
         yield f"{name} is not prepared: {how_to_prepare(name)}"
@@ -105,10 +122,11 @@ def lines(plan: Plan, name: str, _: Leakage, width: int) -> Iterator[str]:
 
 
 def made_up(counted: dict[str, Any]) -> Iterator[str]:
-    """Lines about positions that were not detected, but interpolated or filled in by protocols.
+    """Yield lines about positions that were not detected, but interpolated or filled in.
 
     Args:
-        counted: counts of the preparation of a dataset.
+        counted: what the preparation of the dataset counted (its receipt has it): ``rows``,
+            ``detections``, ``interpolated`` and ``filled``, which are numbers.
     """
     if counted["interpolated"]:
         yield (
@@ -123,10 +141,12 @@ def made_up(counted: dict[str, Any]) -> Iterator[str]:
 
 
 def left_out(counted: dict[str, Any]) -> Iterator[str]:
-    """Lines about rows, people and goals that the prepared data lack, with reasons.
+    """Yield lines about rows, people and goals that the prepared data lack, with reasons.
 
     Args:
-        counted: counts of the preparation of a dataset.
+        counted: what the preparation of the dataset counted (its receipt has it): ``rows``,
+            ``lost_rows`` and ``sparse_people``, which are numbers; ``some_sparse_people`` and
+            ``excluded_people``, lists of texts; and ``absurd_goals``, points (x, y) in metres.
     """
     if counted["lost_rows"]:
         yield f"{share(counted['lost_rows'], counted['rows'])} rows, which are marked as lost"
@@ -147,10 +167,12 @@ def left_out(counted: dict[str, Any]) -> Iterator[str]:
 
 
 def shared_people(counted: dict[str, Any]) -> str:
-    """Sentence about people who are in both calibration and test.
+    """Write a sentence about people who are in both calibration and test.
 
     Args:
-        counted: counts of the preparation of a dataset.
+        counted: what the preparation of the dataset counted (its receipt has it): numbers of
+            ``people``, of ``people_in_both`` parts, and of ``people_of_test_alone``, whom all
+            protocols but the released one leave out of the calibration.
     """
     in_both, test_only, people = (
         counted[key] for key in ("people_in_both", "people_of_test_alone", "people")
@@ -163,16 +185,20 @@ def shared_people(counted: dict[str, Any]) -> str:
 
 
 def size_text(dataset: Dataset) -> str:
-    """Text that names the values of each person at each time."""
+    """Write the values of a sample at each time as text: "x, y of people"."""
     return "x, y of people"
 
 
 def protocol_text(dataset: Dataset) -> str:
-    """Name the unit of a sample's length, as text: ``positions of each person``."""
+    """Write what context and horizon count, for the protocol on the page of datasets.
+
+    Returns:
+        the words after the two numbers in "Protocol: 6 -> 10 positions of each person".
+    """
     return "positions of each person"
 
 
 def section(dataset: Dataset) -> Iterator[str]:
-    """Lines of Markdown about the protocols of a dataset, which cut samples out of its tracks."""
+    """Yield a line of Markdown that names the protocols of a dataset, with their titles."""
     protocols = (f"`{label}` ({subset.title})" for label, subset in dataset.subsets.items())
     yield f"- **Protocols of test and calibration:** {', '.join(protocols)}."
