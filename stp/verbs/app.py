@@ -24,10 +24,13 @@ class Panel(StrEnum):
 
 
 class Verbs(TyperGroup):
-    """All verbs, by panel; a removed verb or option names its replacement."""
+    """All verbs, by panel (heading of `stp --help`); a removed one names its replacement."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """List the verbs by panel; Typer would list groups such as `stp list` first."""
+        """List the verbs in the order of their panels.
+
+        Typer alone would list groups, such as `stp list`, first.
+        """
         panels = list(Panel)
 
         def position(name: str) -> int:
@@ -36,10 +39,10 @@ class Verbs(TyperGroup):
         return sorted(super().list_commands(ctx), key=position)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find a verb.
+        """Find the verb that the first word of the command line names.
 
         Raises:
-            StpError: the verb was removed.
+            StpError: the verb was removed; the message names its replacement.
         """
         if self.get_command(ctx, args[0]) is None:
             from stp.plan.removed import refuse_verb
@@ -51,7 +54,7 @@ class Verbs(TyperGroup):
         """Run a verb.
 
         Raises:
-            StpError: one of its options was removed.
+            StpError: one of its options was removed; the message names the replacement.
         """
         try:
             return super().invoke(ctx)
@@ -139,13 +142,20 @@ def _or_last_run(context: typer.Context, parameter: typer.CallbackParam, named: 
 
 
 def is_default(context: typer.Context, parameter: typer.CallbackParam) -> bool:
-    """Whether a parameter was named neither on the command line nor in the environment."""
+    """Whether neither the command line nor the environment sets a parameter."""
     source = context.get_parameter_source(parameter.name or "")
     return source is not None and source.name == "DEFAULT" and not context.resilient_parsing
 
 
 def tell_default(context: typer.Context, text: str) -> None:
-    """Print, once per process, which scale file a verb uses although none was named."""
+    """Print which scale file or results a verb uses although the user named none.
+
+    Only the first call of a process prints.
+
+    Args:
+        context: context of the verb.
+        text: the line to print, such as "scale: demo, that of the last run".
+    """
     if "stp.default" not in context.meta:
         context.meta["stp.default"] = text
         print(text, file=sys.stderr)
@@ -167,17 +177,25 @@ READY_PLANS: dict[Path, Any] = {}
 
 
 def examples(*commands: str) -> str:
-    """The examples below the help of a verb."""
+    """Write the examples below the help of a verb.
+
+    Args:
+        *commands: commands to show, a line each.
+    """
     return "Examples:\n\n" + "\n\n".join(f"    {command}" for command in commands)
 
 
 def load_plan(configfile: Path) -> Any:
-    """Make the plan of a scale file, which says what models and datasets are evaluated.
+    """Make the plan of a scale file.
 
-    During a run, only artefacts that the targets of the run need count as its work.
+    The plan has all artefacts of the scale. In a job of a run, progress and status count only
+    those artefacts of the plan that the targets of the run need.
+
+    Args:
+        configfile: path of the scale file.
 
     Returns:
-        the plan, `stp.plan.cells.Plan`.
+        the plan, a `stp.plan.cells.Plan`.
     """
     if configfile in READY_PLANS:
         return READY_PLANS[configfile]
@@ -194,7 +212,12 @@ def load_plan(configfile: Path) -> Any:
 
 
 def say(log: Path | None, text: str) -> None:
-    """Print a line to the screen, and to the log if there is one."""
+    """Print a line on standard error, and append it to a log.
+
+    Args:
+        log: path of the log; None for no log.
+        text: the line.
+    """
     print(text, file=sys.stderr)
     if log is not None:
         log.parent.mkdir(parents=True, exist_ok=True)
@@ -203,12 +226,12 @@ def say(log: Path | None, text: str) -> None:
 
 
 def say_wrote(log: Path | None, out: Path, suffix: str = "") -> None:
-    """Say that a file is written; during a run, count the finished tables and figures.
+    """Say that a file is written; during a run, also count its finished tables and figures.
 
     Args:
-        log: the log of a job of a run; None outside of a run.
-        out: the file.
-        suffix: further text after its name.
+        log: path of the log of a job of a run; None outside of a run.
+        out: path of the written file.
+        suffix: further text after this path.
     """
     from stp.run.progress import count_pages
 

@@ -59,10 +59,11 @@ def data(
     format: output.TableOrJson = "table",
     log: Log = None,
 ) -> None:
-    """List datasets: clips of each split, compared with the paper's Table 1, and leakage.
+    """List datasets: clips of each split, beside published numbers, and what splits share.
 
-    Counts come from split lists and rules where available, and from the store where the dataset is
-    prepared. A difference without an explanation is marked.
+    Numbers of clips come from split lists and rules where these exist, and from the store where the
+    dataset is prepared. The column "Table 1" has published numbers, most of them from Table 1 of
+    PredBench. A difference without a stated reason is marked.
     """
     from stp.core.disk import write_text, writing
     from stp.inspect import report
@@ -124,12 +125,12 @@ def leak(
     ] = None,
     format: output.TableOrJson = "table",
 ) -> None:
-    """Measure how much of the future is revealed: to predictors of people, or by ocean months.
+    """Measure how much of the future a dataset shows: to predictors of people, or by ocean months.
 
     People: the future of all people is moved by one metre. Neither the input of a predictor nor its
-    prediction should then change. The errors under each protocol are shown beside it, on all
-    scenarios and on those in common. Predictors have the parameters released for the dataset, or
-    else their defaults.
+    prediction should then change. A second table has the errors of predictors under each protocol,
+    on all scenarios and on those that all protocols have. Predictors have the parameters that were
+    released for the dataset, or else their defaults.
 
     Ocean: ChaosBench gives each day of a month the mean of the whole month. The errors of
     persistence forecasts from these means are compared with those from the month before.
@@ -178,10 +179,10 @@ def new_dataset(
         ),
     ] = None,
 ) -> None:
-    """Draft a dataset entry (YAML) for your own files, and a scale file for it.
+    """Draft a dataset file (YAML) for your own files, and a scale file for tests on it.
 
-    The files stay where they are. The draft is a guess with comments; its clips are counted at
-    once.
+    Your files stay where they are. The draft is a guess with comments. The clips that it gives are
+    counted at once.
     """
     from stp.inspect.new_dataset import new_dataset as draft
 

@@ -39,8 +39,11 @@ def facts(
 ) -> None:
     """Compare facts printed in the suite's paper with configuration, networks and data.
 
-    Differences come first, each with its explanation. The exit code is 3 if a difference has no
-    explanation.
+    All differences are shown first, each with the declared reason, and then the names of the
+    suite's tables of facts. --table results/tables/NAME.csv writes the table of this name instead.
+
+    Exit codes: 0 all differences have a reason, 1 an error, 2 wrong usage, 3 a difference has no
+    reason.
     """
     from stp.core import exit_codes
     from stp.core.errors import StpError

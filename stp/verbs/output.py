@@ -74,7 +74,11 @@ _OF_ENDING: dict[str, FormatName] = {
 
 
 def chosen(format: FormatName | None, out: Path | None) -> FormatName:
-    """The output format: the requested one, or else that of the file's ending.
+    """Choose the output format: the requested one, or else that of the file's ending.
+
+    Args:
+        format: the requested format; None if the user requested none.
+        out: the file to write; None for standard output, whose default is "table".
 
     Raises:
         typer.BadParameter: Parquet without a file, or a file with an unknown ending.
@@ -95,14 +99,14 @@ def chosen(format: FormatName | None, out: Path | None) -> FormatName:
 
 
 def has_styles() -> bool:
-    """Whether the output is a terminal that shows styles. Files and pipes get plain text."""
+    """Whether standard output is a terminal that shows styles; files and pipes are none."""
     from rich.console import Console
 
     return sys.stdout.isatty() and not Console().is_dumb_terminal
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Print lines, wrapped at the width of the terminal."""
+    """Print lines on standard output, which a terminal gets wrapped at its width."""
     from stp.page.plain_table import folded
 
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
@@ -115,12 +119,13 @@ def put(
     out: Path | None,
     styled: Callable[[int], "RenderableType"] | None = None,
 ) -> None:
-    """Write a text to a file or to the screen.
+    """Write a text to a file or to standard output.
 
     Args:
         text: function that makes the plain text.
-        out: the file; None for the screen.
-        styled: function that makes the content for a terminal, from its width in characters.
+        out: the file; None for standard output.
+        styled: function that makes the content for a terminal, from the terminal's width in
+            characters; None if terminals get the plain text.
     """
     if out is not None:
         from stp.core.disk import write_text, writing
@@ -145,7 +150,11 @@ def put(
 
 
 def wrote(out: Path) -> None:
-    """Name the written file on standard error, because scripts read standard output."""
+    """Say on standard error that a file was written, because scripts read standard output.
+
+    Args:
+        out: path of the file.
+    """
     print(f"wrote {out}", file=sys.stderr)
 
 
@@ -156,14 +165,15 @@ def put_rows(
     out: Path | None,
     types: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write rows to a file or to the screen.
+    """Write rows to a file or to standard output.
 
     Args:
         columns: names of the columns.
         rows: values of each row.
-        format: output format; Parquet needs a file.
-        out: the file; None for the screen.
-        types: Arrow types of columns that may be NULL in every row, for Parquet.
+        format: output format; "parquet" needs a file.
+        out: the file; None for standard output.
+        types: only for Parquet: Arrow type by column, of columns that may be NULL in every row;
+            None if there are none.
     """
     from stp.collect.query import save_rows, text_columns, written
     from stp.page.text_table import answer
@@ -188,7 +198,7 @@ def answers(
     Args:
         text: the text.
         width: width of the terminal in characters.
-        *tables: names of the columns, and rows, of each table.
+        *tables: each table as a pair: names of the columns, and values of each row.
     """
     from rich.console import Group
     from rich.text import Text
@@ -211,14 +221,14 @@ def put_answer(
     *,
     allow_files: bool = False,
 ) -> int:
-    """Ask a database, and write the answer to a file or to the screen.
+    """Query the results store, and write the answer to a file or to standard output.
 
     Args:
-        database: DuckDB file.
+        database: path of the results store, a DuckDB file.
         sql: the query.
-        format: output format; Parquet needs a file.
-        out: the file; None for the screen.
-        values: values of the parameters of the query.
+        format: output format; "parquet" needs a file.
+        out: the file; None for standard output.
+        values: values of the parameters of the query, in order.
         allow_files: whether the query may read and write files.
 
     Returns:
@@ -237,7 +247,12 @@ def put_answer(
 
 
 def put_json(value: object, out: Path | None) -> None:
-    """Write nested values as JSON."""
+    """Write nested values as JSON to a file or to standard output.
+
+    Args:
+        value: lists, dicts, dataclasses and plain values, nested at will.
+        out: the file; None for standard output.
+    """
     import json
 
     from stp.collect.query import for_json
@@ -246,7 +261,13 @@ def put_json(value: object, out: Path | None) -> None:
 
 
 def put_markdown(text: str, format: FormatName, out: Path | None) -> None:
-    """Write a page of Markdown; a terminal shows it rendered."""
+    """Write a page of Markdown to a file or to standard output; a terminal shows it rendered.
+
+    Args:
+        text: the page.
+        format: "markdown" if a terminal, too, gets the Markdown itself; otherwise "table".
+        out: the file; None for standard output.
+    """
     if format == "markdown":
         put(lambda: text, out)
         return
@@ -260,7 +281,13 @@ def put_markdown(text: str, format: FormatName, out: Path | None) -> None:
 
 
 def put_grid(grid: "Grid", format: FormatName, out: Path | None) -> None:
-    """Write a grid (a table with title, notes and legend) as Markdown, plain text, or styled."""
+    """Write a table with title, notes and legend to a file or to standard output.
+
+    Args:
+        grid: the table.
+        format: "markdown", or "table" for plain text, which a terminal shows with styles.
+        out: the file; None for standard output.
+    """
     from stp.page.formats import markdown, terminal
 
     if format == "markdown":
@@ -270,14 +297,14 @@ def put_grid(grid: "Grid", format: FormatName, out: Path | None) -> None:
 
 
 def end_if_empty(rows: int, fail: bool) -> None:
-    """Exit with the code for an empty answer if the caller asked for that.
+    """Exit with code 3 if an answer is empty, provided that the user asked for this.
 
     Args:
         rows: number of rows of the answer.
-        fail: whether an empty answer ends the program with this code.
+        fail: whether the user asked for this code (``--fail-if-empty``).
 
     Raises:
-        typer.Exit: the answer is empty, and ``fail`` is set.
+        typer.Exit: the answer is empty, and `fail` is set.
     """
     from stp.core import exit_codes
 
@@ -286,13 +313,24 @@ def end_if_empty(rows: int, fail: bool) -> None:
 
 
 class Ticker:
-    """A progress line: rewritten on a terminal; elsewhere, a new line every few seconds."""
+    """A line of progress on standard error.
+
+    A terminal shows one line that changes; elsewhere, a new line is printed every ten seconds.
+
+    Args:
+        label: what is in progress; each line begins with it.
+    """
 
     def __init__(self, label: str) -> None:
         self.label, self.begun, self.shown, self.what = label, time.monotonic(), 0.0, ""
 
     def report(self, what: str, done: int, total: int) -> None:
-        """Show the progress, at most every few seconds."""
+        """Show the progress, unless a line with the same subject was shown a moment ago.
+
+        Args:
+            what: text to show; the part before a colon is its subject.
+            done, total: number of finished and of all parts; not shown.
+        """
         now = time.monotonic()
         on_terminal = sys.stderr.isatty()
         if what.partition(":")[0] == self.what and now - self.shown < (0.5 if on_terminal else 10):

@@ -65,12 +65,10 @@ def weights(
     ] = False,
     format: output.TableOrJson = "table",
 ) -> None:
-    """List the weights of LPIPS, FVD and KVD, and say how to get missing ones.
+    """List the weights of networks in metrics (LPIPS, FVD, ...), and how to get missing ones.
 
     --check exits with 1 unless all weights exist with the declared checksums, and the networks
-    reproduce the values published for these weights: for black and white frames, and for the
-    weights of deepmind/kinetics-i3d on its clip v_CricketShot_g04_c01_rgb.gif, which must be in the
-    same folder.
+    reproduce published values (docs/fvd.md).
     """
     from stp.core.errors import nearest
     from stp.plan import weights as files

@@ -26,10 +26,21 @@ PASSED = "stp.passed"
 
 
 class PassesOn(TyperCommand):
-    """A verb that passes the words after ``--`` on: they are in ``context.meta[PASSED]``."""
+    """A verb that does not parse the words after ``--``, but passes them on to another program.
+
+    The verb finds these words in ``context.meta[PASSED]``.
+    """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse the words before ``--``."""
+        """Parse the words before ``--``, and keep those after it in ``ctx.meta[PASSED]``.
+
+        Args:
+            ctx: context of the verb.
+            args: all words after the name of the verb.
+
+        Returns:
+            words before ``--`` that belong to no parameter, as Typer's own method does.
+        """
         end = args.index("--") if "--" in args else len(args)
         ctx.meta[PASSED] = args[end + 1 :]
         return super().parse_args(ctx, args[:end])
@@ -123,8 +134,10 @@ def doctor(
 ) -> None:
     """Check what a run needs on this machine: packages, weights, disk, GPU, Slurm, mirror.
 
-    Each line says what is wrong and how to fix it. Exit codes: 0 a run can start, 1 it cannot. An
-    optional part that is missing, such as a GPU, is no error.
+    Each line says what is wrong and how to fix it. An optional part that is missing, such as a GPU,
+    is no error.
+
+    Exit codes: 0 a run can start, 1 it cannot, 2 wrong usage.
     """
     from stp.upkeep import doctor as checks
 
@@ -171,8 +184,9 @@ def plan(
 ) -> None:
     """Estimate the costs of the plan: jobs, GPU and CPU hours, storage, with the assumptions.
 
-    With the name of a table: the remaining work for this table, in five lines. --measure takes some
-    seconds for each network. The store keeps the speeds for later plans.
+    With the name of a table, the remaining work for this table is summarised in five lines.
+    --measure takes some seconds for each network. The store keeps the measured speeds for later
+    plans.
     """
     from rich.console import Console
 
@@ -232,10 +246,7 @@ def status(
         typer.Option("--success", hidden=True, help="Record that the run has finished."),
     ] = False,
 ) -> None:
-    """Show the state of each cell of the plan: done, running, failed, partly done or missing.
-
-    A cell is one model, trained and tested on one dataset in one setting.
-    """
+    """Show the state of each evaluation (cell): done, running, failed, partly done or missing."""
     from stp.core.disk import is_read_only
     from stp.run import progress
     from stp.run import status as status_of
@@ -286,8 +297,9 @@ def why(
 ) -> None:
     """Explain why artefacts would be made: which code, setting or input changed.
 
-    Each is compared with the most similar existing artefact. If only code changed, and it computes
-    the same as before, `stp store accept` declares the existing artefact current.
+    Each artefact to make is compared with the most similar existing one. If only code changed, and
+    you know that the new code computes the same, `stp store accept` declares the existing artefact
+    current.
     """
     from stp.upkeep.why_text import tell
 
@@ -296,10 +308,10 @@ def why(
 
 @listing.command()
 def site(configfile: ConfigFile = DEMO) -> None:
-    """Show the settings of this site, and the resources that jobs request.
+    """Show the settings of this site (cluster), and the resources that jobs request.
 
-    Settings come from config/site.yaml (start with config/site.example.yaml), or from the file that
-    STP_SITE names. Nothing is submitted.
+    Settings come from config/site.yaml, or from the file that the environment variable STP_SITE
+    names; start with a copy of config/site.example.yaml. Nothing is submitted.
     """
     import yaml
     from rich.console import Console

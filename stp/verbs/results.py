@@ -42,7 +42,7 @@ def query(
 ) -> None:
     """Query the results store in SQL.
 
-    The statement can only read the store, unless --allow-files is set. In CSV,
+    Unless --allow-files is set, the statement can only read the store. In CSV,
     text that a spreadsheet would execute begins with an apostrophe.
 
     Exit codes: 0 answered, 1 an error, 2 wrong usage; with --fail-if-empty, 3
@@ -130,12 +130,16 @@ def trace(
 ) -> None:
     """Trace a printed number, or a cell, back to its artefacts, code and raw files.
 
-    For a number, values of cells (over all lead times and at each one), means over seeds, and the
-    differences of both from published values. The format json includes the artefacts.
+    A number is looked up among the values of cells (over all lead times and at each one), their
+    means over seeds, the differences of these means from published values, and published values. A
+    value that is equal after rounding is shown with its cell. The format json adds the artefacts.
 
-    For a cell, everything that is known: the source of the data, all overall scores with intervals,
-    what is missing and why, costs, artefacts, logs, and the command that makes it again. csv and
-    parquet have its scores, json has everything.
+    For a cell, everything that is known is shown: the source of the data, all overall scores with
+    intervals, what is missing and why, costs, artefacts, logs, and the command that makes it again.
+    csv and parquet have its scores, json has everything.
+
+    For a fingerprint, the artefact and the cells that use it are shown; if only one cell uses it,
+    this cell.
 
     Exit codes: 0 found, 1 an error (also: several cells match), 2 wrong usage, 3 no value or cell
     matches, or the cell has no scores.
