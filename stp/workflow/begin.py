@@ -54,15 +54,14 @@ def keep_quiet() -> None:
 
 @dataclass(frozen=True)
 class Run:
-    """A run of the workflow: its plan, its files, and the results of its rules.
+    """A run of the workflow, from which Snakemake's rules take paths, hashes and functions.
 
     Attributes:
         plan: the plan of the scale.
         site: the site where jobs run.
         jobs: inputs and resources of jobs.
-        configfile: the effective configuration of the plan.
-        manifests: paths of the manifests (files that list what a dimension's tables are made from),
-            by dimension.
+        configfile: path of a copy of the scale file as this run has it, which all jobs read.
+        manifests: path of the manifest of each dimension, by name of the dimension.
         is_main: whether this is the main process of Snakemake, not the process of a job.
     """
 
@@ -80,7 +79,8 @@ class Run:
 
         Args:
             workflow: the workflow of Snakemake (`snakemake.workflow.Workflow`).
-            config: the configuration of the workflow, to which values for captions are added.
+            config: the configuration of the workflow: the content of the scale file, or empty for
+                the demo. Values for captions are added to it.
         """
         keep_quiet()
         where = " and ".join(map(str, workflow.config_settings.configfiles))
@@ -127,47 +127,49 @@ class Run:
 
     @property
     def dimensions(self) -> list[str]:
-        """Names of the dimensions (questions with a table each) of the scale."""
+        """Names of the dimensions of the scale."""
         return list(self.plan.config.scale.dimensions)
 
     @cached_property
     def data_origin(self) -> dict[str, str]:
-        """The origin of the data of each dimension, such as ``synthetic``, by name, for captions.
+        """The origin of the data of each dimension, e.g. "synthetic, scale demo", for captions.
 
-        The key ``all`` has that of all dimensions together.
+        Keys are names of dimensions, and ``all`` for all dimensions together.
         """
         return workflow_files.data_origins(self.plan)
 
     def data_origin_of(self, wildcards: Any) -> str:
-        """The origin of the data of a figure, such as ``synthetic``, and the name of the scale."""
+        """Look up the origin of the data of a figure, e.g. "synthetic, scale demo".
+
+        Args:
+            wildcards: name of the ``dimension``; without one, the origin is that of all dimensions.
+        """
         return self.data_origin[wildcards.get("dimension") or "all"]
 
     @property
     def prepared(self) -> list[str]:
-        """Paths of the receipts of all prepared data of the scale; jobs that need the data wait
-        for these files.
-        """
+        """Paths of the receipts of all prepared data of the scale, for which jobs wait."""
         return [f"{self.plan.store}/{data.receipt}" for data in self.plan.prepared]
 
     def digest_of_data(self, wildcards: object) -> str:
-        """Hash of what the list of prepared data is made from; a change outdates the list."""
+        """Compute the hash of all inputs of the list of prepared data; a change outdates it."""
         return digest(self.prepared)
 
     def network_of(self, wildcards: Any) -> str:
-        """Path of the file that describes a network whose speed is measured.
+        """Write the file that describes a network to measure, and return its path.
 
         The file is written only if its content changed, so that Snakemake repeats the measurement
         only then.
 
         Args:
-            wildcards: names of ``model`` and ``dataset``.
+            wildcards: names of the ``model`` and the ``dataset``.
         """
         names = wildcards.model, wildcards.dataset
         return str(workflow_files.write_profile_input(*names, self.is_main))
 
     @cached_property
     def tables(self) -> dict[str, Table]:
-        """All tables of the suite (benchmark) that is evaluated, by name."""
+        """All tables of the suite that is evaluated, by name; some may not be possible."""
         return {table.name: table for table in Tables(self.plan, self.manifests)}
 
     @cached_property
@@ -177,18 +179,21 @@ class Run:
 
     @property
     def all_tables(self) -> list[str]:
-        """Paths, in results/tables, of all tables that this configuration can make."""
+        """Paths, in results/tables, of all possible tables, except those made on demand only."""
         tables = self.tables.values()
         made_here = [table for table in tables if table.is_possible and not table.on_demand]
         return [f"{COPIES}/{table.name}.csv" for table in made_here]
 
     @property
     def collected(self) -> list[str]:
-        """Paths of the files of collected scores, one for each dimension (main table)."""
+        """Paths of the files of collected scores, one for each dimension."""
         return [f"{self.results}/collected/{name}.parquet" for name in self.manifests]
 
     def digest_of_rows(self, dimension: str) -> Ask:
-        """Function of wildcards that returns a hash of a table's manifest, which rows depend on."""
+        """Make a function of wildcards that returns the hash of a dimension's manifest.
+
+        The collected scores of the dimension depend on it.
+        """
         return lambda wildcards: manifest_digest(self.manifests[dimension])
 
     def _digest_of(self, module: str, files: Iterable[Path | str] = ()) -> str:
@@ -197,17 +202,17 @@ class Run:
         return digest([rows, code, [checksum(Path(path)) for path in files]])
 
     def digest_of_citation(self, wildcards: object) -> str:
-        """Hash of what the list of works to cite is made from; a change outdates the list."""
+        """Compute the hash of all inputs of the list of works to cite; a change outdates it."""
         return self._digest_of("stp.export.cite", [CONFIG_FOLDER / "references.yaml"])
 
     def digest_of_report(self, wildcards: object) -> str:
-        """Hash of what the report is made from; a change outdates the report."""
+        """Compute the hash of all inputs of the report; a change outdates the report."""
         page = sorted(path for path in (SOURCE_FOLDER / "stp/report/page").iterdir())
         return self._digest_of("stp.report.build", page)
 
     @property
     def of_raters(self) -> str | None:
-        """Name of the dimension (table) whose forecasts people rate; None if there is none."""
+        """Name of the dimension whose forecasts raters compare; None if there is none."""
         dimensions = self.plan.config.suite.dimensions.items()
         return next(
             (
@@ -225,19 +230,19 @@ class Run:
 
     @property
     def paper(self) -> Path:
-        """Path of the configuration (scale file) that repeats the paper's experiments.
+        """Path of the scale file that repeats PredBench.
 
-        The networks in it can be measured.
+        `stp profile` takes the networks that it measures from this file.
         """
         return CONFIG_FOLDER / "paper.yaml"
 
     def digest_of_questionnaire(self, wildcards: object) -> str:
-        """Hash of what the questionnaire is made from; a change outdates the questionnaire."""
+        """Compute the hash of all inputs of the questionnaire; a change outdates it."""
         manifest = self.manifests.get(self.of_raters or "")
         return digest([checksum(self.study), manifest_digest(manifest) if manifest else None])
 
     def made_table(self, wildcards: Any) -> str:
-        """Path of a table of this run, which is copied to results/tables.
+        """Find the path of a table of this run, which a rule copies to results/tables.
 
         Args:
             wildcards: name of the ``table``.
@@ -259,9 +264,9 @@ class Run:
     def outdated(self, path: str, digest_of: Callable[[Any], str]) -> Ask:
         """Make a function that tells Snakemake to redo a result whose inputs have changed.
 
-        Snakemake compares modification times only. If the hash of the inputs is not the one noted
-        beside the result, the function names the file `OUTDATED` as a further input of the rule;
-        this file is newer than all results.
+        Snakemake compares modification times only. So the function compares the hash of the inputs
+        with the hash that was noted beside the result. If they differ, it returns the file
+        `OUTDATED` as a further input of the rule. This file is newer than all results.
 
         Args:
             path: path of the result, with wildcards.
@@ -282,13 +287,14 @@ class Run:
         return outdated
 
     def outdated_copy(self, wildcards: Any) -> list[str]:
-        """The input by which Snakemake redoes an outdated copy of a table (see `outdated`).
+        """Tell Snakemake to redo the copy of a table in results/tables if it is outdated.
 
         Args:
-            wildcards: name of the ``table``, whose copy is in results/tables.
+            wildcards: name of the ``table``.
 
         Returns:
-            the file `OUTDATED`; none if the copy is current.
+            a further input of the rule: the file `OUTDATED` (see `outdated`); empty if the copy is
+            current.
         """
         table = self._table(wildcards.table)
         copy = Path(f"{COPIES}/{table.name}.csv")
@@ -298,12 +304,15 @@ class Run:
 
     @snakemake_cli.exits_plainly()
     def check_targets(self, workflow: Any, targets: Iterable[str]) -> None:
-        """Refuse targets that no rule makes; in a dry run (``-n``), Snakemake prints its table of
-        jobs once.
+        """Refuse requested targets that no rule makes, and tables that the scale cannot make.
+
+        The error ends this process. In a dry run (``-n``), this method also makes Snakemake print
+        its table of jobs once instead of twice.
 
         Args:
             workflow: the workflow of Snakemake.
-            targets: targets of the whole workflow, for suggestions.
+            targets: names of the workflow's main targets. The error suggests the most similar one
+                of these, of the tables and of the figures.
         """
         if snakemake_cli.is_dry_run():
             snakemake_cli.count_once()
@@ -320,6 +329,12 @@ class Run:
     def start(self, workflow: Any) -> bool:
         """Prepare for running jobs, after Snakemake has set the targets.
 
+        A missing GPU is refused if jobs run on this machine. What the run has to make is recorded
+        for its progress.
+
+        Args:
+            workflow: the workflow of Snakemake.
+
         Returns:
             whether jobs run on this machine, in the environment of this process.
         """
@@ -331,7 +346,8 @@ class Run:
 
     @property
     def shell_prefix(self) -> str:
-        """Prefix of shell commands, so that `stp` of this environment runs, unless a job has an
-        environment of its own.
+        """Prefix of the shell commands of jobs, so that they run `stp` of this environment.
+
+        Jobs with an environment of their own run the `stp` of that environment.
         """
         return self.site.shell_prefix(Path(sys.executable).parent)

@@ -29,13 +29,14 @@ class FigureRule:
     Attributes:
         name: name of the rule.
         figure: path of the files without their endings, with wildcards.
-        endings: endings of the files; the first file is the target for all.
-        words: arguments of `stp draw`, with wildcards; ``{manifest}`` is the manifest.
+        endings: endings of the files, such as "png"; the first file is the target for all.
+        words: arguments of `stp draw`, with wildcards; ``{manifest}`` stands for the path of the
+            manifest.
         caption: name of the caption for `snakemake --report`.
-        labels: labels in that report, besides the origin of the data.
-        subcategory: subcategory of the figure in that report.
+        labels: labels in that report, by their heading, besides the origin of the data.
+        subcategory: subcategory of the figure in that report; None for none.
         category: category of the figure in that report.
-        constraints: patterns of wildcards.
+        constraints: regular expressions of wildcards, by name of the wildcard.
     """
 
     name: str
@@ -60,7 +61,10 @@ class FigureRule:
 
     @property
     def outs(self) -> list[str]:
-        """Command-line options for the files to write; an SVG beside a PNG file needs no option."""
+        """Options ``--out`` of `stp draw` for all files of a figure.
+
+        An SVG file beside a PNG file needs no option.
+        """
         endings = self.endings if "png" not in self.endings or len(self.endings) > 2 else ("png",)
         return [word for ending in endings for word in ("--out", f"{self.figure}.{ending}")]
 
@@ -71,7 +75,7 @@ class Figures:
 
     Args:
         plan: the plan of the scale.
-        manifests: paths of the manifests, by dimension.
+        manifests: path of the manifest of each dimension, by name of the dimension.
     """
 
     plan: Plan
@@ -80,7 +84,7 @@ class Figures:
 
     @property
     def rules(self) -> Iterator[FigureRule]:
-        """The rules that draw figures."""
+        """The rules that draw figures, one for each kind of path."""
         folder = f"{results_of(self.plan)}/figures"
         for of_case in (False, True):
             kinds = [name for name, kind in KINDS.items() if kind.of_case is of_case]
@@ -117,7 +121,7 @@ class Figures:
 
     @property
     def paths(self) -> list[str]:
-        """Paths of the first file of each figure."""
+        """Paths of the first file of each figure, which are the targets of a run."""
         results, paths = results_of(self.plan), figures(self.plan)
         for dimension in self.manifests:
             if self._task(dimension).pictures == "strips":
@@ -131,10 +135,10 @@ class Figures:
 
     @property
     def on_maps(self) -> str | None:
-        """Name of the dimension (table) whose forecasts are drawn over maps; None without one.
+        """Name of the dimension whose forecasts are drawn over maps; None without one.
 
-        Models that are tested on a dataset predict the same scenarios in all dimensions; the first
-        dimension of the scale has most models.
+        It is the first dimension of the scale with forecasts of people's paths, since this one has
+        most models.
         """
         of_maps = [name for name in self.manifests if self._task(name).pictures == "trajectories"]
         return of_maps[0] if of_maps else None
@@ -144,11 +148,15 @@ class Figures:
         return self.plan.recipes.samples(case.tested_on)
 
     def ancient_of(self, rule: FigureRule) -> Callable[[Any], list[str]]:
-        """Function of wildcards that returns inputs of a figure whose modification times are
-        ignored.
+        """Make a function of wildcards that returns inputs that a figure only waits for.
 
-        These are the manifest of the dimension and, for pictures of forecasts, the receipts of its
-        scores. Pictures wait for the scores because these are made after the forecasts.
+        Snakemake ignores the modification times of these inputs (``ancient``). They are the
+        manifest of the dimension and, for pictures of forecasts, the receipts of all scores of the
+        dimension. A picture shows forecasts, not scores. But the score of a forecast is made after
+        the forecast, so where all scores exist, all forecasts do.
+
+        Args:
+            rule: the rule that draws the figure.
         """
 
         def ancient(wildcards: Any) -> list[str]:
@@ -159,7 +167,11 @@ class Figures:
         return ancient
 
     def rows_of(self, rule: FigureRule) -> Callable[[Any], list[str]]:
-        """Function of wildcards that returns the files of collected scores that a figure shows."""
+        """Make a function of wildcards that returns the files of scores that a figure shows.
+
+        Args:
+            rule: the rule that draws the figure; of pictures of forecasts, the files are none.
+        """
 
         def rows(wildcards: Any) -> list[str]:
             if rule.category != "Figures":
@@ -170,7 +182,11 @@ class Figures:
         return rows
 
     def words_of(self, rule: FigureRule) -> Callable[[Any], list[str]]:
-        """Function of wildcards that returns the arguments of `stp draw` for a figure."""
+        """Make a function of wildcards that returns the arguments of `stp draw` for a figure.
+
+        Args:
+            rule: the rule that draws the figure.
+        """
 
         def words(wildcards: Any) -> list[str]:
             manifest = self.manifests[self._dimension(wildcards)]
@@ -182,8 +198,12 @@ class Figures:
         return words
 
     def digests_of(self, rule: FigureRule) -> Callable[[Any], str]:
-        """Function of wildcards that returns a hash of all inputs of a figure; a change outdates
-        the figure.
+        """Make a function of wildcards that returns the hash of all inputs of a figure.
+
+        A change of the hash outdates the figure.
+
+        Args:
+            rule: the rule that draws the figure.
         """
 
         def digest_of(wildcards: Any) -> str:
@@ -197,10 +217,10 @@ class Figures:
         return require_dimension(self.plan, wildcards.get("dimension") or self.on_maps or "")
 
     def digest_of(self, dimension: str, kind: str) -> str:
-        """Hash of all inputs of the figures of one kind; a change outdates these figures.
+        """Compute the hash of all inputs of the figures of one kind; a change outdates them.
 
         Args:
-            dimension: dimension of the figures.
+            dimension: name of the dimension of the figures.
             kind: a kind of figures of scores (a key of `KINDS`), ``strips``, ``movies`` or
                 ``trajectories``.
         """

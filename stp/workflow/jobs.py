@@ -37,7 +37,11 @@ LOCK = "raw/{dataset}/{release}.lock.json"
 
 
 def require_dimension(plan: Plan, dimension: str) -> str:
-    """Check that a scale has a dimension (a question with a table of its own), and return it.
+    """Check that a scale has a dimension, and return its name.
+
+    Args:
+        plan: plan of the scale.
+        dimension: name of the dimension.
 
     Raises:
         StpError: the scale does not have the dimension.
@@ -107,7 +111,9 @@ class Jobs:
         return f"{results}/logs/{verb}/{where}.log"
 
     def needed_by(self, receipt: str) -> Ask:
-        """Function of wildcards that returns the receipts and lock files that an artefact needs.
+        """Make a function of wildcards that returns what an artefact is made from.
+
+        The function returns paths of receipts of other artefacts and of lock files.
 
         Args:
             receipt: path of the receipt of the artefact, with wildcards.
@@ -117,17 +123,27 @@ class Jobs:
         )
 
     def scores_of(self, dimension: str) -> Ask:
-        """Function of wildcards that returns the receipts of all scores behind one table."""
+        """Make a function of wildcards that returns what the table of a dimension waits for.
+
+        The function returns paths of the receipts of all scores of the dimension.
+
+        Args:
+            dimension: name of the dimension.
+        """
         return lambda wildcards: _of_now(self.plan.receipts(dimension))
 
     def asks(self, receipt: str) -> dict[str, Ask]:
-        """Functions that return the resources of a job, such as memory and time, by their names.
+        """Make functions of wildcards that tell Snakemake the resources of a job.
 
         Snakemake calls them with the wildcards of each job, and again before every retry
         (stp/run/cluster/resources.py).
 
         Args:
             receipt: path of the receipt that the job makes, with wildcards.
+
+        Returns:
+            a function for each resource that the site sets, by Snakemake's name of the resource,
+            such as ``mem_mb`` (memory in MB) or ``runtime`` (minutes).
         """
 
         def ask(name: str) -> Ask:
@@ -138,7 +154,12 @@ class Jobs:
         return {name: ask(name) for name in self.named}
 
     def asks_fetch(self) -> dict[str, Ask]:
-        """Functions that return the resources of a download, by name."""
+        """Make functions of wildcards that tell Snakemake the resources of a download.
+
+        Returns:
+            a function for each resource that the site sets, by Snakemake's name of the resource, as
+            for `asks`.
+        """
 
         def ask(name: str) -> Ask:
             return lambda wildcards: self.resources.of_fetch(self.lock.format(**wildcards)).get(
@@ -148,7 +169,14 @@ class Jobs:
         return {name: ask(name) for name in self.named}
 
     def asks_profile(self) -> dict[str, Ask]:
-        """Functions that return the resources of a measurement of a network, by name."""
+        """Make functions of wildcards that tell Snakemake the resources of a job of `stp profile`.
+
+        Such a job measures size and speed of a network.
+
+        Returns:
+            a function for each resource that the site sets, by Snakemake's name of the resource, as
+            for `asks`.
+        """
 
         def ask(name: str) -> Ask:
             return lambda wildcards: self.resources.of_profile(self.profile_threads).get(name)
@@ -156,7 +184,9 @@ class Jobs:
         return {name: ask(name) for name in self.named}
 
     def threads_of(self, receipt: str) -> Ask:
-        """Function of wildcards that returns the number of CPU threads of all processes of a job.
+        """Make a function of wildcards that returns the number of CPU threads of a job.
+
+        The number is for all processes of the job together.
 
         Args:
             receipt: path of the receipt that the job makes, with wildcards.
@@ -164,9 +194,10 @@ class Jobs:
         return lambda wildcards: self.resources.of(receipt.format(**wildcards))["threads"]
 
     def group_of(self, receipt: str) -> Ask:
-        """Function of wildcards that returns the group of a short job.
+        """Make a function of wildcards that returns the name of the group of a short job.
 
-        Short jobs of one group are submitted to the cluster together, as one job.
+        Short jobs of one group are submitted to the cluster together, as one job. The function
+        returns None for a job that is submitted alone.
 
         Args:
             receipt: path of the receipt that the job makes, with wildcards.
@@ -174,12 +205,15 @@ class Jobs:
         return lambda wildcards: self.resources.group(receipt.format(**wildcards))
 
     def predictions_of_study(self, dimension: str | None) -> Ask:
-        """Function of wildcards that returns the receipts of the predictions that raters see.
+        """Make a function of wildcards that returns what a questionnaire is made from.
 
-        It raises an error if the scale does not have all of these predictions.
+        The questionnaire is that of the study in which raters choose the best prediction. The
+        function returns paths of the receipts of the predictions that raters see. If the scale does
+        not have all of them, the function ends the process with an error.
 
         Args:
-            dimension: dimension of the predictions; None if the suite has no such study.
+            dimension: name of the dimension of the predictions; None if the suite has no such
+                study, which is an error, too.
         """
 
         @exits_plainly()

@@ -1,4 +1,4 @@
-"""Declare the tables that a run can make: their inputs, and the commands of `stp` that make them.
+"""Declare the tables that a run can make: inputs, and commands of `stp` that make them.
 
 The suite declares what a table needs (`stp.plan.suite.MadeTable`), and the module of a table has
 the name of the table.
@@ -36,7 +36,7 @@ CONFIGURED = ("datasets", "models")
 
 
 def nothing() -> None:
-    """Default of `Table.demand`, for tables that any scale can make: it demands nothing."""
+    """Demand nothing: the default of `Table.demand`, for tables that any scale can make."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,24 +45,24 @@ class Table:
 
     Attributes:
         name: name of the table, and of its files.
-        folder: folder of its files.
-        made_from: function that describes all inputs as JSON; a change of this description outdates
-            the table.
+        folder: path of the folder of its files.
+        made_from: function that describes all inputs as JSON, such as their hashes; a change of
+            this description outdates the table.
         words: arguments of `stp` that make the table, without ``--log``.
-        ancient: inputs whose modification times are ignored: manifests, receipts.
-        inputs: inputs that other rules make.
-        endings: endings of the files besides the CSV file: ``.md``, ``_tidy.csv``.
+        ancient: paths of inputs whose modification times are ignored: manifests, receipts.
+        inputs: paths of inputs that other rules make.
+        endings: endings of the files besides the CSV file, such as ".md" and "_tidy.csv".
         captions: names of captions for `snakemake --report`; the first existing one is used.
         about: content of the table, as text.
-        data_origin: origin of the data, as text.
+        data_origin: origin of the data, e.g. "synthetic, scale demo".
         memory_mb: memory of the job, in MB.
         is_local: whether the job always runs beside Snakemake, even on a cluster.
         on_demand: whether the table is made only if it is requested, not among all tables of a
             scale.
         takes_configfile: whether the command gets the scale file.
-        afterwards: shell command that runs next, and builds a results store with the rows of the
-            table.
-        demand: function that raises an error if the scale lacks something that the table needs.
+        afterwards: words of the shell command that runs next: ``true`` for nothing, or the command
+            that builds the results store again with the rows of the table.
+        demand: function that raises a StpError if the scale lacks something that the table needs.
     """
 
     name: str
@@ -89,7 +89,7 @@ class Table:
 
     @property
     def files(self) -> dict[str, str]:
-        """Paths of all files of the table, by their names in the rule."""
+        """Paths of all files of the table, by name in the rule, such as "table" or "md"."""
         ending_of_file = {
             ending.removesuffix(".csv").strip("_."): ending for ending in self.endings
         }
@@ -104,9 +104,9 @@ class Table:
         return digest(self.made_from())
 
     def digested(self, wildcards: object) -> str:
-        """The `digest`, as a function of wildcards, which rules need so that it is computed late.
+        """Return the `digest`: a function of wildcards, so that Snakemake computes it late.
 
-        Only the main process of Snakemake computes it.
+        Only the main process of Snakemake does so.
         """
         return self.digest
 
@@ -120,15 +120,23 @@ class Table:
         return True
 
     def configured(self, wildcards: object, input: Any) -> list[str]:
-        """Options of the command that name the scale file; empty if the command takes none.
+        """Make the options of the table's command that name the scale file.
 
-        The path of this file may differ between runs of the same plan. Snakemake does not make a
-        table again because of it, since this function depends on the ``input`` of the rule.
+        The path of this file may differ between runs of the same plan. This must not outdate the
+        table. Snakemake outdates results if a parameter of their rule changes, except for
+        parameters that are functions of ``input``. So this function takes the path from there.
+
+        Args:
+            wildcards: not used.
+            input: inputs of the rule; ``input.configfile`` is the path of the scale file.
+
+        Returns:
+            the options; empty if the command takes no scale file.
         """
         return ["--configfile", str(input.configfile)] if self.takes_configfile else []
 
     def needed(self, wildcards: object) -> list[str]:
-        """Paths of the inputs of the table.
+        """List the paths of the inputs of the table, as an input function of Snakemake.
 
         Raises:
             StpError: the scale lacks something that the table needs.
@@ -142,7 +150,7 @@ class Tables:
 
     Args:
         plan: plan of the scale.
-        manifests: paths of the manifests by dimension.
+        manifests: path of the manifest of each dimension, by name of the dimension.
     """
 
     def __init__(self, plan: Plan, manifests: Mapping[str, Path]) -> None:
